@@ -35,7 +35,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'Run the command in a clone, in a folder that exists.',
   ],
   NO_IDENTITY: [
-    'git does not know who you are, and every entry is a commit of yours.',
+    'git does not know who you are, and every entry is a commit in your name.',
     'Set `git config --global user.name` and `user.email`.',
   ],
   GIT_TOO_OLD: ['teddy needs git 2.38 or newer.', 'Update git.'],

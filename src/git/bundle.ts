@@ -7,7 +7,10 @@ import type { Repository } from '../ports/git.ts';
 import { openRepository } from './repository.ts';
 import { gitRunner, toChildEnvironment, type Environment } from './run/run.ts';
 
-/** `path`: as the user names it, from `cwd`. `close` removes it again. Throws BAD_RECORDING when the file is no bundle that stands on its own. */
+/**
+ * Opens the bundle at `path`, which the user gave relative to `cwd`. `close` removes the directory. Throws
+ * BAD_RECORDING when the file is not a self-contained bundle.
+ */
 export async function openBundle(path: string, { cwd, env }: { cwd: string; env: Environment }): Promise<Repository> {
   const dir = await mkdtemp(join(tmpdir(), 'teddy-bundle-'));
   const remove = () => rm(dir, { recursive: true, force: true });
@@ -38,9 +41,9 @@ export async function openBundle(path: string, { cwd, env }: { cwd: string; env:
   }
 }
 
-/** git says last that it gave up, and before that why. */
+/** Finds git's reason, which it prints before the line that says it gave up. */
 function toReason(stderr: string): string {
-  if (stderr.includes('prerequisite commits')) return 'it goes on from commits that are not in it.';
+  if (stderr.includes('prerequisite commits')) return 'it builds on commits that are not in it.';
   return (
     stderr
       .trim()

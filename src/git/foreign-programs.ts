@@ -1,23 +1,23 @@
 /**
- * The programs that a repository's own configuration names. Whoever copies a repository with its `.git/config`, as from an archive or
- * a shared folder, has not chosen them, and a command that only reads runs none of them: what the user's global configuration says
- * counts, else git's own program, else none.
+ * Disarms the programs that a repository's own configuration names. Users who copy a repository with its `.git/config`,
+ * from an archive or a shared folder, have not chosen these programs, so a command that only reads runs none of them.
+ * The value from the user's global configuration applies instead, or else git's own program, or else none.
  */
 import type { GitSetting } from './refs/settings.ts';
 import type { Environment } from './run/run.ts';
 
-/** The first one that fits the address counts, so that none of ours could come before: a variable has to say it. */
+/** git uses the first value that fits the address, so an added value cannot override it; only an environment variable can. */
 const gitProxy = /^core\.gitproxy$/;
 
-/** Here too the first one counts. Only a remote that is a path on this machine has it run here. */
+/** git uses the first value here too. It runs the program locally only for a remote that is a path on this machine. */
 const uploadPack = /^remote\..*\.uploadpack$/;
-/** The protocol `ext` alone runs what an address says. */
+/** Only the protocol `ext` runs what an address names. */
 const protocol = /^protocol\.(?:ext\.)?allow$/;
 
-/** Teddy itself starts it: without a value, as where nothing is configured. */
+/** teddy itself starts the pager. An unwanted value is removed, as if nothing were configured. */
 const pager = /^core\.pager$/;
 
-/** Keys as git prints them, and what stands for a value that nobody chose. */
+/** Keys as git prints them, each with the value that replaces one the user did not choose. */
 const programs: readonly (readonly [RegExp, string])[] = [
   [/^core\.fsmonitor$/, 'false'],
   [/^core\.sshcommand$/, 'ssh'],
@@ -27,7 +27,7 @@ const programs: readonly (readonly [RegExp, string])[] = [
   [gitProxy, 'none'],
   [/^filter\..*\.(?:clean|smudge|process)$/, ''],
   [/^diff\..*\.textconv$/, 'cat'],
-  // A merge that fails leaves a conflict; one that does nothing would look like a merge.
+  // A driver that fails leaves a conflict; one that does nothing would look like a merge.
   [/^merge\..*\.driver$/, 'false'],
   [/^gpg(?:\.openpgp)?\.program$/, 'gpg'],
   [/^gpg\.x509\.program$/, 'gpgsm'],
@@ -39,7 +39,7 @@ const programs: readonly (readonly [RegExp, string])[] = [
 
 export interface OwnConfiguration {
   settings: ReadonlyMap<string, GitSetting>;
-  /** For every git that is started: it takes precedence over the repository's configuration. */
+  /** The environment of every git that teddy starts; it takes precedence over the repository's configuration. */
   env: Environment;
 }
 
@@ -53,7 +53,7 @@ export function withoutForeignPrograms(settings: ReadonlyMap<string, GitSetting>
     const chosen = all.filter(({ isForeign }) => !isForeign).map(({ value }) => value);
     const neutral = programs.find(([pattern]) => pattern.test(key))?.[1];
     if (neutral === undefined) continue;
-    // An empty helper forgets those before it; the others that the user has chosen follow.
+    // An empty helper clears the helpers before it; those that the user has chosen follow.
     const values = isList ? [neutral, ...chosen] : [isSwitch(key) ? neutral : (chosen.at(-1) ?? neutral)];
     pairs.push(...values.map((value): [string, string] => [toConfigKey(key), value]));
     if (pager.test(key) && chosen.length === 0) own.delete(key);
@@ -68,7 +68,7 @@ function isSwitch(key: string): boolean {
   return toConfigKey(key) !== key;
 }
 
-/** The key that keeps the program of another one from being run. */
+/** Returns the key that disarms the program: its own key, or the switch of the protocol that would run it. */
 function toConfigKey(key: string): string {
   if (uploadPack.test(key)) return 'protocol.file.allow';
   return protocol.test(key) ? 'protocol.ext.allow' : key;

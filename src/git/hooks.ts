@@ -1,4 +1,4 @@
-/** Where git looks for hooks, and the scripts there. */
+/** Finds where git looks for hooks, and reads and installs hook scripts. */
 import { chmod, copyFile, link, lstat, mkdir, open, realpath, readlink, rename, symlink } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { randomBytes } from 'node:crypto';
@@ -14,7 +14,7 @@ interface HooksOptions {
   env: Environment;
 }
 
-/** A script is read whole, to be compared. */
+/** A larger file is not read, because scripts are read whole to be compared. */
 const maxScriptBytes = 1024 * 1024;
 
 export function gitHooks(options: HooksOptions): Hooks {
@@ -36,7 +36,7 @@ async function locate({ git, layout, env }: HooksOptions): Promise<HookTarget> {
   const found = await readHooksPath(git, env);
   if (found === null) return placeOf(layout, ownDirOf(layout), null, false);
   if (found.value === '') return { dir: '', kind: 'own', origin: found.origin };
-  // Hooks run there, so git resolves a relative path from there.
+  // git resolves a relative path from the directory in which hooks run.
   const dir = resolve(layout.root ?? layout.gitDir, found.value);
   return placeOf(layout, dir, found.origin, found.scope === 'global' || found.scope === 'system');
 }
@@ -45,7 +45,7 @@ function ownDirOf({ commonDir }: RepositoryLayout): string {
   return join(commonDir, 'hooks');
 }
 
-/** Our own calls set it as well, last, to have no hooks. */
+/** Reads `core.hooksPath`, except for the value that our own git calls append to turn hooks off. */
 async function readHooksPath(git: GitRunner, env: Environment) {
   const flags = ['--type=path', '--show-scope', '--show-origin', '-z', '--get-all', 'core.hooksPath'];
   const { stdout } = await git.run(['config', ...flags], { accept: [1] });
@@ -72,10 +72,10 @@ async function placeOf(
 ): Promise<HookTarget> {
   const real = await realOf(dir);
   const common = await realOf(commonDir);
-  // The main work tree too, where this one is linked.
+  // In a linked work tree, include the main work tree.
   const trees = await Promise.all([root, basename(common) === '.git' ? dirname(common) : null].map(realOrNull));
   const around = [common, ...trees].filter((container) => container !== null && isBelow(real, container));
-  // A work tree may lie in the git directory, and a git directory in the work tree: the nearest one counts.
+  // A work tree may be inside the git directory, and a git directory inside the work tree; the innermost one counts.
   const nearest = around.toSorted((a, b) => (b?.length ?? 0) - (a?.length ?? 0))[0];
   if (nearest === undefined) return { dir, kind: isForAll ? 'shared' : 'own', origin };
   return { dir, kind: nearest === common ? 'own' : 'work-tree', origin };
@@ -85,7 +85,7 @@ async function realOrNull(path: string | null): Promise<string | null> {
   return path === null ? null : realOf(path);
 }
 
-/** Through links, as far as the path exists. */
+/** Resolves links as far as the path exists. */
 async function realOf(path: string): Promise<string> {
   const found = await realpath(path).catch(() => null);
   if (found !== null || dirname(path) === path) return found ?? path;
@@ -109,17 +109,17 @@ async function readHook(path: string): Promise<HookFile | null> {
     }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // `core.hooksPath=/dev/null` is how hooks are switched off.
+    // `core.hooksPath=/dev/null` is the usual way to turn hooks off.
     if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
-    // A link that leads nowhere is no hook, and somebody's all the same.
+    // A broken link is not a hook, but it still belongs to somebody.
     return (await lstat(path).catch(() => null)) && { text: null, isExecutable: false };
   }
 }
 
-/** The same file under two names: whenever this is cut short, git still runs it. */
+/** Keeps a hook under a second name. Both names are the same file, so git still runs the hook if this is interrupted. */
 async function keepHook(path: string, as: string): Promise<void> {
   const stat = await lstat(path);
-  // Some systems make the second name for what the link leads to.
+  // Some systems would link to the target of a symbolic link.
   if (stat.isSymbolicLink()) return symlink(await readlink(path), as);
   try {
     await link(path, as);
@@ -130,7 +130,7 @@ async function keepHook(path: string, as: string): Promise<void> {
   await syncDir(dirname(as));
 }
 
-/** The name appears with the whole content: half a copy would be taken for what has to be put back. */
+/** Copies a hook. The name appears only with the whole content, because half a copy could later be restored as the hook. */
 async function copyHook(path: string, as: string, mode: number): Promise<void> {
   const temporary = temporaryBeside(as);
   await copyFile(path, temporary);

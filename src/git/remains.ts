@@ -1,4 +1,4 @@
-/** Finds what killed processes left in the git directories, and locks of others. Looking changes nothing. */
+/** Finds what killed processes left in the git directories, and locks that others hold. Looking changes nothing. */
 import { readdir, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,11 +19,11 @@ import type { RefTip } from '../ports/git.ts';
 export interface RemainsOptions {
   git: GitRunner;
   layout: RepositoryLayout;
-  /** Finishes or takes back what was left in the work tree at `root`. */
+  /** Finishes or undoes what was left in the work tree at `root`. */
   repairAt(root: string): Promise<void>;
 }
 
-/** Younger ones are of a command that is at work. */
+/** Younger locks belong to a command that is at work. */
 const lockAgeMs = 2000;
 
 export function gitRemains({ git, layout, repairAt }: RemainsOptions): Remains {
@@ -31,7 +31,7 @@ export function gitRemains({ git, layout, repairAt }: RemainsOptions): Remains {
   return {
     look,
     async clear(remain) {
-      // Somebody else has cleared what is no longer there.
+      // Another process may have cleared it already.
       if (!(await look()).some(({ kind, path }) => kind === remain.kind && path === remain.path)) return;
       if (remain.kind === 'publication') await repairAt(remain.root);
       if (remain.kind === 'ref-record') await repairRefLocks(git, layout);
@@ -54,7 +54,7 @@ async function lookAround(git: GitRunner, layout: RepositoryLayout): Promise<Rem
   const main = { root: layout.gitDir === commonDir ? (layout.root ?? '') : dirname(commonDir), gitDir: commonDir };
   const halfMade = await findLeftWorkTrees(git, commonDir);
   const found = halfMade.map((path): Remain => ({ kind: 'leftover', path }));
-  // They go with what is in them.
+  // A half-made work tree is removed with its contents, so they are not listed separately.
   const trees = [...(await readWorkTreeDirs(commonDir))].filter(([root]) => !halfMade.includes(root));
   const linked = trees.map(([root, gitDir]) => ({ root, gitDir }));
   for (const tree of [main, ...linked]) {
@@ -90,13 +90,13 @@ async function findPublications({ root, gitDir }: TreeDir): Promise<Remain[]> {
   return found;
 }
 
-/** Files that were being written: the pid in their name is that of a dead process. */
+/** Finds unfinished files with the pid of a dead process in their names. */
 async function findTemporaries(gitDir: string): Promise<Remain[]> {
   const found: Remain[] = [];
   const own = join(gitDir, 'teddy');
   const info = join(gitDir, 'info');
   for (const dir of [own, info]) {
-    // teddy writes only one file of git's own directory.
+    // teddy writes only one file in git's own directory.
     for (const name of (await namesIn(dir)).filter((name) => dir === own || name.startsWith('attributes.tmp-file-'))) {
       const pid = parseHolderPid(name);
       if (pid === null || pid === process.pid || (await isAlive(pid, await readBootId()))) continue;
@@ -125,13 +125,13 @@ async function findForeignLocks(
   return found;
 }
 
-/** Locks that a record of ours explains, of the living too. */
+/** Finds locks that one of our records explains, including those of living processes. */
 async function findOwnLocks(commonDir: string, trees: TreeDir[], ours: Remain[]): Promise<Set<string>> {
   const refs = ours.flatMap((remain): RefName[] =>
     remain.kind === 'ref-record' ? remain.refs : remain.kind === 'publication' ? [remain.ref] : [],
   );
   const known = new Set(refs.map((ref) => join(commonDir, `${ref}.lock`)));
-  // Refs that are tables have one lock.
+  // All refs of a reftable share one lock.
   if (refs.length > 0) known.add(join(commonDir, 'reftable', 'tables.list.lock'));
   for (const { gitDir } of trees) {
     const lock = join(gitDir, 'index.lock');
@@ -144,7 +144,7 @@ async function findOwnLocks(commonDir: string, trees: TreeDir[], ours: Remain[])
   return known;
 }
 
-/** Null: there is none, or it went away while it was young. */
+/** Returns the age of a lock; null when there is none, or it disappeared while it was young. */
 async function settledAgeMs(path: string): Promise<number | null> {
   for (;;) {
     const found = await stat(path).catch(() => null);
@@ -160,7 +160,7 @@ async function isSameFile(a: string, b: string): Promise<boolean> {
   return !!one && !!other && one.dev === other.dev && one.ino === other.ino;
 }
 
-/** Those that git names when it is asked to prepare updates that change nothing: only it knows where they are. */
+/** Finds ref locks by asking git to prepare updates that change nothing, because only git knows where the locks are. */
 async function findRefLocks(git: GitRunner, layout: RepositoryLayout, trees: TreeDir[]): Promise<string[]> {
   const found: string[] = [];
   const probe = async (updates: NotedUpdate[], env: Environment = {}): Promise<string | undefined> => {
@@ -169,7 +169,7 @@ async function findRefLocks(git: GitRunner, layout: RepositoryLayout, trees: Tre
     if (lock !== null) found.push(lock === 'reftable' ? await findTableLock(git) : lock);
     return lock === null ? undefined : /cannot lock ref '([^']+)'/.exec(refusal)?.[1];
   };
-  // Whoever removes a ref locks the packed ones, also where it is not there.
+  // Removing a ref locks packed-refs, even when the ref does not exist.
   await probe([{ ref: 'refs/heads/teddy-no-such-branch' as RefName, new: null }]);
   for (const { gitDir } of trees) {
     const env = { GIT_DIR: gitDir };
@@ -184,7 +184,7 @@ async function findRefLocks(git: GitRunner, layout: RepositoryLayout, trees: Tre
   while (refs.length > 0) {
     const locked = await probe(refs);
     if (locked === undefined) return found;
-    // The lock of HEAD is known by now, and its branch cannot be asked about.
+    // When HEAD is locked, that lock is already found, and its branch cannot be probed.
     const rest = refs.filter(({ ref }) => ref !== locked);
     if (rest.length === refs.length) return found;
     refs = rest;
@@ -196,10 +196,10 @@ function namesIn(dir: string): Promise<string[]> {
   return readdir(dir).catch(() => []);
 }
 
-/** Whatever another repository lends its objects for counts as reached; the heads of all work trees do. */
+/** Also counts as reached whatever another repository that borrows these objects reaches, and the HEADs of all work trees. */
 const everything = ['--all', '--alternate-refs'];
 
-/** Commits that nothing points at any more. */
+/** Lists the commits that nothing points to anymore. */
 async function listUnreachableCommits(git: GitRunner): Promise<Oid[]> {
   const format = '--batch-check=%(objecttype) %(objectname)';
   const [commits, reached] = await Promise.all([
@@ -222,7 +222,7 @@ async function listReachedEntryIds(git: GitRunner): Promise<Set<string>> {
 }
 
 async function listReflogCommits(git: GitRunner): Promise<Set<Oid>> {
-  // Without `--stdin`, git prints its usage and fails where no reflog holds anything.
+  // Without `--stdin`, git prints its usage and fails when every reflog is empty.
   const found = await git.text(['rev-list', '--no-walk=unsorted', '--reflog', '--ignore-missing', '--stdin']);
   return new Set(
     found
@@ -232,10 +232,10 @@ async function listReflogCommits(git: GitRunner): Promise<Set<Oid>> {
   );
 }
 
-/** So many are traced to their files: each costs a walk. */
+/** The number of objects that are traced to their files; each costs a walk. */
 const maxTraced = 20;
 
-/** `not`: what these reach is not looked at, but for what the tips themselves hold. */
+/** Checks the objects that the tips reach. Skips what `not` reaches, except for what the tips themselves hold. */
 async function checkObjects(
   git: GitRunner,
   tips: readonly RefTip[],
@@ -246,7 +246,7 @@ async function checkObjects(
   if (bad.size === 0) return { objects: listed, damaged: [] };
   const damaged: DamagedObject[] = [];
   const known = new Set<Oid>();
-  // Line by line only now: what several of them share is told once.
+  // Walk each line only now that something is damaged; an object that several lines share is reported once.
   for (const tip of tips) {
     for (const oid of (await walk(git, [tip], not)).bad) {
       if (known.has(oid)) continue;
@@ -286,7 +286,7 @@ async function list(git: GitRunner, flags: string[], revisions: string[]): Promi
   return { rows: rows.filter((row) => row !== ''), named: exitCode === 0 ? [] : readNamed(stderr) };
 }
 
-/** Finds the object that git could not read, not the one that names it, in git's last words. */
+/** Extracts from git's last message the object that could not be read, not the one that refers to it. */
 function readNamed(stderr: string): Oid[] {
   const named =
     /(?:bad object|[Cc]ould not read|loose object|unable to read tree|missing object|unable to parse object:?) \(?([0-9a-f]{40,64})/g;
@@ -294,7 +294,7 @@ function readNamed(stderr: string): Oid[] {
   return [...new Set(found)];
 }
 
-/** Found, but empty or not an object's file: what a power cut leaves. */
+/** Finds objects that exist but are empty or not an object's file, as a power cut leaves them. */
 async function findUnreadable(git: GitRunner, oids: string[]): Promise<Oid[]> {
   if (oids.length === 0) return [];
   const args = ['cat-file', '--batch-check=%(objectname) %(objectsize)', '--buffer'];
@@ -304,12 +304,12 @@ async function findUnreadable(git: GitRunner, oids: string[]): Promise<Oid[]> {
     .split('\n')
     .filter((row) => row !== '');
   const told = rows.filter((row) => row.endsWith(' missing')).map((row) => parseOid(row.slice(0, -' missing'.length)));
-  // At some it ends instead: the next one after the last that was answered.
+  // At some objects git stops instead of answering: at the one after the last answer.
   const stopped = oids[rows.length];
   return stopped === undefined ? told : [...told, parseOid(stopped)];
 }
 
-/** The file, as the commit that brought it has it. Null where the walk is cut off by what is missing. */
+/** Returns the path of the object in the commit that introduced it; null when a missing object cuts the walk off. */
 async function findPath(git: GitRunner, tip: Oid, oid: Oid): Promise<RepoPath | null> {
   const args = ['log', '-t', '--raw', '--no-abbrev', '--no-renames', '--format=', '-z', `--find-object=${oid}`, tip];
   const { stdout } = await git.run([...args, '--'], { accept: [1, 128] });

@@ -1,4 +1,4 @@
-/** Finds the repository that a command stands in, once, with git's own rules, and opens it. */
+/** Finds the repository of the current directory, once and by git's own rules, and opens it. */
 import { createHash } from 'node:crypto';
 import { readFile, mkdir, writeFile, realpath, rename, readdir, stat, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -30,30 +30,31 @@ export interface OpenOptions {
   cwd: string;
   env: Environment;
   trace?: (line: string) => void;
-  /** Called at each step of a publication, for tests that crash there. */
+  /** Called at each step of a publication, so that a test can crash there. */
   onStep?: (step: string) => void;
   /**
-   * `once`: the caller looks at HEAD right away, so it is where it was found with the repository, and is not asked for once more.
-   * `always`: the caller changes nothing, and tells of the repository as it was found. It runs no program that the repository's own
-   * configuration names.
+   * Saves asking for HEAD again after the discovery. `once`: the caller looks at HEAD right away, so its first look
+   * uses what was found with the repository. `always`: the caller changes nothing and describes the repository as it
+   * was found. It also runs no program that the repository's own configuration names.
    */
   trustsHead?: 'once' | 'always' | undefined;
 }
 
 export interface OpenedRepository extends Repository {
-  /** Absolute; what belongs to all work trees lies below it. */
+  /** The absolute path of the git directory that all work trees share. */
   readonly commonDir: string;
-  /** Opens the leftovers in its git directories. */
+  /** Opens the access to what crashed commands left in its git directories. */
   openRemains(): Promise<Remains>;
 }
 
-/** Throws NOT_A_REPOSITORY, GIT_TOO_OLD, GIT_MISSING. */
+/** Opens the repository that `cwd` belongs to. Throws NOT_A_REPOSITORY, GIT_TOO_OLD, GIT_MISSING. */
 export async function openRepository({ cwd, env, trace, onStep, trustsHead }: OpenOptions): Promise<OpenedRepository> {
   const ownEnv = toChildEnvironment(env);
-  // Only here do GIT_DIR and GIT_WORK_TREE of the user count; from then on our calls name what was found.
+  // The user's GIT_DIR and GIT_WORK_TREE count only here; later calls name what was found.
   const redirected = { GIT_DIR: env['GIT_DIR'], GIT_WORK_TREE: env['GIT_WORK_TREE'] };
   const here = gitRunner(cwd, { ...ownEnv, ...redirected }, trace);
-  // Asked for at once, beside the discovery: hardly a command does without, and each process in turn costs its time.
+  // Read the settings while the repository is discovered: nearly every command needs them, and another process
+  // afterwards would cost time.
   let loading = readGitSettings(here, env);
   loading.catch(() => undefined);
   const settings = () => loading;
@@ -136,7 +137,7 @@ function toLayoutEnvironment(env: Environment, layout: RepositoryLayout): Enviro
   return { ...env, GIT_DIR: layout.gitDir, ...(layout.root === null ? {} : { GIT_WORK_TREE: layout.root }) };
 }
 
-/** Its version is asked for only when git refuses: an old one does not know the flags, and a new one need not be asked. */
+/** Discovers the repository. Checks git's version only after a refusal, because an old git rejects the flags. */
 async function findRepository(git: GitRunner): Promise<FoundRepository> {
   try {
     return await discover(git);
@@ -148,7 +149,7 @@ async function findRepository(git: GitRunner): Promise<FoundRepository> {
 
 interface FoundRepository {
   layout: RepositoryLayout;
-  /** Null where HEAD is detached, or its branch has no commit. */
+  /** Null when HEAD is detached or its branch has no commit. */
   head: Head | null;
   isShallow: boolean;
 }
@@ -162,9 +163,10 @@ async function discover(git: GitRunner): Promise<FoundRepository> {
     'objects',
     '--show-object-format',
     '--is-shallow-repository',
-    // Without a work tree git stops here, with everything else already said.
+    // Without a work tree, git stops here, after it has printed everything else.
     '--show-toplevel',
-    // A word after the path, which may have several lines; and nothing after that where HEAD has no commit.
+    // Prints a word that marks the end of the path, which may have several lines. Nothing follows it when HEAD has no
+    // commit.
     '--is-inside-work-tree',
     '--revs-only',
     'HEAD',
@@ -182,13 +184,13 @@ async function discover(git: GitRunner): Promise<FoundRepository> {
   return { layout, head, isShallow: shallow === 'true' };
 }
 
-/** The format is not on its line: a path before it has several, or git has not come so far. */
+/** Explains why the object format is not on its line: a path before it has several lines, or git stopped earlier. */
 function toDiscoveryError(stdout: string, stderr: string): TeddyError {
   const said = stderr.trim().replace(/^fatal: /, '');
   if (/^sha(?:1|256)$/m.test(stdout))
     return new TeddyError(
       'NOT_A_REPOSITORY',
-      'The path of this repository has a line break in it, so teddy cannot tell its parts apart.',
+      'The path of this repository contains a line break, which teddy does not support.',
       'Rename that directory.',
     );
   const trust = /git config --global --add safe\.directory .*/.exec(said)?.[0];
@@ -196,24 +198,24 @@ function toDiscoveryError(stdout: string, stderr: string): TeddyError {
     return new TeddyError(
       'NOT_A_REPOSITORY',
       `git does not trust this repository: ${said.split('\n')[0]}.`,
-      trust === undefined ? 'See `git help config`, safe.directory.' : `If you do: \`${trust}\`.`,
+      trust === undefined ? 'See safe.directory in `git help config`.' : `If you trust it, run \`${trust}\`.`,
     );
   }
   if (!/not a git repository/.test(said)) {
     return new TeddyError(
       'NOT_A_REPOSITORY',
       `git cannot open this repository: ${said.split('\n')[0]}`,
-      '`git status` says the same until that is mended.',
+      'Fix what `git status` reports, and run the command again.',
     );
   }
   return new TeddyError(
     'NOT_A_REPOSITORY',
     'This is not a git repository, nor is any folder above it.',
-    'Run `git init` here, or change to a folder of your repository.',
+    'Run `git init` here, or change to a folder in your repository.',
   );
 }
 
-/** Nobody is asked: an empty GIT_ASKPASS also keeps git from `core.askPass`; ssh has no terminal to ask at. */
+/** Prevents all prompts: an empty GIT_ASKPASS also overrides `core.askPass`, and ssh has no terminal to ask on. */
 const silentEnvironment = {
   GIT_ASKPASS: '',
   SSH_ASKPASS: undefined,
@@ -221,7 +223,10 @@ const silentEnvironment = {
   GCM_INTERACTIVE: 'never',
 };
 
-/** Other repositories, by git's own transports. Few commands need them: the rest is loaded by those alone. */
+/**
+ * Gives access to other repositories through git's own transports. The module is loaded only by the few commands that
+ * need it.
+ */
 function lazyRemotes(open: () => Promise<Remotes>): Remotes {
   let loading: Promise<Remotes> | undefined;
   const load = () => (loading ??= open());
@@ -234,18 +239,18 @@ function lazyRemotes(open: () => Promise<Remotes>): Remotes {
 }
 
 /**
- * A helper that answers every host alike, as in many CI jobs, gives a token of the forge: only what is kept under this
- * name is meant for teddy.
+ * The user name under which teddy looks up credentials. A helper that answers for every host, as in many CI jobs, would
+ * return the forge's token; only what is stored under this name is meant for teddy.
  */
 const userName = 'teddy';
 
-/** Without a prompt of any kind. An empty GIT_ASKPASS also keeps git from `core.askPass` and SSH_ASKPASS. */
+/** Prevents all prompts. An empty GIT_ASKPASS also overrides `core.askPass` and SSH_ASKPASS. */
 const silent = {
   settings: ['-c', 'credential.interactive=false'],
   env: { GIT_TERMINAL_PROMPT: '0', GIT_ASKPASS: '', GCM_INTERACTIVE: 'never' },
 };
 
-/** Null when no helper is configured for the URL, or none has anything. */
+/** Reads a stored credential; null when no helper is configured for the URL, or none has one. */
 async function readCredential(
   git: GitRunner,
   settings: ReadonlyMap<string, GitSetting>,
@@ -256,7 +261,7 @@ async function readCredential(
   const input = `${Object.entries(asked)
     .map(([name, value]) => `${name}=${value}\n`)
     .join('')}\n`;
-  // 128: nobody has it, and nobody may be asked.
+  // Exit code 128 means that no helper has the credential and prompts are off.
   const { exitCode, stdout } = await git.run([...silent.settings, 'credential', 'fill'], {
     input,
     env: silent.env,
@@ -265,7 +270,7 @@ async function readCredential(
   return exitCode === 0 ? toPassword(stdout.toString('utf8')) : null;
 }
 
-/** Whether it is worth asking: which of them a URL really matches is for git to say. */
+/** Tells whether asking is worthwhile. Which helper really matches the URL is for git to decide. */
 function hasHelper(settings: ReadonlyMap<string, GitSetting>, url: URL): boolean {
   return [...settings].some(([key, { value }]) => {
     const found = /^credential\.(?:(.*)\.)?helper$/s.exec(key);
@@ -282,12 +287,12 @@ function toPassword(text: string): string | null {
   return fields.get('username') === userName ? fields.get('password') || null : null;
 }
 
-/** `teddy/cache` holds what can be derived again: any file of it may be deleted at any time. */
+/** The limit for files in `teddy/cache`. They can be derived again, so any of them may be deleted at any time. */
 const maxFiles = 32;
-/** The limit for all files together: a history is as large as what was said in it. */
+/** The limit for all files together, because a cached history is as large as its conversation. */
 const maxBytes = 64 * 1024 * 1024;
 
-/** A file holds the sha256 of its content before the content: what a crash tore apart counts as absent. */
+/** Opens the cache. Each file begins with the sha256 of its content, so a file that a crash damaged counts as missing. */
 export function derivedCache(commonDir: string, { suffix = '', limits = { maxFiles, maxBytes } } = {}): Cache {
   const directory = join(commonDir, 'teddy', 'cache');
   return {
@@ -299,15 +304,15 @@ export function derivedCache(commonDir: string, { suffix = '', limits = { maxFil
     },
     async write(key, pieces) {
       const file = [Buffer.from(`${sha256(pieces)}\n`), ...pieces];
-      // It would push out all others, and itself.
+      // The file would evict all others, and then itself.
       if (countBytes(file) > limits.maxBytes) return;
-      // Where it cannot be written (a full disk, a read-only one), the next command takes its time, and that is all.
+      // If the cache cannot be written (the disk is full or read-only), the next command is merely slower.
       await replace(directory, `${key}${suffix}`, file, limits).catch(() => undefined);
     },
   };
 }
 
-/** A shallow clone answers only for as long as its history ends where it does now. */
+/** Names the depth of a shallow clone, so that cached answers are used only while its history ends at the same place. */
 async function nameDepth(commonDir: string): Promise<string> {
   return `-${sha256([Buffer.from(await readShallow(commonDir))]).slice(0, 16)}`;
 }

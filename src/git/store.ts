@@ -34,11 +34,11 @@ export interface StoreOptions {
   /** The user's environment. */
   env: Environment;
   settings(): Promise<ReadonlyMap<string, GitSetting>>;
-  /** Called at each durable step; a test may crash there. */
+  /** Called at each durable step, so that a test can crash there. */
   onStep?: ((step: string) => void) | undefined;
 }
 
-/** A check of a line reads its commits three times and more. */
+/** The number of cached commits; a check of a line reads its commits at least three times. */
 const keptCommits = 8192;
 const maxKeptChars = 4096;
 
@@ -94,7 +94,7 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
       if (found?.type === 'tree') yield* readMany(git, found.oid, isWanted);
     },
     diffTrees: (before, after, { without } = {}) =>
-      // The two may be commits.
+      // `before` and `after` may be commits.
       diffTrees(async (oid) => toTree(await read(`${oid}^{tree}`, 'tree')), before, after, without),
     async mergeTrees(base, ours, theirs) {
       await Promise.all([base, ours, theirs].map((oid) => read(oid, 'tree')));
@@ -123,13 +123,13 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
   });
 }
 
-/** The place where objects are written, and how. */
+/** Returns where and how objects are written. */
 async function toTarget({ objectsDir, objectFormat, settings, onStep }: StoreOptions) {
   return { objectsDir, objectFormat, shared: (await settings()).get('core.sharedrepository')?.value, onStep };
 }
 
 function openBatch(options: StoreOptions): ObjectBatch {
-  // The setting is read before the batch is flushed, when the settings have long been loaded.
+  // The setting is read before the batch is flushed; by that time the settings have been loaded.
   const opened = toTarget(options).then(objectBatch);
   opened.catch(() => undefined);
   return withOwnErrors({
@@ -138,7 +138,7 @@ function openBatch(options: StoreOptions): ObjectBatch {
     async commit(commit) {
       const batch = await opened;
       if (!isTrue((await options.settings()).get('teddy.sign')?.value)) return batch.commit(commit);
-      // git makes this one itself, and asks for its tree.
+      // git itself makes a signed commit, and its tree must exist.
       await batch.flush();
       return withDurableNames(options.objectsDir, () => signCommit(options.git, commit));
     },
@@ -155,22 +155,23 @@ async function moveRefs(
     options.onStep?.('ref');
     return updateRefs(options.git, updates, reflog, release);
   });
-  // git syncs a ref's content, not its name. A journal keeps what was done to names in order, and the record's name was taken
-  // away after the ref got its own: what makes that durable makes this durable, whichever way git stores refs.
+  // git syncs the content of a ref but not its name. The record was removed after the ref got its name, and file
+  // systems with a journal keep such changes in order. Syncing this directory therefore makes the ref durable too,
+  // however git stores refs.
   if (outcome === 'done') await syncDir(join(options.commonDir, 'teddy'));
   options.onStep?.('ref-moved');
   return outcome;
 }
 
 async function packRefs(options: StoreOptions, made: readonly RefName[]): Promise<void> {
-  // To remove the file of a ref that is packed, git takes the locks that it takes to remove the ref.
+  // To remove the file of a packed ref, git takes the same locks as for removing the ref.
   const locked = made.map((ref) => ({ ref, old: null, new: null }));
   await withRefRecord(options.git, options, locked, async (release) => {
     const notedMs = Date.now();
     try {
       await options.git.text(['pack-refs', '--all']);
     } catch (error) {
-      // A git that died is started again, and meets the locks of the first.
+      // Release the locks of a git that died, which the next attempt would meet.
       await release({ notedMs, latestMs: Date.now() });
       throw error;
     }
@@ -181,7 +182,7 @@ function isTrue(value: string | undefined): boolean {
   return /^(?:true|yes|on|1)$/i.test(value ?? '');
 }
 
-/** git prints section and variable in lower case, and the subsection between them as it is. */
+/** Normalizes a key as git prints it: section and variable in lower case, and the subsection between them unchanged. */
 function toSettingKey(key: string): string {
   const first = key.indexOf('.');
   const last = key.lastIndexOf('.');
@@ -200,7 +201,7 @@ async function isAncestor(git: GitRunner, readCommit: Store['readCommit'], ances
   return exitCode === 0;
 }
 
-/** git finds the common ancestor, since a line knows only its own first parents. */
+/** Lets git find the common ancestor, because teddy reads only the first parents of a line. */
 async function mergeBase(git: GitRunner, commit: Oid, others: readonly Oid[]): Promise<Oid | null> {
   const { exitCode, stdout } = await git.run(['merge-base', commit, ...others], { accept: [1] });
   return exitCode === 0 ? parseOid(stdout.toString('utf8').trim()) : null;
@@ -211,14 +212,14 @@ async function findReachable(git: GitRunner, text: string, from: Oid, not: reado
   return rows === '' ? [] : rows.split('\n').map(parseOid);
 }
 
-/** A branch with its history as one file, which `git clone` and `git fetch` take for a remote. */
+/** Yields a branch with its history as one file that `git clone` and `git fetch` accept as a remote. */
 async function* createBundle(git: GitRunner, commonDir: string, ref: RefName): AsyncIterable<Uint8Array> {
-  // git makes one all the same, and nobody could open it.
+  // git would make such a bundle, but it could not be opened.
   if ((await readShallow(commonDir)) !== '') {
     throw new TeddyError(
       'DAMAGED_SESSION',
-      'The history of this clone is cut off, so a bundle of it would not stand on its own.',
-      'Fetch all of it: `git fetch --unshallow`.',
+      'This is a shallow clone, so a bundle of it would be incomplete.',
+      'Fetch the full history with `git fetch --unshallow`.',
     );
   }
   const child = git.start(['bundle', 'create', '--quiet', '-', ref]);
@@ -234,16 +235,17 @@ async function* createBundle(git: GitRunner, commonDir: string, ref: RefName): A
   throw new TeddyError('GIT_FAILED', `git bundle failed: ${Buffer.concat(said).toString('utf8').trim()}`);
 }
 
-/** Always the same, so that the same merge makes the same objects again and none more. */
+/** A constant identity, so that the same merge always makes the same objects. */
 const nobody = 'teddy <teddy@localhost> 0 +0000';
 
-/** git's own three-way merge of trees: renames, attributes and the user's merge drivers count as they do in `git merge`. */
+/** Merges trees with git's own three-way merge. Renames, attributes and the user's merge drivers count as in `git merge`. */
 async function mergeTrees(
   git: GitRunner,
   batch: ObjectBatch,
   { base, ours, theirs }: { base: Oid; ours: Oid; theirs: Oid },
 ): ReturnType<Store['mergeTrees']> {
-  // Before git 2.40 `merge-tree` takes no base: it finds this one, in a history that is made for it and that no ref has.
+  // Before git 2.40, `merge-tree` cannot be given a base. It finds this one in a history made for the purpose, which no
+  // ref points to.
   const root = await batch.commit(toCommit(base, []));
   const sides = await Promise.all([ours, theirs].map((tree) => batch.commit(toCommit(tree, [root]))));
   await batch.flush();
@@ -261,8 +263,8 @@ function toCommit(tree: Oid, parents: Oid[]): Parameters<ObjectBatch['commit']>[
 }
 
 /**
- * The same commit with a signature, as `commit.gpgSign` would make it. Its tree has to be there. Nobody is asked for a
- * passphrase at the terminal: an agent has to know it. Throws SIGNING_FAILED.
+ * Makes the commit with a signature, as `commit.gpgSign` would. Its tree must exist. There is no prompt for a
+ * passphrase, so an agent must have it. Throws SIGNING_FAILED.
  */
 async function signCommit(git: GitRunner, { tree, parents, author, committer, message }: Commit): Promise<Oid> {
   const args = ['-c', 'i18n.commitEncoding=UTF-8', 'commit-tree', '-S', '-F', '-'];
@@ -275,17 +277,20 @@ async function signCommit(git: GitRunner, { tree, parents, author, committer, me
   throw new TeddyError(
     'SIGNING_FAILED',
     `git could not sign: ${stderr.trim().split('\n').slice(0, 3).join(' ')}`,
-    'See that `git commit -S` works without asking, or `git config teddy.sign false`.',
+    'Make `git commit -S` work without a prompt, or run `git config teddy.sign false`.',
   );
 }
 
-/** `Name <email> <seconds> <zone>`. */
+/** Splits `Name <email> <seconds> <zone>` into git's environment variables. */
 function toVariables(role: 'AUTHOR' | 'COMMITTER', ident: string): Record<string, string> {
   const [, name = '', email = '', date = ''] = /^(.*?) ?<(.*)> (\d+ [+-]\d{4})$/.exec(ident) ?? [];
   return { [`GIT_${role}_NAME`]: name, [`GIT_${role}_EMAIL`]: email, [`GIT_${role}_DATE`]: `@${date}` };
 }
 
-/** Found once: names do not change within a command. The time is that of each commit, unless the user has set one. */
+/**
+ * Reads the names once, because they do not change within a command. The time is taken for each commit, unless the user
+ * has set one.
+ */
 function identReader(
   git: GitRunner,
   env: Environment,
@@ -309,7 +314,7 @@ async function readIdent(
 ): Promise<Ident> {
   const known = await settings();
   const names = [...Object.keys(env).filter((key) => env[key] !== undefined), ...known.keys()];
-  // Without a setting for one of them they are the same, and one process is enough.
+  // Without a setting for either of them, author and committer are the same, and one process is enough.
   if (!names.some((name) => /^(?:GIT_(?:AUTHOR|COMMITTER)_|(?:author|committer)\.)/.test(name))) {
     const both = toPlainIdent(env, known) ?? (await readVariable(git, 'GIT_COMMITTER_IDENT'));
     return { author: both, committer: both };
@@ -321,12 +326,12 @@ async function readIdent(
   return { author, committer };
 }
 
-/** A text that git takes as it is: it removes brackets and control characters, and punctuation at both ends. */
+/** Matches text that git uses unchanged: it removes angle brackets and control characters, and punctuation at both ends. */
 const plainText = /^(?![\s.,:;"\\'])[^<>\p{Cc}\uFFFD]+(?<![\s.,:;"\\'])$/u;
 
 /**
- * The ident that git would make of the user's settings, without a process of its own. Null where git has something to decide:
- * a name that it would clean or guess, or a time zone that the C library may read otherwise than Node does.
+ * Makes the ident that git would make of the user's settings, without starting git. Returns null when git must decide:
+ * for a name that it would clean up or guess, or a time zone that the C library may interpret differently from Node.
  */
 function toPlainIdent(env: Environment, settings: ReadonlyMap<string, GitSetting>): string | null {
   const [name, email] = ['user.name', 'user.email'].map((key) => settings.get(key)?.value ?? '');
@@ -338,7 +343,7 @@ function toPlainIdent(env: Environment, settings: ReadonlyMap<string, GitSetting
   return `${name} <${email}> ${Math.floor(now.getTime() / 1000)} ${now.getTimezoneOffset() > 0 ? '-' : '+'}${zone}`;
 }
 
-/** git's own words where it knows no name or no address. */
+/** git's messages when it knows no name or no address. */
 const withoutIdentity =
   /tell me who you are|ident name|auto-detect|auto-detection is disabled|no (?:name|email) was given|disallowed characters/i;
 
@@ -348,12 +353,12 @@ async function readVariable(git: GitRunner, name: string): Promise<string> {
   if (!withoutIdentity.test(stderr)) throw toGitFailure('var', { exitCode, signal: null, stderr });
   throw new TeddyError(
     'NO_IDENTITY',
-    'git does not know who you are, and every entry is a commit of yours.',
+    'git does not know who you are, and every entry is a commit in your name.',
     'Run `git config --global user.name "Your Name"` and `git config --global user.email you@example.com`.',
   );
 }
 
-/** `Name <email> <seconds> <zone>` */
+/** Replaces the time in `Name <email> <seconds> <zone>`. */
 function atThisTime(ident: string): string {
   return ident.replace(/\d+ ([+-]\d{4})$/, `${Math.floor(Date.now() / 1000)} $1`);
 }

@@ -124,13 +124,13 @@ test.each<[string, (() => Promise<unknown>)[], string]>([
   const error = await forward(ahead).then(String, (reason: unknown) => reason);
   expect(error).toMatchObject({
     code: 'FILES_IN_THE_WAY',
-    message: `main was not moved ahead: ${name} is in the way.`,
+    message: `main was not fast-forwarded: ${name} is in the way.`,
   });
   expect(String(error)).not.toContain('equal.txt');
   const rehearsed = await repository.workspace?.rehearse(await treeOf(ahead)).then(String, (reason: unknown) => reason);
   expect(rehearsed).toMatchObject({
     code: 'FILES_IN_THE_WAY',
-    message: `main would not be moved ahead: ${name} is in the way.`,
+    message: `main would not be fast-forwarded: ${name} is in the way.`,
     hint: (error as { hint: string }).hint,
   });
   expect(await scratch.fingerprint()).toEqual(before);

@@ -6,12 +6,16 @@ test.each([
   [
     ["fatal: Unable to create temporary file '.git/objects/pack/tmp_pack_x': Permission denied"],
     'WRITE_FAILED',
-    /who may write in the repository here/,
+    /that you may write in the repository/,
   ],
-  [["error: cannot lock ref 'refs/x': Unable to create '.git/x.lock': Read-only file system"], 'WRITE_FAILED', /here/],
+  [
+    ["error: cannot lock ref 'refs/x': Unable to create '.git/x.lock': Read-only file system"],
+    'WRITE_FAILED',
+    /may write/,
+  ],
   [['fatal: write error: No space left on device'], 'DISK_FULL', /space/],
   [["fatal: sha1 file 'tmp_idx' write error. Out of diskspace", 'fatal: index-pack failed'], 'DISK_FULL', /space/],
-  [["error: cannot update ref 'refs/x': couldn't write 'x.lock'"], 'WRITE_FAILED', /whether there is space left here/],
+  [["error: cannot update ref 'refs/x': couldn't write 'x.lock'"], 'WRITE_FAILED', /space left on the disk/],
   [['error: remote unpack failed: unable to create temporary object directory'], 'REMOTE_UNREACHABLE', /ls-remote/],
   [['git@git.example.org: Permission denied (publickey).'], 'REMOTE_UNREACHABLE', /ssh-add/],
   [

@@ -67,7 +67,7 @@ describe('a listing', () => {
     const listed = (remote: string) => remotes.list(remote, [], never());
     await expect(listed('orign')).rejects.toMatchObject({
       code: 'UNKNOWN_REMOTE',
-      hint: expect.stringMatching(/^Configured are: origin\./),
+      hint: expect.stringMatching(/^Configured remotes: origin\./),
     });
     await expect(listed('--upload-pack=touch made;')).rejects.toMatchObject({ code: 'UNKNOWN_REMOTE' });
     await expect(listed('ext::touch made')).rejects.toMatchObject({

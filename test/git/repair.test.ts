@@ -82,9 +82,9 @@ async function expectWhole(): Promise<void> {
 
 describe.each([
   ['record', 'old', []],
-  ['lock', 'old', ['taken back']],
-  ['index', 'old', ['taken back']],
-  ['ref', 'old', ['taken back']],
+  ['lock', 'old', ['undone']],
+  ['index', 'old', ['undone']],
+  ['ref', 'old', ['undone']],
   ['ref-moved', 'new', ['finished']],
   ['index-installed', 'new', ['finished']],
   ['unlocked', 'new', ['finished']],
@@ -94,7 +94,7 @@ describe.each([
   test(`the line is at its ${tip} tip, with index and files that fit`, async () => {
     await crashAt(step);
     const said = await repair();
-    expect(said.map((line) => /taken back|finished/.exec(line)?.[0])).toEqual(outcome);
+    expect(said.map((line) => /undone|finished/.exec(line)?.[0])).toEqual(outcome);
     expect((await repo.git('rev-parse', 'HEAD')) === base).toBe(tip === 'old');
     await expectWhole();
     expect(await repair()).toEqual([]);

@@ -139,7 +139,7 @@ describe('discovery', () => {
       await repo.git('init', '--quiet', ...(bare ? ['--bare'] : []), dir);
       await expect(rootOf(dir)).rejects.toMatchObject({
         code: 'NOT_A_REPOSITORY',
-        message: expect.stringContaining('has a line break in it') as string,
+        message: expect.stringContaining('contains a line break') as string,
       });
       await rm(dir, { recursive: true });
     }

@@ -4,7 +4,7 @@ import type { TextHits, TextQuery } from '../../src/ports/git.ts';
 import type { RepoPath } from '../../src/names.ts';
 
 export function searchTexts(files: { path: RepoPath; bytes: Uint8Array }[], query: TextQuery): TextHits[] {
-  if (query.signal.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted while the project was searched.');
+  if (query.signal.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted while searching the project.');
   const matches = compile(query);
   return files
     .filter(({ path, bytes }) => isMeant(path, query) && !bytes.subarray(0, 8000).includes(0))

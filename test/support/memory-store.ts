@@ -127,7 +127,7 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
       );
     },
     async searchTrees(trees, { texts, ignoresCase, paths, signal }) {
-      if (signal.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted while the project was searched.');
+      if (signal.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted while searching the project.');
       const toCase = (text: string) => (ignoresCase ? text.toLowerCase() : text);
       const found: { tree: string; path: string }[] = [];
       for (const tree of trees) {

@@ -1,4 +1,4 @@
-/** Asks git which commit brought a line, in histories that are given parents of ours: `git blame -S`, which is made for that. */
+/** Asks git which commit introduced a line, in histories with replaced parents, using `git blame -S`. */
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -9,7 +9,7 @@ import { falseIfRefused } from '../../disk/system-error.ts';
 import { toGitFailure } from '../run/git-failure.ts';
 import type { GitRunner } from '../run/run.ts';
 
-/** `top`: names of files in the configuration are relative to it. */
+/** Runs blame and related queries. File names in the configuration are relative to `top`. */
 export function gitBlame(git: GitRunner, top: string): Blame {
   return {
     lines: (query) => blameLines(git, query),
@@ -31,9 +31,9 @@ async function blameLines(git: GitRunner, query: BlameQuery): Promise<BlamedRun[
     const args = [
       'blame',
       '--porcelain',
-      // The lines as they are, and no program of the configuration between git and them.
+      // Blame the raw lines, and run no program that the configuration names.
       '--no-textconv',
-      // git would guess whose the lines of such a commit were.
+      // For the commits in such a file, git would guess where the lines came from.
       '--no-ignore-revs-file',
       ...(file === null ? [] : ['-S', file]),
       ...(past === null || ignored.length === 0 ? [] : ['-w', '--ignore-revs-file', past]),
@@ -52,10 +52,10 @@ async function blameLines(git: GitRunner, query: BlameQuery): Promise<BlamedRun[
   }
 }
 
-/** More than this is no list that somebody keeps. */
+/** A longer file is not a list that anyone maintains. */
 const maxListBytes = 16 * 1024 * 1024;
 
-/** An empty name drops the files before it. */
+/** Reads the configured lists of ignored revisions. An empty name drops the files before it. */
 async function readIgnored(git: GitRunner, top: string): Promise<IgnoredRevisions> {
   const config = ['config', '--type=path', '-z', '--get-all', 'blame.ignoreRevsFile'];
   const { stdout, exitCode } = await git.run(config, { accept: [1, 128] });
@@ -77,7 +77,7 @@ function renderGrafts(grafts: Grafts): string {
   return [...grafts].map(([commit, parents]) => `${[commit, ...parents].join(' ')}\n`).join('');
 }
 
-/** git takes a range that begins in the file and ends behind it, and gives less. */
+/** Throws when a range ends after the file does, because git silently returns fewer lines then. */
 function requireLines({ path, ranges }: BlameQuery, runs: BlamedRun[]): BlamedRun[] {
   const last = runs.at(-1);
   const count = last === undefined ? 0 : last.line + last.texts.length - 1;
@@ -94,8 +94,8 @@ function toFailure({ path }: BlameQuery, end: { exitCode: number; signal: null; 
 }
 
 /**
- * `<commit> <original line> <line> [<count>]`, rows about a commit where it comes for the first time, and the text after a tab.
- * The file is named again where a commit has lines of several.
+ * Parses rows of `<commit> <original line> <line> [<count>]`, header rows where a commit appears for the first time,
+ * and the text after a tab. git names the file again when a commit has lines from several files.
  */
 function parsePorcelain(stdout: Buffer): BlamedRun[] {
   const paths = new Map<string, string>();
@@ -109,7 +109,7 @@ function parsePorcelain(stdout: Buffer): BlamedRun[] {
       head = null;
       const path = paths.get(oid) ?? '';
       const count: number = run?.oid === oid && run.path === path ? run.texts.length : 0;
-      // Lines that stood side by side may have others between them now, for which nobody asked.
+      // Lines that were adjacent may now have others between them that were not asked for.
       const goesOn = count > 0 && run?.originalLine === original - count && run.line === line - count;
       if (run !== null && goesOn) run.texts.push(row.slice(1));
       else {
@@ -125,7 +125,7 @@ function parsePorcelain(stdout: Buffer): BlamedRun[] {
   return runs.map(({ commit, line, originalLine, path, texts }) => ({ commit, line, originalLine, path, texts }));
 }
 
-/** git quotes a path with control characters, quotes or backslashes as C does. */
+/** Undoes git's C-style quoting of a path with control characters, quotes or backslashes. */
 function unquote(name: string): string {
   if (!name.startsWith('"')) return name;
   const escapes: Record<string, string> = { n: '\n', t: '\t', r: '\r', a: '\x07', b: '\b', f: '\f', v: '\v' };
@@ -153,7 +153,7 @@ async function findMarked(
     '--no-notes',
     '--no-color',
     '--encoding=UTF-8',
-    // The changes of commits with one parent, as the plumbing shows them.
+    // List the changes of commits with one parent in git's raw format.
     '--raw',
     '-z',
     '--no-abbrev',
@@ -167,7 +167,7 @@ async function findMarked(
   return parseMarked((await git.run(args, { input })).stdout.toString('utf8'));
 }
 
-/** Parts end in NUL: a commit as it is formatted, then for each change what it is, and its path. */
+/** Parses parts that end in NUL: the formatted commit, then a description and a path for each change. */
 function parseMarked(text: string): MarkedCommit[] {
   const found: MarkedCommit[] = [];
   const parts = text.split('\0');
@@ -195,7 +195,10 @@ function parseMarked(text: string): MarkedCommit[] {
   return found;
 }
 
-/** git names a rename `R<how much is the same>`, with the old name and the new one behind it, each ended by NUL. */
+/**
+ * Adds the later names of renamed files. git prints a rename as `R<similarity>`, the old name and the new name, each
+ * followed by NUL.
+ */
 async function followNames(
   git: GitRunner,
   paths: ReadonlySet<RepoPath>,
@@ -223,7 +226,7 @@ async function readParents(git: GitRunner, tips: readonly Oid[]): Promise<Map<st
   );
 }
 
-/** Takes away the last graft of each circle that it meets, and looks again, until there is none. */
+/** Finds the grafts to drop: the last graft of each cycle, until no cycle is left. */
 function findCircles(parents: ReadonlyMap<string, readonly string[]>, grafts: Grafts): Set<Oid> {
   const dropped = new Set<Oid>();
   for (;;) {
@@ -236,7 +239,10 @@ function findCircles(parents: ReadonlyMap<string, readonly string[]>, grafts: Gr
   }
 }
 
-/** The commits of one circle; null: there is none. Depth first, without recursion: histories are long. */
+/**
+ * Returns the commits of one cycle, or null when there is none. Searches depth-first without recursion, because
+ * histories are long.
+ */
 function findCircle(parentsOf: (oid: string) => readonly string[], all: Iterable<string>): string[] | null {
   const done = new Set<string>();
   const open = new Map<string, number>();

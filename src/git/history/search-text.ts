@@ -1,4 +1,4 @@
-/** Finds lines in files with `git grep`: in the work tree, or in a tree of the repository. */
+/** Finds lines in files with `git grep`, in the work tree or in a tree of the repository. */
 import { TeddyError } from '../../errors.ts';
 import type { TextHits, TextQuery, TreeQuery } from '../../ports/git.ts';
 import { repoPathFromGit, type Oid, type RepoPath } from '../../names.ts';
@@ -6,9 +6,9 @@ import { errorCode } from '../../disk/system-error.ts';
 import { toGitFailure } from '../run/git-failure.ts';
 import type { GitRunner } from '../run/run.ts';
 
-/** A regular expression may try more ways through a line than there is time for. */
+/** A regular expression may backtrack for longer than anyone can wait. */
 const defaultTimeoutMs = 10_000;
-/** The search remembers so many matching lines of a file. */
+/** The number of matching lines that the search keeps for each file. */
 const maxLinesOfFile = 1_000;
 const maxLines = 20_000;
 const maxErrorLength = 2_000;
@@ -17,9 +17,9 @@ export interface SearchLimits {
   timeoutMs?: number;
 }
 
-/** Tracked files and untracked ones that git does not ignore, as they are on disk. */
+/** Searches the files on disk: tracked ones, and untracked ones that git does not ignore. */
 export async function searchWorkTree(git: GitRunner, query: TextQuery, limits: SearchLimits = {}): Promise<TextHits[]> {
-  // With `--untracked` git leaves out tracked files that a pattern of .gitignore names, too.
+  // With `--untracked`, git also leaves out tracked files that match a pattern of .gitignore.
   const [tracked, all] = await Promise.all([
     search(git, query, [], limits),
     search(git, query, ['--untracked', '--exclude-standard'], limits),
@@ -38,16 +38,19 @@ export async function searchTree(
   return sortHits(found.map((hits) => ({ ...hits, path: repoPathFromGit(hits.path.slice(prefix)) })));
 }
 
-/** A process is given so many characters of names. The system may have room for fewer, which it says. */
+/** The number of characters of names that one process gets. The system may accept fewer, and then reports it. */
 const maxNames = 500_000;
-/** git reads objects one after the other, whatever its own threads: several processes take less time, where it is worth a start. */
+/**
+ * git reads objects one after the other, whatever number of threads it uses. Several processes are faster once there is
+ * enough to read.
+ */
 const processesAtOnce = 2;
 const treesWorthAProcess = 250;
-/** It only ends what hangs: such a search takes as long as the texts are. */
+/** Ends only a search that hangs, because the time of a search depends on the size of the texts. */
 const treesTimeoutMs = 600_000;
 const unknownTree = /unable to resolve revision|ambiguous argument|bad revision|unknown revision/;
 
-/** `exists`: whether the repository has such a tree. */
+/** Searches many trees. `exists` tells whether the repository has a tree. */
 export async function searchTrees(
   git: GitRunner,
   exists: (tree: string) => Promise<boolean>,
@@ -108,12 +111,12 @@ async function searchBatch(
   return names.map((name) => splitTree(known, name));
 }
 
-/** `<tree>:<path>`, or the name of a blob. Both may hold a colon. */
+/** Splits `<tree>:<path>`; a blob is named alone. Both parts may contain a colon. */
 function splitTree(trees: ReadonlySet<string>, name: string): { tree: string; path: string } {
   if (trees.has(name)) return { tree: name, path: '' };
   let colon = name.indexOf(':');
   while (colon !== -1 && !trees.has(name.slice(0, colon))) colon = name.indexOf(':', colon + 1);
-  if (colon === -1) throw new TeddyError('GIT_FAILED', `git grep names a tree that it was not asked for: ${name}`);
+  if (colon === -1) throw new TeddyError('GIT_FAILED', `git grep named a tree that was not searched: ${name}`);
   return { tree: name.slice(0, colon), path: name.slice(colon + 1) };
 }
 
@@ -151,7 +154,7 @@ async function search(git: GitRunner, query: TextQuery, options: string[], limit
   return hits;
 }
 
-/** Whatever the user's configuration says of `grep`, is said here again; `-e` keeps the query from being an option. */
+/** Overrides what the user's configuration sets for `grep`. `-e` keeps the query from being parsed as an option. */
 function toArguments(
   { text, ignoresCase, path }: TextQuery,
   syntax: '-P' | '-E' | '-F',
@@ -214,7 +217,7 @@ function grep(git: GitRunner, args: string[], { signal, timeoutMs, add }: GrepOp
   });
 }
 
-/** Exit code 1: there is no such line. */
+/** Throws unless git completed the search. Exit code 1 means that no line matched. */
 function requireSearched({ exitCode, stderr }: Ended): void {
   if (exitCode === 0 || exitCode === 1) return;
   const said = stderr
@@ -224,11 +227,11 @@ function requireSearched({ exitCode, stderr }: Ended): void {
   throw new TeddyError(
     'ACTION_FAILED',
     `git could not search: ${said || `exit code ${exitCode}`}.`,
-    'If the query is a regular expression, mend it, or search for plain text.',
+    'If the query is a regular expression, fix it, or search for plain text.',
   );
 }
 
-/** Rows are `<path> NUL <line> NUL <text> LF`; the text is passed over, so that a long line costs nothing. */
+/** Collects rows of `<path> NUL <line> NUL <text> LF`. The text is skipped, so a long line costs nothing. */
 function collectHits(): { hits: TextHits[]; add(chunk: Buffer): void } {
   const found = new Map<RepoPath, TextHits>();
   const hits: TextHits[] = [];
@@ -264,14 +267,14 @@ function scanRows(onRow: (path: RepoPath, line: number) => void): (chunk: Buffer
 }
 
 function toInterrupted(): TeddyError {
-  return new TeddyError('INTERRUPTED', 'Interrupted while the project was searched.');
+  return new TeddyError('INTERRUPTED', 'Interrupted while searching the project.');
 }
 
 function toTimedOut(): TeddyError {
   return new TeddyError(
     'ACTION_FAILED',
-    'The search took too long and was ended.',
-    'Search in a directory, with a simpler expression, or for plain text.',
+    'The search took too long and was stopped.',
+    'Search in one directory, use a simpler expression, or search for plain text.',
   );
 }
 

@@ -1,4 +1,7 @@
-/** Commits along first parents, oldest first, each with what it changed: three children for all of them, not one for each. */
+/**
+ * Walks commits along first parents, oldest first, with the changes of each. It uses three child processes in all
+ * rather than one per commit.
+ */
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DamagedObjectError, TeddyError } from '../../errors.ts';
@@ -9,9 +12,9 @@ import { failureOf } from '../run/git-failure.ts';
 import { lookAgainMs, maxLooks, type GitRunner } from '../run/run.ts';
 import { followTo } from './walk-first-parents.ts';
 
-/** So many commits are asked for at a time: they are read while their changes are told. */
+/** The number of commits that are requested at a time; git reads them while their changes are reported. */
 const commitsAtATime = 64;
-/** git is seldom silent for so long, unless it gathers more paths than it has memory for. */
+/** git is rarely silent for this long unless it collects more paths than fit in memory. */
 const silenceMs = 250;
 
 type Objects = Pick<Store, 'readCommit' | 'readTree'>;
@@ -36,7 +39,7 @@ export async function* walkChanges(
   }
 }
 
-/** Tells what commits changed, in their order. Where git misses an object of one, another process goes on from there. */
+/** Reports what commits changed, in their order. When git misses an object, another process continues with that commit. */
 export async function* changesOf(
   git: GitRunner,
   objects: Objects,
@@ -54,7 +57,7 @@ export async function* changesOf(
       });
       if (next.done || next.value.oid !== oid) {
         if (looks === maxLooks)
-          throw new DamagedObjectError(`git diff-tree did not tell what ${oid} changed.`, 'Run `git fsck`.');
+          throw new DamagedObjectError(`git diff-tree did not report what ${oid} changed.`, 'Run `git fsck`.');
         await sleep(lookAgainMs);
         return yield* changesOf(git, objects, steps.slice(at), looks + 1);
       }
@@ -68,13 +71,13 @@ export async function* changesOf(
 async function listSteps(git: GitRunner, objects: Objects, from: Oid, not: readonly Oid[]): Promise<Step[]> {
   const near = await followTo(objects, from, not);
   if (near !== null) return near.toReversed().map(({ oid, commit }) => ({ oid, parent: commit.parents[0] ?? null }));
-  // The tips of a remote with many sessions are too many for a command line.
+  // The tips of a remote with many sessions do not fit on a command line.
   const input = [from, ...not.map((oid) => `^${oid}`), ''].join('\n');
   const listed = await git.text(['rev-list', '--first-parent', '--parents', '--reverse', '--stdin'], { input });
   return listed === '' ? [] : listed.split('\n').map(toStep);
 }
 
-/** Commit and first parent alone: the others of a merge are no steps of this line. */
+/** Reads the commit and its first parent; a merge's other parents do not belong to this line. */
 function toStep(row: string): Step {
   const [oid = '', parent] = row.split(' ', 2);
   return { oid: parseOid(oid), parent: parent === undefined ? null : parseOid(parent) };
@@ -82,9 +85,9 @@ function toStep(row: string): Step {
 
 interface Diff {
   stdout: AsyncIterable<Buffer>;
-  /** Null: it has done its work. */
+  /** Null when the process succeeded. */
   failure: Promise<TeddyError | null>;
-  /** Only reads: it can be ended at any moment. */
+  /** Ends the process, which is safe at any moment because it only reads. */
   end(): void;
 }
 
@@ -93,7 +96,7 @@ function startDiff(git: GitRunner, steps: readonly Step[]): Diff {
   const child = git.start(['diff-tree', ...flags]);
   for (const pipe of [child.stdin, child.stdout]) pipe.on('error', () => undefined);
   const failure = failureOf('diff-tree', child);
-  // At once: what nobody reads before git has come to its end is lost.
+  // Pipe it right away: output that is unread when git ends is lost.
   const stdout = child.stdout.pipe(new PassThrough());
   child.stdin.end(steps.map(({ oid, parent }) => `${oid}${parent === null ? '' : ` ${parent}`}\n`).join(''));
   return {
@@ -107,7 +110,7 @@ function startDiff(git: GitRunner, steps: readonly Step[]): Diff {
   };
 }
 
-/** Where git has nothing to say for a while, the paths of what it is at are counted, one commit after the other. */
+/** Throws when git is silent for a while and a commit that it is working on changes too many paths. */
 async function unlessEndless<Value>(
   telling: Promise<Value>,
   diff: Diff,
@@ -131,7 +134,7 @@ async function unlessEndless<Value>(
   return telling;
 }
 
-/** False also for what cannot be read: git will say so. */
+/** Returns false for objects that cannot be read too, because git will report them. */
 async function isEndless({ readCommit, readTree }: Objects, { oid, parent }: Step): Promise<boolean> {
   try {
     const [before, after] = [parent === null ? null : (await readCommit(parent)).tree, (await readCommit(oid)).tree];
@@ -146,7 +149,7 @@ function toEndless(oid: Oid): TeddyError {
   return new TeddyError(
     'DAMAGED_SESSION',
     `The commit ${oid} changes more than ${maxChangedPaths} paths.`,
-    'Nobody needs so many; `git ls-tree` shows what its trees hold.',
+    'That is more than teddy reads. `git ls-tree` shows what its trees hold.',
   );
 }
 
@@ -158,7 +161,7 @@ async function* readChanges({ stdout, failure }: Diff): AsyncGenerator<ListedCha
       if (told !== null && told.changes.length > maxChangedPaths) throw toEndless(told.oid);
     } else {
       if (told !== null) yield told;
-      // git gives a line back as it is where it does not find the commit.
+      // git echoes an input line when it does not find the commit.
       if (header.includes('\n')) throw new DamagedObjectError(`git diff-tree did not find ${header.slice(0, 10)}.`);
       told = { oid: parseOid(header), changes: [] };
     }
@@ -169,13 +172,13 @@ async function* readChanges({ stdout, failure }: Diff): AsyncGenerator<ListedCha
   return undefined;
 }
 
-/** A commit's id by itself, or a change with the path that follows it. */
+/** Yields a commit's id alone, or a change with the path that follows it. */
 async function* joinRows(pieces: AsyncIterable<Buffer>): AsyncGenerator<[header: string, path: string | null]> {
   let rest: Buffer = Buffer.alloc(0);
   let change: string | null = null;
   for await (const piece of pieces) {
     const all: Buffer = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
-    // Only whole fields: a character may be torn apart at the end of a piece.
+    // Decode only whole fields, because a piece may end within a character.
     const end = all.lastIndexOf(0) + 1;
     rest = all.subarray(end);
     for (const field of end === 0 ? [] : all.toString('utf8', 0, end - 1).split('\0')) {
@@ -188,7 +191,7 @@ async function* joinRows(pieces: AsyncIterable<Buffer>): AsyncGenerator<[header:
   }
 }
 
-/** `:<mode> <mode> <oid> <oid> <letter>`; what is not there has the mode 000000. */
+/** Parses `:<mode> <mode> <oid> <oid> <letter>`; a missing side has the mode 000000. */
 export function toChange(header: string, path: string): CommitChange {
   const [oldMode = '', mode = '', before = '', after = ''] = header.slice(1).split(' ');
   const isAdded = oldMode === '000000';

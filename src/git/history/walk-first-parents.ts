@@ -1,4 +1,4 @@
-/** Commits along first parents, newest first: a few by following them, many with the help of `git rev-list`. */
+/** Walks commits along first parents, newest first: a few by reading one after the other, many with `git rev-list`. */
 import type { Commit, Store, WalkedCommit } from '../../ports/git.ts';
 import { parseOid, type Oid } from '../../names.ts';
 import { toGitFailure, type GitEnd } from '../run/git-failure.ts';
@@ -11,11 +11,11 @@ export interface FoundCommit {
 
 type CommitReader = Pick<Store, 'readCommit'> & { has(oid: Oid): Promise<boolean> };
 
-/** Most walks end earlier, and to start a process takes as long as to read so many. */
+/** Most walks end earlier, and starting a process takes as long as reading this many commits. */
 const followedCommits = 48;
-/** To start a process takes as long as to read so many one by one, of which most are known already. */
+/** Starting a process takes as long as reading this many commits one by one, and most of them are cached. */
 const nearCommits = 16;
-/** So many are asked for at a time: one by one, most of the time is spent on waiting. */
+/** The number of commits that are requested at a time; one by one, most of the time would go into waiting. */
 const commitsAtATime = 64;
 
 export async function* walkFirstParents(
@@ -30,7 +30,7 @@ export async function* walkFirstParents(
     return yield* readListed(reader, git.lines(['rev-list', '--first-parent', from, '--not', ...not]));
   let walked = 0;
   for (let next: Oid | undefined = from; next !== undefined; walked += 1) {
-    // A shallow clone ends where the parent's object is missing.
+    // The history of a shallow clone ends at a missing parent.
     if (next !== from && !(await reader.has(next))) return;
     if (walked === followedCommits) return yield* walkOn(git, reader, next);
     const commit: Commit = await reader.readCommit(next);
@@ -40,8 +40,8 @@ export async function* walkFirstParents(
 }
 
 /**
- * The commits above the one in `not`, newest first, where first parents soon lead to it: it reaches none of them. Null: only git can say
- * which they are.
+ * Returns the commits above the one in `not`, newest first, when first parents soon lead to it. Returns null when only
+ * git can find them.
  */
 export async function followTo(
   { readCommit }: Pick<CommitReader, 'readCommit'>,
@@ -52,7 +52,7 @@ export async function followTo(
   if (end === undefined || others.length > 0) return null;
   const found: FoundCommit[] = [];
   for (let next: Oid | undefined = from; next !== end;) {
-    // git tells of a commit that is missing, or that is none.
+    // git itself reports a missing commit, or an object that is not a commit.
     const commit: Commit | null =
       next === undefined || found.length === nearCommits ? null : await readCommit(next).catch(() => null);
     if (next === undefined || commit === null) return null;
@@ -62,7 +62,10 @@ export async function followTo(
   return found;
 }
 
-/** git fails where a parent is missing that no shallow clone says of; one by one, the walk would just end there. */
+/**
+ * Continues with git. git fails at a missing parent that is not a shallow boundary; the walk simply ends there, as it
+ * would one by one.
+ */
 async function* walkOn(git: GitRunner, reader: CommitReader, from: Oid): AsyncGenerator<FoundCommit> {
   let last: Commit | null = null;
   try {
@@ -78,12 +81,12 @@ async function* walkOn(git: GitRunner, reader: CommitReader, from: Oid): AsyncGe
 
 async function* readListed(reader: CommitReader, lines: AsyncIterable<string>): AsyncGenerator<FoundCommit> {
   const load = async (oid: Oid) => ({ oid, commit: await reader.readCommit(oid) });
-  // While the commits of one batch are looked at, git reads those of the next.
+  // git reads the commits of the next batch while the caller processes this one.
   let ready: Promise<FoundCommit[]> = Promise.resolve([]);
   let failed: { error: unknown } | null = null;
   for await (const { oids, failure } of inBatches(lines)) {
     const loading = Promise.all(oids.map(load));
-    // Whoever waits for it is told.
+    // The error is thrown where the batch is awaited.
     loading.catch(() => undefined);
     yield* await ready;
     [ready, failed] = [loading, failure];
@@ -92,7 +95,7 @@ async function* readListed(reader: CommitReader, lines: AsyncIterable<string>): 
   if (failed !== null) throw failed.error;
 }
 
-/** Commits that were listed before a failure come before it. */
+/** Groups the commits, and yields those that git listed before a failure together with the failure. */
 async function* inBatches(
   lines: AsyncIterable<string>,
 ): AsyncGenerator<{ oids: Oid[]; failure: { error: unknown } | null }> {
@@ -111,7 +114,7 @@ async function* inBatches(
   yield { oids, failure: null };
 }
 
-/** Walks from many tips at once: git lists each commit once, and sends its message along. */
+/** Walks from many tips at once. git lists each commit once, with its message. */
 export async function* walkFirstParentsOf(git: GitRunner, tips: readonly Oid[]): AsyncGenerator<WalkedCommit> {
   if (tips.length === 0) return;
   const format = ['--no-commit-header', '--date=raw', '--format=%H %P%n%an <%ae> %ad%n%cn <%ce> %cd%n%B%x00'];
@@ -132,14 +135,14 @@ export async function* walkFirstParentsOf(git: GitRunner, tips: readonly Oid[]):
       for (const record of records) yield toWalked(record);
     }
   } finally {
-    // A reader that stops early closes the pipe on git.
+    // A reader that stops early closes git's pipe.
     child.stdout.destroy();
   }
   const end = await ended;
   if (end.exitCode !== 0) throw toGitFailure('rev-list', { ...end, stderr: Buffer.concat(errors).toString('utf8') });
 }
 
-/** `<commit> <parent> <parent>`, then the author, the committer, and the message from the fourth line on. */
+/** Parses `<commit> <parent> <parent>`, the author, the committer, and the message from the fourth line on. */
 function toWalked(record: string): WalkedCommit {
   const [, ids = '', author = '', committer = '', message = ''] = /^\n?(.*)\n(.*)\n(.*)\n([^]*)$/.exec(record) ?? [];
   const [oid = '', parent = ''] = ids.split(' ');

@@ -1,11 +1,11 @@
-/** Asks git itself about commits and objects: signatures and `git fsck`, one process each. */
+/** Lets git check signatures and objects (`git fsck`), with one process each. */
 import type { Signature, SignatureOptions } from '../../ports/git.ts';
 import { parseOid, type Oid } from '../../names.ts';
 import type { GitRunner } from '../run/run.ts';
 
 /**
- * `%G?`. Expired signatures and keys were good in their time; of a key that is revoked, missing, or that nobody has called
- * trusted, nothing follows: of ssh, U is any key that is not among the allowed signers.
+ * Meanings of `%G?`. Expired signatures and keys were good in their time. Nothing follows from a key that is revoked,
+ * missing or not trusted; for ssh, U is any key that is not among the allowed signers.
  */
 const states: Record<string, Signature['state']> = {
   G: 'good',
@@ -17,7 +17,7 @@ const states: Record<string, Signature['state']> = {
   E: 'unknown',
 };
 
-/** The bytes are signed by the key that git names, and the key is not revoked, whether anybody trusts it or not. */
+/** States in which the key that git names has signed the bytes and is not revoked, whether or not it is trusted. */
 const proving: ReadonlySet<string> = new Set(['G', 'X', 'Y', 'U']);
 
 export async function checkSignatures(
@@ -37,7 +37,7 @@ export async function checkSignatures(
     '--format=%H%x09%G?%x09%GF%x09%GP%x09%GS',
   ];
   for await (const row of git.lines([...show, from, '--not', ...not, '--'])) {
-    // git asks gpg for each commit that has a signature: that can take long.
+    // git runs gpg for each commit with a signature, which can take long.
     if (signal?.aborted) break;
     const [oid = '', letter = '', key = '', primary = '', ...signer] = row.split('\t');
     const state = states[letter];
@@ -48,16 +48,19 @@ export async function checkSignatures(
   return found;
 }
 
-/** Without a file of signers git does not look at a signature of ssh; with an empty one it says whose key it is. */
+/**
+ * Sets an empty file of allowed signers when none is configured: without one, git does not check ssh signatures at all;
+ * with an empty one, it names the key.
+ */
 async function chooseSigners(git: GitRunner): Promise<string[]> {
   const { exitCode } = await git.run(['config', '--get', 'gpg.ssh.allowedSignersFile'], { accept: [1] });
   return exitCode === 0 ? [] : ['-c', 'gpg.ssh.allowedSignersFile=/dev/null'];
 }
 
-/** Without what is merely unreachable. */
+/** Runs `git fsck` from the tips and leaves out objects that are merely unreachable. */
 export async function runFsck(git: GitRunner, tips: readonly Oid[]): Promise<string[]> {
   const args = ['fsck', '--no-dangling', '--no-reflogs', '--no-progress', ...tips];
-  // Its exit code is a sum of what it found.
+  // The exit code of `git fsck` combines one bit for each kind of problem.
   const accept = Array.from({ length: 64 }, (_, code) => code);
   const { exitCode, stdout, stderr } = await git.run(args, { accept });
   const said = `${stdout.toString('utf8')}\n${stderr}`.split('\n').map((line) => line.trim());

@@ -1,4 +1,4 @@
-/** Reads objects through one `git cat-file --batch-command` that lives as long as the command does. */
+/** Reads objects through one `git cat-file --batch-command` that runs as long as the command does. */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../../errors.ts';
@@ -14,11 +14,17 @@ interface ObjectInfo {
 }
 
 export interface ObjectReader {
-  /** Null: no such object, or the name is ambiguous. A name is anything that `git rev-parse` takes. */
+  /**
+   * Looks up an object by any name that `git rev-parse` accepts; null when there is no such object or the name is
+   * ambiguous.
+   */
   info(name: string): Promise<ObjectInfo | null>;
-  /** With `take`, which has to be quick, the bytes are handed to it in pieces as they come, and `bytes` stays empty. */
+  /**
+   * Reads an object. With `take`, which must be quick, its bytes are handed over in pieces as they arrive, and `bytes`
+   * stays empty.
+   */
   contents(name: string, take?: TakePiece): Promise<(ObjectInfo & { bytes: Buffer }) | null>;
-  /** Asks a new git from now on. */
+  /** Sends later questions to a new git. */
   renew(): void;
   close(): Promise<void>;
 }
@@ -41,23 +47,23 @@ interface Request extends Question {
   reject(error: unknown): void;
 }
 
-/** One child with the questions that it has not answered yet. */
+/** One child process with the questions that it has not answered yet. */
 interface Conversation {
   child: ChildProcessWithoutNullStreams;
   waiting: Request[];
-  /** Questions that have not left. */
+  /** Questions that have not been sent. */
   unsent: string;
 }
 
-/** Where much is missing indeed, git is not asked again for ever. */
+/** Limits the repeated questions when many objects really are missing. */
 const maxLooksInAll = 32;
 
-/** The conversation that goes on, and those that end. */
+/** The current conversation, and earlier ones that are ending. */
 interface Asker {
   git: GitRunner;
-  /** Null: the next question begins one. */
+  /** Null until the next question starts a conversation. */
   current: Conversation | null;
-  /** Those that are asked nothing more, until they have ended. */
+  /** Conversations that get no more questions, until they end. */
   retired: Set<Promise<void>>;
   looksAgain: number;
   starts: number;
@@ -81,7 +87,10 @@ export function objectReader(git: GitRunner): ObjectReader {
   };
 }
 
-/** The answer for a missing object repeats its name, so a newline in it could pass for the next answer. */
+/**
+ * Asks git about a name. git's answer for a missing object repeats the name, so a newline in it could pass for the next
+ * answer.
+ */
 async function askSafely(asker: Asker, question: Question): Promise<Answer | null> {
   const { name } = question;
   if (name.includes('\0')) return null;
@@ -97,7 +106,10 @@ async function askSafely(asker: Asker, question: Question): Promise<Answer | nul
   return exitCode === 0 ? ask(asker, { ...question, name: stdout.toString('utf8').trim() }) : null;
 }
 
-/** git gives one answer where a path does not exist and where a tree on the way to it is missing: the folder decides. */
+/**
+ * Asks for the object at a path. git answers the same when the path does not exist and when a tree above it is missing,
+ * so the parent directory decides.
+ */
 async function askForPath(asker: Asker, question: Question, treeish: string, path: string): Promise<Answer | null> {
   const answer = await ask(asker, question);
   if (answer !== null) return answer;
@@ -109,12 +121,12 @@ async function askForPath(asker: Asker, question: Question, treeish: string, pat
       : await askForPath(asker, { command: 'contents', name: `${treeish}:${parent}` }, treeish, parent);
   if (folder?.info.type !== 'tree') return null;
   const row = ` ${path.slice(slash + 1)}\0`;
-  // The commit of a submodule is not here, and need not be.
+  // A submodule's commit is not in this repository and does not have to be.
   const isExpected = folder.bytes.includes(row) && !folder.bytes.includes(`160000${row}`);
   return isExpected ? askUntilFound(asker, question) : null;
 }
 
-/** Asks again for an object that should be there. */
+/** Asks repeatedly for an object that should exist. */
 async function askUntilFound(asker: Asker, question: Question): Promise<Answer | null> {
   let answer = await ask(asker, question);
   for (let looks = 1; answer === null && looks < maxLooks && mayLookAgain(asker); looks += 1) {
@@ -130,7 +142,7 @@ function mayLookAgain({ looksAgain, isClosed }: Asker): boolean {
   return looksAgain < maxLooksInAll && !isClosed;
 }
 
-/** Its questions are answered still; the next one goes to a new child. */
+/** Retires the current child, which still answers its questions; the next question goes to a new one. */
 function renew(asker: Asker): void {
   if (asker.current === null) return;
   const { child } = asker.current;
@@ -143,7 +155,7 @@ function renew(asker: Asker): void {
 }
 
 function ask(asker: Asker, question: Question): Promise<Answer | null> {
-  // After an error some questions may come late; a new child for them would keep the process alive.
+  // After an error, some questions may arrive late. A new child for them would keep this process alive.
   if (asker.isClosed) return Promise.reject(new TeddyError('GIT_FAILED', 'The repository is closed.'));
   return new Promise((resolve, reject) => send(asker, { ...question, resolve, reject }));
 }
@@ -152,7 +164,8 @@ function send(asker: Asker, request: Request): void {
   asker.current ??= start(asker);
   const conversation = asker.current;
   conversation.waiting.push(request);
-  // Each write wakes git, which costs more than most answers: what is asked at once, or for what has just arrived, leaves in one.
+  // Each write wakes git, which costs more than most answers, so questions of the same turn of the event loop are sent
+  // together.
   if (conversation.unsent === '') setImmediate(() => sendAll(conversation));
   conversation.unsent += `${request.command} ${request.name}\0`;
 }
@@ -180,18 +193,18 @@ function start(asker: Asker): Conversation {
   const end = (error: unknown) => leave().forEach((request) => request.reject(error));
   child.on('error', (error) => end(toGitFailure('cat-file', { exitCode: null, signal: null, stderr: error.message })));
   child.on('close', (code, signal) => {
-    // A piece that was taken cannot be given back.
+    // A piece that was handed over cannot be taken back, so that question cannot be repeated.
     const isAskedAgain = isBeforeStart(signal) && !asker.isClosed && !input.isPassing();
     if (isAskedAgain && (asker.starts += 1) <= maxStarts) return leave().forEach((request) => send(asker, request));
     const error = toGitFailure('cat-file', { exitCode: code, signal, stderr: said });
-    // It does not know what it was asked for.
+    // Exit code 129 means that this git does not know the options.
     if (code === 129) void refuseOldGit(asker.git).then(() => end(error), end);
     else end(error);
   });
   return conversation;
 }
 
-/** Throws DAMAGED_SESSION for what is missing, or another thing. */
+/** Reads an object of the given type. Throws DAMAGED_SESSION when it is missing or has another type. */
 export async function readObject(
   reader: ObjectReader,
   name: string,
@@ -203,7 +216,7 @@ export async function readObject(
   throw new TeddyError(
     'DAMAGED_SESSION',
     found ? `${name} is a ${found.type}, not a ${type}.` : `The ${type} ${name} is missing.`,
-    'Try again if a `git gc --prune=now` is running; else see `git fsck`, or `git fetch --unshallow` in a shallow clone.',
+    'Try again if `git gc --prune=now` is running. Otherwise run `git fsck`, or `git fetch --unshallow` in a shallow clone.',
   );
 }
 
@@ -216,7 +229,10 @@ function answerAll(waiting: Request[], input: ReturnType<typeof byteQueue>): voi
   }
 }
 
-/** Bytes as they arrive; joined only when an answer is complete, so that a large object costs one copy, and one that is passed on none. */
+/**
+ * Queues bytes as they arrive. They are joined only when an answer is complete, so a large object is copied once, and
+ * one that is handed over in pieces is not copied at all.
+ */
 function byteQueue() {
   let chunks: Buffer[] = [];
   let length = 0;
@@ -229,7 +245,7 @@ function byteQueue() {
     needed = 0;
   }
 
-  /** Undefined: not all of it, or of the newline after it, is here yet. */
+  /** Returns undefined until all the bytes and the newline after them have arrived. */
   function pass(rest: Buffer, take: TakePiece): { info: ObjectInfo; bytes: Buffer } | undefined {
     if (passing === null) return undefined;
     const { info, left } = passing;
@@ -249,7 +265,7 @@ function byteQueue() {
       length += chunk.length;
     },
     isPassing: () => passing !== null,
-    /** Undefined: not all of it is here yet. */
+    /** Returns undefined until the whole answer has arrived. */
     takeAnswer({ command, take }: Question): Answer | null | undefined {
       if (length === 0 || length < needed) return undefined;
       const all = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);

@@ -1,4 +1,4 @@
-/** Writes loose objects so that they survive a crash, without a process per object. */
+/** Writes loose objects that survive a crash, without a process per object. */
 import { createHash, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { chmod, link, mkdir, open, rename, unlink } from 'node:fs/promises';
@@ -12,10 +12,10 @@ import { encodeCommit, encodeObject, encodeTree, type ObjectType } from '../../s
 import { syncDir, toWriteError } from '../../disk/replace-file.ts';
 
 const deflateAsync = promisify(deflate);
-/** The fastest level: a turn's log is written once and read seldom, and `git gc` packs it anyway. */
+/** The fastest level, because a turn's log is written once and rarely read, and `git gc` packs it anyway. */
 const compressionLevel = 1;
 const maxOpenFiles = 64;
-/** A `git gc` beside us removes a folder that is still empty; nothing removes the same one so often. */
+/** A concurrent `git gc` removes a folder that is still empty, but it never removes the same one this often. */
 const maxFolders = 20;
 
 export interface ObjectWriterOptions {
@@ -24,11 +24,11 @@ export interface ObjectWriterOptions {
   objectFormat: 'sha1' | 'sha256';
   /** `core.sharedRepository`, as configured. */
   shared?: string | undefined;
-  /** Called at each step; a test may crash there. */
+  /** Called at each step, so that a test can crash there. */
   onStep?: ((step: string) => void) | undefined;
 }
 
-/** Collects objects; `flush` makes them durable, all at once: temporary file, fsync, link, fsync of the directory. */
+/** Collects objects. `flush` makes all of them durable: temporary file, fsync, link, fsync of the directory. */
 export function objectBatch(options: ObjectWriterOptions): ObjectBatch {
   const pending = new Map<Oid, Buffer>();
 
@@ -53,13 +53,13 @@ export function objectBatch(options: ObjectWriterOptions): ObjectBatch {
       }
       await Promise.all([...dirs].map(syncDir));
       options.onStep?.('objects-flushed');
-      // Only what was written: somebody may have added an object meanwhile.
+      // Remove only what was written, because objects may have been added meanwhile.
       for (const [oid] of all) pending.delete(oid);
     },
   };
 }
 
-/** Returns the directories that have to be fsynced before the object counts as durable. */
+/** Writes an object and returns the directories that must be fsynced before it counts as durable. */
 async function writeLooseObject(options: ObjectWriterOptions, oid: Oid, bytes: Buffer): Promise<string[]> {
   const path = join(options.objectsDir, oid.slice(0, 2), oid.slice(2));
   try {
@@ -74,8 +74,8 @@ async function writeLooseObject(options: ObjectWriterOptions, oid: Oid, bytes: B
 }
 
 /**
- * An object that is there already gets a new mtime, as git does, so that a prune that runs right now leaves it; and an
- * fsync, since whoever wrote it may not have done one.
+ * Returns whether the object already exists. Sets its mtime, as git does, so that a concurrent prune keeps it, and
+ * fsyncs it, because its writer may not have done so.
  */
 async function refresh(path: string): Promise<boolean> {
   let file;
@@ -87,7 +87,8 @@ async function refresh(path: string): Promise<boolean> {
   }
   try {
     const now = new Date();
-    // In a shared repository it may be another user's, whose times only they can set; git then goes on as well.
+    // In a shared repository, the file may belong to another user, who alone can set its times; git ignores that error
+    // too.
     await file.utimes(now, now).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPERM' && error.code !== 'EACCES') throw error;
     });
@@ -98,7 +99,10 @@ async function refresh(path: string): Promise<boolean> {
   }
 }
 
-/** True when the folder was made for it. git does the same: whoever finds the folder gone makes it again. */
+/**
+ * Writes the object and returns true when the folder had to be made. Like git, it makes the folder again when another
+ * process has removed it.
+ */
 async function writeInFanOut(options: ObjectWriterOptions, path: string, bytes: Buffer): Promise<boolean> {
   let madeDir = false;
   for (let tries = 1; ; tries += 1) {
@@ -126,7 +130,7 @@ async function makeFanOut(options: ObjectWriterOptions, dir: string): Promise<bo
 }
 
 async function writeExclusively(options: ObjectWriterOptions, path: string, bytes: Buffer): Promise<void> {
-  // git's own name for such files: its `gc` knows them, and clears away what a crash leaves.
+  // git uses this name for such files, so its `gc` removes what a crash leaves.
   const temporary = join(dirname(path), `tmp_obj_${randomBytes(6).toString('hex')}`);
   const file = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o444);
   try {
@@ -145,7 +149,7 @@ async function writeExclusively(options: ObjectWriterOptions, path: string, byte
   }
 }
 
-/** True when the temporary name is still there. A rename replaces nothing else: the same id means the same bytes. */
+/** Returns true when the temporary name still exists. A rename is safe, because the same id means the same bytes. */
 async function linkInto(temporary: string, path: string): Promise<boolean> {
   try {
     await link(temporary, path);
@@ -159,7 +163,7 @@ async function linkInto(temporary: string, path: string): Promise<boolean> {
   }
 }
 
-/** `core.sharedRepository` as git reads it: names, or an octal file mode. Null: the umask decides. */
+/** Applies `core.sharedRepository` as git does: a name, or an octal file mode. Returns null when the umask decides. */
 export function toSharedMode(mode: number, shared: string | undefined): number | null {
   const bits = toSharedBits(shared);
   if (bits === null) return null;
@@ -177,7 +181,7 @@ function toSharedBits(shared: string | undefined): { value: number; exact: boole
   if (/^0?[0-7]{3}$/.test(text)) return { value: Number.parseInt(text, 8) & 0o666, exact: true };
   throw new TeddyError(
     'BAD_SETTING',
-    `core.sharedRepository is ${JSON.stringify(shared)}, which git does not know either.`,
+    `core.sharedRepository is ${JSON.stringify(shared)}, which git does not accept either.`,
     'Set it to `umask`, `group`, `all` or a file mode such as 0660.',
   );
 }

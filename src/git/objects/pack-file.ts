@@ -1,8 +1,9 @@
 /**
- * Writes a pack object by object: only the new part of each version of a file or directory, and durable when it is whole.
+ * Writes a pack object by object. It stores only the new part of each version of a file or directory, and the pack is
+ * durable when it is complete.
  *
- * It does the work of `git fast-import`, which takes 52 s of processor for 20,000 commits in 5,000 turns. It may
- * go when fast-import comes near the time of `session import` in `docs/performance.md`.
+ * It does the work of `git fast-import`, which takes 52 s of processor time for 20,000 commits in 5,000 turns. It can
+ * be removed when fast-import comes close to the time of `session import` in `docs/performance.md`.
  */
 import { createHash, randomBytes, type Hash } from 'node:crypto';
 import { constants } from 'node:fs';
@@ -17,25 +18,28 @@ import { packIndex, type PackIndex } from './pack-index.ts';
 import { removeDeadPacks } from '../run/living-gits.ts';
 
 export interface PackFile {
-  /** `same`: what is known of how the content differs from the last one of the series; else the two are compared. */
+  /**
+   * Adds an object. `same` describes what the content has in common with the previous one of the series; without it,
+   * the two are compared.
+   */
   add(type: ObjectType, content: Buffer, series: Series | null, same?: Same): Oid;
-  /** Waits for the disk, when there is much to write. Nothing may be added meanwhile. */
+  /** Writes to disk when much is buffered. Nothing may be added meanwhile. */
   drain(): Promise<void>;
-  /** All objects become visible, and durable. */
+  /** Makes all objects durable and visible. */
   finish(): Promise<void>;
-  /** Nothing of it stays. */
+  /** Removes everything that was written. */
   discard(): Promise<void>;
 }
 
-/** Versions of one file or directory: each is most likely a little more than the last one. */
+/** The versions of one file or directory. Each usually adds a little to the previous one. */
 export interface Series {
   stored: Stored | null;
-  /** The newest version, unless its maker says what it has in common with the next one. */
+  /** The newest version; null when the caller describes what it has in common with the next one. */
   content: Buffer | null;
   hashed: Hashed | null;
 }
 
-/** So many bytes at the beginning, and at the end, are those of an earlier version. */
+/** The number of bytes at the beginning and at the end that an earlier version shares. */
 export interface Same {
   before: number;
   after: number;
@@ -47,18 +51,18 @@ const typeNumbers = { commit: 1, tree: 2, blob: 3 } as const;
 const offsetDelta = 6;
 const flushBytes = 1 << 20;
 /**
- * A version is stored as what differs from the one before; every 50th as what differs from the 50th before it, and every
- * 2,500th whole: so no more than 100 steps lead to any, and large directories do not fill the pack.
+ * Each version is stored as the difference from the previous one, every 50th as the difference from the 50th before it,
+ * and every 2,500th whole. No version is then more than 100 steps away, and large directories do not fill the pack.
  */
 const stepsToMilestone = 50;
 const milestones = 50;
 const smallBytes = 4096;
 const tinyBytes = 128;
 
-/** From here on it pays to keep the hash of what versions have in common. */
+/** For content of at least this size, it pays to keep the hash of what versions have in common. */
 const largeBytes = 64 * 1024;
 
-/** With what it has in common with the newest one. */
+/** A stored version, with what it has in common with the newest one. */
 interface Version extends Same {
   offset: number;
   length: number;
@@ -67,11 +71,11 @@ interface Version extends Same {
 interface Stored {
   last: Version;
   milestone: Version;
-  /** Since the last whole one. */
+  /** The number of versions since the last one that was stored whole. */
   steps: number;
 }
 
-/** The hash of a version up to a place where later ones of the same length begin to differ. */
+/** The hash of a version up to the place where later versions of the same length begin to differ. */
 interface Hashed {
   hash: Hash;
   at: number;
@@ -82,7 +86,7 @@ export function openSeries(): Series {
   return { stored: null, content: null, hashed: null };
 }
 
-/** The temporary file's name is one that git's gc knows and clears away, and says whose it is. */
+/** Opens a pack. The name of the temporary file identifies its process and has a form that git's gc removes. */
 export async function openPack(options: ObjectWriterOptions): Promise<PackFile> {
   const dir = join(options.objectsDir, 'pack');
   await mkdir(dir, { recursive: true });
@@ -155,7 +159,7 @@ function hashObject(
   return known.hash.copy().update(content.subarray(known.at)).digest();
 }
 
-/** Also for a version that is not stored, since it is there already. */
+/** Moves the series on to the next version, even one that is not stored because the pack already has it. */
 function advance(series: Series, same: Same | null, content: Buffer | null): void {
   series.content = content;
   if (same === null) series.stored = null;
@@ -166,13 +170,13 @@ function advance(series: Series, same: Same | null, content: Buffer | null): voi
   }
 }
 
-/** Null: it is to be stored whole. */
+/** Returns the version to build on, or null to store the next one whole. */
 function chooseBase({ last, milestone, steps }: Stored): Version | null {
   if ((steps + 1) % (stepsToMilestone * milestones) === 0) return null;
   return (steps + 1) % stepsToMilestone === 0 ? milestone : last;
 }
 
-/** `known`: null where the version is stored whole. */
+/** Records a stored version; `known` is null when it was stored whole. */
 function toStored(known: Stored | null, offset: number, length: number): Stored {
   const version = { offset, length, before: length, after: length };
   if (known === null) return { last: version, milestone: version, steps: 0 };
@@ -197,7 +201,10 @@ function encodeEntry(
   return Buffer.concat([Buffer.from([...head, ...distance]), compress(body)]);
 }
 
-/** A directory changes by an id, which does not compress; and a small window is set up faster for so few bytes. */
+/**
+ * Compresses a body. A tiny one is stored as it is, because a directory changes by an id, which does not compress. A
+ * small one gets a small window, which is faster to set up.
+ */
 function compress(body: Buffer): Buffer {
   if (body.length <= tinyBytes) return asIs(body);
   return deflateSync(
@@ -206,7 +213,7 @@ function compress(body: Buffer): Buffer {
   );
 }
 
-/** A stream of zlib with one stored block. */
+/** Makes a zlib stream with one stored block. */
 function asIs(body: Buffer): Buffer {
   let [low, high] = [1, 0];
   for (const byte of body) {
@@ -232,7 +239,7 @@ function encodeTypeAndSize(type: number, size: number): number[] {
   return bytes;
 }
 
-/** How far back the base begins; the highest part first, each but the last one less than it stands for. */
+/** Encodes how far back the base begins: most significant part first, and each part but the last reduced by one. */
 function encodeDistance(distance: number): number[] {
   const bytes = [distance % 0x80];
   for (let rest = Math.floor(distance / 0x80); rest > 0; rest = Math.floor(rest / 0x80)) {
@@ -249,14 +256,14 @@ async function writeAll(file: FileHandle, bytes: Buffer, position: number): Prom
   }
 }
 
-/** The number of objects stands at the beginning, and is known only now; then the checksum of all, at the end. */
+/** Writes the number of objects, known only now, into the header, and the checksum at the end. */
 async function sealPack(file: FileHandle, format: 'sha1' | 'sha256', count: number, size: number): Promise<Buffer> {
   await writeAll(file, encodeHeader(count), 0);
   const hash = createHash(format);
   const piece = Buffer.alloc(flushBytes);
   for (let at = 0; at < size;) {
     const { bytesRead } = await file.read(piece, 0, Math.min(piece.length, size - at), at);
-    if (bytesRead === 0) throw new Error('The pack is shorter than what was written of it.');
+    if (bytesRead === 0) throw new Error('The pack is shorter than what was written to it.');
     hash.update(piece.subarray(0, bytesRead));
     at += bytesRead;
   }
@@ -278,7 +285,7 @@ interface WrittenPack {
   options: ObjectWriterOptions;
 }
 
-/** The index comes last: git looks for packs by it, and never clears one away that has none. */
+/** Names the pack first and its index last, because git finds packs by their index and never removes a pack that has none. */
 async function install({ dir, temporary, checksum, index, options }: WrittenPack): Promise<void> {
   const temporaryIndex = temporary.replace('tmp_pack_', 'tmp_idx_');
   const name = join(dir, `pack-${checksum.toString('hex')}`);
@@ -300,14 +307,14 @@ async function install({ dir, temporary, checksum, index, options }: WrittenPack
   }
 }
 
-/** git's own difference between two versions of an object: their common beginning and end, and what is new in between. */
+/** Deltas in git's format: the common beginning, what is new in between, and the common end. */
 
 const blockBytes = 4096;
-/** git writes no longer copies either, though its readers take them. */
+/** git does not write longer copies either, though its readers accept them. */
 const maxCopyBytes = 0x10000;
 const maxInsertBytes = 0x7f;
 
-/** Null where the whole is not much longer than the difference would be. */
+/** Encodes the difference; null when it would not be much shorter than the whole. */
 export function encodeDelta({ length, before, after }: Omit<Version, 'offset'>, target: Buffer): Buffer | null {
   const added = target.subarray(before, target.length - after);
   if (added.length > target.length / 2) return null;
@@ -326,7 +333,7 @@ export function findSame(a: Buffer, b: Buffer): Same {
   return { before, after: countEqualAtEnd(a, b, shorter - before) };
 }
 
-/** Block by block in native code, and only within the block that differs byte by byte. */
+/** Compares whole blocks in native code, and single bytes only within the block that differs. */
 function countEqual(a: Buffer, b: Buffer, max: number): number {
   let at = 0;
   while (at < max) {
@@ -364,7 +371,7 @@ function encodeCopy(from: number, length: number): Buffer[] {
   return copies;
 }
 
-/** Bytes that are zero are left out, and the first byte says which are there; a size of 64 KiB has none. */
+/** Encodes one copy. Zero bytes are left out, and the first byte flags those that are present; a size of 64 KiB has none. */
 function encodeOneCopy(offset: number, size: number): Buffer {
   const bytes: number[] = [];
   let flags = 0x80;

@@ -1,16 +1,19 @@
-/** The index of a pack: collected in little memory, since there may be millions of objects, and rendered as git does. */
+/**
+ * The index of a pack. It is collected in little memory, because there may be millions of objects, and rendered in
+ * git's format.
+ */
 import { createHash } from 'node:crypto';
 
 export interface PackIndex {
   readonly count: number;
   has(id: Buffer): boolean;
   add(id: Buffer, crc: number, offset: number): void;
-  /** Version 2, for the pack with this checksum, in parts: they may be many megabytes. */
+  /** Renders version 2 for the pack with this checksum, in parts, because it may have many megabytes. */
   render(packChecksum: Buffer): Buffer[];
 }
 
 const firstCapacity = 1024;
-/** From here on an offset is one of eight bytes, in a table of its own. */
+/** Offsets from here on take eight bytes, in a table of their own. */
 const longOffset = 0x8000_0000;
 
 export function packIndex(objectFormat: 'sha1' | 'sha256'): PackIndex {
@@ -19,14 +22,15 @@ export function packIndex(objectFormat: 'sha1' | 'sha256'): PackIndex {
   let ids = Buffer.alloc(firstCapacity * idBytes);
   let crcs = new Uint32Array(firstCapacity);
   let offsets = new Float64Array(firstCapacity);
-  // Open addressing by the first bytes of an id, which are as good as random. 0: free, else the place + 1.
+  // An open-addressing hash table keyed by the first bytes of an id, which are as good as random. 0 is a free slot; any
+  // other value is the place + 1.
   let places = new Uint32Array(firstCapacity * 2);
 
-  // A view of each would be an object of its own, millions of times.
+  // Reads a byte directly, because a view per id would create millions of objects.
   const firstByteAt = (place: number) => ids[place * idBytes] ?? 0;
   const compare = (id: Buffer, from: number, place: number) =>
     id.compare(ids, place * idBytes, (place + 1) * idBytes, from, from + idBytes);
-  /** Where the id is in the table, or would be. */
+  /** Returns the id's slot in the table, or the slot for inserting it. */
   const find = (id: Buffer, from = 0) => {
     for (let at = id.readUInt32BE(from) % places.length; ; at = (at + 1) % places.length) {
       const place = places[at] ?? 0;
@@ -56,7 +60,7 @@ export function packIndex(objectFormat: 'sha1' | 'sha256'): PackIndex {
       places[find(id)] = count;
     },
     render(packChecksum) {
-      // Most differ in their first bytes, and numbers are compared without a call.
+      // Most ids differ in their first bytes, and numbers compare without a function call.
       const heads = new Uint32Array(count).map((_, place) => ids.readUInt32BE(place * idBytes));
       const sorted = new Uint32Array(count)
         .map((_, place) => place)
@@ -83,7 +87,7 @@ function copyInto<Values extends Uint8Array | Uint32Array | Float64Array>(to: Va
   return to;
 }
 
-/** For each first byte, how many ids begin with it or a smaller one. */
+/** Renders, for each first byte, how many ids begin with it or a smaller one. */
 function renderFanOut(sorted: Uint32Array, firstByte: (place: number) => number): Buffer {
   const counts = new Uint32Array(256);
   for (const place of sorted) counts[firstByte(place)] = (counts[firstByte(place)] ?? 0) + 1;
@@ -91,7 +95,7 @@ function renderFanOut(sorted: Uint32Array, firstByte: (place: number) => number)
   return render32(counts, (count) => (total += count));
 }
 
-/** The offset of eight bytes: the place in the table of those, marked by the highest bit. */
+/** Renders the offsets. One that needs eight bytes is written as its place in their table, marked by the highest bit. */
 function renderOffsets(sorted: Uint32Array, offsets: Float64Array): Buffer {
   let longOnes = 0;
   return render32(sorted, (place) => {

@@ -1,4 +1,4 @@
-/** Reads many small files of a tree in one go: one child lists them, another one hands out what is in them. */
+/** Reads many small files of a tree at once: one child lists them, and another one returns their contents. */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { TeddyError } from '../../errors.ts';
 import type { FileBelow } from '../../ports/git.ts';
@@ -8,11 +8,11 @@ import type { GitRunner } from '../run/run.ts';
 
 interface Child {
   child: ChildProcessWithoutNullStreams;
-  /** Null: it has done its work. */
+  /** Null when the child succeeded. */
   failure: Promise<TeddyError | null>;
 }
 
-/** The wanted files below a tree, links as files, in git's order. Both children work while the consumer does. */
+/** Yields the wanted files below a tree in git's order, with links as files. Both children work while the consumer does. */
 export async function* readMany(
   git: GitRunner,
   tree: Oid,
@@ -29,7 +29,7 @@ export async function* readMany(
     if (failure !== null) throw failure;
     if (next < asked.length) throw new TeddyError('GIT_FAILED', 'git cat-file ended too early.');
   } finally {
-    // A consumer that stops early closes the pipes on both.
+    // A consumer that stops early closes the pipes to both children.
     for (const { child } of [listing, contents]) for (const pipe of [child.stdin, child.stdout]) pipe.destroy();
   }
 }
@@ -40,7 +40,7 @@ function start(git: GitRunner, args: string[]): Child {
   return { child, failure: failureOf(args[0] ?? '', child) };
 }
 
-/** Asks for each wanted file as it is listed; their paths, in the order of the answers, as they become known. */
+/** Requests each wanted file when it is listed. The returned array grows with their paths, in the order of the answers. */
 function passWanted(
   listing: ChildProcessWithoutNullStreams,
   contents: ChildProcessWithoutNullStreams,
@@ -51,7 +51,7 @@ function passWanted(
   listing.stdin.end();
   listing.stdout.on('data', (chunk: Buffer) => {
     const all = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    // Only whole rows: a character may be torn apart at the end of a piece.
+    // Decode only whole rows, because a piece may end within a character.
     const end = all.lastIndexOf(0) + 1;
     rest = all.subarray(end);
     let options = '';
@@ -69,7 +69,7 @@ function passWanted(
   return asked;
 }
 
-/** `<oid> blob <size>\n<bytes>\n` again and again, in pieces cut anywhere: as many as each piece completes. */
+/** Splits repeated `<oid> blob <size>\n<bytes>\n`, cut into pieces anywhere, into the answers that each piece completes. */
 async function* splitAnswers(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer[]> {
   let held: Buffer[] = [];
   let length = 0;
@@ -77,7 +77,7 @@ async function* splitAnswers(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buff
   for await (const piece of pieces) {
     held.push(piece);
     length += piece.length;
-    // A large file is joined once, not with every piece of it.
+    // Join a large file once, not once per piece.
     if (length < needed) continue;
     const all = held.length === 1 ? piece : Buffer.concat(held);
     const answers: Buffer[] = [];
@@ -94,14 +94,14 @@ async function* splitAnswers(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buff
   }
 }
 
-/** `bytes` null: not all of it is here yet; `end` is how far there has to be something. */
+/** Takes one answer. `bytes` is null while it is incomplete, and `end` is how many bytes must have arrived. */
 function takeAnswer(all: Buffer, start: number): { bytes: Buffer | null; end: number } {
   const newline = all.indexOf(0x0a, start);
   if (newline === -1) return { bytes: null, end: all.length + 1 };
   const header = all.toString('latin1', start, newline);
   const name = header.indexOf(' ');
   if (!header.startsWith(' blob ', name)) {
-    const hint = 'See `git fsck`, or `git fetch --unshallow` in a shallow clone.';
+    const hint = 'Run `git fsck`, or `git fetch --unshallow` in a shallow clone.';
     throw new TeddyError('DAMAGED_SESSION', `The blob ${header.slice(0, name)} is missing.`, hint);
   }
   const end = newline + 1 + Number(header.slice(name + ' blob '.length)) + 1;

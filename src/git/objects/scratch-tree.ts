@@ -1,4 +1,4 @@
-/** A repository of its own in a temporary directory, for commands that must not meet anybody's files, branches or settings. */
+/** A separate repository in a temporary directory, for commands that must not touch anybody's files, branches or settings. */
 import { copyFile, lstat, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
@@ -11,10 +11,13 @@ import { listRefs } from '../refs/refs.ts';
 import type { GitRunner } from '../run/run.ts';
 
 interface ScratchTreeOptions {
-  /** Runs in the project's repository: objects and refs come from there, and nothing goes there. */
+  /** Runs in the project's repository, which is only read: objects and refs come from it. */
   git: GitRunner;
   layout: RepositoryLayout;
-  /** Bound to the repository at this place: where that is gone they fail, and find no other one above it. */
+  /**
+   * Returns a runner that is bound to the repository at this place. When that is gone, its commands fail and do not
+   * find another repository above it.
+   */
   gitAt(place: ScratchDirs): GitRunner;
   open(place: ScratchDirs): Promise<Repository>;
 }
@@ -26,7 +29,7 @@ interface ScratchDirs {
 
 export async function openScratch(options: ScratchTreeOptions, commit: Oid, holder: string): Promise<ScratchTree> {
   const dir = await realpath(await mkdtemp(join(tmpdir(), replayPrefix)));
-  // Tools tell the name of the directory that they are run in.
+  // Keep the project's directory name, because tools print it.
   const root = join(dir, basename(options.layout.root ?? 'project'));
   const place = { root, gitDir: join(root, '.git') };
   const removeFiles = () => rm(dir, { recursive: true, force: true, maxRetries: 3 });
@@ -38,7 +41,7 @@ export async function openScratch(options: ScratchTreeOptions, commit: Oid, hold
     await inside.run(checkOut(commit));
     const made = await printDirectory(place.gitDir);
     const { workspace, store, close } = await options.open(place);
-    if (workspace === null) throw new Error('It was made with a work tree.');
+    if (workspace === null) throw new Error('The scratch repository has no work tree.');
     const isIntact = async () => (await printDirectory(place.gitDir)) === made;
     return {
       workspace,
@@ -57,18 +60,18 @@ export async function openScratch(options: ScratchTreeOptions, commit: Oid, hold
   }
 }
 
-/** Whatever branch a command has left HEAD on: none is moved. */
+/** Detaches HEAD, so that no branch moves, whichever one a command has checked out. */
 function checkOut(commit: Oid): string[] {
   return ['checkout', '--quiet', '--force', '--detach', '--no-recurse-submodules', commit];
 }
 
-/** Null: there is no such directory; a file in its place may lead to any repository. */
+/** Identifies a directory. Returns null when there is none; a file in its place could point to any repository. */
 async function printDirectory(path: string): Promise<string | null> {
   const found = await lstat(path).catch(() => null);
   return found?.isDirectory() === true ? `${found.dev} ${found.ino}` : null;
 }
 
-/** Refs and settings are copies, objects are read where they are: whatever becomes of these, the project's are as they were. */
+/** Copies refs and settings, and reads objects in place. Whatever happens to the copies, the project does not change. */
 async function fillRepository(
   { git, layout }: ScratchTreeOptions,
   inside: GitRunner,
@@ -92,7 +95,7 @@ function quoteLine(path: string): string {
   return `"${path.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n')}"`;
 }
 
-/** These settings belong to the repository's place, to its other work trees, or to programs that wait for it. */
+/** Settings that depend on the repository's location, on its other work trees, or on programs that serve it. */
 const leftOut = [
   /^core\.(?:bare|worktree|repositoryformatversion|fsmonitor|sparsecheckout|sparsecheckoutcone)$/,
   /^index\.sparse$/,
@@ -102,8 +105,8 @@ const leftOut = [
 ];
 
 /**
- * The settings of a repository, for a copy of it that is used once. As the text of a configuration file. What is
- * pushed goes to `nowhere`: a command that is run again must not publish anything.
+ * Renders the settings of a repository as a configuration file, for a copy that is used once. Pushes go to `nowhere`,
+ * because a command that is run again must not publish anything.
  */
 async function readScratchConfig(git: GitRunner, nowhere: string): Promise<string> {
   const fields = await git.list(['config', '--list', '--show-scope', '-z']);
@@ -120,9 +123,9 @@ async function readScratchConfig(git: GitRunner, nowhere: string): Promise<strin
 }
 
 interface Setting {
-  /** git prints it so: in lower case, except for the subsection. */
+  /** The key as git prints it: in lower case, except for the subsection. */
   key: string;
-  /** Null: it stands there without one, which means true. */
+  /** Null when the key has no value, which means true. */
   value: string | null;
 }
 
@@ -131,7 +134,7 @@ function toSetting(row: string): Setting {
   return end < 0 ? { key: row, value: null } : { key: row.slice(0, end), value: row.slice(end + 1) };
 }
 
-/** A place outside of the files: commands install their hooks there. */
+/** Tells whether hooks are outside of the project's files, where commands would install their hooks. */
 function isOwnHooks(key: string, value: string | null): boolean {
   return key === 'core.hookspath' && /^[/~%]/.test(value ?? '');
 }

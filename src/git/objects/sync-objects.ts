@@ -1,12 +1,12 @@
-/** Makes the names of objects durable that a git has written for us: it waits for their content, and not for their names. */
+/** Makes the names of objects durable that git wrote for us, because git syncs their content but not their names. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncDir } from '../../disk/replace-file.ts';
 
-/** The clock of files goes in steps. */
+/** File times advance in steps. */
 const clockStepMs = 50;
 
-/** `make` runs git; every folder of objects that has changed since it began is on disk when this returns. */
+/** Runs `make`, which calls git. Every object folder that changed meanwhile is on disk when this resolves. */
 export async function withDurableNames<Value>(objectsDir: string, make: () => Promise<Value>): Promise<Value> {
   const sinceMs = Date.now() - clockStepMs;
   const made = await make();
@@ -17,7 +17,7 @@ export async function withDurableNames<Value>(objectsDir: string, make: () => Pr
   return made;
 }
 
-/** A folder that a `git gc` removes meanwhile holds nothing any more. */
+/** Returns 0 for a folder that `git gc` has removed, because it held nothing. */
 async function changedMs(dir: string): Promise<number> {
   return stat(dir).then(
     ({ mtimeMs }) => mtimeMs,

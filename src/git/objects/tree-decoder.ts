@@ -1,4 +1,4 @@
-/** Decodes directories that grow: what a tree has in common with one that was decoded shortly before is not read again. */
+/** Decodes directories that grow, without decoding again what a tree shares with one that was decoded shortly before. */
 import type { TreeEntry, TreeChange } from '../../ports/git.ts';
 import { decodeRow } from '../../session/entries/object-format.ts';
 import { repoPathFromGit, type Oid, type RepoPath } from '../../names.ts';
@@ -7,30 +7,33 @@ import { toTree } from '../../session/paths/count-paths.ts';
 interface DecodedTree {
   bytes: Buffer;
   entries: TreeEntry[];
-  /** Where each row begins, and behind the last one. */
+  /** The position where each row begins, and the end of the last one. */
   starts: number[];
 }
 
-/** A smaller one is decoded at once. */
+/** Smaller trees are always decoded from scratch. */
 const minBytes = 2048;
-/** A larger tree is not kept: memory has a limit. */
+/** Larger trees are not cached, to limit memory. */
 const maxBytes = 1024 * 1024;
 const maxKept = 4;
 
-/** The arrays are the caller's, their entries are shared: nobody may change one. Throws as `decodeTree` does. */
+/**
+ * Returns a decoder. Its arrays belong to the caller, but their entries are shared and must not be changed. Throws as
+ * `decodeTree` does.
+ */
 export function treeDecoder(oidBytes: 20 | 32): (bytes: Buffer) => TreeEntry[] {
   let kept: DecodedTree[] = [];
   return (bytes) => {
     if (bytes.length < minBytes || bytes.length > maxBytes) return decodeFrom(bytes, oidBytes, null).entries;
     const [base = null] = kept.toSorted((a, b) => sharedStart(b.bytes, bytes) - sharedStart(a.bytes, bytes));
     const decoded = decodeFrom(bytes, oidBytes, base);
-    // A row that has only changed makes the older one worthless.
+    // The new version of a tree makes the older one worthless.
     kept = [decoded, ...kept.filter((tree) => tree !== base)].slice(0, maxKept);
     return decoded.entries.slice();
   };
 }
 
-/** The rows before and behind a place depend on their own bytes alone. */
+/** Reuses the rows of `base` before and after the place that changed, because each row depends on its own bytes alone. */
 function decodeFrom(bytes: Buffer, oidBytes: 20 | 32, base: DecodedTree | null): DecodedTree {
   const shared = base === null ? 0 : countStarts(base.starts, sharedStart(base.bytes, bytes));
   const entries = base?.entries.slice(0, shared) ?? [];
@@ -56,7 +59,7 @@ function decodeFrom(bytes: Buffer, oidBytes: 20 | 32, base: DecodedTree | null):
   return { bytes, entries, starts };
 }
 
-/** How many rows end within the first `length` bytes. */
+/** Counts the rows that end within the first `length` bytes. */
 function countStarts(starts: readonly number[], length: number): number {
   let low = 0;
   for (let high = starts.length - 1; low < high;) {
@@ -83,7 +86,7 @@ function sharedEnd(a: Buffer, b: Buffer): number {
   );
 }
 
-/** The largest length up to `max` at which they are the same. */
+/** Finds the largest length up to `max` for which `isSame` holds. */
 function countSame(max: number, isSame: (length: number) => boolean): number {
   let low = 0;
   for (let high = max; low < high;) {
@@ -94,10 +97,13 @@ function countSame(max: number, isSame: (length: number) => boolean): number {
   return low;
 }
 
-/** Compares two trees by reading only the directories that differ, which is faster than starting a git for it. */
+/** Compares two trees by reading only the directories that differ, which is faster than starting git. */
 type ReadTree = (oid: Oid) => Promise<TreeEntry[]>;
 
-/** In git's order. A rename is a deletion and an addition, and so is a file in the place of a directory. */
+/**
+ * Lists the changes in git's order. A rename appears as a deletion and an addition; a file that replaces a directory
+ * does too.
+ */
 export async function diffTrees(
   readTree: ReadTree,
   before: Oid | null,
@@ -140,7 +146,7 @@ async function diffDirectories(
   }
 }
 
-/** Names that are not UTF-8 may read alike. */
+/** Uses the raw bytes of names that are not UTF-8, because different ones may decode to the same text. */
 function toMap(entries: TreeEntry[]): Map<string, TreeEntry> {
   return new Map(entries.map((entry) => [entry.rawName ? `\0${entry.rawName.join(' ')}` : entry.name, entry]));
 }

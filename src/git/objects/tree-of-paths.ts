@@ -1,7 +1,8 @@
 /**
- * A tree with some of its paths as they are on disk. One git reads the files, by its own rules for filters, line ends and modes,
- * into an index of its own; that index is read here. Its format is simple and fixed, and `git write-tree` would be one more process,
- * as `git read-tree` would be in place of the few entries that git has to know beforehand.
+ * Makes a tree with some paths as they are on disk. One git process reads the files, by its own rules for filters, line
+ * endings and modes, into a separate index, which is parsed here. The format is simple and fixed, while `git
+ * write-tree` would need another process, and so would `git read-tree` for the few entries that git has to know
+ * beforehand.
  */
 import { lstat, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,19 +15,19 @@ import type { GitRunner } from '../run/run.ts';
 export interface TreeTools {
   git: GitRunner;
   store: Store;
-  /** The work tree. */
+  /** The root of the work tree. */
   root: string;
-  /** Absolute: where git may make an index. */
+  /** The absolute path at which git may make an index. */
   index: string;
 }
 
-/** Arguments of a process may be no longer than this in all; Windows takes the least. */
+/** The limit for all arguments of a process together; Windows allows the least. */
 const maxArgumentBytes = 16 * 1024;
 
-/** Durable, but for the names of the blobs. */
+/** Returns a tree that is durable, except for the names of its blobs. */
 export async function treeOfPaths(tools: TreeTools, base: Oid, paths: readonly RepoPath[]): Promise<Oid> {
   const { store, root } = tools;
-  // It may be a commit.
+  // `base` may be a commit.
   const tree = (await store.readDir(base, '' as RepoPath))?.oid ?? base;
   const isThere = await Promise.all(paths.map((path) => isFile(root, path)));
   const present = paths.filter((_, at) => isThere[at]);
@@ -41,8 +42,8 @@ export async function treeOfPaths(tools: TreeTools, base: Oid, paths: readonly R
 type StagedFiles = Map<RepoPath, { mode: TreeMode; oid: Oid }>;
 
 /**
- * git goes by these besides the file: the entry that the path has, which decides about line ends and, where the disk knows no
- * modes, about the mode; and attributes that are not on disk.
+ * Finds what git needs besides the files: the existing entry of each path, which decides about line endings and, on
+ * file systems without modes, about the mode; and attributes that are not on disk.
  */
 async function findKnown(store: Store, base: Oid, present: readonly RepoPath[]): Promise<StagedFiles> {
   const directories = new Map<string, Promise<readonly TreeEntry[]>>();
@@ -83,13 +84,13 @@ async function stageFiles(
     const input = wanted.map(({ mode, oid, path }) => `${mode} ${oid}\t${path}\0`).join('');
     await git.run(['update-index', '-z', '--index-info'], { env, input });
   }
-  // One plain file: no part of it is shared with another one, and it has an entry for each file.
+  // Write one plain file: an index that shares no part with another and has an entry for each file.
   const format = ['-c', 'core.splitIndex=false', '-c', 'index.sparse=false'];
-  // `--remove`: a file that vanishes in this moment is as one that was gone before.
+  // With `--remove`, a file that vanishes now counts as one that was already gone.
   const flags = ['--add', '--remove', '--replace', '--index-version', '2', ...(isShort ? seeds : []), '-z', '--stdin'];
   const input = present.map((path) => `${path}\0`).join('');
   await git.run([...format, 'update-index', ...flags], { env, input });
-  // Where nothing is left to put in it, git writes no index.
+  // git writes no index when it would be empty.
   const written = await readFile(index).catch(fallBackTo(null, 'ENOENT'));
   return readIndex(written, store.objectFormat === 'sha1' ? 20 : 32);
 }
@@ -99,12 +100,15 @@ const headerBytes = 12;
 const statBytes = 40;
 const modeAt = 24;
 
-/** See `git help gitformat-index`: entries in order, each padded with one to eight NULs to a multiple of eight. */
+/**
+ * Parses the index (see `git help gitformat-index`): sorted entries, each padded with one to eight NULs to a multiple
+ * of eight.
+ */
 function readIndex(bytes: Buffer | null, oidBytes: number): StagedFiles {
   const files: StagedFiles = new Map();
   if (bytes === null) return files;
   if (bytes.toString('latin1', 0, 4) !== 'DIRC' || bytes.readUInt32BE(4) !== 2)
-    throw new Error('git has written an index of another version than it was told');
+    throw new Error('git wrote an index of another version than it was told to');
   let at = headerBytes;
   for (let left = bytes.readUInt32BE(8); left > 0; left -= 1) {
     const nameAt = at + statBytes + oidBytes + 2;
@@ -117,7 +121,10 @@ function readIndex(bytes: Buffer | null, oidBytes: number): StagedFiles {
   return files;
 }
 
-/** A file or link whose parents are real directories: beyond a link, git knows no files. */
+/**
+ * Tells whether the path is a file or link and all its parents are real directories, because git tracks no files behind
+ * a link.
+ */
 async function isFile(root: string, path: RepoPath): Promise<boolean> {
   const parts = path.split('/');
   for (let depth = 1; depth <= parts.length; depth += 1) {

@@ -1,4 +1,4 @@
-/** Many commits in a row, as one pack: no process, no file and no sync for each of them. */
+/** Writes many consecutive commits as one pack, without a process, a file and a sync for each. */
 import type { LineCommit, TreeEntry, TreeMode } from '../../ports/git.ts';
 import type { Oid } from '../../names.ts';
 import { encodeCommit, encodeTree } from '../../session/entries/object-format.ts';
@@ -13,14 +13,14 @@ export interface LineParent {
 
 interface Directory extends DirectoryRows {
   series: Series;
-  /** The directory below that was changed last. */
+  /** The subdirectory that was changed last. */
   below: { name: string; directory: Directory } | null;
   oidOf: Map<string, Oid>;
-  /** The directories below that were changed before it: their trees can be read when the pack is whole, and not now. */
+  /** The subdirectories that were changed before it. Their trees cannot be read before the pack is complete. */
   left: Set<string>;
 }
 
-/** Keeps the promises of `Store.writeLine`. */
+/** Implements `Store.writeLine`. */
 export async function writeLine(
   options: ObjectWriterOptions,
   parent: LineParent,
@@ -47,7 +47,7 @@ export async function writeLine(
 interface Line {
   pack: PackFile;
   readTree: LineParent['readTree'];
-  /** By the name of the file. */
+  /** Keyed by the name of the file. */
   files: Map<string, Series>;
 }
 
@@ -65,7 +65,7 @@ async function writeOne(
     line.files.set(name, series);
     tree = await setFile(line, root, parts, line.pack.add('blob', toBuffer(bytes), series));
   }
-  if (tree === null) throw new Error('An entry of a line has a file at least.');
+  if (tree === null) throw new Error('An entry of a line needs at least one file.');
   return line.pack.add('commit', encodeCommit({ tree, parents: [tip], author, committer, message }), null);
 }
 
@@ -85,7 +85,8 @@ async function setFile(line: Line, directory: Directory, [name = '', ...below]: 
 async function openBelow({ readTree }: Line, directory: Directory, name: string): Promise<Directory> {
   if (directory.below?.name === name) return directory.below.directory;
   if (directory.below !== null) directory.left.add(directory.below.name);
-  if (directory.left.has(name)) throw new Error(`The directory ${name} was left before, and cannot be gone on with.`);
+  if (directory.left.has(name))
+    throw new Error(`The directory ${name} was completed before and cannot be changed again.`);
   const oid = directory.oidOf.get(name);
   directory.below = { name, directory: toDirectory(oid === undefined ? [] : await readTree(oid)) };
   return directory.below.directory;
@@ -98,16 +99,16 @@ function toDirectory(entries: TreeEntry[]): Directory {
 }
 
 interface DirectoryRows {
-  /** The bytes that are hashed, and room for more. They change in place: a directory of many turns is megabytes. */
+  /** The bytes that are hashed, and room for more. They change in place, because a directory of many turns has megabytes. */
   bytes: Buffer;
   length: number;
-  /** The names in git's order, a character for each byte; those of directories with `/`. */
+  /** The names in git's order, with one character per byte and a trailing `/` for directories. */
   keys: string[];
-  /** Where the row of each begins. */
+  /** The position where each row begins. */
   starts: number[];
 }
 
-/** A directory as git encodes it, kept encoded: one row changes without the thousand others being sorted again. */
+/** Encodes a directory as git does and keeps it encoded, so that one row changes without sorting the other thousands again. */
 function toRows(entries: TreeEntry[]): DirectoryRows {
   const sorted = entries.map((entry) => ({ entry, key: toKey(entry) })).sort((a, b) => (a.key < b.key ? -1 : 1));
   let at = 0;
@@ -117,8 +118,8 @@ function toRows(entries: TreeEntry[]): DirectoryRows {
 }
 
 /**
- * A name is that of a file or that of a directory; to make one of the other is not for here. Returns what the directory has in common
- * with what it was.
+ * Sets one row and returns what the directory has in common with its previous version. Cannot turn a file into a
+ * directory or a directory into a file.
  */
 function setRow(rows: DirectoryRows, mode: TreeMode, name: string, oid: Oid): Same {
   const key = toKey({ mode, name });
@@ -152,7 +153,7 @@ function toRow(entry: TreeEntry): Buffer {
   return encodeTree([entry]);
 }
 
-/** The first key that is not before it. */
+/** Finds the first key that does not sort before `key`. */
 function findPosition(keys: string[], key: string): number {
   let low = 0;
   for (let high = keys.length; low < high;) {

@@ -1,4 +1,7 @@
-/** Which refs a process is about to move, so that a lock which git leaves when both are killed can be known as ours. */
+/**
+ * Records which refs a process is about to move, so that a lock left when git and teddy are both killed can be
+ * recognized as ours.
+ */
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, rename, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,31 +18,34 @@ import { findLock, probeUpdates, type ProbedUpdate } from './refs.ts';
 import { maxDeaths, type Environment, type GitRunner } from '../run/run.ts';
 
 const lockWaitMs = 1000;
-/** Where the system shows which gits are at work, it need not be waited for one that is not there. */
+/** Where the system shows which gits are at work, a short wait is enough when there is none. */
 const settledMs = 100;
 const crashWindowMs = 5000;
-/** The clock of files goes in steps. */
+/** File times advance in steps. */
 const clockStepMs = 50;
 
-/** A lock that git may hold for us, and what it then contains. */
+/** A lock that git may hold for us, and the content it then has. */
 interface ExpectedLock {
   path: string;
   values: readonly string[] | typeof any;
 }
 
-/** When it was noted that git may take locks, and when it is known to have been at work since. */
+/** When the note was written that git may take locks, and when git was last known to be at work. */
 export interface AtWork {
   notedMs: number;
   latestMs: number;
 }
 
-/** The content says nothing. */
+/** Stands for any content: the content of this lock proves nothing. */
 const any = Symbol('any');
 
-/** Releases the locks of a git that died. False: they are not all settled. */
+/** Releases the locks of a git that died. Returns false when some of them are not settled. */
 type ReleaseLocks = (atWork: AtWork) => Promise<boolean>;
 
-/** `move` is told how to release the locks of a git that died in it. The note stays while one of them may be there. */
+/**
+ * Runs `move` under a note of the refs that it moves. `move` gets a function that releases the locks of a git that died
+ * in it. The note is kept while one of them may still exist.
+ */
 export async function withRefRecord<Value>(
   git: GitRunner,
   layout: LockDirs,
@@ -64,12 +70,12 @@ async function settleNote<Value>(
       return isSettled;
     });
   } finally {
-    // The next command looks again, in this process too.
+    // The next command checks the note again, even in this process.
     await (isSettled ? removeFile(note) : rename(note, toLeftName(note)));
   }
 }
 
-/** Returns the path of the note. Throws WRITE_FAILED, DISK_FULL. */
+/** Writes the note and returns its path. Throws WRITE_FAILED, DISK_FULL. */
 async function noteUpdates({ commonDir, gitDir }: GitDirs, updates: readonly NotedUpdate[]): Promise<string> {
   const name = `refs-${process.pid}-${await readBootId()}-${randomBytes(4).toString('hex')}.json`;
   const path = join(commonDir, 'teddy', name);
@@ -78,7 +84,7 @@ async function noteUpdates({ commonDir, gitDir }: GitDirs, updates: readonly Not
   return path;
 }
 
-/** Asks git as `probeUpdates` does. A git that is killed in it leaves no lock, but where nothing can be noted. */
+/** Asks git as `probeUpdates` does. A git that is killed meanwhile leaves no lock, unless the note could not be written. */
 export async function probeNoted(
   git: GitRunner,
   layout: LockDirs,
@@ -107,15 +113,15 @@ function nullIfUnwritten(error: unknown): null {
   throw error;
 }
 
-/** Removes the locks that dead processes of ours have left on refs. */
+/** Removes the locks on refs that dead teddy processes have left. */
 export async function repairRefLocks(git: GitRunner, layout: LockDirs): Promise<void> {
   for (const { path, updates } of await findDeadRefRecords(layout.commonDir)) {
     const written = await stat(path).catch(() => null);
     if (written === null) continue;
-    // The time of its state is that at which gits for it are known to have been at work last.
+    // The ctime of the note is when its gits were last known to be at work.
     const atWork = { notedMs: written.mtimeMs, latestMs: written.ctimeMs };
     try {
-      // The next command looks again if a git is at work now.
+      // If a git is at work now, the next command checks again.
       if (await releaseRefLocks(git, layout, updates, atWork)) await removeFile(path);
     } catch (error) {
       await utimes(path, written.atime, written.mtime).catch(fallBackTo(undefined, 'ENOENT'));
@@ -127,10 +133,13 @@ export async function repairRefLocks(git: GitRunner, layout: LockDirs): Promise<
 type GitDirs = Pick<RepositoryLayout, 'gitDir' | 'commonDir'>;
 export type LockDirs = GitDirs & Pick<RepositoryLayout, 'root'>;
 
-/** Stands for the configuration, which is locked by itself. */
+/** Stands for the configuration, which has its own lock. */
 const configDir = 'config';
 
-/** `config` is the configuration of the repository. `values`: what else than the new id the lock may hold. `gitDir`: of the work tree whose HEAD may be locked with it. */
+/**
+ * A ref that git is about to move; `config` is the configuration of the repository. `values` lists what else than the
+ * new id the lock may hold. `gitDir` belongs to the work tree whose HEAD may be locked with it.
+ */
 export interface NotedUpdate {
   ref: ProbedUpdate['ref'];
   new: Oid | null;
@@ -138,7 +147,10 @@ export interface NotedUpdate {
   gitDir?: string;
 }
 
-/** The locks of a child that died while it moved these refs. False: a git is at work here, so nobody knows whose they are. */
+/**
+ * Releases the locks of a child that died while it moved these refs. Returns false when a git is at work here, because
+ * the locks could be its own.
+ */
 export async function releaseRefLocks(
   git: GitRunner,
   layout: LockDirs,
@@ -163,11 +175,11 @@ interface Release {
   git: GitRunner;
   layout: LockDirs;
   atWork: AtWork;
-  /** When no git was at work here any more; null: one still is. */
+  /** Returns when it was seen that no git is at work here; null when one still is. */
   awaitQuiet(): Promise<number | null>;
 }
 
-/** Those that git names, one after the other, when it is asked to prepare the same updates once more. */
+/** Removes the locks that git names, one after the other, when asked to prepare the same updates again. */
 async function removeNamedLocks(release: Release, gitDir: string, updates: NotedUpdate[]): Promise<boolean> {
   const { git, layout } = release;
   const env = gitDir === layout.gitDir ? {} : { GIT_DIR: gitDir };
@@ -176,7 +188,7 @@ async function removeNamedLocks(release: Release, gitDir: string, updates: Noted
     const refusal = await probeUpdates(git, updates, env);
     const named = findLock(refusal);
     if (named === null && refusal !== '' && updates.length > 1) {
-      // Something else is wrong with one of them: that must not hide the locks of the others.
+      // One of the updates has another problem, which must not hide the locks of the others.
       let isOver = true;
       for (const update of updates) isOver = (await removeNamedLocks(release, gitDir, [update])) && isOver;
       return isOver;
@@ -190,7 +202,10 @@ async function removeNamedLocks(release: Release, gitDir: string, updates: Noted
   }
 }
 
-/** git does not say which of its stacks of tables is locked: HEAD is in that of its work tree. */
+/**
+ * Lists the locks that git may mean. It does not say which of its reftable stacks is locked: HEAD is in the stack of
+ * its work tree.
+ */
 function toExpectedLocks(
   { gitDir, commonDir }: GitDirs,
   named: string,
@@ -202,10 +217,10 @@ function toExpectedLocks(
       values: any,
     }));
   }
-  // To remove a ref git locks the packed ones as well, and a file of the next ones that is there already stops it for good.
+  // To remove a ref, git also locks packed-refs, and an existing packed-refs.new would block it forever.
   if (named.endsWith('packed-refs.new')) return [{ path: named, values: any }];
   if (named.endsWith('packed-refs.lock')) return [{ path: named, values: [] }];
-  // No other process has refs of that name.
+  // Only teddy uses refs with these names.
   if (named.includes('/refs/teddy/quarantine/')) return [{ path: named, values: any }];
   const values = updates.flatMap((update) => [...(update.values ?? []), ...(update.new === null ? [] : [update.new])]);
   return [{ path: named, values }];
@@ -216,7 +231,7 @@ interface DeadRefRecord {
   updates: NotedUpdate[];
 }
 
-/** Records whose process is gone. */
+/** Finds the records of processes that are gone. */
 export async function findDeadRefRecords(commonDir: string): Promise<DeadRefRecord[]> {
   const dir = join(commonDir, 'teddy');
   const found: DeadRefRecord[] = [];
@@ -233,21 +248,22 @@ async function readUpdates(path: string): Promise<NotedUpdate[]> {
     const updates: unknown = JSON.parse(await readFile(path, 'utf8'));
     return Array.isArray(updates) ? (updates as NotedUpdate[]) : [];
   } catch {
-    // Another command has dealt with it meanwhile.
+    // Another command has handled the record meanwhile.
     return [];
   }
 }
 
 /**
- * git does not say in a lock who holds it. It is taken for one of a child of ours, and removed, when all of this holds; else it
- * stays, and `doctor` names it:
- * - a note says that a child of ours may take it, and was there before the lock was: nobody's older lock is touched;
- * - the child is dead. Whoever calls has seen it die, or has found the note of a dead process. The lock was made in the seconds
- *   after the child was known to be at work, as one that somebody takes later was not;
- * - it holds what that child would have written, or nothing yet: another git writes another value in the same moment;
- * - no git is at work in the repository, and no process has the lock open: whoever else took it would be there. A living
- *   git lets go of a ref in milliseconds, so one that is there is waited for. Where the system does not show processes,
- *   the time alone has to do.
+ * Removes a lock that belongs to a dead child of ours. git does not record in a lock who holds it, so all of the
+ * following must be true; otherwise the lock stays, and `doctor` reports it:
+ * - A note says that a child of ours may take the lock, and the note is older than the lock, so older locks of other
+ *   programs are never touched.
+ * - The child is dead: the caller has seen it die, or has found the note of a dead process. The lock was made within
+ *   seconds after the child was last known to be at work, which rules out a lock that another program took later.
+ * - The lock holds what that child would have written, or nothing yet. Another git would write another value.
+ * - No git is at work in the repository, and no process has the lock open: any other owner would still be running. A
+ *   living git releases a ref within milliseconds, so this waits for it. Where the system does not show processes, only
+ *   the time decides.
  */
 async function removeGitLock(
   { atWork, awaitQuiet }: Release,
@@ -268,7 +284,7 @@ async function removeGitLock(
   return 'gone';
 }
 
-/** When it was seen that no git is at work here; null: one still is. */
+/** Waits and returns when it was seen that no git is at work here; null when one still is. */
 async function awaitQuiet({ root, gitDir, commonDir }: LockDirs): Promise<number | null> {
   const linked = await readWorkTreeDirs(commonDir).catch(() => new Map<string, string>());
   const dirs = [root, gitDir, commonDir, ...linked.keys()].filter((dir) => dir !== null);

@@ -1,4 +1,7 @@
-/** Moves refs through git itself: it alone is right with reflogs, packed refs, work trees and other ref backends. */
+/**
+ * Moves refs through git itself, because only git handles reflogs, packed refs, work trees and other ref backends
+ * correctly.
+ */
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,8 +15,8 @@ import { hasDied, isBeforeStart, maxDeaths, maxStarts, type Environment, type Gi
 const lockWaitMs = 2000;
 
 /**
- * One transaction; nothing is changed unless every ref is at its old value. A git that dies in it has left its locks: they are
- * released before it is tried again.
+ * Moves refs in one transaction, which changes nothing unless every ref is at its old value. When git dies and leaves
+ * its locks, they are released before the next attempt.
  */
 export async function updateRefs(
   git: GitRunner,
@@ -29,7 +32,7 @@ export async function updateRefs(
     if (refusal === 'died') await releaseLocks({ notedMs, latestMs: Date.now() });
     const refs = updates.map((update) => update.ref);
     const tips = new Map((await listRefs(git, refs)).map(({ ref, oid }) => [ref, oid]));
-    // A git that did not say no may have done its work before it failed.
+    // A git that did not refuse may have done its work before it failed.
     const isThere = updates.every((update) => tips.get(update.ref) === (update.new ?? undefined));
     if (isThere && !/but expected|already exists|unable to resolve/.test(refusal)) return 'done';
     if (updates.some(({ ref, old }) => (tips.get(ref) ?? null) !== old)) return 'moved';
@@ -42,8 +45,8 @@ export async function updateRefs(
 }
 
 /**
- * The file that git names as in its way, `reftable` where it names none, null where none is. Locks are found by asking git alone:
- * only it knows where a ref backend keeps its own.
+ * Returns the lock file that git names as in its way, `reftable` when it names none, and null when nothing is in its
+ * way. Only git can be asked, because only it knows where a ref backend keeps its locks.
  */
 export function findLock(refusal: string): string | null {
   if (/cannot lock references/.test(refusal)) return 'reftable';
@@ -56,7 +59,7 @@ export function findTableLock(git: GitRunner): Promise<string> {
   return git.text(['rev-parse', '--path-format=absolute', '--git-path', 'reftable/tables.list.lock']);
 }
 
-/** Returns git's complaint about such an update without doing it; empty when nothing is in its way. */
+/** Returns git's complaint about such an update without performing it; empty when nothing is in its way. */
 export async function probeUpdates(git: GitRunner, updates: ProbedUpdate[], env: Environment = {}): Promise<string> {
   const lines = updates.map(({ ref, new: oid }) => (oid === null ? `delete ${ref}` : `update ${ref} ${oid}`));
   const input = ['start', ...lines, 'prepare', 'abort', ''].join('\n');
@@ -65,11 +68,14 @@ export async function probeUpdates(git: GitRunner, updates: ProbedUpdate[], env:
 
 export interface ProbedUpdate {
   ref: RefName | 'HEAD' | 'ORIG_HEAD' | 'config';
-  /** Null: it is to be removed. */
+  /** Null to remove the ref. */
   new: Oid | null;
 }
 
-/** Null when it was committed, else what git said; `died`: it was killed, and may have done its work. */
+/**
+ * Returns null when the transaction was committed, otherwise git's message; `died` when git was killed and may have
+ * done its work.
+ */
 async function runTransaction(
   git: GitRunner,
   updates: RefUpdate[],
@@ -109,7 +115,7 @@ export async function findCommits(git: GitRunner, text: string, prefixes: string
   return rows === '' ? [] : rows.split('\n').map(parseOid);
 }
 
-/** For git, a pattern with a glob in it is not a prefix any more. */
+/** Appends `**` to a prefix with a glob, because git no longer treats such a pattern as a prefix. */
 function toPattern(prefix: string): string {
   return prefix.includes('*') && prefix.endsWith('/') ? `${prefix}**` : prefix;
 }
@@ -141,7 +147,7 @@ function toRefError(updates: RefUpdate[], refusal: string): TeddyError {
   return new TeddyError('GIT_FAILED', `git could not move ${names}: ${said.split('\n').slice(0, 3).join(' ')}`);
 }
 
-/** A lock that is not ours is reported with its age, never removed. */
+/** Reports a foreign lock with its age; such a lock is never removed. */
 export async function toLockError(lock: string): Promise<TeddyError> {
   const since = await stat(lock).then(
     (found) => ` for ${Math.max(0, Math.round((Date.now() - found.mtimeMs) / 1000))} s`,
@@ -150,6 +156,6 @@ export async function toLockError(lock: string): Promise<TeddyError> {
   return new TeddyError(
     'LOCKED',
     `${lock} has been held by another process${since}.`,
-    'Wait for that process. If none is running any more, remove the file and run the command again.',
+    'Wait for that process. If none is running anymore, remove the file and run the command again.',
   );
 }

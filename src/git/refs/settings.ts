@@ -1,21 +1,21 @@
-/** git's configuration as a whole, with where each value comes from, in one process. */
+/** Reads git's whole configuration, with the origin of each value, in one process, and changes single settings. */
 import { repairRefLocks, withRefRecord, type LockDirs } from './ref-record.ts';
 import { maxDeaths, splitNul, type Environment, type GitRunner } from '../run/run.ts';
 
 interface SettingValue {
   value: string;
-  /** `local .git/config`, `global ~/.gitconfig`, `command line`. */
+  /** Names the source: `local .git/config`, `global ~/.gitconfig`, `command line`. */
   origin: string;
-  /** The value is of the repository's own configuration, which may be somebody else's. */
+  /** True when the value is from the repository's own configuration, which somebody else may have written. */
   isForeign: boolean;
 }
 
 export interface GitSetting extends SettingValue {
-  /** The values that git has read before it, oldest first. */
+  /** The values that git read before this one, oldest first. */
   earlier: readonly SettingValue[];
 }
 
-/** Keys as git prints them, in lower case but for the subsection; the last value wins. */
+/** Reads all settings by their keys as git prints them, in lower case except for the subsection; the last value wins. */
 export async function readGitSettings(git: GitRunner, env: Environment): Promise<ReadonlyMap<string, GitSetting>> {
   const { stdout } = await git.run(['config', '--list', '--show-scope', '--show-origin', '-z']);
   const fields = splitNul(stdout);
@@ -23,7 +23,7 @@ export async function readGitSettings(git: GitRunner, env: Environment): Promise
   for (let at = 0; at + 2 < fields.length; at += 3) {
     const [scope = '', source = '', row = ''] = fields.slice(at, at + 3);
     const end = row.indexOf('\n');
-    // A key without `=` counts as true.
+    // A key without `=` means true.
     const [key, value] = end < 0 ? [row, 'true'] : [row.slice(0, end), row.slice(end + 1)];
     const known = settings.get(key);
     const isForeign = scope === 'local' || scope === 'worktree';
@@ -33,7 +33,10 @@ export async function readGitSettings(git: GitRunner, env: Environment): Promise
   return settings;
 }
 
-/** All values of the key are replaced. False: it was not set. What a git that died in it has locked is free again. */
+/**
+ * Replaces all values of the key, or removes them. Returns false when there was none. Releases the lock of a git that
+ * died meanwhile.
+ */
 export async function changeGitSetting(
   git: GitRunner,
   layout: LockDirs,
@@ -49,7 +52,7 @@ export async function changeGitSetting(
       try {
         return await change(git, scope, key, value);
       } catch (error) {
-        // A git that died is started again, and meets the lock of the first.
+        // The next attempt would meet the lock of a git that died.
         const mayBeOurs = error instanceof Error && /was killed|could not lock config file/.test(error.message);
         if (!mayBeOurs) throw error;
         if (!(await release({ notedMs, latestMs: Date.now() })) || tries === maxDeaths) throw error;
@@ -60,7 +63,7 @@ export async function changeGitSetting(
 
 async function change(git: GitRunner, scope: 'local' | 'global', key: string, value: string | null): Promise<boolean> {
   const words = value === null ? ['--unset-all', '--', key] : ['--replace-all', '--', key, value];
-  // git says 5 for a key that is not there.
+  // git exits with 5 when the key does not exist.
   const { exitCode } = await git.run(['config', `--${scope}`, ...words], { accept: value === null ? [5] : [] });
   return exitCode === 0;
 }

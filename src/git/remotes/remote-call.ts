@@ -1,6 +1,6 @@
 /**
- * One transfer by a child git: its progress while it goes on, its words afterwards, its end when it is not wanted any more; and the
- * remote that a user named, with the words that name it to a person.
+ * Runs one transfer in a child git: reports its progress, collects its messages, and ends it when it is aborted. Also
+ * resolves the remote that a user named, and the label that names it in messages.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../../errors.ts';
@@ -15,22 +15,22 @@ import type { SimpleGit } from 'simple-git';
 
 export interface RemoteResult {
   exitCode: number;
-  /** By a signal; null: by itself. */
+  /** The signal that ended git; null when git exited by itself. */
   endedBy: NodeJS.Signals | null;
   stdout: string;
-  /** git's own words, line by line, without credentials. */
+  /** git's own messages, one per line, without credentials. */
   said: string[];
-  /** The words of the other side, which may be anything. */
+  /** The messages of the other side, which may contain anything. */
   serverSaid: string[];
 }
 
-/** A server may talk without end. */
+/** Limits the messages, because a server may send them without end. */
 const maxSaidChars = 64 * 1024;
-/** How long those that git has started may take to see that it is gone. */
+/** How long git's own children may take to notice that it is gone. */
 const graceMs = 300;
 const pollMs = 20;
 
-/** Throws INTERRUPTED when the signal ended it: then no process of the transfer is left. */
+/** Runs one transfer. Throws INTERRUPTED when the signal ended it; no process of the transfer is running then. */
 export async function callRemote(
   git: GitRunner,
   args: string[],
@@ -49,7 +49,7 @@ function interrupted(): TeddyError {
   return new TeddyError(
     'INTERRUPTED',
     'Interrupted while talking to the remote.',
-    'Run the command again: it goes on with what is there by then.',
+    'Run the command again: it continues with what has arrived.',
   );
 }
 
@@ -88,8 +88,8 @@ async function callOnce(
 }
 
 /**
- * git first: the other end of a path, which is in the same group, sees that and gives up between two steps, and not in the
- * middle of one. What has not gone by then is told.
+ * Signals git first. For a remote that is a path, the other end is in the same process group; it notices and stops
+ * between two steps instead of in the middle of one. Processes that are still running after that are signaled too.
  */
 async function endTransfer(groupId: number, exited: Promise<void>): Promise<void> {
   signalTo(groupId, 'SIGTERM');
@@ -99,7 +99,7 @@ async function endTransfer(groupId: number, exited: Promise<void>): Promise<void
   signalTo(-groupId, 'SIGTERM');
 }
 
-/** False when there is nobody to signal. */
+/** Sends a signal. Returns false when the process does not exist. */
 function signalTo(id: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(id, signal);
@@ -114,10 +114,10 @@ interface Words {
 }
 
 const progressRow = /^(?:remote: )?([A-Z][a-z]+ (?:objects|deltas)):\s+(?:\d+% \((\d+)\/(\d+)\)|(\d+))/;
-/** git says it of itself; nobody needs it. */
+/** Lines that git always prints and that help nobody. */
 const idleRow = /^(?:Total \d|Delta compression using|POST git-|From |To |\s[*+=!-] |\s{3}[0-9a-f]+\.\.|$)/;
 
-/** A row of progress ends with a carriage return, and is no word of anybody's. */
+/** Separates progress from messages; a line of progress ends with a carriage return. */
 function collectWords(onProgress: TransferOptions['onProgress']): Words {
   const said: string[] = [];
   const serverSaid: string[] = [];
@@ -148,16 +148,19 @@ function collectWords(onProgress: TransferOptions['onProgress']): Words {
   };
 }
 
-/** Resolves the name of a remote, a URL or a path as a user types it, and finds the words that name it to a person. */
+/** A remote as git gets it and as messages name it. */
 export interface RemoteAddress {
-  /** For git's command line, behind `--`. */
+  /** The argument on git's command line, after `--`. */
   argument: string;
-  /** For a person: without credentials. */
+  /** The name for people, without credentials. */
   label: string;
   isNamed: boolean;
 }
 
-/** `names`: the remotes that are configured. `cwd`: where the user stands; paths are counted from there. Throws UNKNOWN_REMOTE. */
+/**
+ * Finds a remote by its name, URL or path. `names` are the configured remotes; paths are relative to `cwd`, the user's
+ * directory. Throws UNKNOWN_REMOTE.
+ */
 export async function findRemote(
   remote: string,
   names: readonly string[],
@@ -166,7 +169,7 @@ export async function findRemote(
 ): Promise<RemoteAddress> {
   const label = hideCredentials(remote);
   if (names.includes(remote) && !remote.startsWith('-')) return { argument: remote, label, isNamed: true };
-  // git would take it for an option, some commands of it even behind `--`.
+  // git would take it for an option, in some commands even after `--`.
   if (remote === '' || remote.startsWith('-')) throw toUnknown(label, names);
   const path = resolve(cwd, remote);
   if (isPath(remote) && existsSync(path)) return { argument: path, label, isNamed: false };
@@ -175,20 +178,20 @@ export async function findRemote(
   throw toUnknown(label, names);
 }
 
-/** Those that `git remote` would print: any setting of a remote makes it one. */
+/** Lists the remotes that `git remote` would print: any setting of a remote creates it. */
 export function toRemoteNames(settings: ReadonlyMap<string, GitSetting>): string[] {
   const names = [...settings.keys()].flatMap((key) => /^remote\.(.+)\.[^.]+$/s.exec(key)?.[1] ?? []);
   return [...new Set(names)].toSorted();
 }
 
-/** Tells a path from `host:path` by git's own rule. */
+/** Distinguishes a path from `host:path` by git's own rule. */
 function isPath(remote: string): boolean {
   const colon = remote.indexOf(':');
   const slash = remote.search(/[/\\]/);
   return colon === -1 || (slash !== -1 && slash < colon) || /^[A-Za-z]:[/\\]/.test(remote);
 }
 
-/** `url.<base>.insteadOf` may make an address of any word. */
+/** Tells whether git rewrites the word: `url.<base>.insteadOf` can make an address of any word. */
 async function isRewritten(git: SimpleGit, remote: string): Promise<boolean> {
   return (await answerOf('ls-remote', () => git.listRemote(['--get-url', '--', remote]))).replace(/\n$/, '') !== remote;
 }
@@ -198,7 +201,7 @@ function toUnknown(label: string, names: readonly string[]): TeddyError {
     'UNKNOWN_REMOTE',
     `There is no remote ${JSON.stringify(label)}.`,
     names.length === 0
-      ? 'No remote is configured: `git remote add origin <url>`, or give a URL or a path.'
-      : `Configured are: ${names.join(', ')}. A URL or a path works as well.`,
+      ? 'No remote is configured. Run `git remote add origin <url>`, or give a URL or a path.'
+      : `Configured remotes: ${names.join(', ')}. You can also give a URL or a path.`,
   );
 }

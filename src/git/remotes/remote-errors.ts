@@ -1,25 +1,28 @@
-/** Turns git's words about a failed transfer into an error with the next step. The words of the other side decide nothing. */
+/**
+ * Turns git's messages about a failed transfer into an error with the next step. The other side's messages are shown
+ * but decide nothing.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { RemoteResult } from './remote-call.ts';
 import { adviseWrite, unwritten } from '../run/git-failure.ts';
 import { isOverlap } from '../run/run.ts';
 
-/** Another try may change these. */
+/** Failures that may not happen again on the next attempt. */
 const passing =
   /Could not resolve host|Name or service not known|Temporary failure in name resolution|Failed to connect|Couldn't connect|Connection (?:refused|reset|closed|timed out)|Operation timed out|timed out|Network is unreachable|No route to host|requested URL returned error: (?:5\d\d|429)|HTTP (?:5\d\d|429)|RPC failed|early EOF|unexpected disconnect|hung up unexpectedly|Empty reply|transfer closed|Recv failure|Send failure|SSL_ERROR_SYSCALL|gnutls_handshake|expected flush after|bytes of body are still expected|invalid server response|bad band|protocol error|remote failure|did not send all necessary objects/i;
 const lasting =
   /Authentication failed|could not read (?:Username|Password)|Permission denied|Host key verification failed|requested URL returned error: 4(?!29)\d\d|not appear to be a git repository|not found|dubious ownership|not allowed|no space left|quota exceeded|couldn't find remote ref|fsck error|unable to find remote helper/i;
 
-/** git has words of its own for a write that ends early. */
+/** git's messages for a write that ran out of space. */
 const isDiskFull = /No space left on device|Out of diskspace|Disk quota exceeded/i;
 
-/** git was told, or has told, that there is no use in another try; or it may work a moment later. */
+/** Tells whether another attempt may succeed a moment later; false when git's messages show that it cannot. */
 export function isPassing({ said }: Pick<RemoteResult, 'said'>): boolean {
   const words = said.join('\n');
   return isOverlap(words) || (passing.test(words) && !lasting.test(words));
 }
 
-/** Throws nothing: it returns REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_CHANGED, HOSTILE_SESSION, DISK_FULL or WRITE_FAILED. */
+/** Returns (does not throw) REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_CHANGED, HOSTILE_SESSION, DISK_FULL or WRITE_FAILED. */
 export function toRemoteError(label: string, { said, serverSaid, exitCode }: RemoteResult): TeddyError {
   const words = said.join('\n');
   const row = toOneRow(said) || `git exited with ${exitCode}`;
@@ -29,13 +32,17 @@ export function toRemoteError(label: string, { said, serverSaid, exitCode }: Rem
   }
   if (isLocalWrite(said)) return new TeddyError('WRITE_FAILED', row, adviseWrite(said.join('\n')));
   if (/couldn't find remote ref|not our ref/.test(words)) {
-    return new TeddyError('REMOTE_CHANGED', `${label} has changed while it was read: ${row}`, 'Run the command again.');
+    return new TeddyError(
+      'REMOTE_CHANGED',
+      `${label} changed while it was being read: ${row}`,
+      'Run the command again.',
+    );
   }
   if (/shallow update not allowed/.test(words)) {
     return new TeddyError(
       'REMOTE_REFUSED',
       `${label} is a shallow clone: it does not have the history of its sessions.`,
-      'Fetch all of it there: `git fetch --unshallow`.',
+      'Fetch the full history there: `git fetch --unshallow`.',
     );
   }
   if (/requested URL returned error: 403|does not support --atomic/.test(words)) {
@@ -45,7 +52,7 @@ export function toRemoteError(label: string, { said, serverSaid, exitCode }: Rem
   return new TeddyError('REMOTE_UNREACHABLE', `${label} cannot be reached: ${row}`, adviseUnreachable(words, label));
 }
 
-/** git puts words of its own before a write that failed on the other side. */
+/** Tells whether a write failed on this machine. For a write that failed on the other side, git prints another prefix. */
 function isLocalWrite(said: readonly string[]): boolean {
   return said.some(
     (row) =>
@@ -68,38 +75,37 @@ function toHostile(label: string, said: string[]): TeddyError {
     'HOSTILE_SESSION',
     `${label} has objects that git's own check refuses: ${cut(found)}`,
     check === undefined
-      ? 'Nothing of it was taken. `git fsck` there names them.'
-      : `Nothing of it was taken. Where it is an old flaw of your own history: \`git config fetch.fsck.${check} ignore\`.`,
+      ? 'Nothing was fetched from it. `git fsck` there lists them.'
+      : `Nothing was fetched from it. If this is an old flaw in your own history, run \`git config fetch.fsck.${check} ignore\`.`,
   );
 }
 
 function adviseRefused(words: string): string {
   return /--atomic/.test(words)
-    ? 'Sessions are pushed all or nothing, which this server cannot do.'
-    : 'See whether you may write there, and with which account.';
+    ? 'teddy pushes sessions atomically, which this server does not support.'
+    : 'Check that you have write access there, and which account you use.';
 }
 
 function adviseUnreachable(words: string, label: string): string {
   if (/could not read (?:Username|Password)|Authentication failed/.test(words))
-    return `Nobody is asked for a password here: \`git ls-remote ${label}\` asks, and a credential helper keeps the answer.`;
-  if (/Host key verification failed/.test(words)) return 'Connect once with `ssh`, and check the key that it shows.';
+    return `teddy never prompts for a password. Run \`git ls-remote ${label}\` to enter it; a credential helper saves it.`;
+  if (/Host key verification failed/.test(words)) return 'Connect once with `ssh`, and verify the key that it shows.';
   if (/Permission denied \([a-z]/.test(words))
-    return 'Add your key to the agent (`ssh-add`), and see that the server knows it.';
-  if (/Permission denied/.test(words)) return 'See who may read and write there.';
+    return 'Add your key to the agent (`ssh-add`), and check that the server knows it.';
+  if (/Permission denied/.test(words)) return 'Check who may read and write there.';
   if (/not appear to be a git repository|not found/.test(words))
     return /[/:]/.test(label)
-      ? 'Check the path or the URL: no repository was found there.'
+      ? 'Check the path or the URL. No repository was found there.'
       : '`git remote -v` shows the addresses.';
-  if (/transport '.*' not allowed/.test(words))
-    return 'git allows it by `protocol.<name>.allow`; see `git help config`.';
-  return `See that it can be reached: \`git ls-remote ${label}\`.`;
+  if (/transport '.*' not allowed/.test(words)) return 'Allow it with `protocol.<name>.allow`; see `git help config`.';
+  return `Check that it can be reached: \`git ls-remote ${label}\`.`;
 }
 
-/** git says these rows to everybody; they tell nothing about this failure. */
+/** Lines that git prints for every failure and that say nothing about this one. */
 const commonRow =
   /^(?:Please make sure|and the repository exists|fatal: Could not read from remote|error: failed to push|warning: fetch normally indicates|but that check has been disabled|flag or run )/;
 
-/** git's first words, in one line. */
+/** Joins git's messages into one line. */
 function toOneRow(said: readonly string[]): string {
   const telling = said.filter((row) => row.trim() !== '' && !commonRow.test(row));
   const rows = telling.length === 0 ? said : telling;

@@ -1,4 +1,4 @@
-/** Transfers from and to other repositories: what comes in goes to quarantine; what goes out is leased and never forced. */
+/** Transfers from and to other repositories. Fetched objects go to the quarantine; pushes are leased and never forced. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SimpleGit } from 'simple-git';
 import { TeddyError } from '../../errors.ts';
@@ -13,7 +13,7 @@ import type { GitSetting } from '../refs/settings.ts';
 
 const maxTries = 3;
 const firstDelayMs = 300;
-/** So many git processes at a time: two cores are usual, and each of them only waits for the other. */
+/** The number of concurrent git processes; on the usual two cores, more would only wait for each other. */
 const checksAtATime = 4;
 
 type Ancestry = Pick<Store, 'readSize' | 'isAncestor'>;
@@ -24,9 +24,9 @@ export interface RemotesOptions {
   store: Ancestry;
   porcelain(): Promise<SimpleGit>;
   settings(): Promise<ReadonlyMap<string, GitSetting>>;
-  /** The folder that the user stands in. */
+  /** The user's current directory. */
   cwd: string;
-  /** Called after each transfer; a test may crash there. */
+  /** Called after each transfer, so that a test can crash there. */
   onStep?: ((step: string) => void) | undefined;
 }
 
@@ -54,7 +54,7 @@ async function listRemote(
   prefixes: readonly string[],
   options: TransferOptions,
 ): Promise<{ refs: RefTip[]; isEmpty: boolean }> {
-  // All of them: git asks for all in any case, and only so it is known whether there is any.
+  // List all refs: git requests all of them anyway, and only so it is clear whether the remote is empty.
   const args = ['ls-remote', '--', address.argument];
   const { stdout } = await callUntilItWorks(git, address, { args, input: '' }, options);
   const rows = stdout.split('\n').filter((row) => /^[0-9a-f]{40,64}\trefs\/./.test(row) && !row.endsWith('^{}'));
@@ -67,7 +67,10 @@ async function listRemote(
 type Release = () => Promise<unknown>;
 type Transfer = Pick<RemotesOptions, 'git' | 'layout'> & { address: RemoteAddress };
 
-/** A git that is killed in it, alone or with teddy, leaves no lock on `refs`. `transfer` is told how to release those of its own. */
+/**
+ * Runs a transfer so that a git that is killed, alone or with teddy, leaves no lock on `refs`. `transfer` gets a
+ * function that releases the locks of its own git.
+ */
 function withRefLocks<Value>(
   { git, layout }: Transfer,
   refs: readonly NotedUpdate[],
@@ -93,7 +96,7 @@ async function fetchRefs(
   await withRefLocks(place, noted, (release) => callUntilItWorks(git, address, { args, input, release }, options));
 }
 
-/** A try that failed has changed nothing that another one would have to know of. */
+/** Repeats a call that may succeed later. A failed attempt changes nothing that the next one has to know. */
 async function callUntilItWorks(
   git: GitRunner,
   address: RemoteAddress,
@@ -110,7 +113,7 @@ async function callUntilItWorks(
   }
 }
 
-/** Longer each time, and never as long as another one who failed at the same moment. */
+/** Waits longer each time, with a random part, so that clients that failed together do not retry together. */
 async function waitBeforeTry(tries: number, { signal }: TransferOptions): Promise<void> {
   // The next call reports what aborted the wait.
   await sleep(firstDelayMs * 2 ** (tries - 1) * (0.5 + Math.random() / 2), undefined, { signal }).catch(
@@ -131,7 +134,7 @@ async function pushRefs(
   return withRefLocks(place, tracked, (release) => pushUntilItWorks(place, { args, updates, release }, options));
 }
 
-/** git moves them after a push, where the remote is fetched as usual. */
+/** Lists the remote-tracking branches that git moves after a push. */
 function toTracked({ argument, isNamed }: RemoteAddress, updates: readonly RefUpdate[]): NotedUpdate[] {
   const branches = updates.filter(({ ref }) => isNamed && ref.startsWith('refs/heads/'));
   return branches.map((update) => ({ ...update, ref: update.ref.replace('heads', `remotes/${argument}`) as RefName }));
@@ -159,7 +162,10 @@ async function pushUntilItWorks(
   }
 }
 
-/** A server that was cut off may have taken everything, and a first try of ours may be what moved the refs. */
+/**
+ * Lists the remote's refs to find out what happened. A server that was cut off may have taken everything, and our own
+ * first attempt may have moved the refs.
+ */
 async function findOutcome(
   git: GitRunner,
   address: RemoteAddress,
@@ -172,7 +178,7 @@ async function findOutcome(
   return updates.every((update) => (tips.get(update.ref) ?? null) === update.old) ? 'untouched' : 'moved';
 }
 
-/** To git, a lease that holds is leave to rewrite: that there is nothing to rewrite has to be seen before. */
+/** Throws REMOTE_AHEAD when a push would drop commits. git permits a rewrite when the lease holds, so this is checked first. */
 async function refuseRewrites(store: Ancestry, address: RemoteAddress, updates: readonly RefUpdate[]): Promise<void> {
   const moves = updates.filter((update) => update.old !== null && update.new !== null && update.old !== update.new);
   for (let at = 0; at < moves.length; at += checksAtATime) {
@@ -182,39 +188,40 @@ async function refuseRewrites(store: Ancestry, address: RemoteAddress, updates: 
     if (rewritten === undefined) continue;
     throw new TeddyError(
       'REMOTE_AHEAD',
-      `${address.label} has commits of ${rewritten.ref.replace(/^refs\/heads\//, '')} that are not part of what would be pushed.`,
-      'Bring them in first: `teddy session sync`. Nothing is ever pushed by force.',
+      `${address.label} has commits on ${rewritten.ref.replace(/^refs\/heads\//, '')} that are not part of what would be pushed.`,
+      'Run `teddy session sync` first to bring them in. teddy never force-pushes.',
     );
   }
 }
 
-/** False where what is there was never fetched. */
+/** Returns false when the remote's commit was never fetched. */
 async function isFastForward(store: Ancestry, { old, new: tip }: RefUpdate): Promise<boolean> {
   if (old === null || tip === null || (await store.readSize(old)) === null) return false;
   return store.isAncestor(old, tip);
 }
 
-/** Reads from `git push --porcelain` what became of each ref. */
+/** The result for one ref, from `git push --porcelain`. */
 interface PushedRef {
   ref: string;
   flag: string;
-  /** `[remote rejected] (pre-receive hook declined)` */
+  /** For example `[remote rejected] (pre-receive hook declined)`. */
   summary: string;
 }
 
 /**
- * `moved`: a lease did not hold. `unknown`: the server did not say, or not everything; whether it has taken the refs is for its
- * listing to tell. So it is where the server refused: a connection that broke may have made curl send it all a second time.
+ * The outcome as git reports it. `moved`: a lease did not hold. `unknown`: the server reported nothing, or not
+ * everything, so only its listing shows whether it took the refs. The listing is checked after a refusal too, because
+ * curl may have sent everything twice over a broken connection.
  */
 type PushOutcome = 'done' | 'moved' | 'unknown' | { refusal: TeddyError };
 
-/** A refusal is REMOTE_REFUSED in the server's words. */
+/** Reads git's report. A refusal becomes REMOTE_REFUSED with the server's message. */
 function readPushOutcome(label: string, result: RemoteResult, count: number): PushOutcome {
   const refs = readRows(result.stdout);
   const rejected = refs.filter(({ flag }) => flag === '!');
   if (rejected.some(({ summary }) => isMoved(summary))) return 'moved';
   const refused = rejected.filter(({ summary }) => summary.startsWith('[remote rejected]'));
-  // With an atomic push all of them are rejected; those that are the reason say something else.
+  // An atomic push rejects all refs; only those that caused it have another reason.
   const reasons = refused.filter(({ summary }) => !/atomic (?:push failed|transaction failed)/.test(summary));
   const named = reasons.length > 0 ? reasons : refused;
   if (named.length > 0) return { refusal: toRefused(label, named, result.serverSaid) };
@@ -229,7 +236,10 @@ function readRows(stdout: string): PushedRef[] {
   });
 }
 
-/** Here before anything was sent, or at the server, where somebody was faster between its listing and its lock. */
+/**
+ * Tells whether the ref had moved: noticed here before anything was sent, or by the server because another push came in
+ * first.
+ */
 function isMoved(summary: string): boolean {
   return /stale info|fetch first|non-fast-forward|needs force|but expected|reference already exists|incorrect old value|remote ref updated since checkout/.test(
     summary,
@@ -245,22 +255,25 @@ function toRefused(label: string, refused: readonly PushedRef[], serverSaid: rea
   return new TeddyError(
     'REMOTE_REFUSED',
     cut(`${label} refused ${name}${others}: ${reason}.${words}`),
-    'Nothing was changed there. See its rules: protected branches, hooks, quotas.',
+    'Nothing was changed there. Check its rules: protected branches, hooks, quotas.',
   );
 }
 
-/** The command lines of fetch and push: everything that a user's configuration may add to them is taken away again. */
+/** The command lines of fetch and push. They override everything that the user's configuration may add to them. */
 const quarantine = 'refs/teddy/quarantine/';
-/** Every system of today takes a command line of this length, with room to spare for the environment. */
+/** Current systems accept a command line of this length, with room to spare for the environment. */
 const maxArgumentsChars = 1_000_000;
 
 const silent = ['-c', 'credential.interactive=false'];
 
-/** Without --atomic, with which git lets go of a pack before a ref holds what is in it: a `git repack -ad` could drop it. */
+/**
+ * Leaves --atomic out: with it, git releases a pack before a ref holds its objects, so that a `git repack -ad` could
+ * drop it.
+ */
 const fetchFlags = [
   '--progress',
   '--stdin',
-  // Without it git would also move the remote-tracking branches of what is fetched.
+  // Without this, git would also move remote-tracking branches.
   '--refmap=',
   '--no-tags',
   '--no-write-fetch-head',
@@ -268,39 +281,36 @@ const fetchFlags = [
   '--no-recurse-submodules',
   '--no-prune',
   '--no-show-forced-updates',
-  // Objects have to be there to be checked, also in a partial clone.
+  // Objects must be present to be checked, even in a partial clone.
   '--no-filter',
 ];
 
 function toFetchArguments({ argument }: RemoteAddress, isWhole = false): string[] {
   const checks = ['-c', 'fetch.fsckObjects=true', '-c', 'transfer.fsckObjects=true'];
-  // Loose objects that are in an old pack already are not written: a `git gc` may be about to drop that pack. A pack of their own stays.
+  // git does not write loose objects that are already in an old pack, which a `git gc` may be about to drop. Keep the
+  // fetched objects as a pack of their own.
   if (isWhole) checks.push('-c', 'fetch.unpackLimit=1');
   const flags = isWhole ? ['--refetch', ...fetchFlags] : fetchFlags;
-  // Refs of the quarantine are derived: to wait for the disk with each of thousands would be for nothing.
+  // Quarantine refs can be fetched again, so syncing thousands of them to disk would be wasted.
   return [...silent, ...checks, '-c', 'core.fsync=committed', 'fetch', ...flags, '--', argument];
 }
 
-/** Throws HOSTILE_SESSION for a name that no ref has, GIT_FAILED for a destination outside of the quarantine. */
+/** Throws HOSTILE_SESSION for an invalid ref name, and GIT_FAILED for a destination outside of the quarantine. */
 function toFetchInput(refs: readonly { from: RefName; to: RefName }[]): string {
   return refs.map(({ from, to }) => `+${requireRefName(from)}:${requireQuarantine(to)}\n`).join('');
 }
 
 function requireQuarantine(ref: RefName): RefName {
   if (requireRefName(ref).startsWith(quarantine)) return ref;
-  throw new TeddyError('GIT_FAILED', `Nothing is fetched into ${ref}, which is outside of ${quarantine}.`);
+  throw new TeddyError('GIT_FAILED', `Refused to fetch into ${ref}, which is outside of ${quarantine}.`);
 }
 
 function requireRefName(ref: RefName): RefName {
   if (isRefName(ref)) return ref;
-  throw new TeddyError(
-    'HOSTILE_SESSION',
-    `No ref can have the name ${JSON.stringify(ref)}.`,
-    'Nothing of it was taken.',
-  );
+  throw new TeddyError('HOSTILE_SESSION', `${JSON.stringify(ref)} is not a valid ref name.`, 'Nothing was fetched.');
 }
 
-/** Throws GIT_FAILED when there are more updates than one call can hold: they would not be all or nothing. */
+/** Throws GIT_FAILED when one call cannot hold all updates, because several calls would not be atomic. */
 function toPushArguments(address: RemoteAddress, updates: readonly RefUpdate[]): string[] {
   const leases = updates.map(({ ref, old }) => `--force-with-lease=${requireRefName(ref)}:${old ?? ''}`);
   const refspecs = updates.map((update) => `${update.new ?? ''}:${update.ref}`);
@@ -310,13 +320,13 @@ function toPushArguments(address: RemoteAddress, updates: readonly RefUpdate[]):
     throw new TeddyError(
       'GIT_FAILED',
       `${updates.length} branches are too many for one push.`,
-      'Push some of them at a time, by their names.',
+      'Push fewer at a time, by name.',
     );
   }
   return [...silent, ...withoutMirror(address), 'push', ...flags, ...leases, '--', address.argument, ...refspecs];
 }
 
-/** git pushes all of a mirror, or refuses. */
+/** Turns off `mirror`, with which git pushes everything or refuses. */
 function withoutMirror({ argument, isNamed }: RemoteAddress): string[] {
   return isNamed && !argument.includes('=') ? ['-c', `remote.${argument}.mirror=false`] : [];
 }

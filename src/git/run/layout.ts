@@ -6,7 +6,7 @@ import type { RefName } from '../../names.ts';
 import { toGitFailure } from './git-failure.ts';
 import type { GitRunner } from './run.ts';
 
-/** All paths are absolute. */
+/** The directories of a repository, as absolute paths. */
 export interface RepositoryLayout {
   /** The work tree; null when the repository is bare. */
   root: string | null;
@@ -18,21 +18,24 @@ export interface RepositoryLayout {
   objectFormat: 'sha1' | 'sha256';
 }
 
-/** Returns the commits at which the history of a shallow clone ends, one on each line; an empty text in a whole clone. */
+/** Returns the commits at which the history of a shallow clone ends, one per line; an empty text in a full clone. */
 export function readShallow(commonDir: string): Promise<string> {
   return readFile(join(commonDir, 'shallow'), 'utf8').catch(fallBackTo('', 'ENOENT'));
 }
 
-/** git alone knows where its ref backend keeps HEAD. Null: detached. */
+/**
+ * Asks git for the branch of HEAD, because only git knows where its ref backend keeps it. Returns null when HEAD is
+ * detached.
+ */
 export async function readHeadRef(git: GitRunner): Promise<RefName | null> {
   const { exitCode, stdout, stderr } = await git.run(['symbolic-ref', 'HEAD'], { accept: [128] });
   if (exitCode === 0) return stdout.toString('utf8').trim() as RefName;
-  // A git that fails must not pass for a HEAD that is on no branch: with -q, that one says nothing.
+  // A failure of git must not pass for a detached HEAD. With -q, git would print nothing in either case.
   if (!stderr.includes('is not a symbolic ref')) throw toGitFailure('symbolic-ref', { exitCode, signal: null, stderr });
   return null;
 }
 
-/** Root of each linked work tree -> its git directory. */
+/** Maps the root of each linked work tree to its git directory. */
 export async function readWorkTreeDirs(commonDir: string): Promise<Map<string, string>> {
   const dir = join(commonDir, 'worktrees');
   const names = (await readdir(dir).catch(nullIfGone)) ?? [];
@@ -40,7 +43,7 @@ export async function readWorkTreeDirs(commonDir: string): Promise<Map<string, s
     names.map(async (name): Promise<[string, string] | null> => {
       const gitDir = join(dir, name);
       const text = await readFile(join(gitDir, 'gitdir'), 'utf8').catch(nullIfGone);
-      // git may write it relative to where it stands.
+      // git may write a path that is relative to this directory.
       return text === null ? null : [dirname(resolve(gitDir, text.replace(/\n$/, ''))), gitDir];
     }),
   );

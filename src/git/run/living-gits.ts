@@ -1,15 +1,15 @@
-/** Which gits are at work in a repository, as far as the system says. */
+/** Finds the git processes that are at work in a repository, as far as the system shows them. */
 import { readdir, readFile, readlink, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeFile, fileExists } from '../../disk/replace-file.ts';
 import { isAlive } from '../../disk/process-identity.ts';
 
-/** Some of them stay for as long as a program that reads, and none of them takes a lock. */
+/** Commands that take no lock; some of them run as long as the program that reads from them. */
 const readers = /^(?:cat-file|rev-list|log|grep|diff-tree|fsmonitor--daemon)$/;
 
 /**
- * Processes whose program is git and that stand in one of these directories; null where the system does not say. One that has
- * started us (`git teddy`, an alias) only waits for us.
+ * Finds git processes with their current directory in one of `dirs`; null when the system does not show them. A git
+ * that started teddy (`git teddy`, an alias) does not count, because it only waits for us.
  */
 export async function findLivingGits(dirs: string[]): Promise<number[] | null> {
   const names = await readdir('/proc').catch(() => null);
@@ -33,13 +33,16 @@ async function findAncestors(): Promise<Set<string>> {
 async function isGitIn(pid: string, dirs: string[]): Promise<boolean> {
   const read = (name: string) => readFile(join('/proc', pid, name), 'utf8').catch(() => '');
   if (!(await read('comm')).startsWith('git')) return false;
-  // A process that is over, and one of another user, has no directory for us.
+  // For a process that has ended, or belongs to another user, there is no directory to read.
   const cwd = await readlink(join('/proc', pid, 'cwd')).catch(() => null);
   if (cwd === null || !dirs.some((dir) => cwd === dir || cwd.startsWith(`${dir}/`))) return false;
   return !(await read('cmdline')).split('\0').some((word) => readers.test(word));
 }
 
-/** `dir`: of the packs. What cannot be removed stays, for the next time. */
+/**
+ * Removes unfinished packs of dead processes from the pack directory `dir`. A file that cannot be removed is left for
+ * the next time.
+ */
 export async function removeDeadPacks(dir: string, objectFormat: 'sha1' | 'sha256'): Promise<void> {
   for (const { name, kind } of await findDeadPacks(dir)) {
     const remove = async () => {
@@ -50,7 +53,7 @@ export async function removeDeadPacks(dir: string, objectFormat: 'sha1' | 'sha25
   }
 }
 
-/** Files whose name says that their process is gone. */
+/** Finds unfinished packs with the name of a dead process. */
 export async function findDeadPacks(dir: string): Promise<{ name: string; kind: string }[]> {
   const found: { name: string; kind: string }[] = [];
   for (const name of await readdir(dir)) {
@@ -62,8 +65,9 @@ export async function findDeadPacks(dir: string): Promise<{ name: string; kind: 
 }
 
 /**
- * Killed between its two renames, it has left a pack under its final name, and this is the index that never got its own. That
- * the index ends with the pack's checksum proves whose the pack is; so it goes last.
+ * Removes the pack of an index without a final name. A process that is killed between its two renames leaves the pack
+ * under its final name. The pack's checksum at the end of the index proves that they belong together, so the index is
+ * removed last.
  */
 async function removePackOf(dir: string, index: string, objectFormat: 'sha1' | 'sha256'): Promise<void> {
   const hashBytes = objectFormat === 'sha1' ? 20 : 32;

@@ -1,17 +1,21 @@
 /**
- * git through simple-git, for questions that change nothing: the addresses of remotes.
+ * Runs git through simple-git, for queries that change nothing: the addresses of remotes.
  *
- * The rest stays with `run.ts`. Measured with simple-git 4.0.2: its children share the group of the terminal, so that Ctrl-C ended
- * a `git switch` between two files, which it took for a success; `git worktree add`, `merge`, `clone`, `fetch` and `push` have the
- * same fault. It keeps all that a server says: 916 MB for 300 MB, where `remote-call.ts` takes 85 MB. Of the four phases of a fetch
- * its progress events name two. A command that prints nothing takes 59 ms in place of 7.
+ * Everything else uses `run.ts`. Measured with simple-git 4.0.2: its children share the terminal's process group, so
+ * Ctrl-C ended a `git switch` between two files, and simple-git took that for a success; `git worktree add`, `merge`,
+ * `clone`, `fetch` and `push` have the same problem. It keeps everything that a server prints: 916 MB for 300 MB, while
+ * `remote-call.ts` takes 85 MB. Its progress events cover two of the four phases of a fetch. A command that prints
+ * nothing takes 59 ms instead of 7.
  */
 import type { SimpleGit, SimpleGitOptions } from 'simple-git';
 import { GitKilledError } from '../../errors.ts';
 import { toGitFailure } from './git-failure.ts';
 import { fixedSettings, gitMissingError, maxDeaths, type Environment } from './run.ts';
 
-/** The user's environment may configure any of these, as it may for all other calls of git. The type has every one. */
+/**
+ * Allows everything, because the user's environment may configure any of it, as for all other git calls. The type lists
+ * every option.
+ */
 const allowed: Required<NonNullable<SimpleGitOptions['unsafe']>> = {
   allowAbbreviatedOptions: true,
   allowUnsafeAlias: true,
@@ -43,7 +47,10 @@ const allowed: Required<NonNullable<SimpleGitOptions['unsafe']>> = {
 
 const endedBySignal = 'a signal ended it';
 
-/** `env`: all that its children get. Each method rejects with git's own words, also when a signal has ended git. */
+/**
+ * Opens simple-git with `env` as the whole environment of its children. Each method rejects with git's own message, or
+ * with `endedBySignal`.
+ */
 export async function openPorcelain(cwd: string, env: Environment): Promise<SimpleGit> {
   const { simpleGit } = await import('simple-git');
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
@@ -52,12 +59,15 @@ export async function openPorcelain(cwd: string, env: Environment): Promise<Simp
     config: fixedSettings,
     allowEnvironment: Object.keys(set),
     unsafe: allowed,
-    // Its own rule takes a git that a signal ended for one that has succeeded.
+    // simple-git's own rule treats a git that a signal ended as a success.
     errors: (error, { exitCode, stdErr }) => toError(error, exitCode, Buffer.concat(stdErr).toString('utf8')),
   }).env(set);
 }
 
-/** simple-git has null for the exit code of a child that a signal ended, which its types do not say. */
+/**
+ * Decides whether a call failed. The exit code is null when a signal ended the child, although simple-git's types do
+ * not say so.
+ */
 function toError(
   error: Buffer | Error | undefined,
   exitCode: number | null,
@@ -69,8 +79,8 @@ function toError(
 }
 
 /**
- * Asks `git <command>`, and again when a signal ended it: Ctrl-C reaches git too, and teddy answers it itself. Throws GIT_MISSING,
- * GIT_FAILED, or what `git-failure.ts` makes of git's words.
+ * Asks `git <command>`, and asks again when a signal ended it, because Ctrl-C reaches git too but teddy handles it.
+ * Throws GIT_MISSING, GIT_FAILED, or the error that `git-failure.ts` makes of git's message.
  */
 export async function answerOf<Value>(command: string, ask: () => PromiseLike<Value>): Promise<Value> {
   for (let asked = 1; ; asked += 1) {
@@ -83,7 +93,7 @@ export async function answerOf<Value>(command: string, ask: () => PromiseLike<Va
       if (asked === maxDeaths) {
         throw new GitKilledError(
           `git ${command} was killed.`,
-          'See what kills it (memory, a limit, a user), and run the command again.',
+          'Find out what kills it (memory, a limit, a user), and run the command again.',
         );
       }
     }

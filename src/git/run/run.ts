@@ -1,4 +1,4 @@
-/** Runs git as a child process: exact bytes in and out, a clean environment, nothing inherited by accident. */
+/** Runs git as a child process, with exact bytes in and out and a clean environment. */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -8,13 +8,13 @@ import { DamagedObjectError, GitKilledError, TeddyError, tooManyFilesError } fro
 import { toGitFailure, type GitEnd } from './git-failure.ts';
 import { toWriteError } from '../../disk/replace-file.ts';
 
-/** Kept of the user's environment; every other `GIT_*` variable would change what our calls mean. */
+/** The variables that are kept from the user's environment. Any other `GIT_*` variable would change what our calls mean. */
 const keptVariables = /^GIT_(?:AUTHOR_|COMMITTER_|SSH|CONFIG_|CEILING_DIRECTORIES$|DEFAULT_HASH$)/;
 
 /**
- * Our own calls: hooks off, everything written is fsynced, no background maintenance, paths as they are.
- * `core.fsync=all` because git by default fsyncs neither refs nor loose objects. Without a `diff.orderFile`, since git fails where
- * there is no such file.
+ * The settings of our own calls: no hooks, fsync for everything written, no background maintenance, unquoted paths.
+ * `core.fsync=all` because git by default fsyncs neither refs nor loose objects. `diff.orderFile` is overridden because
+ * git fails when that file is missing.
  */
 export const fixedSettings = [
   'core.hooksPath=/dev/null',
@@ -27,19 +27,19 @@ export const fixedSettings = [
 ];
 
 /**
- * Another git is making a linked work tree, and has not filled its files yet: a command that looks at all work trees dies of
- * that before it has done anything.
+ * Another git is making a linked work tree and has not filled its files yet. A command that looks at all work trees
+ * fails then, before it has done anything.
  */
 const halfMadeWorkTree = /^fatal: failed to read \S*worktrees\/.*commondir: /m;
 /**
- * A `git gc` beside us has removed a folder of objects that the child had just made and not yet put anything into. Whoever
- * writes objects does nothing else that could not be done again.
+ * A concurrent `git gc` has removed an object folder that the child had just made and not filled yet. Commands that
+ * write objects do nothing that could not be repeated.
  */
 const vanishedFolder = /^error: unable to create temporary file: No such file or directory/m;
 const waitStepMs = 25;
 const maxWaitMs = 2_000;
 
-/** Another git was at work at the same moment: the same command succeeds when it is run again. */
+/** Tells whether another git was at work at the same moment; the same command succeeds when it is run again. */
 export function isOverlap(stderr: string): boolean {
   return halfMadeWorkTree.test(stderr) || vanishedFolder.test(stderr);
 }
@@ -47,30 +47,34 @@ export function isOverlap(stderr: string): boolean {
 export type Environment = Record<string, string | undefined>;
 
 /**
- * A key at the terminal, or its end, has reached a child between its start and the moment at which it has a group of its own:
- * git itself has not begun, and may be started again.
+ * Tells whether Ctrl-C, or the closing of the terminal, reached a child after its start but before it had a process
+ * group of its own. git itself has not begun then, and may be started again.
  */
 export function isBeforeStart(signal: NodeJS.Signals | null): boolean {
   return signal === 'SIGINT' || signal === 'SIGHUP';
 }
 
-/** Nobody presses a key so often. */
+/** No user presses Ctrl-C more often. */
 export const maxStarts = 5;
 
-/** Something kills git wherever it comes: then it is told. */
+/** After this many deaths, something keeps killing git, and that is reported. */
 export const maxDeaths = 3;
 
-/** By a signal, or as a shell tells of one: 128 and 129 are git's own words for a failure and a wrong option. */
+/**
+ * Tells whether a signal ended git, directly or as a shell reports it. 128 and 129 are git's own codes for a failure
+ * and a wrong option.
+ */
 export function hasDied(code: number | null, signal: NodeJS.Signals | null): boolean {
   return signal !== null || (code !== null && code > 129 && code < 129 + 64);
 }
 
-/** They move what others see. What such a command was doing has to be known before it is done once more. */
+/** Commands that change what others see. They must not be repeated before it is clear what they have done. */
 const moving = new Set(['update-ref', 'switch', 'merge', 'worktree', 'fetch', 'push', 'clone', 'commit-tree']);
 
 /**
- * While another git packs and prunes, a git can miss an object that is there: it is not loose any more, and the pack that has it is
- * not known yet. One that starts anew knows the packs of today: what only reads is run again before an object is said to be damaged.
+ * While another git packs and prunes, a git can miss an object that exists: it is no longer loose, and the git does not
+ * know the new pack yet. A new git process finds it, so commands that only read are repeated before an object counts as
+ * damaged.
  */
 export const maxLooks = 3;
 export const lookAgainMs = 20;
@@ -86,9 +90,9 @@ function toCommand(args: string[]): string {
 
 interface GitResult {
   exitCode: number;
-  /** That ended it; null: none. */
+  /** The signal that ended git; null when there was none. */
   signal: NodeJS.Signals | null;
-  /** It was killed, or has crashed. */
+  /** True when git was killed or crashed. */
   died: boolean;
   stdout: Buffer;
   stderr: string;
@@ -97,28 +101,28 @@ interface GitResult {
 interface GitRunOptions {
   input?: string | Uint8Array;
   env?: Environment;
-  /** Called at once with the id of each process that is started for it. */
+  /** Called immediately with the pid of each process that is started. */
   onStart?: (pid: number) => void;
-  /** Exit codes that are an answer, not a failure; 0 always is. */
+  /** Exit codes that count as an answer, not as a failure; 0 always does. */
   accept?: number[];
-  /** Whoever asks puts right what a git that was killed has left. */
+  /** True when the caller itself repairs what a killed git has left. */
   acceptDeath?: boolean;
 }
 
 export interface GitRunner {
-  /** Throws GIT_FAILED with git's own words, unless the exit code is accepted. */
+  /** Runs git. Throws GIT_FAILED with git's own message, unless the exit code is accepted. */
   run(args: string[], options?: GitRunOptions): Promise<GitResult>;
-  /** stdout as text, without its last newline. */
+  /** Returns stdout as text, without its last newline. */
   text(args: string[], options?: GitRunOptions): Promise<string>;
-  /** stdout split at NUL. */
+  /** Returns stdout split at NUL. */
   list(args: string[], options?: GitRunOptions): Promise<string[]>;
-  /** stdout line by line, as it comes; a consumer that stops early ends the child. */
+  /** Yields stdout line by line as it arrives; a consumer that stops early ends the child. */
   lines(args: string[]): AsyncIterable<string>;
-  /** A child that stays: it ends when its stdin is closed. */
+  /** Starts a child that runs until its stdin is closed. */
   start(args: string[]): ChildProcessWithoutNullStreams;
 }
 
-/** The environment of git's children: the user's, without the variables that would redirect or colour our calls. */
+/** Returns the environment of git's children: the user's, without the variables that would redirect or color our calls. */
 export function toChildEnvironment(env: Environment, added: Environment = {}): Environment {
   const kept = Object.entries(env).filter(([key]) => !key.startsWith('GIT_') || keptVariables.test(key));
   return {
@@ -132,7 +136,7 @@ export function toChildEnvironment(env: Environment, added: Environment = {}): E
   };
 }
 
-/** `mend`: removes work trees that nobody is making any more, at which git fails. */
+/** Makes a runner. `mend` removes half-made work trees that nobody is working on, because git fails at them. */
 export function gitRunner(
   cwd: string,
   env: Environment,
@@ -152,7 +156,7 @@ export function gitRunner(
     }
   }
 
-  /** A git that dies before it has answered is asked again; an index of our own that it was writing is still locked. */
+  /** Runs git again when it dies before it has answered, and removes the lock of a private index that it was writing. */
   async function runUntilAnswered(args: string[], options: GitRunOptions): Promise<GitResult> {
     for (let deaths = 1; ; deaths += 1) {
       const result = await runOnce(args, options);
@@ -175,7 +179,7 @@ export function gitRunner(
       result = await runUntilAnswered(args, options);
     }
     trace?.(`git ${args.join(' ')}  ${Math.round(performance.now() - started)} ms, exit ${result.exitCode}`);
-    // A git that died has given no answer, whatever its exit code would mean.
+    // A git that died has not answered, whatever its exit code would mean.
     if (result.died && options.acceptDeath !== true) throw toDeath(args, result);
     if (result.exitCode !== 0 && !options.accept?.includes(result.exitCode) && !result.died)
       throw toGitFailure(args[0] ?? '', result);
@@ -192,7 +196,7 @@ export function gitRunner(
         yield line;
       }
     } finally {
-      // A consumer that stops early closes the pipe on git.
+      // A consumer that stops early closes git's pipe.
       child.stdout.destroy();
     }
     const { exitCode, signal, stderr } = await ended;
@@ -218,7 +222,8 @@ function startChild(cwd: string, env: Environment, args: string[]): ChildProcess
     cwd,
     env,
     stdio: 'pipe',
-    // A group of their own: Ctrl-C at the terminal is for us to answer, and must not kill git in the middle of a write.
+    // Give each child a process group of its own: teddy handles Ctrl-C at the terminal, and it must not kill git in the
+    // middle of a write.
     detached: true,
     windowsHide: true,
   });
@@ -232,7 +237,7 @@ export function splitNul(bytes: Buffer): string[] {
   return (text.endsWith('\0') ? text.slice(0, -1) : text).split('\0');
 }
 
-/** Where no pipes can be opened, Node gives a child without any, and says why only later. */
+/** Throws when no pipes could be opened: Node returns a child without any, and reports the reason only later. */
 function refuseWithoutPipes(child: Partial<ChildProcessWithoutNullStreams>): void {
   if (child.stdin !== undefined) return;
   child.on?.('error', () => undefined);
@@ -255,13 +260,13 @@ function collect(child: ChildProcessWithoutNullStreams, input: string | Uint8Arr
         stderr: Buffer.concat(stderr).toString('utf8'),
       }),
     );
-    // A child that fails before it has read its input closes the pipe; its exit code tells more than EPIPE.
+    // A child that fails before it has read its input closes the pipe; its exit code says more than EPIPE.
     child.stdin.on('error', () => undefined);
     child.stdin.end(input ?? '');
   });
 }
 
-/** The exit code and stderr of a child whose stdout somebody else reads. */
+/** Collects the exit code and stderr of a child while the caller reads its stdout. */
 function collectErrors(child: ChildProcessWithoutNullStreams): Promise<Omit<GitResult, 'stdout' | 'died'>> {
   return new Promise((resolve) => {
     const stderr: Buffer[] = [];
@@ -277,7 +282,7 @@ function collectErrors(child: ChildProcessWithoutNullStreams): Promise<Omit<GitR
 
 function toSpawnError(error: NodeJS.ErrnoException, cwd: string): TeddyError {
   if (error instanceof TeddyError) return error;
-  // A missing working directory looks the same as a missing program.
+  // Node reports a missing working directory like a missing program.
   if (error.code === 'ENOENT' && !existsSync(cwd)) {
     return new TeddyError('NO_WORK_TREE', `The folder ${cwd} is gone.`, 'Change to a folder that exists.', {
       cause: error,
@@ -291,7 +296,7 @@ export function gitMissingError(): TeddyError {
   return new TeddyError(
     'GIT_MISSING',
     'git could not be started.',
-    'Install git 2.38 or newer, and see that it is on PATH.',
+    'Install git 2.38 or newer, and make sure that it is on your PATH.',
   );
 }
 
@@ -300,11 +305,11 @@ function toDeath(args: string[], { signal, exitCode, stderr }: GitResult): Teddy
   const said = stderr.trim().split('\n')[0] ?? '';
   return new GitKilledError(
     `git ${args[0]} was killed (${how})${said === '' ? '.' : `: ${said}`}`,
-    'See what kills it (memory, a limit, a user), and run the command again.',
+    'Find out what kills it (memory, a limit, a user), and run the command again.',
   );
 }
 
-/** The same adapter; whatever its promises reject with is a TeddyError, unless it is a defect. */
+/** Wraps an adapter so that its promises reject with a TeddyError, except for bugs. */
 export function withOwnErrors<Adapter extends object>(adapter: Adapter): Adapter {
   const wrapped = Object.entries(adapter).map(([name, value]: [string, unknown]) => [
     name,
@@ -323,10 +328,10 @@ function wrap(method: (...args: unknown[]) => unknown): (...args: unknown[]) => 
   };
 }
 
-/** Whether git is new enough: `cat-file --batch-command -z` came with 2.38. */
+/** The oldest git that works; it introduced `cat-file --batch-command -z`. */
 const minimumVersion = [2, 38] as const;
 
-/** For whoever was refused by git. Throws GIT_TOO_OLD, GIT_MISSING. */
+/** Checks git's version after git has refused a call. Throws GIT_TOO_OLD, GIT_MISSING. */
 export async function refuseOldGit(git: Pick<GitRunner, 'text'>): Promise<void> {
   const text = await git.text(['version']);
   const [major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(text) ?? []).slice(1).map(Number);

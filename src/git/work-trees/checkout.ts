@@ -1,6 +1,6 @@
 /**
- * Changes of files, index and HEAD that git makes for us, under an index lock that is known as ours: git works on a copy of the
- * index, so whatever is killed, and whenever, the lock is proven ours by its inode, and what was done is finished or taken back.
+ * Lets git change files, index and HEAD under an index lock that is known to be ours. git works on a copy of the index,
+ * so after a kill at any moment, the inode proves that the lock is ours, and the change is finished or undone.
  */
 import { lstat, stat, readlink, readFile, symlink, chmod } from 'node:fs/promises';
 import { join, dirname } from 'node:path';
@@ -33,15 +33,15 @@ import { listEqualFiles, readCheckouts } from './checkouts.ts';
 
 export interface CheckoutOptions extends PublishOptions {
   store: Store;
-  /** The same git, started in the directory where the person stands: git keeps that one, empty or not. */
+  /** The same git, started in the user's current directory, because git never removes that one, even when it is empty. */
   gitHere?: GitRunner;
 }
 
-/** File systems store the times of files in steps of at most so many milliseconds. */
+/** The largest step, in milliseconds, in which file systems store times. */
 const clockStepMs = 10;
 
 interface Wanted extends Checkout {
-  /** HEAD is on it in the end. */
+  /** The ref that HEAD is on when the checkout is done. */
   ref: RefName;
 }
 
@@ -57,12 +57,12 @@ interface Command {
 }
 
 export const lockedHint =
-  'Wait for the other git process. If none is running any more, remove the file and run the command again.';
+  'Wait for the other git process. If none is running anymore, remove the file and run the command again.';
 const inTheWay = /would be overwritten|not uptodate|would be removed|would lose untracked files/;
 
 /**
- * Returns git's exit code and words. When git is killed, its work is taken back and tried again. Where files are in the way,
- * those that are equal to what git would write are left as they are, and only the others are.
+ * Runs the commands and returns git's exit code and message. When git is killed, its work is undone and tried again.
+ * Files in the way that equal what git would write are left alone; only the others count as in the way.
  */
 export async function runCheckout(options: CheckoutOptions, wanted: Wanted, commands: Command[]): Promise<Outcome> {
   let deaths = 0;
@@ -78,8 +78,8 @@ export async function runCheckout(options: CheckoutOptions, wanted: Wanted, comm
 
 function toKilledError(command: string): GitKilledError {
   return new GitKilledError(
-    `git ${command} was killed, ${maxDeaths} times in a row; what it had changed is as it was before.`,
-    'See what kills it (memory, a limit, a user), and run the command again.',
+    `git ${command} was killed ${maxDeaths} times in a row, and its changes were undone.`,
+    'Find out what kills it (memory, a limit, a user), and run the command again.',
   );
 }
 
@@ -91,7 +91,7 @@ async function tryCheckout(
 ): Promise<Outcome & { died: boolean }> {
   const { git, layout, store, gitHere = git } = options;
   const { ref, from, to } = wanted;
-  // No commit, for those that know of publications alone: to them there is only a lock to take back.
+  // Name no commit: an older version, which knows only publications, then merely releases the lock.
   const none = '0'.repeat(to.length) as Oid;
   const files = await writeRecord(layout.gitDir, { ref, old: null, new: none, checkout: { from, to } });
   let isLocked = false;
@@ -101,7 +101,8 @@ async function tryCheckout(
     isLocked = true;
     await copyIndex(layout.gitDir, files.index);
     const { mtimeMs: notedMs } = await stat(files.record);
-    // Files that git writes must be younger than the note, also where the clock goes in steps: that tells them from the user's.
+    // Files that git writes must be newer than the note, even where file times advance in steps. That distinguishes
+    // them from the user's files.
     await sleep(Math.max(0, notedMs + clockStepMs - Date.now()));
     const equal = leavesEqual ? await listEqualFiles({ git, store, gitDir: layout.gitDir }, wanted) : '';
     const adopt: Command[] = equal === '' ? [] : [{ args: ['update-index', '-z', '--index-info'], input: equal }];
@@ -128,13 +129,16 @@ async function tryCheckout(
     isLeft = false;
     return { exitCode: 0, stderr: '', died: false };
   } finally {
-    // The record stays for the next command when something could not be settled.
+    // When something could not be settled, the record stays for the next command.
     if (!isLeft) await (isLocked ? releaseIndexLock(layout.gitDir, files) : removeRecord(files));
     await leaveToRepair(files);
   }
 }
 
-/** Nobody is at work in it any more. True: HEAD had come where it should, and index and files are there as well. */
+/**
+ * Settles a checkout that no process works on anymore. Returns true when HEAD had moved to its target; the index and
+ * the files are complete then.
+ */
 export async function settleCheckout(
   options: CheckoutOptions,
   wanted: Wanted,
@@ -145,7 +149,7 @@ export async function settleCheckout(
   const { from, to } = wanted;
   await releaseHeadLocks(options, wanted, files, notedMs);
   const isThere = await hasArrived(options, wanted);
-  // git has written its index, whole, before it moves HEAD.
+  // git writes its whole index before it moves HEAD.
   if (isThere && (await holdsLock(layout.gitDir, files)) && (await fileExists(files.index)))
     await installIndex(layout.gitDir, files);
   if (!isThere) await takeBackFiles({ git, store, ...layout }, { from, to }, notedMs);
@@ -159,12 +163,15 @@ async function hasArrived({ git, store }: CheckoutOptions, { ref, to }: Wanted):
 export function toBusyError(ref: RefName): TeddyError {
   return new TeddyError(
     'LOCKED',
-    `A git that was killed was moving ${shortRef(ref)}, and another one is at work here: whose locks there are cannot be told.`,
-    'Wait for it, and run the command again.',
+    `A git that was killed was moving ${shortRef(ref)}, and another one is running here, so its locks cannot be told apart.`,
+    'Wait for it to finish and run the command again.',
   );
 }
 
-/** A large checkout takes its time before it comes to HEAD: by then it has written its index. */
+/**
+ * Releases the locks on HEAD. A large checkout takes long to reach HEAD, but it has written its index before, so the
+ * time of the index counts.
+ */
 async function releaseHeadLocks(
   { git, layout }: CheckoutOptions,
   { ref, from, to }: Wanted,
@@ -179,7 +186,7 @@ async function releaseHeadLocks(
       ),
     ),
   );
-  // The index is a copy with its old time until git has written it.
+  // Until git writes it, the index is a copy with the old time.
   const latestMs = Math.max(notedMs, ...times);
   const values = [`ref: ${ref}`, ...(from === null ? [] : [from])];
   const updates = (['HEAD', 'ORIG_HEAD'] as const).map((name) => ({ ref: name, new: to, values }));
@@ -187,7 +194,7 @@ async function releaseHeadLocks(
   if (!(await releaseRefLocks(git, layout, all, { notedMs, latestMs }))) throw toBusyError(ref);
 }
 
-/** The commit that HEAD of this work tree is at, which need not be that of the store; null: it has none yet. */
+/** Returns the commit of this work tree's HEAD, which may differ from the store's; null when there is none yet. */
 export function readHeadCommit(
   store: Store,
   { gitDir, commonDir }: Pick<PublishOptions['layout'], 'gitDir' | 'commonDir'>,
@@ -197,33 +204,34 @@ export function readHeadCommit(
   return store.resolve(`${tree}/HEAD`);
 }
 
-/** Puts the files back that a checkout had written when it was killed, before it came to HEAD. */
+/** The directories that are needed to restore the files of a checkout that was killed before it reached HEAD. */
 interface CheckoutDirs {
   git: GitRunner;
   store: Store;
   root: string;
-  /** Temporary files lie there, where a crash leaves nothing for the user to see. */
+  /** Holds temporary files, where a crash leaves nothing that the user would see. */
   gitDir: string;
 }
 
-/** So many files are in memory at a time. */
+/** The number of files that are in memory at a time. */
 const filesAtATime = 100;
 /**
- * git has looked for work of the user's in its way before it wrote the first file, and would have refused. So a file that was
- * changed since, and holds what git writes or the beginning of that, is git's; any other one stays.
+ * Restores the files that git had written. Before it wrote the first one, git checked for the user's own edits and
+ * would have refused. A file that has changed since, and holds what git writes or the beginning of that, is therefore
+ * git's; any other one stays.
  */
 async function takeBackFiles(place: CheckoutDirs, { from, to }: Checkout, notedMs: number): Promise<void> {
   const { git, store } = place;
   const changes = (await store.diffTrees(from, to)).filter(({ mode }) => mode !== '160000');
   if (changes.length === 0) return;
-  // The user's index is as it was before: git worked on a copy.
+  // The user's index is unchanged, because git worked on a copy.
   const staged = await readStaged(git);
   const touched = changes.filter(({ path, before }) => (staged.get(path) ?? null) === before);
   for (let at = 0; at < touched.length; at += filesAtATime)
     await takeBackSome(place, from, touched.slice(at, at + filesAtATime), notedMs);
 }
 
-/** Path -> object of each file in the user's index, or of those that are named. */
+/** Maps each path in the user's index, or each path that matches `pathspecs`, to its object. */
 export async function readStaged(git: GitRunner, pathspecs: string[] = []): Promise<Map<string, string>> {
   const rows = await git.list(['ls-files', '-s', '-z', '--', ...pathspecs]);
   return new Map(
@@ -257,7 +265,7 @@ async function takeBackSome(
     const found = await readFresh(disk, notedMs);
     const [before = null, after = null] = [old.get(path), made.get(path)];
     if (found === 'stale' || (found !== null && !isBeginning(found, after))) continue;
-    // It was to be removed, or to be replaced, and the new one was not there yet.
+    // The file was about to be written and is not there, so there is nothing to restore.
     if (found === null && before === null) continue;
     if (before === null) await removeFile(disk).then(() => removeEmptyParents(root, path));
     else await writeBack(place, disk, before, modes.get(path) ?? null);
@@ -268,7 +276,7 @@ function isBeginning(found: Uint8Array, whole: Uint8Array | null): boolean {
   return whole !== null && Buffer.from(whole).subarray(0, found.length).equals(found);
 }
 
-/** Null: there is none. `stale`: it was there before, and is no file of this checkout's. */
+/** Reads a file. Returns null when it does not exist, and `stale` when it is older than this checkout. */
 async function readFresh(path: string, notedMs: number): Promise<Uint8Array | 'stale' | null> {
   try {
     const found = await lstat(path);
@@ -299,7 +307,7 @@ async function writeBack(
   if (mode === '100755') await chmod(path, 0o777 & ~process.umask());
 }
 
-/** Each of them may be set the other way round in the branch's `mergeOptions`, or in git's configuration. */
+/** Flags that override the branch's `mergeOptions` and git's configuration. */
 const flags = [
   '--ff-only',
   '--no-autostash',
@@ -312,8 +320,8 @@ const flags = [
 ];
 
 /**
- * Moves the branch of a work tree forward, with git's own care for what somebody has changed there. git would see that the branch is
- * locked only when it has written all files, so it is asked before.
+ * Moves the branch of a work tree forward; git itself protects the user's edits there. git would notice a locked branch
+ * only after it has written all files, so the lock is probed first.
  */
 export async function fastForward(options: CheckoutOptions, to: Oid): Promise<void> {
   const { git, store, layout } = options;
@@ -323,16 +331,16 @@ export async function fastForward(options: CheckoutOptions, to: Oid): Promise<vo
     { args: ['update-ref', '--stdin'], input: `start\nupdate HEAD ${to}\nprepare\nabort\n` },
     { args: ['merge', ...flags, '--no-overwrite-ignore', to], env: { GIT_REFLOG_ACTION: 'teddy' } },
   ]);
-  if (exitCode !== 0) throw toRefusal(layout.root, `${shortRef(ref)} was not moved ahead`, stderr);
+  if (exitCode !== 0) throw toRefusal(layout.root, `${shortRef(ref)} was not fast-forwarded`, stderr);
 }
 
-/** Refuses what `fastForward` would refuse, but git names the first file alone. It tries in a copy of the index. */
+/** Throws when `fastForward` would, except that git names only the first file. Tries it in a copy of the index. */
 export async function rehearse({ git, store, layout }: CheckoutOptions, to: Oid): Promise<void> {
   const { gitDir } = layout;
   const from = await readHeadCommit(store, layout);
   const ref = (await readHeadRef(git)) ?? ('HEAD' as RefName);
   const refuse = (stderr: string) => {
-    throw toRefusal(layout.root, `${shortRef(ref)} would not be moved ahead`, stderr);
+    throw toRefusal(layout.root, `${shortRef(ref)} would not be fast-forwarded`, stderr);
   };
   await withPrivateIndex(gitDir, async (index) => {
     await copyIndex(gitDir, index);
@@ -340,7 +348,7 @@ export async function rehearse({ git, store, layout }: CheckoutOptions, to: Oid)
     const equal = await listEqualFiles({ git, store, gitDir }, { from, to });
     await git.run(['update-index', '-z', '--index-info'], { ...run, input: equal });
     await git.run(['update-index', '-q', '--refresh'], { ...run, accept: [1] });
-    // git knows it without its being there.
+    // git knows the empty tree even when the repository does not contain it.
     const before = from ?? (await git.text(['hash-object', '-t', 'tree', '--stdin'], { input: '' }));
     const read = await git.run(['read-tree', '-n', '-m', '-u', before, to], { ...run, accept: [128] });
     if (read.exitCode !== 0) refuse(read.stderr);
@@ -348,25 +356,25 @@ export async function rehearse({ git, store, layout }: CheckoutOptions, to: Oid)
     const onDisk = await Promise.all(added.map(({ path }) => lstat(join(layout.root, path)).catch(nullIfGone)));
     const there = added.filter((_, at) => onDisk[at]);
     if (there.length === 0) return;
-    // Such a reading overwrites those that git ignores, and a merge does not.
+    // `read-tree` overwrites ignored files, which a merge does not.
     const known = new Set(await git.list(['ls-files', '-z'], run));
     const ignored = there.flatMap(({ path }) => (known.has(path) ? [] : [`\t${path}\n`]));
     if (ignored.length > 0) refuse(`untracked files would be overwritten:\n${ignored.join('')}`);
   });
 }
 
-/** git names each file that it would overwrite on a line of its own, behind a tab, or in a sentence. */
+/** Lists the files that git would overwrite. It prints each on a line of its own after a tab, or in a sentence. */
 function listInTheWay(stderr: string): string[] {
   const named = /^\t(.+)$|^error: (?:Entry|Untracked working tree file|Updating) '(.+)' (?:not uptodate|would )/gm;
   return inTheWay.test(stderr) ? [...stderr.matchAll(named)].map(([, listed, told]) => listed ?? told ?? '') : [];
 }
 
-/** `git stash` alone leaves what git does not track. */
+/** Suggests a command that moves the edits away; plain `git stash` leaves untracked files. */
 export function toFilesHint(root: string, stderr: string): string {
   const files = listInTheWay(stderr);
   const all = files.length > 5 ? '--include-untracked' : `--all -- ${files.map(toShellWord).join(' ')}`;
   const git = `git -C ${toShellWord(root)}`;
-  // git stashes no file that is not merged.
+  // git cannot stash unmerged files.
   const add = stderr.includes('resolve your current index') ? `${git} add -u && ` : '';
   const stash = `${add}${git} stash${/untracked/i.test(stderr) ? ` push ${all}` : ''}`;
   return `Commit or stash those edits in ${root} (\`${stash}\`), or move those files away, and run the command again.`;
@@ -385,7 +393,7 @@ export function describeRefusal(outcome: string, stderr: string): string {
 function toRefusal(root: string, outcome: string, stderr: string): TeddyError {
   const message = describeRefusal(outcome, stderr);
   if (/Not possible to fast-forward|Diverging branches|cannot lock ref .* but expected/.test(stderr))
-    return new TeddyError('REF_MOVED', message, 'The branch has moved meanwhile: run the command again.');
+    return new TeddyError('REF_MOVED', message, 'The branch has moved in the meantime. Run the command again.');
   if (/\.lock': File exists/.test(stderr)) return new TeddyError('LOCKED', message, lockedHint);
   if (/not concluded|unmerged files|unresolved conflict/.test(stderr)) {
     const hint = 'Finish or abort it with git (`git status` shows how), then run the command again.';

@@ -1,4 +1,4 @@
-/** Blobs as a checkout would write them, many of them from one git; and files that are as it would write them already. */
+/** Reads many blobs as a checkout would write them, from one git; and finds files that already hold what it would write. */
 import { randomBytes } from 'node:crypto';
 import { DamagedObjectError, type TeddyError } from '../../errors.ts';
 import { parentsOf, type Oid, type RepoPath } from '../../names.ts';
@@ -11,9 +11,9 @@ interface BlobAt {
   oid: Oid;
 }
 
-/** Each path once. Throws GIT_FAILED when one of the blobs is missing or refused by its filter. */
+/** Reads the files by path; each path may appear once. Throws GIT_FAILED when a blob is missing or its filter fails. */
 export async function readCheckouts(git: GitRunner, files: BlobAt[]): Promise<Map<RepoPath, Uint8Array>> {
-  // In a line, git takes the whitespace that a path begins with for part of what stands before the path.
+  // On an input line, git takes leading whitespace of a path for part of the separator before it.
   const [alone, together] = [files.filter(beginsWithSpace), files.filter((file) => !beginsWithSpace(file))];
   const read = await readTogether(git, together);
   for (const { path, oid } of alone)
@@ -27,7 +27,8 @@ function beginsWithSpace({ path }: BlobAt): boolean {
 
 async function readTogether(git: GitRunner, files: BlobAt[]): Promise<Map<RepoPath, Uint8Array>> {
   if (files.length === 0) return new Map();
-  // The size that git tells is that of the blob, not of what the filters make of it: a word that nobody can know ends a file.
+  // git prints the size of the blob, not of what the filters make of it. A random word that no file can contain marks
+  // the end of a file instead.
   const word = randomBytes(16).toString('hex');
   const input = files.map(({ path, oid }) => `${oid} ${path}\0`).join('');
   const args = ['cat-file', `--batch=%(objectname) %(objecttype) ${word}`, '--filters', '-z'];
@@ -42,7 +43,7 @@ function splitAnswers(answers: Buffer, files: BlobAt[], word: string): Map<RepoP
     const [header = '', next] = headers.slice(index, index + 2);
     if (answers.toString('latin1', at, at + header.length) !== header) throw toRefusal(file);
     const start = at + header.length;
-    // Every answer ends with a newline that is not the file's.
+    // Every answer ends with a newline that does not belong to the file.
     const end = next === undefined ? answers.length - 1 : answers.indexOf(`\n${next}`, start);
     if (end < start) throw toRefusal(files[index + 1] ?? file);
     read.set(file.path, answers.subarray(start, end));
@@ -64,14 +65,14 @@ interface EqualFilesOptions {
   gitDir: string;
 }
 
-/** Settings that could make git trust an index more than the files, or write it in another form. */
+/** Overrides settings that could make git trust an index more than the files, or write it in another format. */
 const plainly = ['core.ignoreStat=false', 'core.fsmonitor=false', 'core.splitIndex=false', 'index.sparse=false'];
 
 /**
- * Index entries of the target for all files in its way that hold what it would write, as git compares them: filters, line ends,
- * modes and links included. An agent that works on one branch while its work is recorded on another leaves such files. With these
- * entries, which are for `update-index --index-info`, git sees no edit there and leaves the files alone. A path at which the user
- * has staged anything else is not among them.
+ * Returns the target's index entries, for `update-index --index-info`, of all files in its way that already hold what
+ * it would write, by git's own comparison: filters, line endings, modes and links included. An agent that works on one
+ * branch while its work is recorded on another leaves such files. With these entries, git sees no edit and leaves the
+ * files alone. Paths at which the user has staged anything else are left out.
  */
 export async function listEqualFiles(options: EqualFilesOptions, { from, to }: Checkout): Promise<string> {
   const { git, store, gitDir } = options;
@@ -95,7 +96,10 @@ function toRows(changes: readonly TreeChange[]): string {
   return changes.map(({ path, after, mode }) => `${mode} ${after}\t${path}\0`).join('');
 }
 
-/** Whether a path, a directory above it or anything below it is staged as something that the commit does not have. */
+/**
+ * Returns a test for whether a path, a directory above it or anything below it is staged with content that the commit
+ * does not have.
+ */
 async function readStaged(git: GitRunner, commit: Checkout['from']): Promise<(path: string) => boolean> {
   const diff = ['diff-index', '--cached', '--name-only', '--no-renames', '--no-relative', '--ita-invisible-in-index'];
   const staged = await git.list(

@@ -1,6 +1,7 @@
 /**
- * Work trees that teddy was making when it was killed. Which one it makes is noted before git begins: git locks what it makes for
- * as long as it makes it, leaves that for good when it is killed, and may then fail at every command that looks at all of them.
+ * Work trees that teddy was making when it was killed. teddy notes each one before git begins. git locks a work tree
+ * while it makes it; when git is killed, the lock stays forever, and every command that looks at all work trees may
+ * fail.
  */
 import { mkdir, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
@@ -14,18 +15,18 @@ import type { RepositoryLayout } from '../run/layout.ts';
 import { findLivingGits } from '../run/living-gits.ts';
 import type { GitRunner } from '../run/run.ts';
 
-/** Between the lock and the name git makes no other file; a second is for a machine that is busy. */
+/** Between the lock and the name, git makes no other file. A second allows for a busy machine. */
 const namingLooks = 6;
 const namingMs = 200;
 
-/** A work tree that teddy makes at `place`, absolute. */
+/** A work tree that teddy makes at the absolute path `place`. */
 export const workTreeKind: OperationKind<{ place: string }> = { name: 'worktree', title: 'a new work tree' };
 
 const journalOf = (commonDir: string): Journal => journalIn({ dir: join(commonDir, 'teddy', 'journal') });
 
 /**
- * Makes a place of that name, or of the next one that is free: a line's earlier work tree may be there, and hold another branch now.
- * The note goes when the work tree is whole, or gone.
+ * Makes a work tree at the wanted place, or with the next free number: an earlier work tree of the line may be there,
+ * with another branch by now. The note is removed when the work tree is complete or gone.
  */
 export async function withWorkTreeNote<Value>(
   commonDir: string,
@@ -43,7 +44,7 @@ export async function withWorkTreeNote<Value>(
   const operation = await journalOf(commonDir).open(workTreeKind, { place });
   let isWhole = false;
   try {
-    // Only one of two processes makes the directory, and git accepts an empty one.
+    // Only one of two processes can make the directory, and git accepts an empty one.
     while (!(await mkdir(place).then(() => true, fallBackTo(false, 'EEXIST')))) {
       place = await nextPlace();
       await operation.note({ place });
@@ -53,7 +54,7 @@ export async function withWorkTreeNote<Value>(
     return made;
   } finally {
     const isGone = async () => !(await fileExists(place)) && (await findRecords(commonDir, place)).length === 0;
-    // A note that cannot be removed changes nothing: the next command finds the work tree whole, or gone.
+    // A note that cannot be removed does no harm: the next command finds the work tree complete or gone.
     const isOver = (isWhole || (await isGone())) && (await operation.done().then(() => true, falseIfRefused));
     if (!isOver) await operation.leave();
   }
@@ -61,7 +62,7 @@ export async function withWorkTreeNote<Value>(
 
 type WorkTreeDirs = Pick<RepositoryLayout, 'root' | 'commonDir'>;
 
-/** The places of those that nobody needs; for a note that cannot be read, its own path. */
+/** Lists the places of half-made work trees that hold nothing of value; for a note that cannot be read, its own path. */
 export async function findLeftWorkTrees(git: GitRunner, commonDir: string): Promise<string[]> {
   const left = await journalOf(commonDir).look(workTreeKind);
   const found = left.map(async ({ path, facts }) => {
@@ -72,8 +73,9 @@ export async function findLeftWorkTrees(git: GitRunner, commonDir: string): Prom
 }
 
 /**
- * Keeps a work tree that is whole by now: it belongs to its line. A git that is at work here may still be making it. Returns a sentence
- * for the user about each that it keeps because somebody has put files there.
+ * Removes half-made work trees. Keeps one that is complete by now, because it belongs to its line, and all of them
+ * while a git is at work here that may still be making one. Returns a sentence for the user about each work tree that
+ * it keeps because somebody has put files there.
  */
 export async function removeHalfMadeWorkTrees(git: GitRunner, { root, commonDir }: WorkTreeDirs): Promise<string[]> {
   const journal = journalOf(commonDir);
@@ -83,19 +85,19 @@ export async function removeHalfMadeWorkTrees(git: GitRunner, { root, commonDir 
     const operation = await take();
     const { place } = facts ?? { place: '' };
     const records = facts === null ? [] : await findRecords(commonDir, place);
-    // Another process may have been faster at that place.
+    // Another process may be making a work tree at that place.
     const isTaken = (await journal.atWork(workTreeKind)).some((one) => one.facts?.place === place);
     const isOver = operation === null || facts === null || isTaken || (await isWhole(git, records));
     const isKept = !isOver && (await isNeeded(git, records, place));
     if (!isOver && !isKept) await discardWorkTree(commonDir, place);
-    const way = 'Move them away, and the next command removes the rest.';
+    const way = 'Move them away; the next command removes the rest.';
     if (isKept) said.push(`${place} was never finished, and holds files that its commit does not have. ${way}`);
     await (isKept ? operation?.leave() : operation?.done());
   }
   return said;
 }
 
-/** Its HEAD comes to its branch last, when files and index are there. */
+/** Tells whether a work tree is complete: its HEAD moves to its branch last, after files and index. */
 async function isWhole(git: GitRunner, records: readonly string[]): Promise<boolean> {
   const all = records.map(async (record) => {
     const [hasIndex, ...locks] = await Promise.all(
@@ -108,28 +110,31 @@ async function isWhole(git: GitRunner, records: readonly string[]): Promise<bool
   return (await Promise.all(all)).includes(true);
 }
 
-/** It is whole, or has a file that git's checkout would not have made. */
+/** Tells whether the work tree is complete, or has a file that git's checkout would not have made. */
 async function isNeeded(git: GitRunner, records: readonly string[], place: string): Promise<boolean> {
   if (await isWhole(git, records)) return true;
   const known = new Set(['.git']);
   for (const record of records) {
     const head = (await readFile(join(record, 'HEAD'), 'utf8').catch(nullIfGone))?.trim() ?? '';
     const list = ['ls-tree', '-r', '--name-only', '--full-tree', '-z', head];
-    // At first it is all zeros, which name no commit: whatever is there then is somebody's.
+    // HEAD is all zeros at first, which names no commit. Any file that exists then is somebody's.
     if (isOid(head)) for (const path of await git.list(list, { accept: [128] })) known.add(path);
   }
   const there = (await readdir(place, { recursive: true, withFileTypes: true }).catch(nullIfGone)) ?? [];
   return there.some((one) => !one.isDirectory() && !known.has(relative(place, join(one.parentPath, one.name))));
 }
 
-/** For whoever made it and has told nobody. */
+/** Removes a work tree that its maker has not announced to anyone. */
 export async function discardWorkTree(commonDir: string, place: string): Promise<void> {
   if (dirname(place) !== join(commonDir, 'teddy', 'worktrees')) return;
   for (const record of await findRecords(commonDir, place)) await rm(record, { recursive: true, force: true });
   await rm(place, { recursive: true, force: true });
 }
 
-/** git names the place right after the lock: a record that stays without a name is that of a git which was killed in between. */
+/**
+ * Finds git's records of the place. git writes the name right after the lock, so a record that stays nameless is from a
+ * git that was killed in between.
+ */
 async function findRecords(commonDir: string, place: string): Promise<string[]> {
   const dir = join(commonDir, 'worktrees');
   const real = await realpath(place).catch(() => place);
@@ -144,13 +149,13 @@ async function findRecords(commonDir: string, place: string): Promise<string[]> 
   return found;
 }
 
-/** The work tree that git has on record there; null when it has not written that yet. */
+/** Reads the path of the work tree from git's record; null when git has not written it yet. */
 async function readName(record: string): Promise<string | null> {
   const text = await readFile(join(record, 'gitdir'), 'utf8').catch(() => '');
   return text.trim() === '' ? null : dirname(resolve(record, text.replace(/\n$/, '')));
 }
 
-/** The git of another process may be just about to write the name: nothing is taken from it. */
+/** Waits for the name, because the git of another process may be about to write it. */
 async function awaitName(record: string): Promise<string | null> {
   for (let looks = 1; ; looks += 1) {
     const name = await readName(record);

@@ -1,4 +1,4 @@
-/** `index.lock`, taken as git takes it; recorded first, so that a crash of ours can be told from somebody else's lock. */
+/** Takes `index.lock` as git does. The lock is recorded first, so that after a crash ours can be told from a foreign one. */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { copyFile, link, lstat, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
@@ -13,12 +13,15 @@ import { toLockError } from '../refs/refs.ts';
 
 const lockWaitMs = 2000;
 
-/** Says what a publication is about to do. It is on disk before the publication takes the lock. */
+/** Describes what a publication is about to do. It is on disk before the publication takes the lock. */
 export interface AppendRecord extends Holder {
   ref: RefName;
   old: Oid | null;
   new: Oid;
-  /** A git of ours changes files, index and HEAD from one commit (null: from none) to another; HEAD is on `ref` in the end. */
+  /**
+   * Set when our git changes files, index and HEAD from one commit (null: from none) to another; HEAD is on `ref`
+   * afterwards.
+   */
   checkout?: Checkout;
 }
 
@@ -28,15 +31,15 @@ export interface Checkout {
 }
 
 export interface AppendFiles {
-  /** Its name says who holds it, so that a rename is all it takes to take over a dead process's record. */
+  /** The record. Its name identifies its holder, so a rename is enough to take over the record of a dead process. */
   record: string;
-  /** The file that becomes `index.lock` by a link: as long as it stands, nothing else can have its inode. */
+  /** The file that becomes `index.lock` by a link. As long as it exists, no other file can have its inode. */
   claim: string;
   /** The new index, complete before the ref moves. */
   index: string;
 }
 
-/** A record for each publication: several may be under way, in several processes, to different lines. */
+/** Names the files of one publication. Several processes may publish to different lines at the same time. */
 function appendFiles(gitDir: string, { pid, bootId, nonce }: Holder): AppendFiles {
   const dir = join(gitDir, 'teddy');
   return {
@@ -46,7 +49,10 @@ function appendFiles(gitDir: string, { pid, bootId, nonce }: Holder): AppendFile
   };
 }
 
-/** Records of publications that this very process is working on: it is alive, but so it is for those it took over. */
+/**
+ * Records that this very process is working on. Its pid alone would not tell, because records that it took over carry
+ * it too.
+ */
 const underWay = new Set<string>();
 
 export async function writeRecord(
@@ -59,7 +65,7 @@ export async function writeRecord(
   const record: AppendRecord = { ref, old, new: publication.new, ...holder, ...(checkout && { checkout }) };
   underWay.add(holder.nonce);
   try {
-    // The record first: whatever else is found after a crash is explained by it.
+    // Write the record first: it explains whatever else a crash leaves.
     await replaceFile(files.record, JSON.stringify(record));
     await writeFile(files.claim, '', { flag: 'wx' });
   } catch (error) {
@@ -69,7 +75,7 @@ export async function writeRecord(
   return files;
 }
 
-/** Waits for a foreign lock, then reports it (LOCKED). */
+/** Takes the lock. Waits while another process holds it, then throws LOCKED. */
 export async function takeIndexLock(gitDir: string, files: AppendFiles): Promise<void> {
   const lock = join(gitDir, 'index.lock');
   const deadline = performance.now() + lockWaitMs;
@@ -85,17 +91,17 @@ export async function takeIndexLock(gitDir: string, files: AppendFiles): Promise
   }
 }
 
-/** The child that works on the index of this record; it is named before it has come so far as to change anything. */
+/** Notes the child that works on the index of this record, before the child can have changed anything. */
 export function noteChild(files: AppendFiles, pid: number): void {
-  // The file is there for its inode; what it holds is nobody's index.
+  // The claim is needed for its inode only, so its content is free for the pid.
   try {
     writeFileSync(files.claim, String(pid));
   } catch {
-    // On a full disk the child goes on all the same, and is only not known to whoever comes after a crash in this moment.
+    // On a full disk the child still runs; a command after a crash at this moment merely does not know of it.
   }
 }
 
-/** Throws LOCKED while the noted child is still at work: its parent may have been killed alone. */
+/** Throws LOCKED while the noted child is still at work, because a kill may have hit only its parent. */
 export async function awaitChild(files: AppendFiles, record: Pick<AppendRecord, 'bootId'>): Promise<void> {
   const deadline = performance.now() + lockWaitMs;
   for (;;) {
@@ -108,10 +114,10 @@ export async function awaitChild(files: AppendFiles, record: Pick<AppendRecord, 
 
 function toChildError(pid: number): TeddyError {
   const message = `A git that a killed command had started is still at work (process ${pid}).`;
-  return new TeddyError('LOCKED', message, 'Wait for it, and run the command again.');
+  return new TeddyError('LOCKED', message, 'Wait for it to finish and run the command again.');
 }
 
-/** Until nobody writes it; not for ever. */
+/** Waits until no process writes the index, up to a limit. */
 export async function waitForIndex(gitDir: string): Promise<void> {
   const deadline = performance.now() + lockWaitMs;
   while (performance.now() < deadline && (await fileExists(join(gitDir, 'index.lock')))) await sleep(10);
@@ -124,12 +130,12 @@ export async function releaseIndexLock(gitDir: string, files: AppendFiles): Prom
 
 export async function removeRecord(files: AppendFiles): Promise<void> {
   await Promise.all([files.claim, files.index, `${files.index}.lock`].map(removeFile));
-  // Last: while the record stands, the other files can be explained.
+  // Remove the record last: while it exists, it explains the other files.
   await removeFile(files.record);
   endWork(files);
 }
 
-/** Which process was writing this file of `teddy/`; null for a file that is complete. */
+/** Returns the pid of the process that was writing this file of `teddy/`; null for a complete file. */
 export function parseHolderPid(name: string): number | null {
   const [, snapshot, file] =
     /^(?:snapshot-(\d+)-[0-9a-f]{8}(?:\.lock)?|(?:.+\.tmp-)?file-(\d+)-[0-9a-f]{12})$/.exec(name) ?? [];
@@ -137,10 +143,10 @@ export function parseHolderPid(name: string): number | null {
   return pid === undefined ? null : Number(pid);
 }
 
-/** A record that still stands is an interrupted one from now on, for every process. */
+/** Marks a record that still exists as interrupted, for every process. */
 export async function leaveToRepair(files: AppendFiles): Promise<void> {
   const now = new Date();
-  // Until now a child may have taken locks.
+  // Note the time until which a child may have taken locks.
   await utimes(files.claim, now, now).catch(fallBackTo(undefined, 'ENOENT'));
   await renameIfThere(files.record, toLeftName(files.record));
   endWork(files);
@@ -150,7 +156,7 @@ function endWork(files: AppendFiles): void {
   underWay.delete(parseRecordName(basename(files.record))?.nonce ?? '');
 }
 
-/** Whether `index.lock` is the file that this publication made, and nobody else's. */
+/** Tells whether `index.lock` is the very file that this publication made. */
 export async function holdsLock(gitDir: string, files: AppendFiles): Promise<boolean> {
   const [lock, claim] = await Promise.all(
     [join(gitDir, 'index.lock'), files.claim].map((path) => stat(path, { bigint: true }).catch(() => null)),
@@ -159,13 +165,14 @@ export async function holdsLock(gitDir: string, files: AppendFiles): Promise<boo
 }
 
 /**
- * A copy of the index to work on; false when there is none. The mtime has to stay: by it git finds edits made in the
+ * Copies the index for work on it; false when there is none. Keeps the mtime, by which git detects edits made in the
  * second of the last write.
  */
 export async function copyIndex(gitDir: string, to: string): Promise<boolean> {
   const from = join(gitDir, 'index');
   try {
-    // Read before the copy, and rounded down: an older time makes git look twice, a newer one would make it miss an edit.
+    // Read the time before the copy and round it down: an older time makes git check again, a newer one would make it
+    // miss an edit.
     const { atime, mtimeMs } = await stat(from);
     await copyFile(from, to);
     await utimes(to, atime, Math.floor(mtimeMs) / 1000);
@@ -177,7 +184,7 @@ export async function copyIndex(gitDir: string, to: string): Promise<boolean> {
   }
 }
 
-/** `use` gets the path of an index that is not there yet. */
+/** Calls `use` with the path of an index that does not exist yet, and removes the index afterwards. */
 export async function withPrivateIndex<Value>(gitDir: string, use: (index: string) => Promise<Value>): Promise<Value> {
   const dir = join(gitDir, 'teddy');
   await mkdir(dir, { recursive: true });
@@ -191,15 +198,18 @@ export async function withPrivateIndex<Value>(gitDir: string, use: (index: strin
 }
 
 export interface DeadRecord extends AppendRecord {
-  /** When it was written, and when a child was last known to be at work, for comparing with a lock's age. */
+  /**
+   * When the record was written, and (`latestMs`) when a child was last known to be at work; both are compared with the
+   * age of a lock.
+   */
   writtenMs: number;
   latestMs: number;
   files: AppendFiles;
 }
 
 /**
- * Records of publications whose process is gone, one after the other, each claimed for this process by a rename, so that
- * of several commands that start after a crash exactly one repairs it.
+ * Yields the records of publications of dead processes, one after the other. Each is claimed for this process by a
+ * rename, so when several commands start after a crash, exactly one repairs it.
  */
 export async function* claimDeadRecords(gitDir: string): AsyncIterable<DeadRecord> {
   const dir = join(gitDir, 'teddy');
@@ -221,7 +231,7 @@ export async function* claimDeadRecords(gitDir: string): AsyncIterable<DeadRecor
       }
     } finally {
       underWay.delete(holder.nonce);
-      // Its repair may have failed.
+      // The repair may have failed.
       if (mine !== null) await leaveToRepair(mine);
     }
   }
@@ -232,7 +242,7 @@ export function parseRecordName(name: string): Holder | null {
   return pid && bootId && nonce ? { pid: Number(pid), bootId, nonce } : null;
 }
 
-/** Null: not as we write it. Records are written atomically, so a crash leaves no half of one. */
+/** Reads a record; null when it is not in our format. Records are written atomically, so a crash leaves no partial ones. */
 export async function readRecord(path: string): Promise<(AppendRecord & { writtenMs: number }) | null> {
   const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
   try {
@@ -243,7 +253,7 @@ export async function readRecord(path: string): Promise<(AppendRecord & { writte
   }
 }
 
-/** Another text as soon as anything has touched the file. */
+/** Returns a text that changes whenever anything touches the file. */
 export async function printFile(path: string): Promise<string> {
   const found = await lstat(path, { bigint: true }).catch(nullIfGone);
   return found ? `${found.ino} ${found.size} ${found.mode} ${found.mtimeNs} ${found.ctimeNs}` : 'gone';

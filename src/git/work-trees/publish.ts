@@ -1,6 +1,7 @@
 /**
- * Moves a line to its next entry. Objects are durable already; here the ref moves, and with it the index and `.teddy/`.
- * The order is the promise: record, index lock, new index, ref, index, files. `repair.ts` finishes it after a crash.
+ * Moves a line to its next entry. The objects are already durable; this moves the ref, and with it the index and
+ * `.teddy/`. The order is guaranteed: record, index lock, new index, ref, index, files. `repair.ts` finishes it after a
+ * crash.
  */
 import { lstat, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -26,11 +27,11 @@ import type { GitRunner } from '../run/run.ts';
 export interface PublishOptions {
   git: GitRunner;
   layout: RepositoryLayout & { root: string };
-  /** Called before each step; a test may crash there. */
+  /** Called before each step, so that a test can crash there. */
   onStep?: ((step: string) => void) | undefined;
 }
 
-/** `moved`: the ref, or HEAD, was not where it was read; nothing was changed. */
+/** Publishes an entry. Returns `moved`, with nothing changed, when the ref or HEAD was not where it had been read. */
 export async function publish(options: PublishOptions, publication: Publication): Promise<'done' | 'moved'> {
   const { layout } = options;
   const step = (name: string) => options.onStep?.(name);
@@ -50,9 +51,9 @@ export async function publish(options: PublishOptions, publication: Publication)
   }
 }
 
-/** Ref, index and files are brought to the entry that the line has now. */
+/** Brings index and files to the entry that the ref is on now. */
 async function follow({ layout, onStep }: PublishOptions, files: AppendFiles, publication: Publication): Promise<void> {
-  // The fsync that makes the name of the index durable covers the ref too, which changed before it (`store.ts`).
+  // The fsync that makes the name of the index durable also covers the ref, which changed before it (see `store.ts`).
   await installIndex(layout.gitDir, files);
   onStep?.('index-installed');
   await removeFile(join(layout.gitDir, 'index.lock'));
@@ -62,18 +63,18 @@ async function follow({ layout, onStep }: PublishOptions, files: AppendFiles, pu
   await removeRecord(files);
 }
 
-/** The record stays, so that the next command goes on from here. */
+/** Adds that the entry is published. The record stays, so the next command continues from here. */
 function toLateError(error: unknown, { ref }: Publication): unknown {
   if (!(error instanceof TeddyError)) return error;
-  const message = `${error.message} The entry is on ${shortRef(ref)} all the same.`;
+  const message = `${error.message} The entry was recorded on ${shortRef(ref)} nevertheless.`;
   return new TeddyError(error.code, message, `${error.hint ?? ''} The next command finishes it.`.trim(), {
     cause: error,
   });
 }
 
 /**
- * Takes the lock, prepares the index and moves the ref; unless that is done, everything is taken back. Where locks of a git that died
- * may be left, the record stays, and with it the lock: nobody knows yet whether the ref has moved.
+ * Takes the lock, prepares the index and moves the ref, or undoes everything. When a git that died may have left locks,
+ * the record and the lock stay, because it is not known yet whether the ref has moved.
  */
 async function moveRef(
   { git, layout, onStep }: PublishOptions,
@@ -88,7 +89,7 @@ async function moveRef(
     await takeIndexLock(layout.gitDir, files);
     locked = true;
     onStep?.('index');
-    // All are over before anything is taken back: a git that is still writing would leave its file behind.
+    // Wait for all of them before anything is undone, because a git that is still writing would leave its file behind.
     const [head, ...prepared] = await Promise.allSettled([
       readHeadRef(git),
       writeIndex(git, layout.gitDir, files, publication),
@@ -107,7 +108,7 @@ async function moveRef(
   }
 }
 
-/** Makes the next index in a file of our own; git rewrites it, and so keeps its rules for edits in the same second. */
+/** Makes the next index in a file of our own. git rewrites it, and so applies its rules for edits in the same second. */
 export async function writeIndex(
   git: GitRunner,
   gitDir: string,
@@ -115,7 +116,7 @@ export async function writeIndex(
   { index, new: commit }: Pick<Publication, 'index' | 'new'>,
 ): Promise<void> {
   const env = { GIT_INDEX_FILE: files.index };
-  // git writes no index where there was none and nothing is left to put in it.
+  // git writes no index when there was none and the new one would be empty.
   if (!(await copyIndex(gitDir, files.index))) await git.run(['read-tree', '--empty'], { env });
   const none = zeroOid(commit);
   const rows = index.map(({ path, entry }) =>
@@ -135,12 +136,12 @@ export async function installIndex(gitDir: string, files: AppendFiles): Promise<
   }
 }
 
-/** Files below `.teddy/`, each replaced whole. A link in the way is never followed. */
+/** Writes files below `.teddy/`, each replaced as a whole. Links in the way are never followed. */
 export async function writeSessionFiles(
   { root, gitDir }: Pick<PublishOptions['layout'], 'root' | 'gitDir'>,
   files: Publication['files'],
 ): Promise<void> {
-  // At the same time: each has an fsync to wait for.
+  // Write them concurrently, because each waits for an fsync.
   await Promise.all(
     files.map(async ({ path, bytes }) => {
       const target = join(root, path);

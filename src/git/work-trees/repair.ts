@@ -1,4 +1,4 @@
-/** Puts right what a crash of ours left between the objects and the index. */
+/** Repairs what a crash of teddy left between the objects and the index. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Publication, Store } from '../../ports/git.ts';
@@ -24,7 +24,7 @@ import { releaseRefLocks, repairRefLocks } from '../refs/ref-record.ts';
 import { listRefs } from '../refs/refs.ts';
 import { readHeadRef } from '../run/layout.ts';
 
-/** Returns one sentence for each interrupted publication; they are for the user to read. */
+/** Repairs everything and returns one sentence for the user about each interrupted publication. */
 export async function repair(options: PublishOptions, store: Store): Promise<string[]> {
   const said = await removeHalfMadeWorkTrees(options.git, options.layout);
   for await (const record of claimDeadRecords(options.layout.gitDir))
@@ -34,7 +34,7 @@ export async function repair(options: PublishOptions, store: Store): Promise<str
   return said;
 }
 
-/** Removes what a killed process was writing: the private index of a snapshot, as large as the user's, or half a record. */
+/** Removes what a killed process was writing: the private index of a snapshot, as large as the user's, or a partial record. */
 async function removeScratch(gitDir: string): Promise<void> {
   const dir = join(gitDir, 'teddy');
   for (const name of await readdir(dir).catch(() => [] as string[])) {
@@ -44,7 +44,7 @@ async function removeScratch(gitDir: string): Promise<void> {
   }
 }
 
-/** The git that a killed command has started may have finished it by itself. */
+/** Settles an interrupted checkout, which the git of the killed command may have finished by itself. */
 async function repairCheckout(
   options: PublishOptions,
   store: Store,
@@ -56,20 +56,20 @@ async function repairCheckout(
   const wanted = { ref: record.ref, from, to };
   const isThere = await settleCheckout({ ...options, store }, wanted, files, record.writtenMs);
   if (await holdsLock(gitDir, files)) await removeFile(join(gitDir, 'index.lock'));
-  // The user has removed the lock by hand.
+  // The user removed the lock by hand.
   else if (isThere) await redoIndex(options, store, { files, old: from, new: to });
   await removeRecord(files);
   const branch = shortRef(record.ref);
   return isThere
-    ? `An interrupted command was finished: HEAD is on ${branch}, and the files with it.`
-    : `An interrupted command was taken back: the files are as they were before it brought those of ${branch}.`;
+    ? `An interrupted command was finished: HEAD and the files are now at ${branch}.`
+    : `An interrupted command was undone: the files are as they were before it checked out ${branch}.`;
 }
 
 async function repairOne(options: PublishOptions, store: Store, record: DeadRecord): Promise<string> {
   if (record.checkout) return repairCheckout(options, store, record, record.checkout);
   const { gitDir } = options.layout;
   const { files, writtenMs, latestMs } = record;
-  // A lock that may be another git's stays, and with it what is known of ours.
+  // A lock that another git may hold stays, and so does our record.
   const atWork = { notedMs: writtenMs, latestMs };
   if (!(await releaseRefLocks(options.git, options.layout, [record], atWork))) throw toBusyError(record.ref);
   const tip = (await listRefs(options.git, [record.ref])).find(({ ref }) => ref === record.ref)?.oid ?? null;
@@ -85,8 +85,8 @@ async function repairOne(options: PublishOptions, store: Store, record: DeadReco
   }
   await removeRecord(files);
   return published
-    ? 'An interrupted command was finished: its entry was already on the line.'
-    : 'An interrupted command was taken back: its entry had not reached the line.';
+    ? 'An interrupted command was finished: its entry was already on the branch.'
+    : 'An interrupted command was undone: its entry had not reached the branch.';
 }
 
 async function wasPublished(store: Store, commit: Oid, tip: Oid): Promise<boolean> {
@@ -94,8 +94,8 @@ async function wasPublished(store: Store, commit: Oid, tip: Oid): Promise<boolea
 }
 
 /**
- * The user removed our lock by hand, so the index may hold new work of theirs: only entries that are still as they were
- * before the interrupted commit follow it.
+ * Updates the index after the user removed our lock by hand. The index may hold new work of theirs, so only entries
+ * that are unchanged since before the interrupted commit follow it.
  */
 async function redoIndex(
   options: PublishOptions,
@@ -104,7 +104,7 @@ async function redoIndex(
 ): Promise<void> {
   const { git, layout } = options;
   const { files } = record;
-  // Without it the crash came after the last step that mattered, while its files were being cleared away.
+  // Without the claim, the crash came after the last step that mattered, while the files were being removed.
   if (!(await fileExists(files.claim))) return;
   const changes = await store.diffTrees(record.old, record.new);
   const staged = await readStaged(

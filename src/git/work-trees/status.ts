@@ -1,4 +1,4 @@
-/** Reads `git status --porcelain=v2 -z`: which paths are not as HEAD has them. */
+/** Reads `git status --porcelain=v2 -z`: the paths that differ from HEAD. */
 import { isUtf8 } from 'node:buffer';
 import type { Edit, Head, WorkspaceStatus } from '../../ports/git.ts';
 import { parseOid, repoPathFromGit, type RefName, type RepoPath } from '../../names.ts';
@@ -15,7 +15,10 @@ export interface HeadAndStatus {
   status: WorkspaceStatus;
 }
 
-/** Between the move of a branch and that of the index, files look staged that nobody has staged. */
+/**
+ * Reads the status, and reads it again when a branch may have moved before its index: files then look staged that
+ * nobody has staged.
+ */
 export async function readSettledStatus(
   git: GitRunner,
   gitDir: string,
@@ -33,7 +36,7 @@ export async function readStatus(git: GitRunner, options: StatusOptions): Promis
     'status',
     '--porcelain=v2',
     '-z',
-    // HEAD comes with it, and needs no git of its own. How far the branch is from its upstream would take a walk.
+    // Prints HEAD too, which saves a git process. The distance to the upstream branch would take a walk.
     '--branch',
     '--no-ahead-behind',
     '--no-renames',
@@ -63,7 +66,7 @@ function parseHeadRow(row: string, head: Head): void {
   if (field === 'head' && value !== '(detached)') head.ref = `refs/heads/${value}` as RefName;
 }
 
-/** `1 XY sub mH mI mW hH hI path` */
+/** Parses `1 XY sub mH mI mW hH hI path`. */
 function parseEdit(row: string, bytes: Buffer): Edit {
   const [, letters = '..', submodule = 'N...', ...rest] = row.split(' ');
   const path = rest.slice(5).join(' ');
@@ -72,7 +75,7 @@ function parseEdit(row: string, bytes: Buffer): Edit {
     staged: letters.charAt(0),
     unstaged: letters.charAt(1),
     submodule: submodule.startsWith('S'),
-    // All before the path is ASCII.
+    // Everything before the path is ASCII.
     ...(isUtf8(bytes) ? {} : { quotedName: quoteName(bytes.subarray(row.length - path.length)) }),
   };
 }

@@ -1,4 +1,4 @@
-/** Linked work trees: git makes, lists and removes them; which of them teddy made stands beside git's own record of each. */
+/** Linked work trees. git makes, lists and removes them; a mark next to git's own record shows which of them teddy made. */
 import { lstat, readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TeddyError } from '../../errors.ts';
@@ -13,7 +13,7 @@ import { maxDeaths, type GitRunner } from '../run/run.ts';
 export interface WorkTreesOptions {
   git: GitRunner;
   layout: RepositoryLayout;
-  /** For commands in another work tree. */
+  /** Returns a runner for another work tree. */
   gitAt(root: string): GitRunner;
 }
 
@@ -22,7 +22,7 @@ type WorkTrees = Pick<
   'workTrees' | 'hasLinkedWorkTrees' | 'linkedWorkTrees' | 'addWorkTree' | 'removeWorkTree' | 'ignoredFilesOf'
 >;
 
-/** In the git directory of a linked work tree: the line that teddy made it for. */
+/** A file in the git directory of a linked work tree that names the line for which teddy made it. */
 const markPath = join('teddy', 'made-for');
 
 export function gitWorkTrees(options: WorkTreesOptions): WorkTrees {
@@ -57,7 +57,8 @@ async function readRows(git: GitRunner): Promise<Row[]> {
 
 async function listWorkTrees(git: GitRunner, layout: RepositoryLayout): Promise<WorkTree[]> {
   return (await readRows(git)).flatMap(({ lines, value }, at) => {
-    // git guesses the main work tree, which comes first, from the git directory: wrongly for a submodule or with GIT_DIR.
+    // git lists the main work tree first, and guesses its path from the git directory, wrongly for a submodule or with
+    // GIT_DIR.
     const isOurs = at === 0 && layout.gitDir === layout.commonDir;
     const root = (isOurs ? layout.root : null) ?? value('worktree');
     if (root === undefined || lines.includes('bare') || lines.some((line) => line.startsWith('prunable'))) return [];
@@ -65,7 +66,7 @@ async function listWorkTrees(git: GitRunner, layout: RepositoryLayout): Promise<
   });
 }
 
-/** The first row is the main work tree, or the bare repository. */
+/** Lists the linked work trees; the first row is the main work tree or the bare repository. */
 async function listLinked(git: GitRunner, layout: RepositoryLayout): Promise<LinkedWorkTree[]> {
   const [[, ...rows], gitDirs] = await Promise.all([readRows(git), readWorkTreeDirs(layout.commonDir)]);
   return Promise.all(rows.map((row) => toLinked(row, gitDirs)));
@@ -94,8 +95,8 @@ async function readMark(gitDir: string): Promise<RefName | null> {
 }
 
 /**
- * HEAD reaches the branch last, when every file and the index are there: what a crash leaves is detached, and no command
- * takes it for the work tree of the line.
+ * Makes a work tree for the branch. HEAD moves to the branch last, when all files and the index exist. What a crash
+ * leaves has a detached HEAD, so no command takes it for the work tree of the line.
  */
 async function addWorkTree(options: WorkTreesOptions, ref: RefName): Promise<string> {
   const { commonDir } = options.layout;
@@ -103,11 +104,11 @@ async function addWorkTree(options: WorkTreesOptions, ref: RefName): Promise<str
   for (let deaths = 1; ; deaths += 1) {
     const made = await withWorkTreeNote(commonDir, wanted, (place) => makeAt(options, ref, place));
     if (made !== 'died') return made.root;
-    if (deaths === maxDeaths) throw new TeddyError('GIT_FAILED', `git was killed while it made ${wanted}.`);
+    if (deaths === maxDeaths) throw new TeddyError('GIT_FAILED', `git was killed while it was making ${wanted}.`);
   }
 }
 
-/** `died`: a git was killed, and nothing of the work tree is there. */
+/** Makes the work tree at `place`. Returns `died` when git was killed; the work tree is gone then. */
 async function makeAt(
   { git, layout, gitAt }: WorkTreesOptions,
   ref: RefName,
@@ -120,7 +121,8 @@ async function makeAt(
     const inside = gitAt(root);
     await replaceFile(join(await inside.text(['rev-parse', '--absolute-git-dir']), markPath), `${ref}\n`);
     if ((await checkOut(inside, ref)) === 'died') return await discard({ git, layout }, place);
-    // git looks for another holder before it writes the files, and takes no lock: two may have begun together.
+    // git checks for another work tree on the branch before it writes the files, but takes no lock, so two may have
+    // started together.
     const other = (await listLinked(git, layout)).find((tree) => tree.ref === ref && tree.root !== root);
     if (other !== undefined) throw toCheckedOut(ref, other.root);
     return { root };
@@ -130,15 +132,15 @@ async function makeAt(
   }
 }
 
-/** git does the same when its own checkout fails: until now nobody but this process has known of it. */
+/** Removes the work tree, as git does when its own checkout fails. No other process has used it yet. */
 async function discard({ git, layout }: Pick<WorkTreesOptions, 'git' | 'layout'>, place: string): Promise<'died'> {
-  // git leaves its lock when it is killed.
+  // A git that is killed leaves its lock, hence --force twice.
   await git.run(['worktree', 'remove', '--force', '--force', place], { accept: [128], acceptDeath: true });
   await discardWorkTree(layout.commonDir, place);
   return 'died';
 }
 
-/** Without submodules, as `git worktree add` does: they are for `git submodule update`. */
+/** Checks the branch out without submodules, as `git worktree add` does; those need `git submodule update`. */
 async function checkOut(inside: GitRunner, ref: RefName): Promise<'done' | 'died'> {
   const args = ['switch', '--quiet', '--no-guess', '--no-recurse-submodules', shortRef(ref)];
   const { exitCode, stderr, died } = await inside.run(args, { accept: [1, 128], acceptDeath: true });
@@ -149,20 +151,20 @@ async function checkOut(inside: GitRunner, ref: RefName): Promise<'done' | 'died
   if (elsewhere !== undefined) throw toCheckedOut(ref, elsewhere);
   throw new TeddyError(
     /No space left on device|Disk quota exceeded/i.test(said) ? 'DISK_FULL' : 'GIT_FAILED',
-    `git did not check ${shortRef(ref)} out in a work tree of its own: ${said}`,
-    'Mend that, and run the command again: the work tree was taken back.',
+    `git could not check out ${shortRef(ref)} in its own work tree: ${said}`,
+    'Fix that and run the command again. The unfinished work tree was removed.',
   );
 }
 
 function toCheckedOut(ref: RefName, root: string): TeddyError {
   return new TeddyError(
     'LINE_CHECKED_OUT',
-    `${shortRef(ref)} is checked out in ${root}, and git checks a branch out in one work tree only.`,
-    'Leave --worktree out to work there, or switch that work tree to another branch first.',
+    `${shortRef(ref)} is checked out in ${root}, and git checks out a branch in one work tree only.`,
+    'Leave out --worktree to work there, or switch that work tree to another branch first.',
   );
 }
 
-/** `teddy/20260124-add-login` -> `20260124-add-login`; any other name as one part of a path. */
+/** Makes a directory name: `teddy/20260124-add-login` -> `20260124-add-login`; any other name becomes one part of a path. */
 function toName(ref: RefName): string {
   return shortRef(ref)
     .replace(/^teddy\//, '')
@@ -172,23 +174,23 @@ function toName(ref: RefName): string {
 async function removeWorkTree(git: GitRunner, layout: RepositoryLayout, root: string): Promise<void> {
   const tree = (await listLinked(git, layout)).find((one) => one.root === root);
   if (tree?.ref === null && tree.oid !== null) await refuseLastCopy(git, tree.oid);
-  // git asks `git status`, which the user may have told to say nothing of untracked files.
+  // git runs `git status`, which the user may have configured to hide untracked files.
   const args = ['-c', 'status.showUntrackedFiles=all', 'worktree', 'remove', root];
   const { exitCode, stderr } = await git.run(args, { accept: [1, 128, 255] });
   if (exitCode === 0) return;
   throw new TeddyError(
     'WORK_TREE_IN_USE',
     `git did not remove ${root}: ${stderr.trim().split('\n').slice(0, 4).join(' ')}`,
-    'Look at it with `git -C <path> status`; what is in it is yours to decide about.',
+    'Check it with `git -C <path> status`, and decide what to do with its files.',
   );
 }
 
-/** With the work tree goes the record of where its HEAD has been. */
+/** Throws when only this work tree's HEAD reaches the commit, because its reflog goes with the work tree. */
 async function refuseLastCopy(git: GitRunner, oid: Oid): Promise<void> {
   if ((await git.text(['for-each-ref', '--count=1', '--format=%(refname)', `--contains=${oid}`])) !== '') return;
   throw new TeddyError(
     'UNCOMMITTED_EDITS',
-    `Its HEAD is on ${oid.slice(0, 10)}, which no branch has.`,
+    `Its HEAD is at ${oid.slice(0, 10)}, which is on no branch.`,
     `Keep that commit first: \`git branch <name> ${oid.slice(0, 10)}\`.`,
   );
 }

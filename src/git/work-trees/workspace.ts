@@ -37,14 +37,14 @@ import { withDurableNames } from '../objects/sync-objects.ts';
 import { treeOfPaths } from '../objects/tree-of-paths.ts';
 import { toChange } from '../history/walk-changes.ts';
 
-/** Found just now. */
+/** The HEAD that was found when the repository was opened. */
 export interface KnownHead extends Head {
-  /** It is told of as long as the work tree is open. */
+  /** True to report this HEAD for as long as the work tree is open. */
   isKept: boolean;
 }
 
 export interface WorkspaceOptions extends CheckoutOptions {
-  /** Null: it has to be asked for. */
+  /** Null when git has to be asked. */
   knownHead?: KnownHead | null;
 }
 
@@ -55,7 +55,7 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
     root: layout.root,
     async head() {
       const known = knownHead;
-      // From then on it may have moved.
+      // After the first look, HEAD may have moved.
       if (known?.isKept !== true) knownHead = null;
       if (known === null || known.ref === null) return readHead(git, store);
       return { ref: known.ref, oid: known.isKept ? known.oid : await store.resolve(known.ref) };
@@ -102,7 +102,7 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
   });
 }
 
-/** The store speaks for the work tree that it was opened in, so a HEAD without a branch is asked for here. */
+/** Reads HEAD. The store belongs to the work tree in which it was opened, so a detached HEAD is read here. */
 async function readHead(git: GitRunner, store: Store): Promise<Head> {
   const ref = await readHeadRef(git);
   if (ref !== null) return { ref, oid: await store.resolve(ref) };
@@ -111,7 +111,7 @@ async function readHead(git: GitRunner, store: Store): Promise<Head> {
 
 async function readStaged(git: GitRunner, index: string | null): Promise<CommitChange[]> {
   const flags = ['--raw', '-z', '--no-renames', '--no-abbrev', '--no-relative', '--ita-invisible-in-index'];
-  // Unlike diff-index, it also answers where there is no commit yet.
+  // Unlike diff-index, `git diff` works before the first commit too.
   const env = index === null ? {} : { env: { GIT_INDEX_FILE: index } };
   const fields = await git.list(['diff', '--cached', ...flags], env);
   return fields.flatMap((header, at) => (at % 2 === 0 ? [toChange(header, fields[at + 1] ?? '')] : []));
@@ -124,7 +124,7 @@ const operations: [file: string, name: string][] = [
   ['MERGE_HEAD', 'merge'],
 ];
 
-/** Refs, unlike MERGE_HEAD. */
+/** Operations that are recognized by refs, unlike MERGE_HEAD. */
 const operationRefs: [ref: string, name: string][] = [
   ['CHERRY_PICK_HEAD', 'cherry-pick'],
   ['REVERT_HEAD', 'revert'],
@@ -136,10 +136,10 @@ async function findOperation(
   ref: RefName | null,
 ): Promise<string | null> {
   for (const [file, name] of operations) if (await fileExists(join(gitDir, file))) return name;
-  // The store may speak for another work tree.
+  // The store may belong to another work tree.
   const tree = gitDir === commonDir ? 'main-worktree' : `worktrees/${basename(gitDir)}`;
   for (const [head, name] of operationRefs) if ((await store.resolve(`${tree}/${head}`)) !== null) return name;
-  // Between two of many commits there is no such ref.
+  // Between two of many commits, this ref does not exist.
   const todo = await readFile(join(gitDir, 'sequencer', 'todo'), 'utf8').catch(nullIfGone);
   if (todo !== null) return todo.startsWith('revert') ? 'revert' : 'cherry-pick';
   if (await fileExists(join(gitDir, 'BISECT_LOG'))) return 'bisect';
@@ -154,13 +154,13 @@ async function findOperation(
   return null;
 }
 
-/** Without an index every file would count as deleted. */
+/** Throws when the index is missing, because every file would count as deleted. */
 async function refuseMissingIndex(git: GitRunner, store: Store, gitDir: string): Promise<void> {
   if ((await fileExists(join(gitDir, 'index'))) || (await readHead(git, store)).oid === null) return;
   throw new TeddyError(
     'SNAPSHOT_FAILED',
     "This work tree's index is missing, so your edits cannot be told from deletions.",
-    '`git reset` makes it again and leaves your files alone.',
+    'Run `git reset`: it rebuilds the index and leaves your files alone.',
   );
 }
 
@@ -171,13 +171,13 @@ async function snapshotTree(git: GitRunner, env: { GIT_INDEX_FILE: string }, exc
     throw new TeddyError(
       'SNAPSHOT_FAILED',
       `git could not record your edits: ${added.stderr.trim()}`,
-      'Mend that, or commit your edits yourself; nothing was changed.',
+      'Fix that, or commit your edits yourself. Nothing was changed.',
     );
   }
   return parseOid(await git.text(['write-tree'], { env }));
 }
 
-/** Beyond a link git knows no files, and refuses to say whether it ignores one. */
+/** Drops paths behind a symbolic link, because git tracks no files there and refuses to say whether it ignores one. */
 async function notBeyondLinks(root: string, paths: RepoPath[]): Promise<RepoPath[]> {
   const links = new Map<string, Promise<boolean>>();
   const isLink = async (path: string) => (await lstatIfThere(join(root, path)))?.isSymbolicLink() === true;
@@ -198,9 +198,9 @@ async function findIgnored(git: GitRunner, paths: RepoPath[]): Promise<RepoPath[
   const input = paths.map((path) => `${path}\0`).join('');
   const { exitCode, stdout } = await git.run(['check-ignore', '-z', '--stdin'], { input, accept: [1, 128] });
   if (exitCode !== 128) return splitNul(stdout).map(repoPathFromGit);
-  // git refuses a path in a submodule, and with it all the others.
+  // git rejects a path in a submodule, and all other paths with it.
   if (paths.length === 1) return [];
-  // By halves: few are refused, and a plan may name thousands.
+  // Split in half: few paths are rejected, and a plan may name thousands.
   const half = Math.ceil(paths.length / 2);
   const first = await findIgnored(git, paths.slice(0, half));
   return [...first, ...(await findIgnored(git, paths.slice(half)))];
@@ -221,7 +221,7 @@ async function sizeOnDisk(path: string): Promise<number | null> {
   return found !== null && (found.isFile() || found.isSymbolicLink()) ? found.size : null;
 }
 
-/** Some disks keep no time of birth, and give the epoch for it. */
+/** Returns when the file was created. Some file systems do not store that, and return the epoch. */
 function bornAt(found: Stats | null): Date | null {
   if (found === null) return null;
   return found.birthtimeMs > 0 ? found.birthtime : found.ctime;
@@ -242,14 +242,17 @@ async function switchTo(options: WorkspaceOptions, ref: RefName): Promise<void> 
   );
 }
 
-/** A git that is killed while it holds the lock itself leaves one that nobody may remove. */
+/**
+ * Unstages paths in a copy of the index. A git that is killed while it holds the lock itself would leave one that we
+ * may not remove.
+ */
 async function unstage({ git, layout, store }: PublishOptions & { store: Store }, paths: RepoPath[]): Promise<void> {
-  // Nothing is written where nothing is staged: a full disk does not keep a run from being rolled back then.
+  // Write nothing when nothing is staged, so that a full disk does not prevent the rollback of a run.
   const staged = paths.length === 0 ? [] : await listStaged(git, paths);
   if (staged.length === 0) return;
   const { gitDir } = layout;
   const ref = (await readHeadRef(git)) ?? ('HEAD' as RefName);
-  // No commit: after a crash it is taken back, and whoever rolls back does it again.
+  // Name no commit: after a crash this is undone, and the next rollback repeats it.
   const none = parseOid('0'.repeat(store.objectFormat === 'sha1' ? 40 : 64));
   const files = await writeRecord(gitDir, { ref, old: null, new: none });
   let isLocked = false;
@@ -266,14 +269,14 @@ async function unstage({ git, layout, store }: PublishOptions & { store: Store }
   }
 }
 
-/** Those whose index entry is not that of HEAD; unmerged ones and those of `git add -N` as well. */
+/** Lists paths with an index entry that differs from HEAD, including unmerged ones and those of `git add -N`. */
 async function listStaged(git: GitRunner, paths: RepoPath[]): Promise<RepoPath[]> {
   const args = ['diff', '--cached', '--name-only', '--no-renames', '--no-relative', '--ita-visible-in-index', '-z'];
   const differing = new Set<string>(await git.list([...args, '--ignore-submodules=none']));
   return paths.filter((path) => differing.has(path));
 }
 
-/** Status says which paths differ; size, times and inode say whether one of them changed between two scans. */
+/** Scans the work tree: the status lists the paths that differ, and size, times and inode reveal changes between two scans. */
 async function scan(git: GitRunner, root: string): Promise<{ head: Head; scan: Scan }> {
   const { head, status } = await readStatus(git, { untracked: true });
   const { edits, unmerged, untracked } = status;
@@ -297,7 +300,7 @@ async function listUntrackedDirectories(git: GitRunner): Promise<RepoPath[]> {
   return rows.filter((row) => row.endsWith('/')).map((row) => repoPathFromGit(row.slice(0, -1)));
 }
 
-/** Only what is not there is gone: an error of the disk must not become a deletion in a commit. */
+/** Returns null only for a missing file, because a disk error must not become a deletion in a commit. */
 async function lstatIfThere(path: string): Promise<Stats | null> {
   return lstat(path).catch(nullIfGone);
 }
