@@ -119,7 +119,7 @@ test('a file of the project that cannot be read as settings stops nothing and is
     expect(listed.stderr.trim().split('\n')).toEqual([expect.stringMatching(pattern)]);
   };
   for (const [content, pattern] of [
-    [`model: "broken\n`, /ignored: it is no plain YAML/],
+    [`model: "broken\n`, /ignored: it is not plain YAML/],
     [`model: ${'x'.repeat(10 * 1024 * 1024)}\n`, /ignored: it is over 16 KiB/],
     [new Uint8Array([0x6d, 0xff, 0xfe]), /ignored: it cannot be read/],
     ['- '.repeat(8000), /ignored: it is nested/],

@@ -88,7 +88,7 @@ test('a project cannot switch that on for whoever clones it', async () => {
   await project.begin('tracked');
   await repo.write('mine.txt', 'mine\n');
   const planned = await project.plan(createPlan('made.txt', 'made\n'));
-  expect(planned.stderr).toContain('snapshot is left out: only your own configuration may say so');
+  expect(planned.stderr).toContain('snapshot is ignored: only your own configuration may set that');
   expect(await repo.git('status', '--porcelain')).toBe('?? mine.txt');
 });
 

@@ -102,8 +102,8 @@ describe('a request over its budget', () => {
           'nothing was sent or recorded. ' +
           `The largest: ${list(['"b c"', 'b c'], ['d', 'd'], ['e', 'e'], ['f', 'f'], ['a', 'a'])}.`,
         hint:
-          `Take files away with \`!path\` in .teddy/sessions/${session}/session.context, ` +
-          'or raise the budget: `git config teddy.contextTokens <number>`. Then say it again.',
+          `Remove files with \`!path\` in .teddy/sessions/${session}/session.context, ` +
+          'or raise the budget: `git config teddy.contextTokens <number>`. Then send the message again.',
       }),
     );
   });

@@ -183,8 +183,8 @@ describe('taking away', () => {
   test('taking away what is not there is said of the lists of the user alone', async () => {
     const { notes } = await resolve({ session: 'README.md\n!gone/\n!*.gone\n!docs/', turn: ['!other/'] });
     expect(notes).toEqual([
-      'session.context, line 2: !gone/ takes nothing away.',
-      'session.context, line 3: !*.gone takes nothing away.',
+      'session.context, line 2: !gone/ removes nothing.',
+      'session.context, line 3: !*.gone removes nothing.',
     ]);
   });
 });

@@ -91,7 +91,7 @@ describe('the first source that says something', () => {
   test('of a setting with a number of its own the hint names that one', () => {
     const found = decideSetting('write.maxBytes', [from('git config (local .git/config)', '1k')]);
     expect(() => requireUsable(found)).toThrow(
-      expect.objectContaining({ hint: 'Change it: `git config teddy.write.maxBytes 10485760`.' }),
+      expect.objectContaining({ hint: 'Change it with `git config teddy.write.maxBytes 10485760`.' }),
     );
   });
 
@@ -102,7 +102,7 @@ describe('the first source that says something', () => {
       expect.objectContaining({
         code: 'BAD_SETTING',
         message: 'teddy.maxTurns is "many" (git config (global ~/.gitconfig)), and it takes a whole number above 0.',
-        hint: 'Change it: `git config --global teddy.maxTurns 50`.',
+        hint: 'Change it with `git config --global teddy.maxTurns 50`.',
       }),
     );
   });

@@ -85,7 +85,7 @@ describe('a regular expression', () => {
       expect.objectContaining({
         code: 'USAGE',
         message: expect.stringMatching(/^Invalid regular expression: .+: \S.*\.$/),
-        hint: expect.stringContaining('as JavaScript has it'),
+        hint: expect.stringContaining('as a JavaScript expression'),
       }),
     );
   });

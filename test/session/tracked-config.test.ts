@@ -43,7 +43,7 @@ describe('a value that its setting does not take is left out and told, and the o
     async (line) => {
       expect(await read(`${line}\nmodel: m\n`)).toEqual({
         values: { model: 'm' },
-        warnings: [expect.stringMatching(/^\.teddy\/config\.yaml: maxTurns is left out: it takes /)],
+        warnings: [expect.stringMatching(/^\.teddy\/config\.yaml: maxTurns is ignored: it takes /)],
       });
     },
   );
@@ -52,7 +52,7 @@ describe('a value that its setting does not take is left out and told, and the o
     expect(await read('snapshot: all\n')).toEqual({
       values: {},
       warnings: [
-        '.teddy/config.yaml: snapshot is left out: only your own configuration may say so: `git config teddy.snapshot all`.',
+        '.teddy/config.yaml: snapshot is ignored: only your own configuration may set that: `git config teddy.snapshot all`.',
       ],
     });
     expect(await read('snapshot: none\n')).toEqual({ values: { snapshot: 'none' }, warnings: [] });
@@ -65,7 +65,7 @@ describe('a value that its setting does not take is left out and told, and the o
     expect(await read('assistedBy: false\n')).toEqual({
       values: {},
       warnings: [
-        '.teddy/config.yaml: assistedBy is left out: only your own configuration may say so: `git config teddy.assistedBy false`.',
+        '.teddy/config.yaml: assistedBy is ignored: only your own configuration may set that: `git config teddy.assistedBy false`.',
       ],
     });
     for (const value of [
@@ -78,7 +78,7 @@ describe('a value that its setting does not take is left out and told, and the o
       expect(await read(`assistedBy: "${value}"\n`)).toEqual({
         values: {},
         warnings: [
-          '.teddy/config.yaml: assistedBy is left out: here it begins with Assisted-by, Generated-by or AI-, and has only letters, spaces and -:.,()[] around its placeholders.',
+          '.teddy/config.yaml: assistedBy is ignored: in this file it must begin with Assisted-by, Generated-by or AI-, and contain only letters, spaces and -:.,()[] around its placeholders.',
         ],
       });
     expect(await read('assistedByHook: true\n')).toMatchObject({

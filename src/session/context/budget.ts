@@ -1,4 +1,4 @@
-/** The token budget of a request: what it is, how much of the history fits in, what is too large without any. */
+/** The token budget of a request: how large it is, how much of the history fits, and what is too large even without history. */
 import { TeddyError } from '../../errors.ts';
 import { countTokens, type LogSection } from './context-log-sections.ts';
 import type { ContextLog } from './context-log.ts';
@@ -7,10 +7,10 @@ import type { SessionId } from '../../names.ts';
 import type { ModelFacts } from './model-facts.ts';
 import { renderPathWord } from '../paths/paths.ts';
 
-/** The facts about a model, and how long the user lets its answers be. */
+/** The facts about a model, and the answer length that the user allows. */
 export type KnownWindow = Partial<Pick<ModelFacts, 'window' | 'answer'>> & { maxAnswer?: number | undefined };
 
-/** Tokens that a request may have. `setting`: what `teddy.contextTokens` says. */
+/** Returns how many tokens a request may have. `setting` is the value of `teddy.contextTokens`. */
 export function toBudget(
   setting: number | undefined,
   model: string,
@@ -20,13 +20,14 @@ export function toBudget(
   const usual = windowOf(model);
   const most = window ?? usual.window;
   const kept = maxAnswer ?? answer ?? usual.answer;
-  // Some models may answer with all that they take: most of that is for the request.
+  // Some models may fill their whole window with an answer; keep most of it for the request.
   return window ? most - Math.min(kept, Math.floor(most / 4)) : most - Math.min(kept, most - 1);
 }
 
 /**
- * How many turns, newest first, a request can hold. `turnTokens` are their estimates, each rounded up; `measure` gives the
- * tokens of the request with that many of them. It is asked a few times, however many turns there are.
+ * Counts how many turns, newest first, fit into a request. `turnTokens` are their estimates, each rounded up; `measure`
+ * returns the tokens of the request with that many of them, and is called only a few times, however many turns there
+ * are.
  */
 export function countFitting(turnTokens: readonly number[], budget: number, measure: (kept: number) => number): number {
   if (measure(turnTokens.length) <= budget) return turnTokens.length;
@@ -41,7 +42,7 @@ export function countFitting(turnTokens: readonly number[], budget: number, meas
   return fits;
 }
 
-/** Together, turns may have nearly one token less each than their estimates say. */
+/** Bounds the number of turns that fit. Each may have nearly one token less than its estimate, which was rounded up. */
 function boundCount(turnTokens: readonly number[], room: number): { surely: number; perhaps: number } {
   let total = 0;
   let [surely, perhaps] = [0, 0];
@@ -53,7 +54,10 @@ function boundCount(turnTokens: readonly number[], room: number): { surely: numb
   return { surely, perhaps };
 }
 
-/** `keepsFiles`: the turn of a conversation branch, whose context is given. */
+/**
+ * Throws CONTEXT_TOO_LARGE when the request exceeds the budget. `keepsFiles` is true for the turn of a conversation
+ * branch, because its context is fixed.
+ */
 export function refuseTooLarge(
   { tokens, sections }: Pick<ContextLog, 'tokens' | 'sections'>,
   budget: number,
@@ -69,14 +73,14 @@ export function refuseTooLarge(
       `The largest: ${listLargest(sections)}.`,
     ].join(' '),
     keepsFiles
-      ? `A conversation branch keeps the context of its turn: choose a model with a larger window, or ${raise}. Then say it again.`
-      : `Take files away with \`!path\` in .teddy/sessions/${session}/session.context, or ${raise}. Then say it again.`,
+      ? `A conversation branch keeps the context of its turn: choose a model with a larger window, or ${raise}. Then send the message again.`
+      : `Remove files with \`!path\` in .teddy/sessions/${session}/session.context, or ${raise}. Then send the message again.`,
   );
 }
 
 const listedFiles = 5;
 
-/** The largest files, and the message where it is larger than these. */
+/** Lists the largest files, and the message if it is larger than all of them. */
 function listLargest(sections: readonly LogSection[]): string {
   const sized = sections
     .filter(({ name }) => name === 'file' || name === 'message')
@@ -92,17 +96,17 @@ function listLargest(sections: readonly LogSection[]): string {
     .join(', ');
 }
 
-/** How much a model can be shown. */
+/** The size of a model's window. */
 interface ModelWindow {
-  /** Tokens of request and answer together. */
+  /** The tokens of request and answer together. */
   window: number;
-  /** Tokens kept free for the answer, its reasoning included. */
+  /** The tokens that are kept free for the answer, including its reasoning. */
   answer: number;
 }
 
 /**
- * The published windows, and the beginnings of the names of their models; the longest counts. `answer` is the published maximum, or
- * less where that is the whole window.
+ * The published windows, with prefixes of the models' names; the longest matching prefix counts. `answer` is the
+ * published maximum, or less when that would fill the whole window.
  */
 const windows: readonly [window: number, answer: number, names: string][] = [
   [4_096, 1_024, 'gpt-3.5-turbo-instruct'],
@@ -133,12 +137,12 @@ const windows: readonly [window: number, answer: number, names: string][] = [
 
 const unknownWindow: ModelWindow = { window: 128_000, answer: 16_384 };
 
-/** Tokens that are kept free for its answer. */
+/** Returns the tokens that are kept free for the model's answer. */
 export function defaultAnswer(model: string): number {
   return windowOf(model).answer;
 }
 
-/** `model` may stand behind its maker: `openai/gpt-5`. */
+/** Finds the window of a model. The name of its maker may precede it: `openai/gpt-5`. */
 function windowOf(model: string): ModelWindow {
   const name = model.toLowerCase().slice(model.lastIndexOf('/') + 1);
   const known = windows.flatMap(([window, answer, names]) =>

@@ -1,4 +1,4 @@
-/** Decides how each file of the context is shown: its whole text, its size only, or that it is missing. */
+/** Decides how each file of the context appears: with its whole text, with its size only, or as missing. */
 import type { LeftOut } from './context.ts';
 import type { SettledFile } from './context-outside.ts';
 import type { Oid, RepoPath } from '../../names.ts';
@@ -6,27 +6,27 @@ import type { Oid, RepoPath } from '../../names.ts';
 /** Why a file is only listed. `budget`: the request has no room for it. */
 export type NotShownReason = 'binary' | 'large' | 'budget';
 
-/** Where shown bytes are kept: a blob of the repository, or nowhere else than in the log. */
+/** Where the shown bytes are stored: in a blob of the repository, or only in the log. */
 export type FileSource = { kind: 'blob'; oid: Oid } | { kind: 'stored' };
 
 export type ShownFile =
   /**
-   * `path` is a path of the project or a URL. `lossy`: the bytes are not UTF-8, and what is not stands as U+FFFD.
-   * `masked`: how many secrets of the text are masked.
+   * `path` is a path of the project or a URL. `lossy`: the bytes are not UTF-8, and invalid ones appear as U+FFFD.
+   * `masked`: the number of masked secrets in the text.
    */
   | { kind: 'shown'; path: string; source: FileSource; text: string; lossy: boolean; masked: number }
   | { kind: 'not-shown'; path: RepoPath; bytes: number; reason: NotShownReason }
-  /** The model asked for it and does not get it. `path` as it was written. */
+  /** The model asked for this file and does not get it. `path` is as the model wrote it. */
   | { kind: 'refused'; path: string; reason: string }
   | { kind: 'missing'; path: RepoPath };
 
 export const maxShownBytes = 256 * 1024;
-/** git uses the same rule: a NUL byte near the start means binary. */
+/** git applies the same rule: a NUL byte near the start means binary. */
 const binaryProbeBytes = 8 * 1024;
 const maxRefused = 50;
 const maxRefusedLength = 200;
 
-/** The blobs of a repository; null when there is no such object, and then the file counts as missing. */
+/** The blobs of a repository; null when an object does not exist, so that its file counts as missing. */
 export interface Blobs {
   read(oid: Oid): Promise<Uint8Array | null>;
   size(oid: Oid): Promise<number | null>;
@@ -42,14 +42,14 @@ async function readContextFile(file: SettledFile, blobs: Blobs): Promise<ShownFi
   if (source.kind === 'missing') return { kind: 'missing', path };
   if (source.kind === 'stored') return toShownFile(file, source.bytes);
   if (aloneBy === null) {
-    // A video of a gigabyte in a directory that is listed is not read to learn that it is not shown.
+    // Check the size first, so that a huge file in a listed directory is not read in vain.
     const bytes = await blobs.size(source.oid);
     if (bytes !== null && bytes > maxShownBytes) return { kind: 'not-shown', path, bytes, reason: 'large' };
   }
   return toShownFile(file, await blobs.read(source.oid));
 }
 
-/** So that a model reads why it does not get what it asked for. What the user's lists name is the user's concern. */
+/** Lists what the model asked for and does not get, with the reasons. Entries of the user's own lists are not included. */
 export function toRefused(leftOut: readonly LeftOut[]): ShownFile[] {
   const asked = leftOut.filter(({ place, isQuiet }) => place.level === 'turn' && !isQuiet);
   const refused = [...new Map(asked.map(({ path, reason }) => [path, reason]))].map(([path, reason]): ShownFile => ({
@@ -70,8 +70,8 @@ function shorten(path: string): string {
 }
 
 /**
- * The paths that belong in `turn.context`. A file that is listed but not shown is not among them: carried on to the
- * next turn as a literal path, it would count as named alone and be shown.
+ * Returns the paths for `turn.context`. A file that is listed but not shown is left out: as a literal path, it would
+ * count as named alone in the next turn and be shown.
  */
 export function turnContextPaths(files: readonly ShownFile[]): string[] {
   return files.filter((file) => file.kind === 'shown' || file.kind === 'missing').map((file) => file.path);
@@ -86,7 +86,10 @@ function toShownFile(file: SettledFile, bytes: Uint8Array | null): ShownFile {
   return { kind: 'shown', path, source, ...decodeText(bytes), masked: 0 };
 }
 
-/** The bytes of an image help no model that asks for its path. What is kept nowhere else has to fit into the log. */
+/**
+ * Decides whether a file is only listed. The bytes of an image do not help a model that asks for its path. Bytes that
+ * are stored nowhere else must fit into the log.
+ */
 function whyNotShown({ aloneBy, source }: SettledFile, bytes: Uint8Array): 'binary' | 'large' | null {
   if (aloneBy === 'user') return null;
   if (bytes.subarray(0, binaryProbeBytes).includes(0)) return 'binary';

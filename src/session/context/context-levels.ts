@@ -1,31 +1,31 @@
-/** The lines of a context's three levels, in the order in which they count. */
+/** The lines of a context's three levels, in the order in which they apply. */
 import { type ContextLine, parseContextLine } from './context-lines.ts';
 import { isPattern } from './context-target.ts';
 
 type ContextLevel = 'global' | 'session' | 'turn';
 
-/** A line of a list; `line` counts from 1 within its level, `text` is as written. */
+/** The position of a line; `line` counts from 1 within its level, and `text` is as written. */
 export interface LinePosition {
   level: ContextLevel;
   line: number;
   text: string;
 }
 
-/** A line that means something. `refusal`: why it is not followed all the same. */
+/** A line that is not blank or a comment. `refusal` explains why it is not followed. */
 interface PlacedLine {
   line: ContextLine;
   place: LinePosition;
   refusal: { kind: 'refused'; reason: string } | null;
 }
 
-/** Each pattern is matched against every file of the project: without a limit a model's list could go on for minutes. */
+/** Each pattern is matched against every file of the project, so without a limit a model's list could take minutes. */
 const maxPatterns = 100;
 const tooMany = {
   kind: 'refused' as const,
   reason: `the list has more than ${maxPatterns} patterns; name directories`,
 };
 
-/** `global` and `session` are the texts of the user's lists, `turn` the lines of the turn's own. */
+/** Reads the levels. `global` and `session` are the texts of the user's lists, `turn` the lines of the turn's own list. */
 export function readLevels(levels: { global: string; session: string; turn: readonly string[] }): PlacedLine[] {
   let patterns = 0;
   const read = (level: ContextLevel, texts: readonly string[]) =>

@@ -3,15 +3,18 @@ import { formatCount } from '../text/format-count.ts';
 import { quotePath, unquotePath } from '../paths/paths.ts';
 
 export interface ContextLine {
-  /** `!`: takes away what stands above. */
+  /** True for `!`, which removes what earlier lines added. */
   removes: boolean;
-  /** A path or pattern as written, without comment, `!` and quotes. */
+  /** The path or pattern as written, without comment, `!` and quotes. */
   text: string;
-  /** Written as a JSON string: names exactly one file, whatever characters it has. */
+  /** True when it was written as a JSON string, which names exactly one file, whatever characters it contains. */
   literal: boolean;
 }
 
-/** Null for an empty line or a comment. `#` starts a comment at the start of a line and after white space. */
+/**
+ * Parses a line; returns null for an empty line or a comment. `#` starts a comment at the start of a line and after
+ * white space.
+ */
 export function parseContextLine(line: string): ContextLine | null {
   const trimmed = line.trim();
   const removes = trimmed.startsWith('!');
@@ -22,19 +25,22 @@ export function parseContextLine(line: string): ContextLine | null {
   return text === '' ? null : { removes, text, literal: false };
 }
 
-/** `turn.context`: literal paths, one a line. A path that would read as something else is written as a JSON string. */
+/**
+ * Renders `turn.context`: literal paths, one per line. A path that would be parsed as something else is written as a
+ * JSON string.
+ */
 export function renderTurnContext(paths: readonly string[]): string {
   return paths.map((path) => `${renderLiteral(path)}\n`).join('');
 }
 
-/** Appends a line to a list; `text` is a path or a pattern as a user writes it. A line that takes it away goes. */
+/** Appends a line to a list, where `text` is a path or a pattern as a user writes it. Drops the lines that say the opposite. */
 export function addContextLine(list: string, text: string, { removes = false }: { removes?: boolean } = {}): string {
   const kept = dropContextLine(list, text, { removes: !removes });
   const line = `${removes ? '!' : ''}${renderLiteral(text)}\n`;
   return `${kept}${kept === '' || kept.endsWith('\n') ? '' : '\n'}${line}`;
 }
 
-/** Takes every line with just this text out of a list; the rest stays byte for byte. */
+/** Drops every line with exactly this text from a list; the rest stays unchanged, byte for byte. */
 export function dropContextLine(list: string, text: string, { removes = false }: { removes?: boolean } = {}): string {
   const wanted = trimSlashes(text);
   const isWanted = (line: string) => {
@@ -51,10 +57,10 @@ function trimSlashes(text: string): string {
   return text.replace(/^\.\//, '').replace(/\/+$/, '');
 }
 
-/** More than any list has: each line is a path, a pattern or an address, and each path a file of the project. */
+/** Limits that no real list reaches: each line is a path, a pattern or a URL. */
 const listLimits = { lines: 1_000_000, lineLength: 65_536 };
 
-/** Why a list is longer than any, in a sentence; null: it is not. */
+/** Explains in a sentence why a list is too long; null when it is not. */
 export function checkListSize(text: string): string | null {
   let lines = 0;
   for (let start = 0; start < text.length; lines += 1) {
@@ -68,7 +74,7 @@ export function checkListSize(text: string): string | null {
   return `The list has ${formatCount(lines)} lines, and a list has at most ${formatCount(listLimits.lines)}.`;
 }
 
-/** The paths of a `turn.context`, as text that is not trusted yet. */
+/** Returns the paths of a `turn.context`, as untrusted text. */
 export function parseTurnContext(text: string): string[] {
   return text
     .split('\n')
@@ -77,24 +83,25 @@ export function parseTurnContext(text: string): string[] {
     .map((line) => line.text);
 }
 
-/** A line of a turn's own list, and what put it there: the Context Vault, an action, or the list of the turn before. */
+/** A line of a turn's own list, and what put it there: the Context Vault, an action, or the previous turn's list. */
 export interface TurnLine {
   text: string;
   origin: 'vault' | 'list' | (string & {});
 }
 
-/** A path or URL of an action that succeeded. */
+/** The path or URL of an action that succeeded. */
 export interface TouchedPath {
   path: string;
   /** The type of the action. */
   by: string;
-  /** The action takes it out of the context. */
+  /** True when the action removes the path from the context. */
   isDropped?: true;
 }
 
 /**
- * The next turn's own list, for `resolveContext`: the Context Vault if the plan has one, else the paths and URLs that
- * this turn had (`list`); plus what its actions read, created and edited, minus what they pruned, which goes last.
+ * Makes the next turn's own list, for `resolveContext`. It begins with the Context Vault if the plan has one, otherwise
+ * with the paths and URLs of this turn (`list`). What its actions read, created and edited is added, and what they
+ * pruned is removed by lines at the end.
  */
 export function nextTurnList(previous: {
   list: readonly string[];
@@ -117,7 +124,7 @@ export function nextTurnList(previous: {
   return [...onceEach([...kept, ...added]), ...pruned];
 }
 
-/** The first of equal lines. After a `!` they are not equal: a later line wins. */
+/** Keeps the first of equal lines. After a `!`, an equal line counts again, because later lines win. */
 function onceEach(lines: TurnLine[]): TurnLine[] {
   const seen = new Set<string>();
   return lines.filter(({ text }) => {
@@ -126,7 +133,7 @@ function onceEach(lines: TurnLine[]): TurnLine[] {
   });
 }
 
-/** A file that is gone by then must not read as a pattern. */
+/** Quotes names with special characters, because a file that is deleted later must not be parsed as a pattern. */
 function renderExactly(path: string): string {
   return /[*?[{`]/.test(path) && !path.includes('://') ? quotePath(path) : renderLiteral(path);
 }

@@ -1,4 +1,4 @@
-/** Reads `_context.log` back: the messages that were sent, section by section. */
+/** Parses `_context.log`: the messages that were sent, section by section. */
 import { TeddyError } from '../../errors.ts';
 import type { Hash } from '../../ports/project.ts';
 import {
@@ -16,9 +16,9 @@ import { readPlainYaml } from '../yaml/plain-yaml.ts';
 import { parseUntrustedYaml, YamlFault } from '../yaml/untrusted-yaml.ts';
 
 interface FrontMatter extends RequestInfo {
-  /** An estimate. */
+  /** The estimated tokens. */
   tokens: number;
-  /** How many secrets were masked, in all sections. */
+  /** The number of masked secrets in all sections. */
   masked: number;
   boundary: string;
   /** The first digits of the sha256 of all section bodies; null in logs of earlier versions. */
@@ -29,7 +29,10 @@ const isText = (value: unknown) => typeof value === 'string';
 const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) > 0;
 const isParameter = (value: unknown) => isText(value) || typeof value === 'boolean' || Number.isFinite(value);
 
-/** Checks each field. A table in place of a schema: zod takes 25 ms to load, and every plan has its log read back. */
+/**
+ * Checks each field. A table is used instead of a schema, because zod takes 25 ms to load, and a log is parsed for
+ * every plan.
+ */
 const fields: Record<string, (value: unknown) => boolean> = {
   'teddy-context': (value) => value === 1,
   session: (value) => typeof value === 'string' && isSessionId(value),
@@ -48,13 +51,13 @@ const fields: Record<string, (value: unknown) => boolean> = {
 
 export interface ParsedContextLog {
   frontMatter: FrontMatter;
-  /** In order; `system` first, `message` last. */
+  /** The sections in order: `system` first, `message` last. */
   sections: LogSection[];
-  /** Exactly what was sent. */
+  /** Exactly the messages that were sent. */
   messages: ContextLog['messages'];
 }
 
-/** Whom a log asked, and what it is of; its sections are not looked at. Throws DAMAGED_SESSION. */
+/** Parses the front matter of a log, without its sections: who was asked, and for which turn. Throws DAMAGED_SESSION. */
 export function parseLogFront(log: string): FrontMatter {
   return splitFront(log).frontMatter;
 }
@@ -65,14 +68,15 @@ function splitFront(log: string): { frontMatter: FrontMatter; content: string } 
   return { frontMatter: parseFrontMatter(log.slice(4, end + 1)), content: log.slice(end + 5) };
 }
 
-/** Throws DAMAGED_SESSION when the text is not a whole log. */
+/** Parses a whole log. Throws DAMAGED_SESSION when the text is not one. */
 export function parseContextLog(log: string): ParsedContextLog {
   const { frontMatter, content } = splitFront(log);
   const sections = splitSections(content, `<!-- ${frontMatter.boundary} `);
   const [system, next] = sections;
   if (system?.name !== 'system' || next === undefined) throw damaged('it does not begin with a system section');
   if (sections.at(-1)?.name !== 'message') throw damaged('it does not end with a message section');
-  if (countMasked(sections) !== frontMatter.masked) throw damaged('its sections have masked another number of secrets');
+  if (countMasked(sections) !== frontMatter.masked)
+    throw damaged('its sections contain another number of masked secrets');
   const systemStart = content.indexOf('\n') + 1;
   return {
     frontMatter,
@@ -84,7 +88,7 @@ export function parseContextLog(log: string): ParsedContextLog {
   };
 }
 
-/** `earlier`: what was said in the turn itself before its message, rendered; null: nothing. */
+/** A new request. `earlier` is what was said in the same turn before its message, rendered; null when there was nothing. */
 interface NewRequest {
   info: Partial<RequestInfo>;
   system: SourcedText;
@@ -93,8 +97,8 @@ interface NewRequest {
 }
 
 /**
- * Another request on the same context: memos, history, tree and files are taken over byte for byte, what is given is
- * new. Throws DAMAGED_SESSION as `parseContextLog` does.
+ * Makes another request with the same context: memos, history, tree and files are copied byte for byte, and what is
+ * given is new. Throws DAMAGED_SESSION as `parseContextLog` does.
  */
 export function replaceRequest(log: string, request: NewRequest, hash: Hash): ContextLog {
   const { frontMatter, sections } = parseContextLog(log);
@@ -118,7 +122,7 @@ export function replaceRequest(log: string, request: NewRequest, hash: Hash): Co
   );
 }
 
-/** After the turns that are there; without any, where the history stands: after the memos. */
+/** Adds a text after the turns of the history. Without a history, it is inserted in its place, after the memos. */
 function addToHistory(sections: LogSection[], earlier: (NewRequest['earlier'] & object) | null): LogSection[] {
   if (earlier === null) return sections;
   const known = sections.find(({ name }) => name === 'history');
@@ -131,9 +135,9 @@ function addToHistory(sections: LogSection[], earlier: (NewRequest['earlier'] & 
 }
 
 function splitSections(content: string, opening: string): LogSection[] {
-  // The boundary occurs in no body, so whatever follows this opening is a marker line.
+  // The boundary occurs in no body, so a marker line always follows this opening.
   const [before, ...parts] = content.split(opening);
-  if (before !== '') throw damaged('something stands before its first section');
+  if (before !== '') throw damaged('there is text before its first section');
   return parts.map((part) => {
     const end = part.indexOf(' -->\n');
     if (end === -1 || part.slice(0, end).includes('\n')) throw damaged('one of its marker lines is broken');
@@ -180,6 +184,6 @@ function damaged(reason: string): TeddyError {
   return new TeddyError(
     'DAMAGED_SESSION',
     `_context.log is damaged: ${reason}.`,
-    'Compare it with `git log -p -- <file>`, and restore it with `git restore <file>`.',
+    'Compare it with `git log -p -- <file>` and restore it with `git restore <file>`.',
   );
 }

@@ -1,32 +1,35 @@
-/** The sections of `_context.log`: what a marker line says of where the text below it came from, and back. */
+/**
+ * The sections of `_context.log`. A marker line states where the text below it came from; this module renders and
+ * parses these lines.
+ */
 import type { FileSource, ShownFile, NotShownReason } from './context-files.ts';
 import { fenceLanguage, renderFenced } from '../text/fenced-text.ts';
 import type { Oid } from '../../names.ts';
 import { parsePathWord, renderPathWord } from '../paths/paths.ts';
 import { estimateTokens } from '../text/tokens.ts';
 
-/** `builtin`: a prompt that comes with teddy, by the sha256 of its text. */
+/** The source of a text. `builtin` is a prompt that ships with teddy, identified by the sha256 of its text. */
 type Source = FileSource | { kind: 'builtin'; sha: string };
 
 export interface SourcedText {
   text: string;
   source: Source;
-  /** How many secrets of the text are masked. */
+  /** The number of masked secrets in the text. */
   masked: number;
 }
 
-/** In the order in which a request has them. */
+/** The names in the order in which a request contains the sections. */
 export const sectionNames = ['system', 'memos', 'history', 'tree', 'file', 'message'] as const;
 type SectionName = (typeof sectionNames)[number];
 
-/** Where the text of a section came from, or why there is none. */
+/** Where the text of a section came from, or why it has none. */
 type Provenance =
-  /** `source` null: derived from the line itself, as history, tree and message are. */
+  /** `source` is null for text that is derived from the line itself: history, tree and message. */
   | {
       kind: 'shown';
       source: Source | null;
       lossy: boolean;
-      /** Only in a history: bodies with more tokens than this are shown by their beginning and end. */
+      /** Only in a history: longer bodies, in tokens, are reduced to their beginning and end. */
       clipped?: number;
       masked: number;
     }
@@ -54,7 +57,7 @@ export function memosSection({ text, source, masked }: SourcedText): LogSection 
 export interface HistoryText {
   text: string;
   masked: number;
-  /** The limit that `clipPart` was given; undefined when no body is clipped. */
+  /** The limit that `clipPart` was given; undefined when no body was clipped. */
   clipped?: number | undefined;
 }
 
@@ -67,7 +70,7 @@ export function treeSection({ text, masked }: { text: string; masked: number }):
   return { name: 'tree', path: null, provenance: shown(null, masked), body: renderFenced(text) };
 }
 
-/** The last section: its body is the user's message, unchanged. */
+/** Makes the last section: its body is the user's message, unchanged. */
 export function messageSection(message: string): LogSection {
   return { name: 'message', path: null, provenance: shown(null, 0), body: message };
 }
@@ -88,13 +91,13 @@ export function fileSection(file: ShownFile): LogSection {
   return { name: 'file', path, provenance, body: renderFenced(file.text, fenceLanguage(path)) };
 }
 
-/** The marker line after the boundary: `file src/app.ts blob <oid> masked 2`. One line, without `<` and `>`. */
+/** Renders the marker line after the boundary: `file src/app.ts blob <oid> masked 2`. It is one line without `<` and `>`. */
 export function renderLabel({ name, path, provenance }: LogSection): string {
   const state = renderProvenance(provenance);
   return [name, ...(path === null ? [] : [renderPathWord(path)]), ...(state === '' ? [] : [state])].join(' ');
 }
 
-/** The section of a marker line and the bytes below it; null when no section has this line and these bytes. */
+/** Parses a marker line and the bytes below it; null when no section has this line and these bytes. */
 export function parseSection(label: string, body: string): LogSection | null {
   const [, word = '', rest = ''] = /^(\S+) ?(.*)$/s.exec(label) ?? [];
   const name = sectionNames.find((known) => known === word);
@@ -103,16 +106,19 @@ export function parseSection(label: string, body: string): LogSection | null {
   const provenance = named && parseProvenance(named.rest, body);
   if (!named || !provenance || !belongs(name, provenance)) return null;
   const section: LogSection = { name, path: named.path, provenance, body };
-  // One way to write each: what is read back is all that the line says.
+  // There is only one way to write each line, so nothing in it gets lost.
   return renderLabel(section) === label ? section : null;
 }
 
-/** An estimate, with the marker line. It does not depend on the boundary, so that what fits does not either. */
+/**
+ * Estimates the tokens, including the marker line. The estimate does not depend on the boundary, so what fits does not
+ * either.
+ */
 export function countTokens(section: LogSection): number {
   return estimateTokens(`<!-- teddy-00000000 ${renderLabel(section)} -->\n${section.body}`);
 }
 
-/** The tokens that the bodies of the history were clipped to; undefined when none is. */
+/** Returns the limit, in tokens, to which the bodies of the history were clipped; undefined when none was. */
 export function clippedTo(sections: readonly LogSection[]): number | undefined {
   const history = sections.find(({ name }) => name === 'history');
   return history?.provenance.kind === 'shown' ? history.provenance.clipped : undefined;
@@ -185,7 +191,10 @@ function parseReason(body: string): string | null {
     : null;
 }
 
-/** Only files may be absent; a prompt, the memos and a file come from somewhere, the other sections from the line. */
+/**
+ * Tells whether a section may have this provenance. Only files may be absent. Prompt, memos and files have a source;
+ * the other sections are derived from the line.
+ */
 function belongs(name: SectionName, provenance: Provenance): boolean {
   if (provenance.kind !== 'shown') return name === 'file';
   const isDerived = name === 'history' || name === 'tree' || name === 'message';

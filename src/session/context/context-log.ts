@@ -1,4 +1,4 @@
-/** `_context.log`: the request to the model, byte for byte, readable as Markdown. `context-log-parse.ts` reads it. */
+/** `_context.log`: the request to the model, byte for byte, readable as Markdown. `context-log-parse.ts` parses it. */
 import type { ModelMessage } from '../../ports/model.ts';
 import type { Hash } from '../../ports/project.ts';
 import type { ShownFile } from './context-files.ts';
@@ -18,27 +18,27 @@ import {
 } from './context-log-sections.ts';
 import type { SessionId, TurnName } from '../../names.ts';
 
-/** `chat`: a conversation with tools. `ask`: a question about the plan that is pending. */
+/** `chat`: a conversation with tools. `ask`: a question about the pending plan. */
 export type RequestMode = 'chat' | 'ask';
 
-/** Who is asked, and how. */
+/** The model that is asked, and how. */
 export interface RequestInfo {
   session: SessionId;
   turn: TurnName;
   agent: string;
-  /** Without it, the answer is to be a plan. */
+  /** Missing when the answer should be a plan. */
   mode?: RequestMode;
   provider: string;
   model: string;
   parameters: Record<string, number | string | boolean>;
 }
 
-/** Every text as the model may see it: secrets are masked before. */
+/** All texts as the model may see them, with secrets already masked. */
 export interface ContextLogInput {
   info: RequestInfo;
   /** The agent's whole prompt. */
   system: SourcedText;
-  /** `memos.yaml` as it is; null leaves the section out, as it does for the next two. */
+  /** `memos.yaml` unchanged; null leaves the section out, as for the next two. */
   memos: SourcedText | null;
   history: HistoryText | null;
   tree: { text: string; masked: number } | null;
@@ -47,16 +47,16 @@ export interface ContextLogInput {
 }
 
 export interface ContextLog {
-  /** The file: front matter, then the messages. */
+  /** The file: front matter, followed by the messages. */
   log: string;
-  /** The whole of what is sent. */
+  /** Everything that is sent. */
   messages: [ModelMessage & { role: 'system' }, ModelMessage & { role: 'user' }];
-  /** An estimate of what is sent: the sum of its sections'. */
+  /** The estimated tokens of what is sent: the sum of its sections. */
   tokens: number;
   sections: readonly LogSection[];
 }
 
-/** The same input gives the same bytes. `hash` is sha256 in hex. */
+/** Renders the log. The same input always gives the same bytes. `hash` is sha256 in hex. */
 export function renderContextLog(input: ContextLogInput, hash: Hash): ContextLog {
   const { info, system, memos, history, tree, files, message } = input;
   return assembleLog(
@@ -74,15 +74,18 @@ export function renderContextLog(input: ContextLogInput, hash: Hash): ContextLog
 }
 
 interface AssembleOptions {
-  /** How many tokens sections have; what is given may remember what it has counted. */
+  /** Counts the tokens of sections; it may cache its counts. */
   count?: (sections: readonly LogSection[]) => number;
-  /** Logs without a digest, of earlier versions, took their boundary from the bodies: every request began anew. */
+  /**
+   * False for logs of earlier versions, which derived their boundary from the bodies, so that every request began
+   * differently.
+   */
   hasDigest?: boolean;
 }
 
 /**
- * Puts sections, `system` first and `message` last, under one boundary and a front matter. Half a surrogate pair, which
- * no file can hold, becomes U+FFFD: what is sent is what is written.
+ * Joins sections, `system` first and `message` last, with one boundary and a front matter. Half a surrogate pair, which
+ * no file can hold, becomes U+FFFD, so that the log holds exactly what is sent.
  */
 export function assembleLog(
   info: RequestInfo,
@@ -117,13 +120,13 @@ function countAll(sections: readonly LogSection[]): number {
 
 function toWellFormed(section: LogSection): LogSection {
   const { body } = section;
-  // Few texts have any pair at all, and to look for half of one takes far longer.
+  // Few texts contain surrogates at all, and searching for half a pair takes far longer.
   return /[\uD800-\uDFFF]/.test(body) ? { ...section, body: body.replace(/\p{Surrogate}/gu, '\uFFFD') } : section;
 }
 
 /**
- * The same in every request of a session, so that the beginning of a request is the same too, and a provider finds it in
- * its cache. A counter follows if a body happens to contain it.
+ * Makes the boundary. It is the same in every request of a session, so that requests begin alike and a provider finds
+ * them in its cache. If a body happens to contain it, a counter is appended.
  */
 function findBoundary(bodies: readonly string[], digits: string): string {
   const first = `teddy-${digits}`;
@@ -156,11 +159,11 @@ function renderFrontMatter(
   ].join('\n')}\n`;
 }
 
-/** Written here, since the YAML package takes longer for these lines than the rest of a request does. */
+/** Renders a scalar here, because the YAML package would take longer for these lines than everything else in a request. */
 function renderScalar(value: string | number | boolean): string {
   const isPlain =
     typeof value !== 'string' || (/^[a-z][\w./-]*$/i.test(value) && !/^(?:true|false|null)$/i.test(value));
-  // JSON is YAML, but for the characters that YAML does not take as they are.
+  // JSON is YAML, except for characters that YAML does not accept unescaped.
   return isPlain ? String(value) : JSON.stringify(value).replace(/[\u007F-\u009F\uFEFF\uFFFE\uFFFF]/g, toEscape);
 }
 

@@ -1,4 +1,4 @@
-/** Files of the context that the tree does not have: what the disk and the fetched pages know of them. */
+/** Settles context files that the tree does not contain, using the disk and the fetched pages. */
 import type { FileTarget } from '../../ports/files.ts';
 import type { ContextFile, LeftOut, ResolvedContext } from './context.ts';
 import { onlyTheUser } from '../masks/secret-names.ts';
@@ -6,11 +6,11 @@ import type { Oid, RepoPath } from '../../names.ts';
 import { whyNotAFile } from '../paths/out-of-reach.ts';
 
 export interface OutsideFacts {
-  /** The targets of the paths that the tree does not have; none without a work tree. */
+  /** The targets of paths that the tree does not contain; empty without a work tree. */
   disk: ReadonlyMap<string, FileTarget | { kind: 'unreadable'; reason: string }>;
-  /** The paths among these that git ignores. */
+  /** The paths among them that git ignores. */
   ignored: ReadonlySet<string>;
-  /** The latest page that an approved READ fetched, by the spelling under which it is fetched. */
+  /** The latest page that an approved READ fetched, keyed by the URL as it is fetched. */
   pages: ReadonlyMap<string, Oid>;
 }
 
@@ -23,7 +23,7 @@ export interface SettledContext extends Omit<ResolvedContext, 'files'> {
   files: SettledFile[];
 }
 
-/** The paths whose fate depends on the disk, and the URLs of which a page is needed. */
+/** Returns the paths that depend on the disk, and the URLs of the pages that are needed. */
 export function outsidePaths({ files }: ResolvedContext): { paths: RepoPath[]; pages: string[] } {
   return {
     paths: files.filter(({ source }) => source.kind === 'absent').map(({ path }) => path as RepoPath),
@@ -43,7 +43,7 @@ export function settleContext(context: ResolvedContext, facts: OutsideFacts): Se
   return { ...context, files, leftOut };
 }
 
-/** A string is the reason why it is not shown. */
+/** Returns the source of a file, or the reason why it is not shown. */
 function settleSource(file: ContextFile, facts: OutsideFacts): SettledFile['source'] | string {
   const { source } = file;
   if (source.kind === 'blob') return source;

@@ -1,4 +1,4 @@
-/** Resolves a line of a context list in a project: a file, a directory, a pattern, a page, or nothing that may be shown. */
+/** Resolves a line of a context list in a project: to a file, a directory, a pattern, a page, or nothing that may be shown. */
 import { type PathMatcher } from '../paths/context-glob.ts';
 import { unwrapPath } from '../paths/path-marks.ts';
 import { parseRepoPath } from '../paths/paths.ts';
@@ -10,7 +10,7 @@ import type { SortedTree } from '../paths/sorted-tree.ts';
 
 export interface Surroundings {
   tree: SortedTree;
-  /** Absolute; taken off the front of paths. */
+  /** The absolute root, which is stripped from the front of paths. */
   root: string | undefined;
   /** Null while no line has a pattern. */
   compileGlob: ((pattern: string) => PathMatcher | { problem: string }) | null;
@@ -19,15 +19,15 @@ export interface Surroundings {
 export type Target =
   | { kind: 'file'; file: TreeFile }
   | { kind: 'directory'; path: string }
-  /** `path`: the file that would have the pattern for a name. */
+  /** `path` is the file that the pattern would name if it were a literal name. */
   | { kind: 'pattern'; path: RepoPath; matches: PathMatcher }
   | { kind: 'absent'; path: RepoPath }
-  /** `page`: the one spelling under which it is fetched. */
+  /** `page` is the URL as it is fetched. */
   | { kind: 'url'; url: string; page: string }
   | { kind: 'refused'; reason: string };
 
 export function findTarget(line: ContextLine, around: Surroundings): Target {
-  // A name that literally exists comes first, so that `[id].ts` is a file and not a pattern.
+  // A literal name takes precedence, so that an existing `[id].ts` is a file and not a pattern.
   const asWritten = lookUp(line.text, around);
   if (asWritten) return asWritten;
   const text = unwrap(line);
@@ -39,7 +39,7 @@ export function findTarget(line: ContextLine, around: Surroundings): Target {
   return lookUp(target.path, around) ?? (isPattern(text) ? toPattern(text, target.path, around) : target);
 }
 
-/** Every name under which `findTarget` may look a line up in the tree; null when the line means the whole project. */
+/** Returns every name under which `findTarget` may look a line up in the tree; null when the line means the whole project. */
 export function namesOf(line: ContextLine, root: string | undefined): string[] | null {
   const written = line.text.replace(/\/+$/, '');
   if (line.literal || isUrl(line.text)) return [written];
@@ -54,7 +54,7 @@ export function isPattern(text: string): boolean {
   return /[*?[{]/.test(text);
 }
 
-/** Whether a line with this target speaks of `path`, be it there or not. */
+/** Returns a test for whether a line with this target covers a path, whether or not the path exists. */
 export function coversPath(target: Target): (path: string) => boolean {
   switch (target.kind) {
     case 'file':
@@ -72,12 +72,12 @@ export function coversPath(target: Target): (path: string) => boolean {
   }
 }
 
-/** Teddy's own files are in the tree as well. */
+/** Tells whether the file is teddy's own; the tree contains those too. */
 export function isOwn(path: string): boolean {
   return path.startsWith('.teddy/');
 }
 
-/** The file or directory of that name, or null when the tree has neither. */
+/** Finds the file or directory with this name; null when the tree has neither. */
 function lookUp(text: string, { tree }: Surroundings): Target | null {
   const file = tree.file(text);
   if (file) return isOwn(file.path) ? null : { kind: 'file', file };
@@ -86,13 +86,16 @@ function lookUp(text: string, { tree }: Surroundings): Target | null {
   return first === undefined || isOwn(first.path) ? null : { kind: 'directory', path };
 }
 
-/** The contained path that a text names, where the tree has nothing. */
+/** Parses the path that a text names, when the tree has nothing there. */
 function toPath(text: string, { root }: Surroundings): Target {
   const parsed = parseRepoPath(text, root);
   return 'problem' in parsed ? { kind: 'refused', reason: parsed.problem } : { kind: 'absent', path: parsed.path };
 }
 
-/** `path` is the pattern without what `..`, the root and doubled slashes say; only its place is still in `text`. */
+/**
+ * Compiles a pattern. `path` is the pattern with `..`, the root and repeated slashes resolved; only `text` still shows
+ * whether it was anchored.
+ */
 function toPattern(text: string, path: RepoPath, { compileGlob }: Surroundings): Target {
   const isAnchored = /[/\\]/.test(text.replace(/[/\\]+$/, ''));
   const isDirectory = /[/\\]$/.test(text);
@@ -119,7 +122,7 @@ function isRoot(text: string, root: string | undefined): boolean {
   return /^(?:\.?\/)*\.?$/.test(text) || text.replace(/\/$/, '') === root;
 }
 
-/** The empty directory is the whole project. A URL is in none. */
+/** Tells whether the path is below the directory. The empty directory is the whole project; a URL is in no directory. */
 function isBelow(path: string, directory: string): boolean {
   return directory === '' ? !path.includes('://') : path.startsWith(`${directory}/`);
 }

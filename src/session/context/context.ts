@@ -1,4 +1,4 @@
-/** The cascade: which files of the project a turn shows to the model, and why others are not among them. */
+/** The cascade that decides which files of the project a turn shows to the model, and why others are left out. */
 import type { TreeFile } from '../../ports/git.ts';
 import { type LinePosition, readLevels } from './context-levels.ts';
 import type { ContextLine } from './context-lines.ts';
@@ -9,24 +9,24 @@ import { isSecretName, onlyTheUser } from '../masks/secret-names.ts';
 import { sortTree, type SortedTree } from '../paths/sorted-tree.ts';
 
 export interface ContextFile {
-  /** A path of the project, or a URL. */
+  /** A path in the project, or a URL. */
   path: string;
-  /** A blob of the tree, a page that has to have been fetched as `page`, or nothing that the tree has. */
+  /** A blob of the tree, a page that must have been fetched as `page`, or a path that the tree does not contain. */
   source: { kind: 'blob'; oid: Oid } | { kind: 'page'; page: string } | { kind: 'absent'; isPattern: boolean };
-  /** The line that brought it in. */
+  /** The line that added the file. */
   place: LinePosition;
-  /** Whose line names exactly this file; the user's counts more. */
+  /** The author of a line that names exactly this file; the user takes precedence. */
   aloneBy: 'user' | 'model' | null;
-  /** The user's own lists bring it in: what a model may not ask for is then shown all the same. */
+  /** True when the user's own lists add the file; it is then shown even if a model may not ask for it. */
   isUsers: boolean;
 }
 
-/** A thing that a line named and does not get; a refused line in full, `!` included. */
+/** Something that a line named and that is not shown; for a refused line its full text, including `!`. */
 export interface LeftOut {
   path: string;
   reason: string;
   place: LinePosition;
-  /** Only what `.teddyignore` takes out of a directory or pattern, which nobody has to be told. */
+  /** True for files that `.teddyignore` removes from a directory or pattern, which are not reported. */
   isQuiet: boolean;
 }
 
@@ -43,11 +43,11 @@ interface Rule {
 }
 
 export interface ResolvedContext {
-  /** Each path once, where it was first named. */
+  /** The files, each path once, in the order in which they were first named. */
   files: ContextFile[];
   leftOut: LeftOut[];
   takenAway: TakenAway[];
-  /** Every line that means something, in order. */
+  /** Every line that is not blank or a comment, in order. */
   rules: Rule[];
   /** Notes about the user's lists, one sentence each. */
   notes: string[];
@@ -57,9 +57,9 @@ interface Selection {
   tree: SortedTree;
   isIgnored: IsIgnored;
   files: Map<string, ContextFile>;
-  /** The paths and rules of the user's own lists; null while they are being read. */
+  /** The paths and rules of the user's own lists; null while these are still being read. */
   users: { paths: ReadonlySet<string>; rules: readonly Rule[] } | null;
-  /** How many files were looked at for all lines together. */
+  /** The number of files that were visited for all lines together. */
   looks: number;
   takenAway: Map<string, TakenAway>;
   leftOut: LeftOut[];
@@ -72,7 +72,7 @@ interface Candidate extends Pick<ContextFile, 'path' | 'source'> {
   alone: boolean;
 }
 
-/** A list of a model could otherwise keep a large project busy for minutes: it may look at each file so often. */
+/** Limits how often a model's list may visit each file, because it could otherwise keep a large project busy for minutes. */
 const maxPasses = 100;
 const tooMuch: Target = {
   kind: 'refused',
@@ -80,9 +80,9 @@ const tooMuch: Target = {
 };
 
 /**
- * `global` and `session` are the texts of the user's lists, `turn` the lines of the turn's own list, which comes from
- * a model: it brings in nothing that is named like a secret, that `isIgnored` (`.teddyignore`) leaves out, or that a
- * line of the user's takes away. `root`, absolute, is taken off the front of paths. Never throws because of a line.
+ * Resolves the lists. `global` and `session` are the texts of the user's lists. `turn` is the turn's own list, which
+ * comes from a model: it cannot add files that are named like secrets, that `isIgnored` (`.teddyignore`) leaves out, or
+ * that one of the user's lines removes. `root`, absolute, is stripped from the front of paths. No line makes it throw.
  */
 export async function resolveContext(
   levels: { global: string; session: string; turn: readonly string[] },
@@ -203,7 +203,7 @@ function whyNot(
 
 const ignoredReason = '.teddyignore leaves it out';
 
-/** `session.context, line 3 (!docs/)`. */
+/** Describes a line: `session.context, line 3 (!docs/)`. */
 function describePlace({ level, line, text }: LinePosition): string {
   return `${level}.context, line ${line} (${text})`;
 }
@@ -220,5 +220,5 @@ function takeAway(rule: Rule, candidates: Candidate[], selection: Selection): vo
   }
   const { level, line, text } = rule.place;
   const isNothing = paths.length === 0 && candidates.every(({ source }) => source.kind !== 'blob');
-  if (isNothing && level !== 'turn') notes.push(`${level}.context, line ${line}: ${text} takes nothing away.`);
+  if (isNothing && level !== 'turn') notes.push(`${level}.context, line ${line}: ${text} removes nothing.`);
 }

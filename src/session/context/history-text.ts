@@ -1,4 +1,4 @@
-/** The earlier turns of a line, as the model reads them. */
+/** Renders the earlier turns of a line for the model. */
 import { renderFenced } from '../text/fenced-text.ts';
 import { turnNumber, type TurnName } from '../../names.ts';
 import { formatCount } from '../text/format-count.ts';
@@ -7,30 +7,30 @@ import { countBytes } from '../text/bytes.ts';
 
 /** One thing that was said, called or answered. */
 export interface HistoryPart {
-  /** `Message`, `Reply (spoken)`, `Result (denied)`. */
+  /** For example `Message`, `Reply (spoken)`, `Result (denied)`. */
   title: string;
-  /** The name of the tool that was called; it ends the title. */
+  /** The name of the tool that was called, which follows the title. */
   tool?: string;
   /** The text, byte for byte. */
   text: string;
   /** The language of its fence. */
   language: string;
-  /** The file of the turn that it is, if it is one. */
+  /** The turn's file with this content, if there is one. */
   file?: string;
 }
 
-/** A turn with its parts, in order. */
+/** A turn and its parts, in order. */
 export interface TurnHistory {
   turn: TurnName;
   parts: readonly HistoryPart[];
 }
 
-/** One turn as Markdown; everything that was said stands in a fence, exactly as it was. */
+/** Renders a turn as Markdown; everything that was said is in a fence, unchanged. */
 export function renderTurn({ turn, parts }: TurnHistory): string {
   return [`## Turn ${turn}\n`, ...parts.map(renderPart)].join('\n');
 }
 
-/** Rendered turns, oldest first, below the names of those before them that the budget has no room for. */
+/** Joins rendered turns, oldest first, after a note that names the earlier turns for which the budget has no room. */
 export function joinHistory(leftOut: readonly TurnName[], turns: readonly string[]): string {
   const note = leftOut.length === 0 ? [] : [`${renderLeftOut(leftOut)}\n`];
   return [...note, ...turns].join('\n');
@@ -40,7 +40,7 @@ export function renderLeftOut(turns: readonly TurnName[]): string {
   return `Left out to fit the budget: ${listTurns(turns)}.`;
 }
 
-/** The newest turn that the first line of a history leaves out; null: it leaves out none. */
+/** Returns the newest turn that the first line of a history reports as left out; null when it reports none. */
 export function parseLeftOut(history: string): string | null {
   const [start = ''] = renderLeftOut([]).split(':');
   const line = history.slice(0, history.indexOf('\n'));
@@ -50,17 +50,17 @@ export function parseLeftOut(history: string): string | null {
 
 interface ClippedPart {
   part: HistoryPart;
-  /** The text that is left out, for a person: `the answer of turn 18 (612 KB)`. */
+  /** A description of the text that is left out, for people: `the answer of turn 18 (612 KB)`. */
   leftOut: string;
 }
 
 /**
- * Shows a body of more than `limit` tokens by its beginning and its end, so that it has about as many. Null: it has no
- * more. Pure: `verify` does the same again.
+ * Reduces a body of more than `limit` tokens to its beginning and end, so that it has about that many. Returns null
+ * when it is not longer. It is a pure function, so `verify` can repeat it.
  */
 export function clipPart(turn: TurnName, part: HistoryPart, limit: number): ClippedPart | null {
   const { text } = part;
-  // No character has more than three tokens, and most texts are short.
+  // A character never has more than three tokens, and most texts are short.
   if (text.length * 3 <= limit) return null;
   const tokens = estimateTokens(text);
   if (tokens <= limit) return null;
@@ -74,7 +74,7 @@ export function clipPart(turn: TurnName, part: HistoryPart, limit: number): Clip
   return { part: { ...part, text: clipped.text }, leftOut: `the ${noun} of turn ${turn} (${size})` };
 }
 
-/** Cuts at ends of lines where that loses little, and never through a character. */
+/** Cuts at line ends when that loses little, and never within a character. */
 function cutMiddle(turn: TurnName, { title, text }: HistoryPart, half: number) {
   const head = text.slice(0, half);
   const tail = half === 0 ? '' : text.slice(-half);
@@ -100,13 +100,13 @@ function formatSize(bytes: number): string {
   return bytes < 1024 ? `${bytes} bytes` : `${formatCount(Math.round(bytes / 1024))} KB`;
 }
 
-/** One part as Markdown: a heading, and the text in a fence. */
+/** Renders a part as Markdown: a heading, and the text in a fence. */
 export function renderPart({ title, tool, text, language }: HistoryPart): string {
   const named = tool === undefined ? title : `${title} ${tool}`;
   return `### ${named}\n\n${renderFenced(text, language)}`;
 }
 
-/** `turn 01`, `turns 01-07`, `turns 01, 02-branch-01, 03-09`. */
+/** Lists turns: `turn 01`, `turns 01-07`, `turns 01, 02-branch-01, 03-09`. */
 function listTurns(turns: readonly TurnName[]): string {
   const runs: TurnName[][] = [];
   for (const turn of turns) {
@@ -118,7 +118,7 @@ function listTurns(turns: readonly TurnName[]): string {
   return `${turns.length === 1 ? 'turn' : 'turns'} ${names.join(', ')}`;
 }
 
-/** Only plain turns make a run: `02-branch-01-03` would read as nothing. */
+/** Tells whether a turn extends a range. Only plain turns do, because `02-branch-01-03` would be unreadable. */
 function follows(turn: TurnName, last: TurnName | undefined): boolean {
   const isPlain = last !== undefined && !`${turn}${last}`.includes('-');
   return isPlain && turnNumber(turn) === turnNumber(last) + 1;

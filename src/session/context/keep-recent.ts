@@ -1,15 +1,15 @@
-/** Remembers what was read last: whoever walks a line asks for the same objects again and again. */
+/** Caches what was read last, because a walk along a line reads the same objects again and again. */
 import type { Store } from '../../ports/git.ts';
 import type { Oid } from '../../names.ts';
 
 interface KeepOptions<Value> {
-  /** How many values are kept. */
+  /** The number of values that are cached. */
   max: number;
-  /** False for what is to be read again: a large one takes memory, and there may be more to say another time. */
+  /** Returns false for values that should not be cached: large ones, and those that may change. */
   isKept?(value: Value): boolean;
 }
 
-/** The same as `read`, which has to give the same value for the same key at any time. What fails is not remembered, nor is null. */
+/** Wraps `read`, which must always give the same value for the same key, with a cache. Failures and null are not cached. */
 export function keepRecent<Key extends string, Value, More extends unknown[]>(
   read: (key: Key, ...more: More) => Promise<Value>,
   { max, isKept = () => true }: KeepOptions<Value & {}>,
@@ -27,7 +27,7 @@ export function keepRecent<Key extends string, Value, More extends unknown[]>(
   };
 }
 
-/** The same store, for a walk along a line: an entry is held against what those before it have brought, a few turns back. */
+/** Returns a caching store for a walk along a line, which compares each entry with those a few turns before it. */
 export function keepRecentReads(store: Store): Store {
   const readDir = keepRecent((_, ...place: Parameters<Store['readDir']>) => store.readDir(...place), { max: 64 });
   const isKept = ({ length }: Uint8Array) => length <= 64 * 1024;

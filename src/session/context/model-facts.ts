@@ -1,27 +1,27 @@
-/** The facts about a model: how much it takes, and what that costs. */
+/** The facts about a model: its window and its price. */
 
-/** US dollars for a million tokens. */
+/** Prices in US dollars per million tokens. */
 export interface ModelPrice {
   input: number;
   output: number;
-  /** For input that is read from the endpoint's cache; missing: the same as for any other. */
+  /** The price of input that is read from the endpoint's cache; missing when it costs the same as other input. */
   cached?: number;
 }
 
 export interface ModelFacts {
-  /** Tokens of request and answer together; null: nobody says. */
+  /** The tokens of request and answer together; null when unknown. */
   window: number | null;
-  /** Tokens that an answer may have. */
+  /** The tokens that an answer may have; null when unknown. */
   answer: number | null;
   price: ModelPrice | null;
 }
 
-/** Null: it is no count. */
+/** Returns the value if it is a positive integer, otherwise null. */
 export function toCount(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : null;
 }
 
-/** Null unless input and output have a price. OpenRouter says -1 where it depends. */
+/** Returns the price; null unless input and output both have one. OpenRouter gives -1 for a price that varies. */
 export function toPrice({ input, output, cached }: { [name in keyof ModelPrice]?: unknown }): ModelPrice | null {
   if (!isAmount(input) || !isAmount(output)) return null;
   return { input, output, ...(isAmount(cached) ? { cached } : {}) };

@@ -1,16 +1,16 @@
-/** The sections of a request as it was sent, found again by their marker lines. */
+/** Splits a request that was sent into its sections, by their marker lines. */
 import { estimateTokens } from '../text/tokens.ts';
 
 export interface SentSection {
-  /** `history`, `file`, `message`, ... */
+  /** The kind of section: `history`, `file`, `message`, ... */
   name: string;
-  /** Its marker line without the boundary: `file src/app.ts blob <oid>`. */
+  /** The marker line without the boundary: `file src/app.ts blob <oid>`. */
   label: string;
-  /** With the marker line. */
+  /** The text, including the marker line. */
   text: string;
 }
 
-/** One after the other, the texts are the very bytes of the content. A content that is no log is one `message`. */
+/** Splits the content so that the joined texts equal it byte for byte. Content that is not a log is one `message`. */
 export function splitSent(content: string): SentSection[] {
   const opening = /^<!-- teddy-[0-9a-f]{8,}(?:-\d+)? /.exec(content)?.[0];
   if (opening === undefined) return [{ name: 'message', label: 'message', text: content }];
@@ -26,11 +26,11 @@ export function splitSent(content: string): SentSection[] {
 
 export interface SizedSection {
   name: string;
-  /** An estimate. */
+  /** The estimated tokens. */
   tokens: number;
 }
 
-/** The largest first, for a person: files by their paths, everything after the request's own text as one. */
+/** Lists the largest sections first, for people: files by their paths, and everything after the request's own text as one. */
 export function listLargestSent(messages: readonly { role: string; content: string }[]): SizedSection[] {
   const user = messages.findIndex(({ role }) => role === 'user');
   const sized = messages.flatMap(({ role, content }, at): SizedSection[] => {

@@ -1,8 +1,11 @@
-/** How the commits of a line follow each other: along first parents alone. What a merge has brought in is no part of it. */
+/**
+ * How the commits of a line follow each other: along first parents only. Commits that a merge brought in do not belong
+ * to the line.
+ */
 import type { Commit, SessionStore } from '../../ports/git.ts';
 import type { Oid } from '../../names.ts';
 
-/** Whether `tip` is `commit`, or goes on from it without leaving out anything that the line up to it holds. */
+/** Tells whether `tip` is `commit`, or continues from it along first parents. */
 export async function isOnLine(store: SessionStore, tip: Oid, commit: Oid): Promise<boolean> {
   if (tip === commit) return true;
   if (!(await store.isAncestor(commit, tip))) return false;
@@ -11,17 +14,17 @@ export async function isOnLine(store: SessionStore, tip: Oid, commit: Oid): Prom
   return oldest?.parents[0] === commit;
 }
 
-/** Each line that is looked at takes a git process or two. */
+/** The number of lines that are checked; each takes a git process or two. */
 const maxLines = 64;
 
-/** False also where it is too much to find out. */
+/** Tells whether one of the tips is on the commit's line. Also returns false when there are too many to check. */
 export async function isOnAnyLine(store: SessionStore, tips: readonly Oid[], commit: Oid): Promise<boolean> {
   if (tips.includes(commit)) return true;
   for (const tip of tips.slice(0, maxLines)) if (await isOnLine(store, tip, commit)) return true;
   return false;
 }
 
-/** The newest commit of a line that one of `lines` holds as well, as part of its own line or not; null: there is none. */
+/** Finds the newest commit of a line that one of `lines` reaches too, along first parents or not; null when there is none. */
 export async function findFork(store: SessionStore, tip: Oid, lines: readonly Oid[]): Promise<Oid | null> {
   let oldest: Commit | null = null;
   for await (const found of store.firstParents(tip, [...lines])) oldest = found.commit;

@@ -1,10 +1,13 @@
-/** The trailers that disclose which models had a part in a commit: `Assisted-by: teddy:gpt-5`, in the form of the Linux kernel. */
+/**
+ * The trailers that disclose which models contributed to a commit: `Assisted-by: teddy:gpt-5`, in the format of the
+ * Linux kernel.
+ */
 import { toLabel, type Entry } from './entry.ts';
 import { listTrailers } from './trailers.ts';
 
-/** Each is one word of visible characters. */
+/** A tool and its model. Each is one word of visible characters. */
 export interface Assistant {
-  /** The program that has asked the model; it has no colon. */
+  /** The program that asked the model; it contains no colon. */
   tool: string;
   model: string;
 }
@@ -13,12 +16,13 @@ export const usualDisclosure = 'Assisted-by: {tool}:{model}';
 
 const unknownModel = 'unknown';
 
-/** An agent that has handed in the plan of a new session over MCP. */
+/** An agent that submitted the plan of a new session over MCP. */
 const planner = 'mcp';
 
 /**
- * Who gave an answer. `foreign`: the tool whose session it is, if it is another agent's. Null: no model that teddy knows of, as for
- * an answer that a person brought, that was recorded before, or that a front end or an import has added.
+ * Returns who gave an answer. `foreign` names the other agent's tool when the session is not teddy's own. Returns null
+ * when teddy knows of no model: for an answer that a person pasted in, that was recorded before, or that a front end or
+ * an import added.
  */
 export function toAssistant({ kind, turn, agent, provider, model }: Entry, foreign: string | null): Assistant | null {
   if (provider === 'manual') return foreign === planner && turn === '01' ? toForeign(planner) : null;
@@ -27,21 +31,24 @@ export function toAssistant({ kind, turn, agent, provider, model }: Entry, forei
   return foreign === null ? null : toForeign(foreign, model ?? '');
 }
 
-/** Another agent; a model that its log does not name is `unknown`. */
+/** Describes another agent; a model that its log does not name is `unknown`. */
 export function toForeign(tool: string, model = ''): Assistant {
   return { tool, model: toWord(model) };
 }
 
-/** In their order, each once. Where the model of a tool is known, that another answer of it names none says nothing. */
+/** Lists each assistant once, in order. Drops a tool's unknown model when one of its models is known. */
 export function joinAssistants(assistants: readonly Assistant[]): Assistant[] {
   const known = new Map(assistants.map((one) => [`${one.tool}:${one.model}`, one]));
   const named = new Set(assistants.flatMap(({ tool, model }) => (model === unknownModel ? [] : [tool])));
   return [...known.values()].filter(({ tool, model }) => model !== unknownModel || !named.has(tool));
 }
 
-/** A name is one word, so that nothing in it reads as another trailer, as a tool, or, to a forge, as an issue or a person. */
+/**
+ * Reduces a name to one word, so that no part of it reads as another trailer, as a tool, or, to a forge, as an issue or
+ * a person.
+ */
 function toWord(name: string): string {
-  // A local server names its model by the file: where that lies is nobody's business.
+  // A local server names its model by a file; its directory is private.
   const path = /^(?:~?\/|[A-Za-z]:[\\/])/.test(name) ? (name.split(/[\\/]/).at(-1) ?? '') : name;
   const visible = path.normalize('NFC').replaceAll(/[\p{Cf}\p{Cs}]/gu, '');
   const word = toLabel(visible, maxModelLength)
@@ -53,16 +60,16 @@ function toWord(name: string): string {
 const maxModelLength = 100;
 const maxTemplateLength = 200;
 
-/** A person attests this with their name. */
+/** Trailers with which a person attests something by name. */
 const ofPersons = ['signed-off-by', 'co-authored-by', 'co-developed-by', 'reviewed-by', 'acked-by', 'tested-by'];
 
-/** The value of `teddy.assistedBy` as a template; null: nothing is disclosed. */
+/** Reads the value of `teddy.assistedBy` as a template; null when nothing is disclosed. */
 export function toDisclosure(value: string | undefined): string | null {
   if (value === 'false') return null;
   return value === undefined || value === 'true' ? usualDisclosure : value;
 }
 
-/** Why a template makes no trailer that may be added, as a part of a sentence; null: it makes exactly one. */
+/** Explains, as a part of a sentence, why a template does not make one permitted trailer; null when it does. */
 export function findTemplateProblem(template: string): string | null {
   const [, key] = /^([A-Za-z][A-Za-z0-9-]*): \S/.exec(template) ?? [];
   if (key === undefined || template.length > maxTemplateLength || /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(template))
@@ -74,26 +81,26 @@ export function findTemplateProblem(template: string): string | null {
   return `it may have the placeholders {tool} and {model}, and ${JSON.stringify(unknown)} is neither`;
 }
 
-/** One trailer for each assistant; where the template makes them equal, it is one for all of these. */
+/** Renders one trailer for each assistant, or one for several when the template makes them equal. */
 export function renderDisclosure(template: string, assistants: readonly Assistant[]): string[] {
   const toTrailer = (assistant: Assistant) =>
     template.replaceAll(/\{(tool|model)\}/g, (_, name: keyof Assistant) => assistant[name]);
   return [...new Set(assistants.map(toTrailer))];
 }
 
-/** The trailers of messages that have the key of the template and are not `known`, as they stand there: somebody has disclosed more. */
+/** Finds trailers in messages, unchanged, that have the template's key and are not `known`: somebody has disclosed more. */
 export function findDisclosed(template: string, messages: readonly string[], known: readonly string[]): string[] {
   const { key } = splitTrailer(template);
   const found = messages.flatMap(listTrailers).filter((line) => splitTrailer(line).key === key);
   return leaveOut([...new Set(found.map((line) => toLabel(line, 2 * maxTemplateLength)))], known);
 }
 
-/** The trailers that a message does not have yet. */
+/** Returns the trailers that a message does not have yet. */
 export function leaveOutKnown(message: string, trailers: readonly string[]): string[] {
   return leaveOut(trailers, listTrailers(message));
 }
 
-/** One that names tools behind the model is the same trailer. */
+/** Drops known trailers. A trailer that also names tools after the model counts as the same. */
 function leaveOut(trailers: readonly string[], lines: readonly string[]): string[] {
   const known = lines.map(splitTrailer);
   return trailers.filter((trailer) => {

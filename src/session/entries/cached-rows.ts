@@ -1,4 +1,4 @@
-/** Rows of words in the cache: what is slow to find out and never changes. */
+/** Rows of words in the cache, for facts that are slow to find out and never change. */
 import type { Oid } from '../../names.ts';
 import type { Cache } from '../../ports/git.ts';
 
@@ -13,7 +13,7 @@ export async function writeRows(cache: Cache, key: string, rows: readonly string
 
 const forgottenKey = 'deleted-tips';
 
-/** Notes tips that nobody misses, so that the doctor takes their commits for no lost entries. Without the note it would offer them. */
+/** Records tips that were deleted on purpose, so that the doctor does not report their commits as lost entries. */
 export async function addForgotten(cache: Cache, tips: readonly Oid[]): Promise<void> {
   await writeRows(cache, forgottenKey, [...(await readRows(cache, forgottenKey)), ...tips.map((oid) => [oid])]);
 }
@@ -22,13 +22,13 @@ export async function readForgotten(cache: Cache): Promise<ReadonlySet<string>> 
   return new Set((await readRows(cache, forgottenKey)).flat());
 }
 
-/** Many rows, each behind its name and a space, in order of the names: only those that are asked for become strings. */
+/** Many rows, each after its name and a space, sorted by name. Only requested rows become strings. */
 export interface NamedRows {
   get(name: string): string | undefined;
   toMap(): Map<string, string>;
 }
 
-/** `latin1` is quicker where all is ASCII. */
+/** Reads the rows; `latin1` is faster when everything is ASCII. */
 export async function readNamedRows(cache: Cache, key: string, encoding: 'latin1' | 'utf8'): Promise<NamedRows> {
   const bytes = (await cache.read(key)) ?? new Uint8Array();
   return openRows(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(encoding));
@@ -46,7 +46,7 @@ function openRows(kept: string): NamedRows {
   let next = 0;
   return {
     get(name) {
-      // Whoever asks for many asks in order of their names.
+      // Callers that ask for many rows ask in order of their names.
       const isNext = text.startsWith(name, next) && text[next + name.length] === ' ';
       const at = isNext ? next : findRow(text, name);
       if (at < 0) return undefined;
@@ -65,7 +65,7 @@ function openRows(kept: string): NamedRows {
   };
 }
 
-/** A binary search; -1: no row has this name. */
+/** Finds a row by binary search; -1 when no row has this name. */
 function findRow(text: string, name: string): number {
   let [low, high] = [0, text.length];
   while (low < high) {

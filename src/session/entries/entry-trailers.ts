@@ -1,4 +1,4 @@
-/** Tells by its message whether a commit is an entry, a commit of somebody else's, or a forgery. */
+/** Decides by its message whether a commit is an entry, somebody else's commit, or a forgery. */
 import {
   decodeEntry,
   entryKinds,
@@ -16,13 +16,13 @@ import { entryMs, identSeconds } from './logged-entry.ts';
 import { isOid, isSessionId, isTurnName } from '../../names.ts';
 
 export interface CheckedMessage {
-  /** Null: teddy does not read it as an entry. */
+  /** Null when teddy does not read the commit as an entry. */
   entry: Entry | null;
-  /** Whole sentences. Of a commit that claims nothing there are none. */
+  /** The problems in full sentences; empty for a commit that does not claim to be an entry. */
   problems: string[];
 }
 
-/** Without one of these a commit is no entry; with any of them it claims to be one. */
+/** A commit that lacks one of these is not an entry; a commit with any of them claims to be one. */
 const marks = ['Session', 'Entry', 'Entry-Id', 'Format'];
 const labels = [
   'Turn',
@@ -42,11 +42,11 @@ const labels = [
 ];
 const ofWrites = ['Write-Session', 'Intent', 'Validation'];
 const known = [...marks, ...labels, ...ofWrites];
-/** Commits beside a line have these trailers; no entry has. */
+/** Trailers of commits outside of a line; an entry never has them. */
 const foreign = ['Landed-From', 'During'];
 const spellings = new Map([...known, ...foreign].map((name) => [name.toLowerCase(), name]));
 
-/** `entry`: the message, decoded. */
+/** Checks a message; `entry` is the message, decoded. */
 export function checkMessage(message: string, entry: Entry | null = decodeEntry(message)): CheckedMessage {
   const last = lastParagraph(message);
   if (last.length > maxTrailersLength) return { entry: null, problems: checkLong(last) };
@@ -57,7 +57,7 @@ export function checkMessage(message: string, entry: Entry | null = decodeEntry(
     ...checkPresence(trailers),
     ...trailers.flatMap(({ key, value }) => checkValue(key, value)),
     ...(entry === null ? [] : [...checkKind(entry), ...checkTimes(entry)]),
-    // Labels have none.
+    // Labels never contain them.
     ...(/[^\P{Cc}\n]|[\u202A-\u202E\u2066-\u2069]/u.test(message) ? ['Its message has control characters.'] : []),
   ];
   if (entry === null && problems.length === 0) problems.push('Its trailers make no entry.');
@@ -66,19 +66,22 @@ export function checkMessage(message: string, entry: Entry | null = decodeEntry(
 
 interface Trailer {
   key: string;
-  /** In lower case: git does not mind how a key is spelled. */
+  /** The key in lower case, because git ignores the case of keys. */
   folded: string;
   value: string;
 }
 
-/** Whoever writes so much has written no trailers, unless it claims to be an entry. */
+/**
+ * Reports trailers that are too long only when they claim to be an entry; any other paragraph of this length is not
+ * trailers.
+ */
 function checkLong(last: string): string[] {
   const claims = /^teddy-(?:session|entry|entry-id|format)[ \t]*:/im.test(last);
   const [has, may] = [formatCount(last.length), formatCount(maxTrailersLength)];
   return claims ? [`Its trailers have ${has} characters, and those of an entry have at most ${may}.`] : [];
 }
 
-/** Reads the trailers of the last paragraph, the same way that git and teddy do. */
+/** Reads the trailers of the last paragraph as git and teddy do. */
 function listTrailers(last: string): Trailer[] {
   return last.split('\n').flatMap((line) => {
     const match = /^teddy-([A-Za-z0-9-]+)\s*:(.*)$/i.exec(line);
@@ -109,7 +112,7 @@ function checkPresence(trailers: readonly Trailer[]): string[] {
 
 const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** The form of each value; keys that are not here are labels. */
+/** The form of each value; keys that are not listed here are labels. */
 const rules: Record<string, (value: string) => boolean> = {
   Session: isSessionId,
   Entry: (value) => entryKinds.some((kind) => kind === value),
@@ -137,18 +140,18 @@ function isTime(value: string): boolean {
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/.test(value) && !Number.isNaN(Date.parse(value));
 }
 
-/** Clocks of several machines may differ by so much. */
+/** The accepted difference between the clocks of several machines. */
 export const dayMs = 24 * 60 * 60 * 1000;
 
-/** An id begins with the time at which it was made: that of a start is the session's. */
+/** Checks the time at the beginning of an id: a `start` is made when the session is created. */
 function checkTimes(entry: Entry): string[] {
   const afterMs = entryMs(entry) - Date.parse(entry.created);
   return entry.kind === 'start' && afterMs > dayMs ? ['Its id was made long after the session was created.'] : [];
 }
 
 /**
- * An id from before its session is a forgery, unless the commit was made then too: by a clock that was set back, or after one that
- * had been ahead. Null: it is not from before.
+ * Judges an id that is older than its session. It is a forgery, unless the commit is as old, because a clock was set
+ * back or had been ahead. Returns null when the id is not older.
  */
 export function judgeEarlyId(entry: Entry, { author, committer }: Ident): 'forged' | 'set-back' | null {
   const madeMs = entryMs(entry);

@@ -17,68 +17,68 @@ export const entryKinds = [
 ] as const;
 export type EntryKind = (typeof entryKinds)[number];
 
-/** An entry about a turn that may stand anywhere after it: the turn had ended before. */
+/** Tells whether such an entry may come any time after its turn has ended. */
 export function comesLater(kind: EntryKind | undefined): boolean {
   return kind === 'undo' || kind === 'approval';
 }
 
-/** The endpoint has counted them. */
+/** Tokens as the endpoint counted them. */
 export interface Tokens {
-  /** All of them, cached or not. */
+  /** All input tokens, cached or not. */
   input: number;
-  /** All of them, reasoning included. */
+  /** All output tokens, including reasoning. */
   output: number;
-  /** How many of the input were read from the endpoint's cache; missing: none, or it has not said. */
+  /** The input tokens that were read from the endpoint's cache; missing when there were none or the endpoint did not say. */
   cached?: number;
-  /** How many of the output the model has thought with; missing as for `cached`. */
+  /** The output tokens that the model used for reasoning; missing as for `cached`. */
   reasoning?: number;
 }
 
-/** `none`: a gate ended without anybody's verdict, and the agent asked by itself. */
+/** The verdicts on a plan. `none`: a gate ended without a person's verdict, and the agent itself went on asking. */
 export const verdicts = ['approved', 'rejected', 'none'] as const;
 export type VerdictWord = (typeof verdicts)[number];
 
 export interface Entry {
   kind: EntryKind;
   session: SessionId;
-  /** Null on `start`, and on a snapshot that was taken before a message. */
+  /** Null on a `start`, and on a snapshot that was taken before a message. */
   turn: TurnName | null;
-  /** UUID v7; survives rebase and cherry-pick. */
+  /** A UUID v7, which survives rebase and cherry-pick. */
   id: string;
-  /** When the session started, ISO 8601. */
+  /** When the session started, in ISO 8601. */
   created: string;
-  /** One line that says what the step was. */
+  /** One line that describes the step. */
   title: string;
-  /** At most ten lines more. */
+  /** At most ten more lines. */
   details: string[];
   baseBranch?: string;
   agent?: string;
   provider?: string;
   model?: string;
   tokens?: Tokens;
-  /** In US dollars, where the endpoint has said so. */
+  /** The cost in US dollars, if the endpoint reported it. */
   costUsd?: number;
-  /** The status of a report's run; PARTIAL, RECOVERED, REDONE or PARTLY_REDONE of others. */
+  /** The status of the run, on a report; PARTIAL, RECOVERED, REDONE or PARTLY_REDONE on other entries. */
   status?: string;
-  /** The word on a plan; on an approval. */
+  /** The verdict on a plan, on an approval. */
   verdict?: VerdictWord;
-  /** Hex, of the file that the entry is about. */
+  /** The sha256, in hex, of the file that the entry is about. */
   sha256?: string;
-  /** The format that the source of an imported session was read in; on its start. */
+  /** The format of an imported session's source, on its start. */
   importFormat?: string;
-  /** The session of another agent that the line holds: the agent's name, and its own id of the session; on a start and a branch. */
+  /** The other agent's name and its own id of the session that this line holds, on a start and a branch. */
   foreign?: { agent: string; id: string };
-  /** The commit that the user's HEAD was on, where a captured line does not follow it; on a snapshot. */
+  /** The commit of the user's HEAD when a captured line does not follow it, on a snapshot. */
   head?: string;
-  /** On a write: the id of its session, its intent, and how its content was checked. */
+  /** The id of the write session, its intent, and how its content was checked, on a write. */
   write?: { id: string; intent: string; validation: string };
 }
 
 const format = '1';
-/** How much a label shows: characters of the title, lines of details, characters of each. */
+/** The limits of a label: characters of the title, lines of details, and characters of each of them. */
 export const labelLimits = { title: 72, details: 10, detail: 100 };
 
-/** The commit message: label, details, trailers. */
+/** Encodes the commit message: label, details, trailers. */
 export function encodeEntry(entry: Entry): string {
   const subject =
     `${entry.turn === null ? '' : `turn ${entry.turn} `}${entry.kind}: ${toLabel(entry.title, labelLimits.title)}`.trimEnd();
@@ -120,7 +120,10 @@ function toTrailers(entry: Entry): [key: string, value: string][] {
   ];
 }
 
-/** Null for a commit that is not an entry: the user's own, a landing, an entry of a later format. */
+/**
+ * Decodes a commit message. Returns null for a commit that is not an entry: the user's own, a landing, an entry of a
+ * later format.
+ */
 export function decodeEntry(message: string): Entry | null {
   const trailers = readTrailers(message);
   const kind = entryKinds.find((known) => known === trailers.get('Entry'));
@@ -160,7 +163,7 @@ export function decodeEntry(message: string): Entry | null {
   };
 }
 
-/** `3641/512 cached=3200 reasoning=128`; earlier versions wrote the first two alone. */
+/** Matches `3641/512 cached=3200 reasoning=128`; earlier versions wrote only the first two numbers. */
 export const tokensForm = /^(\d+)\/(\d+)(?: cached=([1-9]\d*))?(?: reasoning=([1-9]\d*))?$/;
 
 function renderTokens({ input, output, cached = 0, reasoning = 0 }: Tokens): string {
@@ -181,7 +184,7 @@ function readTokens(text: string | undefined): Pick<Entry, 'tokens'> {
   };
 }
 
-/** Without an exponent, to a millionth of a cent. */
+/** Writes the amount without an exponent, to a millionth of a cent. */
 function toDecimal(amount: number): string {
   return amount.toFixed(8).replace(/\.?0+$/, '');
 }
@@ -196,7 +199,7 @@ function readWrite(trailers: Map<string, string>): Pick<Entry, 'write'> {
   return { write: { id, intent: trailers.get('Intent') ?? '', validation: trailers.get('Validation') ?? '' } };
 }
 
-/** `claude-code 5f2b5a10-...`: the agent's name has no space. */
+/** Matches `claude-code 5f2b5a10-...`; the agent's name contains no space. */
 export const foreignForm = /^([a-z][a-z0-9-]{0,30}) (\S{1,200})$/;
 
 function readForeign(text: string | undefined): Pick<Entry, 'foreign'> {
@@ -204,7 +207,7 @@ function readForeign(text: string | undefined): Pick<Entry, 'foreign'> {
   return agent === undefined || id === undefined ? {} : { foreign: { agent, id } };
 }
 
-/** Characters of all of them: each is a label of one line. */
+/** The limit for all trailers together, in characters; each is a label of one line. */
 export const maxTrailersLength = 65_536;
 
 export function lastParagraph(message: string): string {
@@ -213,7 +216,10 @@ export function lastParagraph(message: string): string {
   return above === -1 ? text : text.slice(above + 2);
 }
 
-/** Only the last paragraph counts, as for git; the first of two equal keys, so that nothing appended can override it. */
+/**
+ * Reads the trailers of the last paragraph only, as git does. The first of two equal keys counts, so that appended text
+ * cannot override it.
+ */
 function readTrailers(message: string): Map<string, string> {
   const last = lastParagraph(message);
   const trailers = new Map<string, string>();
@@ -226,7 +232,7 @@ function readTrailers(message: string): Map<string, string> {
   return trailers;
 }
 
-/** One line without control characters or bidirectional overrides, cut at `max` characters. */
+/** Makes one line without control characters or bidirectional overrides, cut at `max` characters. */
 export function toLabel(text: string, max: number): string {
   const line = text.replace(/[\p{Cc}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069\uFEFF]+/gu, ' ').trim();
   const characters = [...line];

@@ -3,7 +3,7 @@ import type { Oid, SessionId } from '../../names.ts';
 import type { Commit } from '../../ports/git.ts';
 import { decodeEntry, type Entry } from './entry.ts';
 
-/** A name and an address, as a commit has them: anybody can write them, and only a signature shows more. */
+/** A name and an address from a commit. Anybody can write them; only a signature proves them. */
 export interface CommitAuthor {
   name: string;
   email: string;
@@ -11,16 +11,16 @@ export interface CommitAuthor {
 
 export interface LoggedEntry {
   commit: Oid;
-  /** ISO 8601, when the commit was made. */
+  /** When the commit was made, in ISO 8601. */
   at: string;
-  /** Who made the commit; of a verdict, who gave it. */
+  /** The person who made the commit, or who gave the verdict. */
   author: CommitAuthor;
-  /** Null for a commit of the user's own between the entries. */
+  /** Null for one of the user's own commits between the entries. */
   entry: Entry | null;
   subject: string;
 }
 
-/** A commit of a line, decoded; the names in it are as git has them. */
+/** A decoded commit of a line, with the names in git's form. */
 export interface DecodedCommit extends Pick<LoggedEntry, 'commit' | 'entry' | 'subject'> {
   /** The commit's author: name, address, time. */
   ident: string;
@@ -37,7 +37,7 @@ export function toDecoded(
   return { commit, entry: decodeEntry(message), subject, ident: author, committer };
 }
 
-/** Says when and by whom a commit was made. */
+/** Adds when and by whom a commit was made. */
 export function toLogged({ commit, entry, subject, ident, committer }: DecodedCommit): LoggedEntry {
   const author = toAuthor(entry?.kind === 'approval' ? ident : committer);
   return { commit, at: parseIdent(committer).time, author, entry, subject };
@@ -52,30 +52,30 @@ export function toAuthor(ident: string): CommitAuthor {
   return { name, email };
 }
 
-/** Its address and its time are empty where it is none. */
+/** Parses an ident. Address and time are empty when the text is not an ident. */
 export function parseIdent(ident: string): { name: string; email: string; time: string } {
   const [, name = ident, email = '', seconds] = /^(.*?) <([^>]*)> (\d{1,12}) [+-]\d{4}$/.exec(ident) ?? [];
   return { name, email, time: seconds === undefined ? '' : toIsoTime(Number(seconds)) };
 }
 
-/** Since 1970; 0 where it is none. */
+/** Returns the seconds since 1970; 0 when the text is not an ident. */
 export function identSeconds(ident: string): number {
   return Number(/ (\d+) [+-]\d{4}$/.exec(ident)?.[1] ?? 0);
 }
 
-/** Empty for what no calendar has: whoever wrote the commit may have said anything. */
+/** Returns an empty text for a time that no calendar has, because a commit may contain anything. */
 function toIsoTime(seconds: number): string {
   const time = new Date(seconds * 1000);
   return Number.isNaN(time.getTime()) ? '' : time.toISOString();
 }
 
-/** When it was made, ISO 8601: the id is a UUID v7, which begins with the time. */
+/** Returns when the entry was made, in ISO 8601. Its id is a UUID v7, which begins with the time. */
 export function entryTime({ id, created }: Pick<Entry, 'id' | 'created'>): string {
   const ms = idMs(id);
   return ms === null ? created : new Date(ms).toISOString();
 }
 
-/** The same in milliseconds since 1970; NaN where nothing says it. */
+/** Returns when the entry was made, in milliseconds since 1970; NaN when nothing says it. */
 export function entryMs({ id, created }: Pick<Entry, 'id' | 'created'>): number {
   return idMs(id) ?? Date.parse(created);
 }
@@ -83,8 +83,8 @@ export function entryMs({ id, created }: Pick<Entry, 'id' | 'created'>): number 
 const maxMs = 2 ** 48 - 1;
 
 /**
- * The id for the entry after `last`. Clocks are set back, and those of two machines differ: where the time in `id` is not later
- * than that of `last`, or is from before the session, the first later one takes its place.
+ * Returns the id for the entry after `last`. Clocks can be set back, and those of two machines differ. When the time in
+ * `id` is not later than that in the id of `last`, or is from before the session, the first later time replaces it.
  */
 export function toLaterId(id: string, last: Pick<Entry, 'id' | 'created'>): string {
   const leastMs = Math.min(Math.max((idMs(last.id) ?? -1) + 1, Date.parse(last.created) || 0), maxMs);
@@ -93,17 +93,17 @@ export function toLaterId(id: string, last: Pick<Entry, 'id' | 'created'>): stri
   return `${time.slice(0, 8)}-${time.slice(8)}${idTail(id)}`;
 }
 
-/** Whether `id` has the first time that is later than that of `last`, as where a clock is behind. */
+/** Tells whether `id` has the first time later than `last`, as it gets when a clock is behind. */
 export function isLaterId(id: string, last: Pick<Entry, 'id' | 'created'>): boolean {
   return toLaterId(`00000000-0000${idTail(id)}`, last) === id;
 }
 
-/** All of a UUID of version 7 but its time. */
+/** Returns a UUID v7 without its time. */
 export function idTail(id: string): string {
   return id.slice('00000000-0000'.length);
 }
 
-/** Null: it is no UUID of version 7, which begins with the time at which it was made. */
+/** Returns the time at the beginning of a UUID v7; null when the id is not one. */
 function idMs(id: string): number | null {
   const time = /^([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(id);
   return time === null ? null : Number.parseInt(`${time[1]}${time[2]}`, 16);

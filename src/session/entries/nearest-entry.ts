@@ -1,6 +1,6 @@
 /**
- * Which entry a commit stands on: the nearest one along its first parents. It never changes, so what a walk has found is kept in
- * the cache by commit id.
+ * Finds the entry that a commit is based on: the nearest one along its first parents. It never changes, so the results
+ * of walks are cached by commit id.
  */
 import { isDamage } from '../../errors.ts';
 import type { Cache, SessionSource } from '../../ports/git.ts';
@@ -13,19 +13,20 @@ export interface NearestEntry {
   entry: Entry;
 }
 
-/** One walk reads no more commits than this; whoever stands on a branch, or names it, has it walked to the end. */
+/** The most commits that one walk over many tips reads; a walk for the current or a named branch has no limit. */
 const maxWalked = 200_000;
-/** A commit every so often is kept as well, so that a branch which leaves there need not be walked from its beginning. */
+/** Also cache every so many commits, so that a branch that forks there need not be walked from its beginning. */
 const checkpointStep = 512;
-/** A walk of fewer commits costs no more than to look for its result. */
+/** A shorter walk costs no more than looking up its result. */
 const shortWalk = 32;
-/** Questions that leave for git together. */
+/** The number of questions that are sent to git together. */
 const readAtOnce = 512;
 const sessionsPath = '.teddy/sessions' as RepoPath;
 
 /**
- * Null: no entry is at or below the commit. A commit whose tree has no `.teddy/sessions` stands on none, without a walk; unless it
- * `mayLackFiles`, as the tip of a branch that is named like a line: somebody may have deleted them there.
+ * Returns null when there is no entry at or below the commit. A commit without `.teddy/sessions` in its tree counts as
+ * having none, without a walk, unless it `mayLackFiles`: on a branch that is named like a line, somebody may have
+ * deleted these files.
  */
 export async function findNearestEntry(
   project: SessionSource,
@@ -54,7 +55,7 @@ export async function findNearestEntry(
   return found;
 }
 
-/** The same of many, by one git process for all that no cache knows. */
+/** Does what `findNearestEntry` does for many tips, with one git process for all that are not cached. */
 export async function findNearestEntries(
   project: SessionSource,
   tips: readonly Oid[],
@@ -79,13 +80,13 @@ export async function findNearestEntries(
     rows,
   );
   for (const [oid, one] of nearest) found.set(oid, one);
-  // Where git stops at a missing object, each of these is read as far as it goes, or says what is damaged.
+  // When git stops at a missing object, walk each of these alone, as far as possible or until the damage is reported.
   for (const oid of failed) found.set(oid, await findNearestEntry(project, oid));
   await addRows(cache, added);
   return found;
 }
 
-/** The entry that a tip itself is. A remote may have what is no commit. */
+/** Returns the entry that the tip itself is. A remote's ref may point to something other than a commit. */
 async function readOwn({ repository: { store } }: SessionSource, oid: Oid): Promise<NearestEntry | null> {
   try {
     const entry = decodeEntry((await store.readCommit(oid)).message);
@@ -96,12 +97,12 @@ async function readOwn({ repository: { store } }: SessionSource, oid: Oid): Prom
   }
 }
 
-/** Commits whose walks have met, and go on as one. */
+/** Tips with walks that have met and continue as one. */
 interface Group {
-  /** The group that it has joined. */
+  /** The group that this one has joined. */
   into: Group | null;
   tips: Oid[];
-  /** Undefined: its walk goes on. */
+  /** Undefined while the walk continues. */
   result: NearestEntry | null | undefined;
 }
 
@@ -116,7 +117,7 @@ async function walkAll(
   tips: readonly Oid[],
   rows: ReadonlyMap<Oid, Row>,
 ): Promise<{ nearest: Map<Oid, NearestEntry | null>; added: [Oid, Row][]; failed: Oid[] }> {
-  /** Where each walk stands: the commit that it comes to next. */
+  /** The commit that each walk reaches next. */
   const waiting = new Map<Oid, Group>(tips.map((oid) => [oid, { into: null, tips: [oid], result: undefined }]));
   const groups = [...waiting.values()];
   const passed = new Map<Oid, Group>();
@@ -151,7 +152,7 @@ async function walkAll(
   if (open > 0) {
     try {
       for await (const { oid, parent, message } of project.repository.store.firstParentsOf(tips)) {
-        // This commit came after the end of all walks that passed here.
+        // No walk needs this commit anymore.
         if (!waiting.has(oid)) continue;
         await step(oid, parent, message);
         if (open === 0 || passed.size >= maxWalked) break;
@@ -182,13 +183,13 @@ async function walkAll(
   };
 }
 
-/** The entry, `noEntry`, or `tooFar`. */
+/** The nearest entry, `noEntry`, or `tooFar`. */
 type Row = Oid | typeof noEntry | typeof tooFar;
 const noEntry = '-';
-/** There is none within a bounded walk. */
+/** A walk up to the limit found no entry. */
 const tooFar = '?';
 const cacheKey = 'nearest-entries';
-/** A row takes about a hundred bytes. */
+/** The limit of the cache; a row takes about a hundred bytes. */
 const maxRows = 100_000;
 
 async function readKnown(project: SessionSource, row: Row): Promise<NearestEntry | null> {
@@ -197,7 +198,7 @@ async function readKnown(project: SessionSource, row: Row): Promise<NearestEntry
   return entry && { oid: row, entry };
 }
 
-/** A row that was read once is true for as long as the process lives. */
+/** Rows stay true, so they are read once per process. */
 const opened = new WeakMap<Cache, Promise<Map<Oid, Row>>>();
 
 function openRows(cache: Cache): Promise<Map<Oid, Row>> {
@@ -217,7 +218,7 @@ async function addRows(cache: Cache, added: readonly [Oid, Row][]): Promise<void
   if (added.length === 0) return;
   const rows = await openRows(cache);
   for (const [oid, row] of added) {
-    // The newest are the last.
+    // Keep the newest rows last.
     rows.delete(oid);
     rows.set(oid, row);
   }

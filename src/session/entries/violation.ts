@@ -1,29 +1,29 @@
-/** A fault that `verify` finds in a line. */
+/** The violations that `verify` finds in a line. */
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
 
-/** Which promise is broken. They are part of `--json`. */
+/** The promise that is broken. These names appear in `--json`. */
 export type Rule =
-  /** A trailer is missing, twice there, malformed, or says what cannot be. */
+  /** A trailer is missing, repeated, malformed, or has an impossible value. */
   | 'trailers'
-  /** An entry that is not of this session, stands where it cannot, or has an id for the second time. */
+  /** An entry belongs to another session, is out of place, or repeats an id. */
   | 'order'
-  /** A published file was changed or removed, or a path of teddy's own written by no entry that may. */
+  /** A published file was changed or removed, or an entry wrote one of teddy's paths that it may not write. */
   | 'published'
   /** An object is missing or damaged. */
   | 'objects'
-  /** `Teddy-Sha256` is not that of the file. */
+  /** `Teddy-Sha256` does not match the file. */
   | 'sha256'
-  /** A file does not read as what it is: report, transcript, log, list. */
+  /** A report, transcript, log or list cannot be parsed. */
   | 'schema'
-  /** `Teddy-Status`, the report and the tree do not say the same. */
+  /** `Teddy-Status`, the report and the tree disagree. */
   | 'report'
-  /** A section of a log is not what its source gives. */
+  /** A section of a log differs from what its source gives. */
   | 'log'
   | 'secret'
-  /** A path, a mode or a size that no session has. */
+  /** A path, a mode or a size that no session may have. */
   | 'path'
   | 'signature'
-  /** A plan went on without the approval that was asked for. */
+  /** A plan was executed without the required approval. */
   | 'approval';
 
 export interface Violation {
@@ -31,7 +31,7 @@ export interface Violation {
   commit: Oid;
   turn: TurnName | null;
   path: RepoPath | null;
-  /** One sentence; what comes from the repository stands in it as it is. */
+  /** One sentence, which quotes the repository unchanged. */
   message: string;
 }
 
@@ -40,18 +40,21 @@ export interface VerifiedLine {
   /** The name from `RecordedLine`. */
   line: string;
   tip: Oid;
-  /** How many entries and turns were looked at. */
+  /** The number of entries that were checked. */
   entries: number;
   turns: number;
-  /** False: this clone does not have all of the line, and the rest was not looked at. */
+  /** False when this clone lacks a part of the line, which was not checked. */
   isWhole: boolean;
-  /** Counts sections of logs: those that were rendered again and are the same, and those that nothing can render again. */
+  /**
+   * The number of log sections that were rendered again with the same result. `attested` counts those that nothing can
+   * render again.
+   */
   derived: number;
   attested: number;
-  /** The number of entries that one of the named keys has signed; null when no keys were named. */
+  /** The number of entries that one of the given keys signed; null when no keys were given. */
   signed: number | null;
   /** In the order of the line. */
   violations: Violation[];
-  /** Whole sentences about what could not be checked here, through no fault of the line. */
+  /** Full sentences about what could not be checked here, through no fault of the line. */
   notes: string[];
 }

@@ -6,20 +6,20 @@ import type { RepoPath } from '../../names.ts';
 export const memosPath = '.teddy/memos.yaml' as RepoPath;
 export const globalContextPath = '.teddy/global.context' as RepoPath;
 export const attributesPath = '.teddy/.gitattributes' as RepoPath;
-/** Settings that travel with the project: the user's file, like any of the code, though it lies in `.teddy/`. */
+/** Settings that travel with the project. The file belongs to the user, like the code, although it is in `.teddy/`. */
 export const configPath = '.teddy/config.yaml' as RepoPath;
 
-/** Published by teddy: no command and no edit of the user's changes it by the way. */
+/** Tells whether teddy publishes the path; neither commands nor the user's edits change it in passing. */
 export function isSessionPath(path: string): boolean {
   return path.startsWith('.teddy/') && path !== configPath;
 }
 
-/** No command of a plan changes it: published by teddy, or the user's settings. */
+/** Tells whether commands of a plan must not change the path: teddy publishes it, or it holds the user's settings. */
 export function isGuardedPath(path: string): boolean {
   return isSessionPath(path) || path === configPath;
 }
 
-/** The lines' `.gitattributes`: no setting of the user's changes our bytes, and diffs stay readable. */
+/** The `.gitattributes` of lines, so that none of the user's settings changes our bytes, and diffs stay readable. */
 export const attributesText = `* -text -filter -ident -working-tree-encoding
 _context.log -diff linguist-generated
 transcript.jsonl -diff linguist-generated
@@ -28,17 +28,17 @@ transcript.jsonl -diff linguist-generated
 export interface GlobalFiles {
   memos: string;
   globalContext: string;
-  /** Prompts of the user's own, by the agent's name. */
+  /** The user's own prompts, keyed by the agent's name. */
   agents: ReadonlyMap<string, string>;
 }
 
-/** A file that the user edits on `teddy/global`. `agent` is the agent's name, null for the other two. */
+/** A file that the user edits on `teddy/global`. `agent` is null for the files that are not an agent's prompt. */
 export interface GlobalFile {
   name: string;
   agent: string | null;
 }
 
-/** Reads `global.context`, `memos.yaml` and `agents/<name>.md`. Throws USAGE, or BAD_NAME for an agent's. */
+/** Parses `global.context`, `memos.yaml` and `agents/<name>.md`. Throws USAGE, or BAD_NAME for the name of an agent. */
 export function parseGlobalFile(text: string): GlobalFile {
   if (text === 'global.context' || text === 'memos.yaml') return { name: text, agent: null };
   const agent = /^agents\/([^/]+?)(?:\.md)?$/.exec(text)?.[1];
@@ -52,8 +52,8 @@ export function parseGlobalFile(text: string): GlobalFile {
   if (isAgentName(agent)) return { name: `agents/${agent}.md`, agent };
   throw new TeddyError(
     'BAD_NAME',
-    `No agent can be called ${JSON.stringify(agent)}.`,
-    'A name has lower-case letters, digits and single hyphens: `agents/release-notes.md`.',
+    `${JSON.stringify(agent)} is not a valid agent name.`,
+    'A name consists of lower-case letters, digits and single hyphens: `agents/release-notes.md`.',
   );
 }
 
@@ -68,7 +68,7 @@ const usualDocuments = [
   /^AGENTS\.md$/,
 ];
 
-/** The first `global.context`: the documents that the project has, of those that explain a project. */
+/** Makes the first `global.context`, which lists the usual documents that the project has. */
 export function toGlobalContext(topLevel: readonly string[]): string {
   const present = usualDocuments.flatMap((usual) => topLevel.filter((name) => usual.test(name)));
   return [
@@ -79,7 +79,7 @@ export function toGlobalContext(topLevel: readonly string[]): string {
   ].join('\n');
 }
 
-/** It names nothing but documents that teddy names by itself: then it does not matter who wrote it. */
+/** Tells whether the file lists only documents that teddy would list itself; its author does not matter then. */
 export function isUsualContext(text: string): boolean {
   return text
     .split('\n')

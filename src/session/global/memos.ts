@@ -1,4 +1,4 @@
-/** `memos.yaml`: a plain YAML list of facts. Changes keep its comments, order and quoting. */
+/** `memos.yaml`: a plain YAML list of facts. Changes preserve its comments, order and quoting. */
 import { type Document, isNode, isScalar, isSeq, type Scalar, stringify, YAMLSeq } from 'yaml';
 import { TeddyError } from '../../errors.ts';
 import { groupBy } from '../text/group-by.ts';
@@ -8,23 +8,23 @@ export interface ChangedMemos {
   text: string;
   added: string[];
   removed: string[];
-  /** Were to be removed, and are not there. */
+  /** Facts to remove that the list does not contain. */
   missing: string[];
-  /** Were to be added, and are there already. */
+  /** Facts to add that the list already contains. */
   present: string[];
 }
 
-/** The facts, in order. Throws DAMAGED_SESSION, with the line, when the text is not a YAML list of strings. */
+/** Parses the facts, in order. Throws DAMAGED_SESSION, with the line, when the text is not a YAML list of strings. */
 export function parseMemos(text: string): string[] {
   return readFacts(text).list.items.map(({ value }) => value);
 }
 
-/** A text that `parseMemos` reads as the same facts; empty for none. */
+/** Renders a text that `parseMemos` reads as the same facts; empty when there are none. */
 export function renderMemos(facts: readonly string[]): string {
   return facts.length === 0 ? '' : stringify(facts, { lineWidth: 0 });
 }
 
-/** Applies the changes in their order; facts are the same when they are so after trimming. Throws as `parseMemos`. */
+/** Applies the changes in order; facts are compared after trimming. Throws as `parseMemos` does. */
 export function changeMemos(text: string, changes: readonly MemoChange[]): ChangedMemos {
   const { document, list } = readFacts(text);
   const result: ChangedMemos = { text, added: [], removed: [], missing: [], present: [] };
@@ -48,7 +48,7 @@ export function changeMemos(text: string, changes: readonly MemoChange[]): Chang
   return { ...result, text: document.toString({ lineWidth: 0 }) };
 }
 
-/** Applies to a text what one side added to and removed from a base. Throws the errors of `parseMemos`. */
+/** Applies to `theirs` what `mine` added to and removed from `base`. Throws as `parseMemos` does. */
 export function mergeMemos(base: string, mine: string, theirs: string): string {
   const [before, after] = [new Set(parseMemos(base)), new Set(parseMemos(mine))];
   return changeMemos(theirs, [
@@ -63,7 +63,7 @@ function addItem(document: Document, list: YAMLSeq<Scalar<string>>, fact: string
   return item;
 }
 
-/** A comment or blank line above an item stays, since it may be a heading for those below. */
+/** Removes items, but keeps a comment or blank line above one, because it may be a heading for the items below. */
 function removeItems(list: YAMLSeq<Scalar<string>>, gone: ReadonlySet<Scalar<string>>): void {
   const left: Scalar<string>[] = [];
   let above: Pick<Scalar, 'commentBefore' | 'spaceBefore'> = {};
@@ -101,7 +101,7 @@ function readDocument(text: string): ReturnType<typeof parseUntrustedYaml> {
   }
 }
 
-/** A text without any item, perhaps with comments. */
+/** Begins a list in a text without any item, perhaps with comments. */
 function beginList(document: Document): YAMLSeq<Scalar<string>> {
   const list = new YAMLSeq<Scalar<string>>();
   const comment = document.contents?.comment;
@@ -118,7 +118,7 @@ function damaged(reason: string, line: number): TeddyError {
   return new TeddyError(
     'DAMAGED_SESSION',
     `memos.yaml, line ${line}: ${reason}`,
-    'Write a YAML list of strings, one fact an item, e.g. `- "Use pnpm: always"`; put it in quotes when it holds `: ` or ` #`.',
+    'Write a YAML list of strings with one fact per item, e.g. `- "Use pnpm: always"`. Quote a fact that contains `: ` or ` #`.',
   );
 }
 

@@ -1,9 +1,9 @@
-/** Two edits of one file of `teddy/global`, made at the same time. */
+/** Merges two concurrent edits of one file of `teddy/global`. */
 import { mergeMemos } from './memos.ts';
 
 /**
- * `mine` was made from `base`, while the file has become `theirs`. Null: only a person can bring them together, as with
- * an agent's prompt. Throws as `parseMemos`.
+ * Merges `mine`, which was made from `base`, into `theirs`. Returns null when only a person can merge them, as with an
+ * agent's prompt. Throws as `parseMemos` does.
  */
 export function mergeGlobalFile(
   name: string,
@@ -15,7 +15,7 @@ export function mergeGlobalFile(
   return name === 'global.context' ? mergeLines(base, mine, theirs) : null;
 }
 
-/** Lines that one side added or removed against a base, applied to another text; its other lines stay as they are. */
+/** Applies the lines that `mine` added or removed against `base` to `theirs`, and keeps its other lines. */
 export function mergeLines(base: string, mine: string, theirs: string): string {
   const baseLines = new Set(base.split('\n'));
   const mineLines = mine.split('\n').filter((line) => line !== '');

@@ -1,4 +1,4 @@
-/** Archives, which keep lines whose branches are gone: each below the month of its session. */
+/** Archives: refs that keep lines after their branches are gone, each below the month of its session. */
 import { isDamage } from '../../errors.ts';
 import type { RefTip, RefUpdate, SessionStore, Store } from '../../ports/git.ts';
 import { archivePrefix, archiveRef, parseArchiveRef, type ArchiveName, type Oid, type RefName } from '../../names.ts';
@@ -7,7 +7,7 @@ import type { LineIndex } from './line-index.ts';
 
 export type Archive = RefTip & ArchiveName;
 
-/** Lists the archives in order of the lines' names, and passes over a ref that is called like none. */
+/** Lists the archives in order of the lines' names, and skips refs that are not named like an archive. */
 export async function listArchives(store: Pick<Store, 'listRefs'>): Promise<Archive[]> {
   const archives = (await store.listRefs(archivePrefix)).flatMap((tip): Archive[] => {
     const parsed = parseArchiveRef(tip.ref);
@@ -16,12 +16,15 @@ export async function listArchives(store: Pick<Store, 'listRefs'>): Promise<Arch
   return archives.toSorted((a, b) => (a.line < b.line ? -1 : 1));
 }
 
-/** Reads the tip of what is kept of a line; null when nothing is. */
+/** Returns the archived tip of a line; null when the line is not archived. */
 export function resolveArchive(store: Pick<Store, 'resolve'>, line: RefName): Promise<Oid | null> {
   return store.resolve(archiveRef(line));
 }
 
-/** Whether an archive has all of a branch. What git says of two commits never changes, so the index keeps it. */
+/**
+ * Tells whether an archive contains all of a branch. The answer for two commits never changes, so it is stored in the
+ * index.
+ */
 export async function isKeptIn(
   store: SessionStore,
   index: LineIndex,
@@ -43,8 +46,8 @@ export async function isKeptIn(
 }
 
 /**
- * Keeps a line up to `tip`. The archive only ever moves forward: one that is ahead stays where it is. `inTheWay` is an archive
- * that holds other commits; then nothing can be moved.
+ * Plans the archiving of a line up to `tip`. An archive only moves forward; one that is ahead is not moved. `inTheWay`
+ * is an archive with other commits; nothing can be moved then.
  */
 export async function planArchive(
   store: SessionStore,

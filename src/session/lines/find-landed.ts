@@ -1,4 +1,7 @@
-/** Which of many lines have landed as they stand. However many there are, it takes two git processes for a base branch that has moved, and none for one that has not. */
+/**
+ * Finds which of many lines have landed in their current state. Regardless of their number, it takes two git processes
+ * for a base branch that has moved, and none for one that has not.
+ */
 import type { SessionSource, SessionStore } from '../../ports/git.ts';
 import { decodeLandings, landingText, listOwnBranches } from './landing.ts';
 import { isOid, isTurnName, sessionDir, type Oid, type RefName, type RepoPath, type SessionId } from '../../names.ts';
@@ -9,7 +12,10 @@ import { readRows, writeRows } from '../entries/cached-rows.ts';
 import { readDefaultBranches, type KnownLine, type Tips } from './lines.ts';
 import type { SessionStart } from './session-starts.ts';
 
-/** By `hasLandedAsItStands`' rules: a base branch has the line's tip, or a commit that says it brought the line as far as that. */
+/**
+ * Finds landed lines by the rules of `hasLandedAsItStands`: a base branch contains the line's tip, or a commit that
+ * says it landed the line up to there.
+ */
 export async function findLanded(
   project: SessionSource,
   lines: readonly KnownLine[],
@@ -27,7 +33,7 @@ export async function findLanded(
     const started = own.get(starts.get(line.session)?.branch ?? '') ?? [];
     for (const oid of new Set([...usual, ...started])) {
       const base = bases.get(oid);
-      // Most lines are not told of there, which takes no question to git.
+      // A base branch mentions few of the lines; the others need no git process.
       const isTold = base?.entries.has(line.nearest.oid) === true || base?.landings.has(line.session) === true;
       if (base !== undefined && isTold && (await holds(project, base, line))) landed.add(line.ref);
     }
@@ -36,8 +42,8 @@ export async function findLanded(
 }
 
 /**
- * Where the default branches and the branch that HEAD is on stand, and by its name each branch that one of these sessions started
- * from; where it is gone, those that may stand in for it.
+ * Reads the tips of the default branches and of HEAD's branch, and, by its name, of each branch that one of these
+ * sessions started from, or of its possible replacements when it is gone.
  */
 export async function readBaseTips(
   project: SessionSource,
@@ -49,7 +55,7 @@ export async function readBaseTips(
   const defaults = (await readDefaultBranches(project, listed)).filter(({ ref }) => !ref.endsWith('/teddy/global'));
   const usual = new Set(defaults.map(({ oid }) => oid));
   const head = listed === undefined ? await store.resolve('HEAD') : (listed.get('HEAD' as RefName) ?? null);
-  // On the tip of a line it is no base, which takes no reading.
+  // HEAD on the tip of a line is not a base, which needs no further reading.
   const isKnown = head === null || usual.has(head) || lines.some(({ oid }) => oid === head);
   if (!isKnown && (await findNearestEntry(project, head)) === null) usual.add(head);
   const named = new Set(lines.map(({ session }) => starts.get(session)?.branch ?? ''));
@@ -68,7 +74,7 @@ export async function readBaseTips(
 
 interface BaseHistory {
   oid: Oid;
-  /** Entries that it reaches: their lines were merged. */
+  /** The entries that the branch reaches because their lines were merged. */
   entries: ReadonlySet<Oid>;
   landings: ReadonlyMap<SessionId, Oid[]>;
 }
@@ -87,7 +93,10 @@ async function holds(project: SessionSource, base: BaseHistory, line: KnownLine)
   return false;
 }
 
-/** Whether all that came on the line after what has landed speaks of turns that landed: a verdict, an undo that was undone again. */
+/**
+ * Tells whether everything on the line after its landed part is about turns that landed: a verdict, or an undo that was
+ * undone again.
+ */
 export async function addsNothing(
   { repository: { store } }: SessionSource,
   { oid, session, nearest }: Pick<KnownLine, 'oid' | 'session' | 'nearest'>,
@@ -100,7 +109,7 @@ export async function addsNothing(
   return turnsOf(then).join() === turnsOf(now).join() && hasSameCode(store, tip, oid);
 }
 
-/** Whether two commits differ in `.teddy` at most. */
+/** Tells whether two commits are equal outside of `.teddy`. */
 export async function hasSameCode(store: SessionStore, a: Oid, b: Oid): Promise<boolean> {
   const [one, other] = await Promise.all(
     [a, b].map(async (commit) => (await store.readDir(commit, '' as RepoPath))?.entries ?? []),
@@ -110,7 +119,10 @@ export async function hasSameCode(store: SessionStore, a: Oid, b: Oid): Promise<
   return namesOf(one).join('\n') === namesOf(other).join('\n');
 }
 
-/** The line is an earlier state of what has landed. Ids of entries are in order of their time, so most are told apart by them. */
+/**
+ * Tells whether the line is an earlier state of what has landed. Entry ids sort by time, so comparing them settles most
+ * cases.
+ */
 async function isBehind(project: SessionSource, { oid, nearest }: KnownLine, tip: Oid): Promise<boolean> {
   const { store } = project.repository;
   if ((await store.resolve(tip)) === null) return false;
@@ -118,10 +130,10 @@ async function isBehind(project: SessionSource, { oid, nearest }: KnownLine, tip
   return landed !== null && landed.entry.id >= nearest.entry.id && (await isOnLine(store, tip, oid));
 }
 
-/** Base branches are few; older tips of them are of use to nobody. */
+/** The number of cached base branches. They are few, and their older tips are useless. */
 const maxKnown = 8;
 
-/** A base branch is searched once; after that, only what is new on it. */
+/** Searches a base branch once, and later only its new commits. */
 async function readBase(project: SessionSource, oid: Oid): Promise<BaseHistory> {
   const { store, cache } = project.repository;
   const known = await readRows(cache, 'bases');

@@ -1,4 +1,7 @@
-/** The message of a commit that brings a session's code to another branch. It is no entry, and never reads as one. */
+/**
+ * The message of a commit that brings a session's code to another branch. Such a commit is not an entry and never reads
+ * as one.
+ */
 import { leaveOutKnown } from '../entries/assisted-by.ts';
 import { endsInTrailers } from '../entries/trailers.ts';
 import type { RefTip, SessionSource, Store } from '../../ports/git.ts';
@@ -16,19 +19,20 @@ import {
 import { readBaseStart, readDefaultBranches, type Tips } from './lines.ts';
 import { findNearestEntry } from '../entries/nearest-entry.ts';
 
-/** Which line's code the commit brought, up to which of its commits. */
+/** The session and the tip, up to which the commit brought its code. */
 export interface LandedFrom {
   session: SessionId;
   tip: Oid;
 }
 
-/** The message of every landing holds this. */
+/** The text that the message of every landing contains. */
 export const landingText = 'Teddy-Landed-From: ';
 
 /**
- * `text`: subject and body. A trailer of ours in it is made unreadable, and so is a line at which git takes a message to end; other
- * trailers at its end stay trailers. `landings`: the line's own first, then those of the sessions whose code comes along.
- * `assistedBy`: trailers that go before these, unless the text has them already.
+ * Encodes the message of a landing. `text` is subject and body; teddy's own trailers in it are made unreadable, and so
+ * are lines at which git would cut the message, while other trailers at its end stay trailers. `landings` lists the
+ * line itself first, then the sessions that land along with it. `assistedBy` lists trailers that go before these,
+ * unless the text has them already.
  */
 export function encodeLanding(
   text: string,
@@ -42,14 +46,17 @@ export function encodeLanding(
   return `${body}${endsInTrailers(body) ? '\n' : '\n\n'}${trailers.join('')}`;
 }
 
-/** All that a message tells of: a forge that squashes a branch again copies the messages of its commits. */
+/** Reads all landings in a message: a forge that squashes a branch copies the messages of its commits. */
 export function decodeLandings(message: string): LandedFrom[] {
   return [...message.matchAll(/^Teddy-Landed-From: (\S+)@([0-9a-f]{64}|[0-9a-f]{40})$/gm)].flatMap(
     ([, session = '', tip = '']) => (isSessionId(session) ? [{ session, tip: tip as Oid }] : []),
   );
 }
 
-/** A patch begins for git at `---`, and at its scissors it cuts a message off: trailers below either would be none. */
+/**
+ * Lines that need an indent. git begins a patch at `---` and cuts the message off at a scissors line, so trailers below
+ * either would be lost.
+ */
 const mark = /^(?:teddy-[a-z-]+\s*:|---(?:\s|$)|\S+ -{24} >8 -{24}$)/i;
 
 function indentMark(line: string): string {
@@ -57,15 +64,18 @@ function indentMark(line: string): string {
   return mark.test(text) ? `  ${text}` : text;
 }
 
-/** The branches on which a line can land whose session's own branch is gone. */
+/** The branches on which a line can land when its session's own branch is gone. */
 export interface OtherTargets {
-  /** The branch of a remote by which it can be made here again, as git shortens it; null: none has it. */
+  /** The remote-tracking branch from which the branch can be made again, as git shortens it; null when no remote has it. */
   remote: string | null;
-  /** The default branch, else those here that hold what the session began with; without `refs/heads/`. */
+  /**
+   * The default branch, else the local branches that contain the commit that the session started from; without
+   * `refs/heads/`.
+   */
   branches: string[];
 }
 
-/** `name`: of the branch that is gone; null: none is known. */
+/** Finds the other branches. `name` is the branch that is gone; null when it is unknown. */
 export async function findOtherTargets(
   project: SessionSource,
   line: { ref: RefName; tip: Oid },
@@ -88,11 +98,11 @@ export async function findOtherTargets(
 
 export interface FoundLanding extends LandedFrom {
   commit: Oid;
-  /** Its commit is of this session, and brings others along. */
+  /** True when this is the commit's own session, and not one that landed along with it. */
   isFirst: boolean;
 }
 
-/** The newest first. Commits below the common ancestor are in both histories, and need no telling. */
+/** Finds landings, newest first. Commits below the common ancestor are left out, because both histories contain them. */
 export async function findLandings(
   store: Pick<Store, 'findReachable' | 'readCommit'>,
   from: Oid,
@@ -106,17 +116,20 @@ export async function findLandings(
   return [...new Map(landings.map((landing) => [landing.tip, landing])).values()];
 }
 
-/** Code of a line that a branch has had, and has no more. */
+/** Code of a line that had landed on a branch and is no longer there. */
 export interface LostCode {
   /** The commits that brought it, oldest first. */
   landed: Oid[];
-  /** The words behind `git` that bring it again. */
+  /** The arguments of the `git` command that brings the code back. */
   command: string;
-  /** The branch has changed the same lines since. */
+  /** True when the branch has changed the same lines since. */
   isConflict: boolean;
 }
 
-/** Reverts, and whatever else took code away that had landed; null: the branch has all of it, or has developed it further. */
+/**
+ * Finds landed code that a revert or anything else has removed. Returns null when the branch still has all of it, or
+ * has developed it further.
+ */
 export async function findLost(store: Store, { session, tip }: LandedFrom, branch: Oid): Promise<LostCode | null> {
   const merged = await store.mergeBase(tip, [branch]);
   if (merged === tip) return findRevertedMerge(store, tip, branch);
@@ -138,14 +151,14 @@ export async function findLost(store: Store, { session, tip }: LandedFrom, branc
   return { ...lost, command: `cherry-pick ${lost.landed.map((oid) => oid.slice(0, 10)).join(' ')}` };
 }
 
-/** Whether the branch has a file as it was before the commit. */
+/** Tells whether the branch has one of the commit's files as it was before the commit. */
 async function isAsBefore(store: Store, parent: Oid, commit: Oid, branch: Oid): Promise<boolean> {
   for (const { path, before } of await store.diffTrees(parent, commit, { without: '.teddy' as RepoPath }))
     if ((await store.findOid(branch, path)) === before) return true;
   return false;
 }
 
-/** git does not merge a line twice: what reverted the merge has to be reverted. */
+/** Finds the revert of a merge. git does not merge a line twice, so the revert itself has to be reverted. */
 async function findRevertedMerge(store: Store, tip: Oid, branch: Oid): Promise<LostCode | null> {
   const ours = (await store.readCommit(branch)).tree;
   for (const oid of await store.findReachable('This reverts commit ', branch, [tip])) {
@@ -163,10 +176,10 @@ async function findRevertedMerge(store: Store, tip: Oid, branch: Oid): Promise<L
   return null;
 }
 
-/** The most branches that are looked at to find one among them. */
+/** The most branches that are considered. */
 const maxOwn = 16;
 
-/** The branches here that are nothing of teddy's: one of them may stand in for a branch that is gone. */
+/** Lists the local branches that are not teddy's; one of them may replace a branch that is gone. */
 export async function listOwnBranches(project: SessionSource, listed?: Tips): Promise<RefTip[]> {
   const refs = listed === undefined ? null : [...listed].map(([ref, oid]) => ({ ref, oid }));
   const named = (refs ?? (await project.repository.store.listRefs('refs/heads/'))).filter(

@@ -1,6 +1,7 @@
 /**
- * An index of what lists show of a line, kept by the name of its ref and its tip: only changed tips are read again. git says each time which
- * refs there are and where they stand; what a commit says never changes. Like all of the cache, it may be gone at any time.
+ * An index of what lists show about a line, keyed by ref name and tip, so that only changed tips are read again. The
+ * refs and their tips always come from git; what a commit contains never changes. Like the rest of the cache, the index
+ * may disappear at any time.
  */
 import type { Cache, RefTip, SessionSource } from '../../ports/git.ts';
 import { isOid, mainLineRef, parseLineRef, type Oid, type RefName } from '../../names.ts';
@@ -10,7 +11,7 @@ import { parseJson } from '../text/parse-object.ts';
 import { entryMs } from '../entries/logged-entry.ts';
 import { findNearestEntries } from '../entries/nearest-entry.ts';
 
-/** The part of an entry that lists need: it does without the commit. */
+/** The part of an entry that lists need without reading its commit. */
 export type EntryHead = Pick<Entry, (typeof heads)[number]>;
 
 export interface NearestHead {
@@ -19,33 +20,36 @@ export interface NearestHead {
 }
 
 interface IndexedLine {
-  /** Null: no entry is at or below the tip. */
+  /** Null when no entry is at or below the tip. */
   nearest: NearestHead | null;
-  /** All else that a list tells of the line, as plain JSON: whoever makes lists knows what it means. */
+  /** Everything else that lists show about the line, as plain JSON; the code that makes the lists defines it. */
   fields?: IndexedFields | undefined;
 }
 
 export type IndexedFields = Readonly<Record<string, readonly (string | number | boolean | null)[]>>;
 
 export interface LineIndex {
-  /** All else that is told of a line is parsed when it is asked for. */
+  /** Looks up a line. Its `fields` are parsed only when they are read. */
   get(ref: RefName, tip: Oid): IndexedLine | undefined;
-  /** When the nearest entry of a main line that is a branch here was made. NaN: it is no such line, or the index does not know it. */
+  /**
+   * Returns when the nearest entry of a local main line was made; NaN when it is not a main line or the index does not
+   * know it.
+   */
   mainMs(ref: RefName, tip: Oid): number;
   set(ref: RefName, tip: Oid, line: IndexedLine): void;
-  /** These are all refs below `prefixes`: what the index has of others there is of no use any more. */
+  /** Gives all refs that exist below `prefixes`, so that `save` drops the index's other refs there. */
   setListed(prefixes: readonly string[], tips: readonly RefTip[]): void;
-  /** Keeps what is new, if it is so much. */
+  /** Saves the changes if there are at least `least` of them. */
   save(least?: number): Promise<void>;
 }
 
 const cacheKey = 'lines';
-/** A row that is not kept is read again next time, which takes less than to write all of them for it. */
+/** One change per so many rows is needed to save: reading a row again next time is cheaper than writing all rows for it. */
 const rewrittenFor = 1000;
 
 const opened = new WeakMap<Cache, Promise<LineIndex>>();
 
-/** One for each cache: what was read once is true for as long as the process lives. */
+/** Opens the index of a cache, once per process, because its rows stay true. */
 export function openLineIndex(cache: Cache): Promise<LineIndex> {
   const index = opened.get(cache) ?? readIndex(cache);
   opened.set(cache, index);
@@ -58,7 +62,7 @@ async function readIndex(cache: Cache): Promise<LineIndex> {
   let changes = 0;
   let isGone = (_name: string) => false;
 
-  /** Empty: nothing is kept of it. */
+  /** Returns the row; empty when there is none for this tip. */
   const findRow = (name: string, tip: Oid): string => {
     const row = rows.get(name) ?? '';
     return row.startsWith(`${tip} `, row.indexOf(' ') + 1) ? row : '';
@@ -100,7 +104,7 @@ async function readIndex(cache: Cache): Promise<LineIndex> {
   };
 }
 
-/** ASCII, so that a row takes a byte for each character. No name of a ref has a backslash in it. */
+/** Encodes text as ASCII, so that each character of a row takes one byte. Ref names contain no backslash. */
 function toAscii(text: string): string {
   return text.replace(/[^\0-~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
@@ -112,7 +116,7 @@ function toMainMs(name: string, { nearest }: IndexedLine): number {
     : Number.NaN;
 }
 
-/** Behind a tab, which JSON has only as an escape, stands all else that is told of the line. */
+/** Encodes a row: the nearest entry, and after a tab, which JSON always escapes, the other fields. */
 function encodeRow({ nearest, fields }: IndexedLine): string {
   const entry = nearest?.entry;
   const row = nearest && entry && [nearest.oid, ...heads.map((name) => entry[name] ?? null)];
@@ -121,7 +125,7 @@ function encodeRow({ nearest, fields }: IndexedLine): string {
 
 const heads = ['kind', 'session', 'turn', 'id', 'created', 'title', 'status'] as const;
 
-/** Undefined for what another version may have written. */
+/** Decodes a row; undefined when another version may have written it. */
 function decodeRow(row: string): IndexedLine | undefined {
   const gap = row.indexOf('\t');
   const nearest = decodeNearest(gap < 0 ? row : row.slice(0, gap));
@@ -147,7 +151,7 @@ function decodeNearest(row: string): NearestHead | null | undefined {
   return { oid: oid as Oid, entry: entry as EntryHead };
 }
 
-/** The nearest entry of each tip: from the index, or from its commits where it has moved. */
+/** Finds the nearest entry of each tip, in the index, or in the commits of a tip that has moved. */
 export async function findNearestHeads(
   project: SessionSource,
   index: LineIndex,
@@ -167,13 +171,13 @@ export async function findNearestHeads(
 
 export interface Newest {
   limit: number;
-  /** Nobody makes a line the newest by writing a time to come. */
+  /** The latest time that counts, so that an entry with a future time cannot make its line the newest. */
   latestMs: number;
-  /** The branch that HEAD is on is always listed. */
+  /** The branch of HEAD, which is always listed. */
   head: RefName | null;
 }
 
-/** Main lines here that are not among the newest, each the only line of its session. Their rows need not be decoded. */
+/** Finds local main lines that are not among the newest, each the only line of its session, without decoding their rows. */
 export async function findOlder(
   project: SessionSource,
   index: LineIndex,

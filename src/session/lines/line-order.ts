@@ -1,45 +1,45 @@
-/** In which order the entries of a line can follow each other. */
+/** Checks the order in which the entries of a line follow each other. */
 import type { Entry, EntryKind } from '../entries/entry.ts';
 import { compareTurns, turnNumber, type SessionId, type TurnName } from '../../names.ts';
 
-/** `open`: no complete answer yet. `planned`: a plan without a report. `closed`: anything else. */
+/** `open`: there is no complete answer yet. `planned`: there is a plan without a report. `closed`: anything else. */
 export type TurnStatus = 'open' | 'planned' | 'closed';
 
-/** The facts about a line before the first entry that is looked at. */
+/** The facts about a line before the first entry that is checked. */
 export interface OrderBase {
-  /** Null: nothing was there. */
+  /** Null when nothing came before it. */
   created: string | null;
   turns: readonly { turn: TurnName; hasPlan: boolean; hasReport: boolean }[];
 }
 
 export interface OrderFacts {
-  /** The state of the latest turn before the entry; null when there is none, or when it cannot be told. */
+  /** The state of the latest turn before the entry; null when there is none, or it is unknown. */
   latest: TurnStatus | null;
-  /** Whether the user has said anything in the turn; null: it cannot be told. */
+  /** Whether the turn has a message from the user; null when that is unknown. */
   hasMessage: boolean | null;
-  /** Another agent has made the plan that the entry brings: it answers no message, and may begin a turn. */
+  /** True when another agent made the entry's plan, which then answers no message and may begin a turn. */
   isAgentPlan?: boolean;
 }
 
 export interface LineOrder {
-  /** Returns the faults of the entry's place in whole sentences. */
+  /** Adds an entry and returns what is wrong with its place, in full sentences. */
   add(entry: Entry, facts: OrderFacts): string[];
   latest(): TurnName | null;
   has(turn: TurnName): boolean;
-  /** How many there are by now. */
+  /** The number of turns so far. */
   turns(): number;
 }
 
-/** A model has answered. */
+/** Kinds of entries with a model's answer. */
 export const answerKinds: readonly EntryKind[] = ['plan', 'exchange', 'reply'];
-/** The code of the line may be another one after it. */
+/** Kinds of entries that may change the code of the line. */
 export const codeKinds: readonly EntryKind[] = ['report', 'write', 'snapshot', 'undo'];
-/** With one of these a turn begins. */
+/** Kinds of entries that may begin a turn. */
 export const openingKinds: readonly EntryKind[] = ['message', 'branch', 'reply', 'exchange'];
-/** An answer may come late in a conversation, and any turn may be undone; these belong to the latest turn. */
+/** Kinds of entries that belong to the latest turn. An answer may come late in a conversation, and any turn may be undone. */
 const ofLatest: readonly EntryKind[] = ['message', 'plan', 'report', 'memo', 'snapshot', 'write'];
 
-/** `base` null: the line begins with its first entry. */
+/** Begins the check. With a `base` of null, the line begins with its first entry. */
 export function openOrder(session: SessionId, base: OrderBase | null): LineOrder {
   const turns = new Map((base?.turns ?? []).map((known) => [known.turn, { ...known }]));
   const ids = new Set<string>();

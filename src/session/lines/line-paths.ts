@@ -1,10 +1,13 @@
-/** Which paths a session can hold, and which of them each kind of entry writes. */
+/** The paths that a session may contain, and which of them each kind of entry writes. */
 import { foldPart } from '../paths/paths.ts';
 import type { Entry, EntryKind } from '../entries/entry.ts';
 import { attributesPath, globalContextPath, isSessionPath, memosPath } from '../global/global-files.ts';
 import { joinPath, sessionDir, turnDir, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 
-/** Why no honest tree has such a path, or such a file at it; null: it may. `mode`: of git, six digits. */
+/**
+ * Explains why an honest tree cannot have this path, or a file of this mode there; null when it can. `mode` is git's,
+ * with six digits.
+ */
 export function whyHostile(path: RepoPath, mode: string | null): string | null {
   const parts = path.split(/[/\\]/);
   if (parts.includes('..') || parts.includes('.')) return 'The path leads out of the directory that it stands in.';
@@ -25,13 +28,16 @@ function whyHostileMode(path: RepoPath, mode: string | null): string | null {
   return mode === '100755' ? 'A file below .teddy/ is executable.' : null;
 }
 
-/** Teddy's own file of this session, or one that all sessions share; what other sessions hold is not looked at. */
+/**
+ * Tells whether the path is a file of teddy's that belongs to this session or to all sessions. Files of other sessions
+ * are not checked.
+ */
 export function isOfSession(session: SessionId, path: RepoPath): boolean {
   if (!isSessionPath(path)) return false;
   return !path.startsWith('.teddy/sessions/') || path.startsWith(`${sessionDir(session)}/`);
 }
 
-/** The user's to edit: by a snapshot, and by a commit of their own. */
+/** Tells whether the user may edit the file, through a snapshot or in a commit of their own. */
 export function isEditable(session: SessionId, path: RepoPath): boolean {
   return path === memosPath || path === globalContextPath || path === joinPath(sessionDir(session), 'session.context');
 }
@@ -46,7 +52,7 @@ const turnFiles: Partial<Record<EntryKind, RegExp>> = {
   branch: /^(?:turn\.context|_context\.log)$/,
 };
 
-/** `path`: one of `isOfSession`. */
+/** Tells whether this kind of entry may write the path, for which `isOfSession` is true. */
 export function mayWrite(kind: EntryKind, session: SessionId, turn: TurnName | null, path: RepoPath): boolean {
   if (kind === 'start') return path === attributesPath || isEditable(session, path);
   if (kind === 'snapshot') return isEditable(session, path);
@@ -56,12 +62,12 @@ export function mayWrite(kind: EntryKind, session: SessionId, turn: TurnName | n
   return dir !== null && path.startsWith(dir) && (turnFiles[kind]?.test(path.slice(dir.length)) ?? false);
 }
 
-/** Which entries change the project's code, all that lies outside of what teddy keeps. */
+/** Tells whether this kind of entry may change the project's code, which is everything outside of teddy's own files. */
 export function mayChangeCode(kind: EntryKind): boolean {
   return kind === 'snapshot' || kind === 'report' || kind === 'undo' || kind === 'write';
 }
 
-/** The turn of a path below the session's directory, as it is written there; null: it is of none. */
+/** Returns the turn, as the path spells it, and the file below it; null when the path belongs to no turn of the session. */
 export function turnOfPath(session: SessionId, path: RepoPath): { turn: string; file: string } | null {
   const dir = `${sessionDir(session)}/`;
   if (!path.startsWith(dir)) return null;
@@ -70,9 +76,9 @@ export function turnOfPath(session: SessionId, path: RepoPath): { turn: string; 
   return slash === -1 ? null : { turn: rest.slice(0, slash), file: rest.slice(slash + 1) };
 }
 
-/** The status of an undo that took back some files of its turn alone. */
+/** The status of an undo that reverted only some files of its turn. */
 export const partlyUndone = 'PARTIAL';
-/** The status of an undo that puts back what the ones before it took, or some of it alone. */
+/** The statuses of an undo that restores all, or only some, of what earlier undos reverted. */
 export const [redone, partlyRedone] = ['REDONE', 'PARTLY_REDONE'];
 
 type Labelled = Pick<Entry, 'kind' | 'status'>;
@@ -81,7 +87,7 @@ export function takesBack({ kind, status }: Labelled): boolean {
   return kind === 'undo' && status !== redone && status !== partlyRedone;
 }
 
-/** How much of a turn is taken back after this undo, the last of it; null: nothing. */
+/** Returns how much of a turn is undone after its last undo; null when nothing is. */
 export function howUndone(last: Labelled | null | undefined): 'whole' | 'part' | null {
   if (last?.kind !== 'undo' || last.status === redone) return null;
   return last.status === partlyUndone || last.status === partlyRedone ? 'part' : 'whole';

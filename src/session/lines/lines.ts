@@ -1,6 +1,6 @@
 /**
- * Every line of the repository: each branch, here, on a remote or archived, whose nearest entry belongs to a session; its name
- * does not matter.
+ * Finds every line of the repository: each local, remote or archived branch with a nearest entry that belongs to a
+ * session, whatever the name of the branch.
  */
 import type { RefTip, SessionSource } from '../../ports/git.ts';
 import { decodeEntry } from '../entries/entry.ts';
@@ -28,7 +28,10 @@ import {
   type Newest,
 } from './line-index.ts';
 
-/** So few are read again in no time, and a command that only looks for a line leaves nothing behind for them. */
+/**
+ * Fewer changed tips than this are not saved: reading them again is fast, and a command that only looks up a line then
+ * writes nothing.
+ */
 const fewTips = 64;
 const remoteHead = 'refs/remotes/origin/HEAD' as RefName;
 
@@ -36,29 +39,30 @@ export interface KnownLine {
   ref: RefName;
   oid: Oid;
   session: SessionId;
-  /** The branch that it is here, or would be: `refs/heads/...`, also of a remote-tracking branch and of an archive. */
+  /** The local branch that it is or would be, `refs/heads/...`, for remote-tracking branches and archives too. */
   branchRef: RefName;
-  /** The remote that has it; null: it is a branch here, or archived. */
+  /** The remote that has it; null for a local branch or an archive. */
   remote: string | null;
   isArchived: boolean;
-  /** Named `teddy/<session>`. */
+  /** True when it is named `teddy/<session>`. */
   isMain: boolean;
-  /** The turn in the name of a branch that is named like a conversation branch of the session. */
+  /** The turn in the name of a conversation branch of the session; null for any other name. */
   branch: TurnName | null;
   nearest: NearestHead;
 }
 
-/** Branches first, then what remotes have, then what is archived; each in order of name. Without those that are stale. */
+/** Lists local branches first, then the remotes' lines, then archives, each in order of name. Leaves out stale ones. */
 export async function listLines(project: SessionSource, options: { archived?: boolean } = {}): Promise<KnownLine[]> {
   return (await listLinesAndTips(project, options)).lines;
 }
 
-/** The tip of each branch here and of each of the remotes, and of HEAD where it is known. */
+/** The tip of each local and remote-tracking branch, and of HEAD if known. */
 export type Tips = ReadonlyMap<RefName, Oid>;
 
 /**
- * `older`: so many sessions are not among the `newest`. `stale`: a remote had them when it was last seen, there is no branch of them
- * here, and the archive here has all of them. `listed`: git has just said where all of them stand.
+ * Lists lines and tips. `older` counts the sessions that are not among the `newest`. `stale` lists lines that a remote
+ * had when last fetched, that have no local branch, and that are completely in a local archive. `listed` gives the tips
+ * when git has just listed them.
  */
 export async function listLinesAndTips(
   project: SessionSource,
@@ -79,7 +83,7 @@ export async function listLinesAndTips(
     const found = nearest[at];
     const line = found ? toLine(tip, found) : null;
     if (line === null) continue;
-    // One that is named after its session need not be asked about.
+    // A branch that is named after its session needs no further check.
     const isNamed = line.isMain || line.branch !== null;
     if (isNamed || (await isLine(project, line, (defaults ??= await readDefaults(project))))) lines.push(line);
   }
@@ -104,14 +108,14 @@ async function findStale(
   const kept = new Map((await listArchives(store)).map(({ line, oid }) => [line, oid]));
   for (const line of absent) {
     const { isMain, branch, branchRef, session } = line;
-    // A main line of another name is kept under that of its session.
+    // A main line of another name is archived under the name of its session.
     const archive = kept.get(isMain || branch !== null ? branchRef : mainLineRef(session));
     if (archive !== undefined && (await isKeptIn(store, index, line, archive))) stale.add(line);
   }
   return stale;
 }
 
-/** `teddy/global` belongs to all sessions; what a remote calls its HEAD is another name for one of its branches. */
+/** Leaves out `teddy/global`, which belongs to all sessions, and a remote's HEAD, which duplicates one of its branches. */
 function isCandidate(ref: RefName): boolean {
   return ref !== globalRef && !/^refs\/remotes\/(?:.*\/teddy\/global|[^/]+\/HEAD)$/.test(ref);
 }
@@ -134,7 +138,7 @@ function toLine({ ref, oid }: RefTip, nearest: NearestHead): KnownLine | null {
 
 interface Defaults {
   branches: RefTip[];
-  /** The entries that they stand on, after a landing by fast-forward. */
+  /** The nearest entries of the branches, which a fast-forward landing leaves there. */
   entries: NearestEntry[];
 }
 
@@ -146,8 +150,8 @@ async function readDefaults(project: SessionSource): Promise<Defaults> {
 }
 
 /**
- * False of the default branch, of the branch that the session started from, and of what grows from either: a landing by
- * fast-forward leaves the session's entries there.
+ * Tells whether a branch is a line. It is not when it is the default branch, the branch that the session started from,
+ * or grows from either, because a fast-forward landing leaves the session's entries there.
  */
 export async function isLine(
   project: SessionSource,
@@ -169,7 +173,7 @@ export async function isLine(
   return entry === null || !(await holds(project, entry, line.nearest));
 }
 
-/** Whether the first parents of a branch that stands on `entry` have the other one as well. */
+/** Tells whether the first parents of a branch with the nearest entry `entry` contain the other entry too. */
 async function holds(
   project: SessionSource,
   entry: NearestEntry,
@@ -179,8 +183,9 @@ async function holds(
 }
 
 /**
- * The remote's and the local ones, which may be ahead of it; and `teddy/global`, whose memos are entries as well. The HEAD of a remote
- * that stands on a session's branch is none: its `main` is then. `listed`: git has just said where all of them stand.
+ * Lists the default branches of the remote, the local ones, which may be ahead, and `teddy/global`, because its memos
+ * are entries too. When a remote's HEAD is on a session's branch, its `main` counts instead. `listed` gives the tips
+ * when git has just listed them.
  */
 export async function readDefaultBranches(project: SessionSource, listed?: Tips): Promise<RefTip[]> {
   const { store } = project.repository;
@@ -197,7 +202,7 @@ export async function readDefaultBranches(project: SessionSource, listed?: Tips)
   return find([...theirs, ...names, globalRef]);
 }
 
-/** Whether sessions' branches are all that the remote has at this commit. */
+/** Tells whether the remote has only branches of sessions at this commit. */
 async function isOnSession({ store }: SessionSource['repository'], head: Oid, listed?: Tips): Promise<boolean> {
   const prefix = 'refs/remotes/origin/';
   const tips = listed === undefined ? await store.listRefs(prefix) : [...listed].map(([ref, oid]) => ({ ref, oid }));
@@ -207,14 +212,14 @@ async function isOnSession({ store }: SessionSource['repository'], head: Oid, li
 }
 
 /**
- * The branch that the session started from; of a session that started on the line of another one, the branch that the whole stack
- * started from. Null: HEAD was detached, or the history is cut off.
+ * Returns the branch that the session started from; for a session that started on another session's line, the branch
+ * that the whole stack started from. Returns null when HEAD was detached or the history is cut off.
  */
 export async function readBaseBranch(project: SessionSource, from: Oid | RefName): Promise<string | null> {
   return (await readBaseStart(project, from))?.branch ?? null;
 }
 
-/** A branch that a session started from, and the commit that says so. */
+/** A branch that a session started from, and the commit that records it. */
 export interface BaseStart {
   branch: string;
   oid: Oid;
@@ -229,22 +234,22 @@ export async function readBaseStart(project: SessionSource, from: Oid | RefName)
     if (entry?.kind !== 'start') continue;
     const { baseBranch } = entry;
     if (baseBranch === undefined) return null;
-    // Earlier versions have recorded the line: then the start of its session, below, says more.
+    // Earlier versions recorded the other session's line; the start of that session, further down, names its branch.
     if (parseLineRef(`refs/heads/${baseBranch}`) === null) return { branch: baseBranch, oid };
   }
   return null;
 }
 
 /**
- * The line that stands for its session: the one that is named so, else the branch of another name that has come furthest (the main
- * line was renamed), else a conversation branch. `lines`: of one session, and all of the same kind.
+ * Chooses the line that represents its session: the one with its name, else the branch of another name that has come
+ * furthest (the main line was renamed), else a conversation branch. `lines` belong to one session and are of one kind.
  */
 export function chooseMain<Line extends Pick<KnownLine, 'isMain' | 'branch' | 'nearest' | 'ref'>>(
   lines: readonly Line[],
 ): Line | undefined {
   const rank = ({ isMain, branch }: Line) => (isMain ? 0 : branch === null ? 1 : 2);
   const turn = ({ nearest }: Line) => (nearest.entry.turn === null ? 0 : turnNumber(nearest.entry.turn));
-  // Ids of entries are in order of their time.
+  // Entry ids sort by time.
   const later = (a: Line, b: Line) => (a.nearest.entry.id < b.nearest.entry.id ? 1 : -1);
   return lines.toSorted((a, b) => rank(a) - rank(b) || turn(b) - turn(a) || later(a, b))[0];
 }

@@ -1,38 +1,41 @@
-/** Every session, by the line that stands for it: local, known only from a remote, or archived. */
+/** Lists every session by the line that represents it: local, known only from a remote, or archived. */
 import { groupBy } from '../text/group-by.ts';
 import type { SessionSource } from '../../ports/git.ts';
 import type { EntryHead } from './line-index.ts';
 import { chooseMain, listLines, type KnownLine } from './lines.ts';
 
 export interface MainLine extends KnownLine {
-  /** ISO 8601, when the session started. */
+  /** When the session started, in ISO 8601. */
   created: string;
-  /** The tip's own entry; null for a commit of the user's. */
+  /** The entry of the tip itself; null when the tip is a commit of the user's. */
   entry: EntryHead | null;
   /** The session's other local lines. */
   others: KnownLine[];
-  /** The remotes that have the line, where it has no branch here. */
+  /** The remotes that have the line when there is no local branch. */
   remotes: string[];
-  /** The line of one's own that is worked on where none is named; null: no branch here is of the session. */
+  /** The local line that commands use when none is named; null when the session has no local branch. */
   own: KnownLine | null;
 }
 
-/** With the time of this machine. */
+/** A source with the time of this machine. */
 export interface DatedSource extends SessionSource {
   clock: { now(): Date };
 }
 
-/** Clocks of two machines may differ by so much. */
+/** The accepted difference between the clocks of two machines. */
 export const skewMs = 10 * 60 * 1000;
 
-/** In order of creation, oldest first; before them those that say they were made in the future. `archived`: also those whose branches are gone, here and on the remotes. */
+/**
+ * Lists sessions in order of creation, oldest first; those that claim a future time come before all others. With
+ * `archived`, includes sessions without a local or remote branch.
+ */
 export async function listMainLines(project: DatedSource, options: { archived?: boolean } = {}): Promise<MainLine[]> {
   return toMainLines(await listLines(project, options), project.clock.now());
 }
 
 export function toMainLines(lines: readonly KnownLine[], now: Date): MainLine[] {
   const latest = new Date(now.getTime() + skewMs).toISOString();
-  // Nobody makes a session the newest by writing a time to come.
+  // A future time must not make a session the newest.
   const timeOf = ({ created }: MainLine) => (created > latest ? '' : created);
   return [...groupBy(lines, ({ session }) => session).values()]
     .flatMap((own) => toMainLine(own) ?? [])
@@ -42,10 +45,10 @@ export function toMainLines(lines: readonly KnownLine[], now: Date): MainLine[] 
     });
 }
 
-/** A branch counts first, then a remote's; a conversation branch never counts before a main line. */
+/** Chooses a local branch before a remote one; a conversation branch never comes before a main line. */
 function toMainLine(lines: readonly KnownLine[]): MainLine | null {
   const [first] = lines;
-  // Most sessions have one line.
+  // Most sessions have only one line.
   if (first !== undefined && lines.length === 1)
     return toChosen(first, first.remote === null && !first.isArchived ? first : null, lines, []);
   const local = lines.filter(({ remote, isArchived }) => remote === null && !isArchived);
@@ -61,7 +64,7 @@ function toMainLine(lines: readonly KnownLine[]): MainLine | null {
 function toChosen(main: KnownLine, own: KnownLine | null, lines: readonly KnownLine[], others: KnownLine[]): MainLine {
   const { oid, entry } = main.nearest;
   const same = main.remote === null ? [] : lines.filter(({ branchRef }) => branchRef === main.branchRef);
-  // To spread what has so many properties takes ten times as long.
+  // Spreading an object with so many properties takes ten times as long.
   return {
     ref: main.ref,
     oid: main.oid,

@@ -1,4 +1,4 @@
-/** Lines of a text that comes in pieces: short ones whole, of a long one what `clip-line.ts` keeps. */
+/** Splits a text that arrives in pieces into lines. Short lines are kept whole; `clip-line.ts` shortens long ones. */
 import { openLineClip, type LineClip, type LineLimits } from '../text/clip-line.ts';
 
 export interface ReadLine {
@@ -11,11 +11,11 @@ export interface ReadLine {
 export interface LineReader {
   push(piece: string): void;
   end(): void;
-  /** Characters of the line that has not ended yet. */
+  /** Returns how many characters are held of the line that has not ended yet. */
   heldLength(): number;
 }
 
-/** `take` gets each line without its newline. */
+/** Opens a reader; `take` gets each line without its newline. */
 export function openLineReader(limits: LineLimits, take: (line: ReadLine) => void): LineReader {
   let held: string[] = [];
   let clip: LineClip | null = null;

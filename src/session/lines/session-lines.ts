@@ -1,12 +1,12 @@
-/** The lines of one session: its main line, its conversation branches, and what else stands on them. */
+/** Lists the lines of one session: its main line, its conversation branches, and other refs on them. */
 import type { SessionSource } from '../../ports/git.ts';
 import { compareTurns, nameRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import { chooseMain, listLinesAndTips, type KnownLine } from './lines.ts';
 
 /**
- * `pending`: its plan was not run. `failed`: its last run was not a success. `closed`: its last turn is over. `landed`: one of its lines
- * is, as it stands, on a branch that it lands on. `committed`: somebody has committed what another agent did in it. `remote`: only a
- * remote has it.
+ * `pending`: its plan was not executed. `failed`: its last run failed. `closed`: its last turn is over. `landed`: one
+ * of its lines has landed in its current state. `committed`: somebody has committed what another agent did in it.
+ * `remote`: only a remote has it.
  */
 export const sessionStates = [
   'pending',
@@ -21,26 +21,27 @@ export const sessionStates = [
 export type SessionState = (typeof sessionStates)[number];
 
 export interface SessionLine {
-  /** For a person, as git shortens it. */
+  /** The name for people, as git shortens it. */
   name: string;
   ref: RefName | null;
   tip: Oid;
   kind: 'local' | 'remote' | 'archived';
-  /** The remote that has it, where there is no local branch. */
+  /** The remote that has it when there is no local branch. */
   remote: string | null;
-  /** Null: the main line, or one that is not named like a line. */
+  /** Null for the main line, and for a branch that is not named like a line. */
   branch: TurnName | null;
   isMain: boolean;
 }
 
-/** A ref that is no line of its own. */
+/** A ref that only marks a place on another line. */
 export interface RefLabel {
   name: string;
   tip: Oid;
 }
 
 /**
- * The main line first, then conversation branches in order of their turns, then lines of another name. Of a line that is there in several places, the branch counts, then the remote; the others are labels.
+ * Lists the main line first, then conversation branches in order of their turns, then branches of another name. When a
+ * line exists in several places, the local branch counts, else the remote one; the others become labels.
  */
 export async function listSessionLines(
   project: SessionSource,

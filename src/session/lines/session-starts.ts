@@ -1,4 +1,4 @@
-/** Where each of many sessions starts. */
+/** Finds where each of many sessions starts. */
 import type { SessionSource } from '../../ports/git.ts';
 import { isOid, parseLineRef, type Oid, type SessionId } from '../../names.ts';
 import { readNamedRows, writeNamedRows } from '../entries/cached-rows.ts';
@@ -7,24 +7,24 @@ import { decodeEntry } from '../entries/entry.ts';
 export interface SessionStart {
   /** The commit of its `start` entry. */
   oid: Oid;
-  /** Null: HEAD was detached, or an earlier version has recorded another session's line. */
+  /** The branch that it started from; null when HEAD was detached, or an earlier version recorded another session's line. */
   branch: string | null;
-  /** The name of the other agent whose session it is; null: teddy's own. */
+  /** The name of the other agent that the session belongs to; null for teddy's own sessions. */
   agent: string | null;
 }
 
 interface StartedLine {
   session: SessionId;
   oid: Oid;
-  /** Each of its entries says so. */
+  /** When the session was created, as each of its entries records. */
   created: string;
 }
 
-/** No branch of git's can have this name. */
+/** A name that no git branch can have. */
 const noBranch = '-';
 const cacheKey = 'session-starts';
 
-/** A session's start never changes: it is looked for once. One whose history is cut off has none. */
+/** Finds the start of each session, once, because it never changes. A session with a cut-off history has none. */
 export async function readStarts(
   project: SessionSource,
   lines: readonly StartedLine[],
@@ -55,7 +55,7 @@ export async function readStarts(
   return starts;
 }
 
-/** Another session of the same name may be made on the day that one was deleted. */
+/** Includes the creation time, because a session may be made with the name of one that was deleted on the same day. */
 function toKey({ session, created }: Omit<StartedLine, 'oid'>): string {
   return `${session}@${created.replaceAll(/\s/g, '')}`;
 }

@@ -1,6 +1,6 @@
-/** Masks: what stands in a text where a secret stood. */
+/** Masks, which replace secrets in a text. */
 
-/** A secret at `start` to `end` (UTF-16 units, exclusive). */
+/** A secret from `start` to `end` (UTF-16 units, exclusive). */
 export interface FoundSecret {
   start: number;
   end: number;
@@ -14,14 +14,14 @@ export interface MaskedSecret {
   line: number;
 }
 
-/** Not `[masked: <kind>]`, as documentation writes it. */
+/** Matches a mask, but not `[masked: <kind>]`, as documentation writes it. */
 const mask = /\[masked: \w[\w .-]{0,99}\]/g;
 
 function renderMask(kind: string): string {
   return `[masked: ${kind}]`;
 }
 
-/** How often each mask stands in a text. */
+/** Counts how often each mask occurs in a text. */
 export function countMasks(text: string): Map<string, number> {
   const counts = new Map<string, number>();
   if (!text.includes('[masked: ')) return counts;
@@ -29,7 +29,7 @@ export function countMasks(text: string): Map<string, number> {
   return counts;
 }
 
-/** Puts a mask in place of each secret; those that overlap become one, of the kind of the longest. */
+/** Replaces each secret with a mask. Overlapping secrets become one, with the kind of the longest. */
 export function applyMasks(text: string, secrets: FoundSecret[]): { text: string; found: MaskedSecret[] } {
   const merged = mergeOverlaps(outsideMasks(text, secrets));
   const parts: string[] = [];
@@ -47,7 +47,7 @@ export function applyMasks(text: string, secrets: FoundSecret[]): { text: string
   return { text: parts.join('') + text.slice(at), found };
 }
 
-/** A mask is never masked again: its kind may name a variable whose value looks like it. */
+/** Leaves out secrets within masks, because the kind of a mask may contain the name of a variable with a similar value. */
 function outsideMasks(text: string, secrets: FoundSecret[]): FoundSecret[] {
   if (secrets.length === 0 || !text.includes('[masked: ')) return secrets;
   const masks = [...text.matchAll(mask)].map((found) => ({ start: found.index, end: found.index + found[0].length }));
@@ -74,7 +74,7 @@ function mergeOverlaps(secrets: FoundSecret[]): FoundSecret[] {
   return merged;
 }
 
-/** The longer one first, so that the order in which secrets were looked for does not matter. */
+/** Sorts the longer secret first, so that the order in which secrets were found does not matter. */
 function byStart(a: FoundSecret, b: FoundSecret): number {
   return a.start - b.start || b.end - a.end || (a.kind < b.kind ? -1 : 1);
 }

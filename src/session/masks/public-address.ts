@@ -1,13 +1,13 @@
 /**
- * Tells the addresses of the internet that anybody may be sent to from this machine, its networks and reserved ones.
+ * Distinguishes public internet addresses from those of this machine, its networks, and reserved ones.
  *
- * `net.BlockList` would look up the ranges, but the core asks too, for the lines of a context list, and it knows no module of Node.
- * It may go when nothing in the core asks.
+ * `net.BlockList` could look up the ranges, but the core needs this too, for the lines of a context list, and must not
+ * import Node modules. This module can be replaced when the core no longer needs it.
  */
 
 type Range = readonly [base: string, prefix: number];
 
-/** IANA's special-purpose registry for IPv4, without the few blocks of it that are public. */
+/** IANA's special-purpose registry for IPv4, without its few public blocks. */
 const reservedRanges: readonly Range[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -24,11 +24,14 @@ const reservedRanges: readonly Range[] = [
   ['203.0.113.0', 24],
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
-  // Looks public, and is the host of every virtual machine at Azure.
+  // This address looks public but belongs to the host of every Azure virtual machine.
   ['168.63.129.16', 32],
 ];
 
-/** IPv6 is public only in 2000::/3, and not here: protocols with Teredo, documentation, 6to4. Groups of 16 bits. */
+/**
+ * Ranges of IPv6 that are not public: everything outside of 2000::/3, and in it protocol assignments with Teredo,
+ * documentation, and 6to4. Groups have 16 bits.
+ */
 const reservedGroups: readonly ((groups: readonly number[]) => boolean)[] = [
   ([first = 0]) => first >> 13 !== 1,
   ([first, second = 0]) => first === 0x2001 && second < 0x200,
@@ -38,8 +41,8 @@ const reservedGroups: readonly ((groups: readonly number[]) => boolean)[] = [
 ];
 
 /**
- * True for a public IPv4 or IPv6 address in any spelling that a URL understands; false for every other address, and for
- * what is no address. An IPv6 address that only carries an IPv4 one (mapped, NAT64) is as public as that.
+ * Tells whether a text is a public IPv4 or IPv6 address, in any spelling that URLs accept. An IPv6 address that only
+ * carries an IPv4 one (mapped, NAT64) is public when that one is.
  */
 export function isPublicAddress(address: string): boolean {
   const host = toHost(address);
@@ -50,18 +53,18 @@ export function isPublicAddress(address: string): boolean {
   return carried === null ? !reservedGroups.some((isIn) => isIn(groups)) : isPublicIPv4(carried);
 }
 
-/** The host of a parsed URL that is an address: `127.0.0.1`, `[::1]`. */
+/** Tells whether the host of a parsed URL is an address: `127.0.0.1`, `[::1]`. */
 export function isAddressHost(host: string): boolean {
   return host.startsWith('[') || /^\d+\.\d+\.\d+\.\d+$/.test(host);
 }
 
-/** True for the host of a parsed URL that is this machine by its name or address. */
+/** Tells whether the host of a parsed URL names this machine, by name or address. */
 export function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/\.$/, '');
   return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[::1?\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/.test(host);
 }
 
-/** The one spelling that URLs have for an address. */
+/** Returns the normalized spelling of an address in URLs; null when the text is not an address. */
 function toHost(address: string): string | null {
   if (!/^[0-9a-fx.:]+$/i.test(address)) return null;
   try {
@@ -81,7 +84,7 @@ function toBits(address: string): number {
   return address.split('.').reduce((bits, part) => (bits << 8) | Number(part), 0);
 }
 
-/** Eight groups of the form that URLs give an IPv6 address: `2001:db8::1`. */
+/** Expands the URL form of an IPv6 address, `2001:db8::1`, into eight groups. */
 function toGroups(address: string): number[] {
   const [head = '', tail] = address.split('::');
   const parse = (part: string) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)));
@@ -89,7 +92,10 @@ function toGroups(address: string): number[] {
   return [...before, ...Array.from({ length: 8 - before.length - after.length }, () => 0), ...after];
 }
 
-/** Mapped, `::ffff:0:0/96`, or of the well-known NAT64 prefix, `64:ff9b::/96`. */
+/**
+ * Returns the IPv4 address in a mapped address (`::ffff:0:0/96`) or one with the NAT64 prefix (`64:ff9b::/96`); null
+ * for any other.
+ */
 function toCarriedIPv4(groups: readonly number[]): string | null {
   const prefix = groups.slice(0, 6).join(' ');
   if (prefix !== `0 0 0 0 0 ${0xffff}` && prefix !== `${0x64} ${0xff9b} 0 0 0 0`) return null;

@@ -1,4 +1,4 @@
-/** Files that hold secrets, told by their names alone. */
+/** Recognizes files that hold secrets by their names alone. */
 import { foldPart } from '../paths/paths.ts';
 import type { RepoPath } from '../../names.ts';
 
@@ -23,13 +23,13 @@ const secretFiles = new Set([
   'secrets.yml',
 ]);
 const secretExtensions = /\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk)$/;
-/** With the names that direnv and editors give it. */
+/** Matches `.env` files, including the names that direnv and editors use. */
 const environmentFile = /^\.env(?:rc|[._~-].*)?$|\.env$/;
 const environmentExample = /\.(?:example|sample|template|dist|defaults)$/;
 
 /**
- * True for `.env`, `.env.local`, `id_rsa`, `server.pem`, ...; false for `.env.example`. So is every spelling that some file
- * system takes for such a name: `.ENV`, `.env.`, `.env::$DATA`.
+ * Returns true for `.env`, `.env.local`, `id_rsa`, `server.pem`, ... and false for `.env.example`. Also true for any
+ * spelling that some file system treats as such a name: `.ENV`, `.env.`, `.env::$DATA`.
  */
 export function isSecretName(path: RepoPath): boolean {
   const parts = path.split('/').map((part) => foldPart(part.normalize('NFKC')));
@@ -39,5 +39,5 @@ export function isSecretName(path: RepoPath): boolean {
   return secretFiles.has(name) || secretExtensions.test(name);
 }
 
-/** The model reads this about a file that it may not ask for. */
+/** What the model is told about a file that it may not ask for. */
 export const onlyTheUser = "only the user's own global.context or session.context can show it";

@@ -1,4 +1,4 @@
-/** Which variables of an environment hold a secret: told by the name and by what the value looks like. */
+/** Decides which environment variables hold a secret, by the name and by the look of the value. */
 
 const minLength = 12;
 
@@ -7,10 +7,10 @@ const secretWords = new Set(
     ' ',
   ),
 );
-/** Written together: `PGPASSWORD`, `GITHUBTOKEN`, `ACCESSKEY`. No `key` alone, for `MONKEY`. */
+/** Matches joined words: `PGPASSWORD`, `GITHUBTOKEN`, `ACCESSKEY`. `key` alone is left out because of `MONKEY`. */
 const secretEndings = /(?:token|secret|password|passwd|passphrase|credentials?|(?:api|access|secret|private|auth)key)$/;
 
-/** True for `API_KEY`, `githubToken`, `PGPASSWORD`; false for `MONKEY`, `KEYBOARD_LAYOUT`, `TOKENIZERS_PARALLELISM`. */
+/** Returns true for `API_KEY`, `githubToken`, `PGPASSWORD`; false for `MONKEY`, `KEYBOARD_LAYOUT`, `TOKENIZERS_PARALLELISM`. */
 export function isSecretVariable(name: string): boolean {
   const words = name
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
@@ -21,8 +21,8 @@ export function isSecretVariable(name: string): boolean {
 }
 
 /**
- * False for what is too short or too common to be masked wherever it stands: words, also joined ones
- * (`production-cluster`, `us-east-1`, `user.signingKey`), numbers, dates, paths, URLs that carry no credentials.
+ * Returns false for values that are too short or too common to be masked everywhere: words, also joined ones
+ * (`production-cluster`, `us-east-1`, `user.signingKey`), numbers, dates, paths, and URLs without credentials.
  */
 export function isSecretValue(value: string): boolean {
   if (value.length < minLength) return false;
@@ -33,12 +33,12 @@ function isNumber(value: string): boolean {
   return /^[\d\s.,:;+TZ/-]+$/.test(value);
 }
 
-/** A shell or a template would put something else here: `${DB_PASSWORD}`, `$(pass show db)`, `<your token>`. */
+/** Recognizes text that a shell or a template would replace: `${DB_PASSWORD}`, `$(pass show db)`, `<your token>`. */
 function isReference(value: string): boolean {
   return /^(?:\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_]\w*|\{\{[^}]*\}\}|<[^>]*>)$/.test(value);
 }
 
-/** An absolute path begins with a name like `home`: base64 may begin with a slash as well. */
+/** Recognizes a path. An absolute one must begin with a name like `home`, because base64 may begin with a slash too. */
 function isPath(value: string): boolean {
   return /^(?:(?:~[a-z]*|\.{1,2}|[A-Za-z]:)[\\/]|\/[A-Za-z][a-z]{1,15}(?:\/|$))/.test(value);
 }
@@ -49,7 +49,7 @@ function isPlainUrl(value: string): boolean {
   return username === '' && password === '' && ![...searchParams.keys()].some(isSecretVariable);
 }
 
-/** One number among the words is fine, as in `us-east-1`: a licence key has several. */
+/** Recognizes words. One number among them is allowed, as in `us-east-1`; a license key has several. */
 function areWords(value: string): boolean {
   const parts = value.split(/[-_.:/, ]+/).filter((part) => part !== '');
   const numbers = parts.filter((part) => /^v?\d{1,4}$/.test(part)).length;
@@ -57,11 +57,11 @@ function areWords(value: string): boolean {
   return words > 0 && numbers <= 1 && words + numbers === parts.length;
 }
 
-/** Letters in one case or capitalised, or several such words as in `userName`. */
+/** Recognizes letters in one case or capitalized, and joined words as in `userName`. */
 function isWord(part: string): boolean {
   const words = part.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?? [];
   if (words.join('') !== part) return false;
-  // Random letters of both cases fall into short pieces, those of one case into unpronounceable ones.
+  // Random letters of mixed case split into short pieces, and those of one case are unpronounceable.
   return words.every((word) => (words.length === 1 || word.length >= 3) && isPronounceable(word.toLowerCase()));
 }
 
@@ -70,10 +70,13 @@ function isPronounceable(word: string): boolean {
 }
 
 const fewestCharacters = 7;
-/** Only the end counts: tokens of one kind begin alike. */
+/** Only the end counts, because tokens of one kind begin alike. */
 const variedLength = 32;
 
-/** False for what stands in for a token: `xxxxxxxx`, `your_token_goes_here`. A random one has digits, or letters of both cases. */
+/**
+ * Returns false for placeholders of tokens: `xxxxxxxx`, `your_token_goes_here`. A random token has digits, or letters
+ * of both cases.
+ */
 export function isVaried(value: string): boolean {
   const end = value.slice(-variedLength);
   return (/\d/.test(end) || (/[a-z]/.test(end) && /[A-Z]/.test(end))) && new Set(end).size >= fewestCharacters;

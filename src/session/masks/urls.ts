@@ -1,9 +1,12 @@
-/** Decides by a URL alone whether its page may be fetched. The address behind its name is checked when it is fetched. */
+/**
+ * Decides by the URL alone whether a page may be fetched. The address that its name resolves to is checked when it is
+ * fetched.
+ */
 import { isAddressHost, isPublicAddress } from './public-address.ts';
 
 type ParsedPageUrl = { url: string } | { problem: string };
 
-/** The URL as it is fetched: one spelling, without the fragment. The problem is the reason alone, without the URL. */
+/** Returns the normalized URL that is fetched, without the fragment. `problem` is only the reason, without the URL. */
 export function parsePageUrl(text: string): ParsedPageUrl {
   const url = parseUrl(text);
   if (url === null) return { problem: 'it is not a valid URL' };
@@ -31,8 +34,9 @@ function whyNotFetched({ protocol, username, password, hostname }: URL): string 
 }
 
 /**
- * Whatever stands before the last `@` of a host goes; behind a name with a colon, which is a password, before the last `@` of
- * all. The user of an ssh address is no secret, and part of it.
+ * Hides what precedes the last `@` of a host. When a name with a colon, and thus a password, precedes it, hides
+ * everything before the last `@` of the text. The user of an ssh address is kept, because it is part of the address and
+ * not a secret.
  */
 export function hideCredentials(text: string): string {
   return text.replace(

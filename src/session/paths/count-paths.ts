@@ -1,18 +1,19 @@
 /**
- * How many paths differ between two trees, without naming one: a few small trees that hold each other many times over have
- * billions of them, and git would list them all before it says a word. Each pair of trees is read once.
+ * Counts the paths that differ between two trees without listing them. A few small trees that contain each other many
+ * times have billions of paths, and git would list them all before it prints anything. Each pair of trees is read once.
  */
 import type { TreeEntry } from '../../ports/git.ts';
 import type { Oid } from '../../names.ts';
 
-/** More than anybody changes in one go. */
+/** More than any real commit changes. */
 export const maxChangedPaths = 1_000_000;
 /** git's own default. */
 const maxDepth = 2048;
 
 /**
- * Null: no tree. Beyond the limit the count ends, and is more than it; Infinity: they lie too deep. `spend` is asked for each path
- * that is looked at, and ends the count with false: counts that run at the same time may have one limit together.
+ * Returns a function that counts; null stands for no tree. Beyond the limit, counting stops with a number above it;
+ * Infinity means too deeply nested. `spend` is called for each path and stops the count by returning false, so that
+ * concurrent counts can share a limit.
  */
 export function pathCounter(
   readTree: (oid: Oid) => Promise<TreeEntry[]>,
@@ -39,7 +40,10 @@ export function pathCounter(
   return (before, after) => count(before, after, 0);
 }
 
-/** A directory of thousands of files changes in one or two places: what stands before and behind those is passed over. */
+/**
+ * Pairs the entries that differ. A directory with thousands of files changes in one or two places, so equal entries at
+ * both ends are skipped.
+ */
 function pairDifferent(old: TreeEntry[], now: TreeEntry[]): [TreeEntry | undefined, TreeEntry | undefined][] {
   const shorter = Math.min(old.length, now.length);
   let [before, after] = [0, 0];

@@ -1,14 +1,14 @@
-/** Makes a tree from another one, reading and writing only the directories on the way to what changes. */
+/** Makes a tree from another one; reads and writes only the directories on the way to the changes. */
 import type { ObjectBatch, Store, TreeEntry, TreeMode } from '../../ports/git.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 
-/** `entry` null removes what stands at the path; mode `40000` puts a whole directory there. */
+/** An edit. An `entry` of null removes the path; mode `40000` inserts a whole directory. */
 export interface TreeEdit {
   path: RepoPath;
   entry: { mode: TreeMode; oid: Oid } | null;
 }
 
-/** The new tree is in `batch`, not yet flushed. Directories that become empty vanish, as git knows none. */
+/** Adds the new tree to `batch`, without flushing it. Empty directories disappear, because git does not store them. */
 export async function editTree(store: Store, batch: ObjectBatch, base: Oid | null, edits: TreeEdit[]): Promise<Oid> {
   return (await editDir(store, batch, base, edits)) ?? batch.tree([]);
 }
@@ -33,7 +33,7 @@ async function toEntry(
   const whole = edits.findLast(({ path }) => path === '');
   const below = edits.filter(({ path }) => path !== '');
   const start = whole === undefined ? current : whole.entry === null ? undefined : { name, ...whole.entry };
-  // To remove what is below a file removes nothing, least of all the file.
+  // Removing paths below a file changes nothing, least of all the file.
   if (start?.mode !== '40000' && below.every((edit) => edit.entry === null)) return start ?? null;
   if (below.length === 0) return start ?? null;
   const base = start?.mode === '40000' ? start.oid : null;
@@ -41,7 +41,7 @@ async function toEntry(
   return oid === null ? null : { mode: '40000', name, oid };
 }
 
-/** Names that are not UTF-8 may read alike; no path means one of them. */
+/** Returns a key for the name. Different names that are not UTF-8 may decode to the same text; no path refers to them. */
 export function toEntryKey({ name, rawName }: TreeEntry): string {
   return rawName === undefined ? name : `\0${[...rawName].join(' ')}`;
 }

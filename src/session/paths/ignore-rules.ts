@@ -1,4 +1,7 @@
-/** `.teddyignore`: which files directories and globs leave out. Apart from its callers: most projects have no such file. */
+/**
+ * Reads `.teddyignore`, which lists files that directories and globs leave out. It is a module of its own, because most
+ * projects have no such file.
+ */
 import ignore from 'ignore';
 
 /** A `.teddyignore` file; `directory` is empty for the project's root. */
@@ -9,7 +12,10 @@ export interface IgnoreFile {
 
 export type IsIgnored = (path: string) => boolean;
 
-/** With the rules of `.gitignore`: a deeper file goes before an upper one, a later line before an earlier one. */
+/**
+ * Reads the files by the rules of `.gitignore`: a deeper file takes precedence over an upper one, a later line over an
+ * earlier one.
+ */
 export function readIgnoreFiles(files: readonly IgnoreFile[]): IsIgnored {
   const byDepth = files.toSorted((a, b) => depthOf(a.directory) - depthOf(b.directory));
   const rules = ignore({ ignoreCase: false, allowRelativePaths: true });
@@ -21,7 +27,7 @@ function depthOf(directory: string): number {
   return directory === '' ? 0 : directory.split('/').length;
 }
 
-/** The lines of a nested file as the root's file would have to write them, so that one set of rules decides. */
+/** Rewrites the lines of a nested file for the root's file, so that one set of rules decides. */
 function toRules(directory: string, text: string): string[] {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
   return directory === '' ? lines : lines.flatMap((line) => toRootRule(directory, line));
@@ -36,13 +42,16 @@ function toRootRule(directory: string, line: string): string[] {
 }
 
 /**
- * A regular expression tries every way to share a path out among the wildcards of a rule, and whoever pushes a branch may
- * have written the rule: with more than these a single deep path takes minutes.
+ * A regular expression tries every way to split a path among the wildcards of a rule, and anybody who pushes a branch
+ * may have written the rule. With more wildcards, a single deep path takes minutes.
  */
 const maxDeepParts = 2;
 const maxStars = 2;
 
-/** A rule that would be too costly takes out more than it says; one that puts files back puts none back. */
+/**
+ * Simplifies a rule that would be too slow, so that it ignores more than it says. A slow rule that un-ignores files is
+ * dropped.
+ */
 function toCheapRule(rule: string): string[] {
   const parts = rule.split('/');
   const cheap = toFewDeepParts(parts.map(toFewStars)).join('/');
@@ -55,7 +64,7 @@ function toFewStars(part: string): string {
   return runs.length <= maxStars || last === undefined ? part : part.slice(0, last.index + last[0].length);
 }
 
-/** The last part may be `**` as well: nothing follows it that could be tried. */
+/** Drops deep wildcards. The last part may also be `**`, because nothing follows it. */
 function toFewDeepParts(parts: string[]): string[] {
   const [first, last] = [parts.indexOf('**'), parts.lastIndexOf('**', -2)];
   const count = parts.slice(0, -1).filter((part) => part === '**').length;

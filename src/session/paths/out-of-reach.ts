@@ -1,9 +1,12 @@
-/** Why what stands at a path is not what is needed there; each reason without the path. */
+/** Explains why a path is not usable for what is needed; the reasons do not include the path. */
 import type { FileTarget } from '../../ports/files.ts';
 import type { RepoPath } from '../../names.ts';
 import { describeTwin } from './twin-names.ts';
 
-/** The place of the file, or where it would be: behind the links of the path. git does not look behind one. */
+/**
+ * Returns the path of the file, or of where it would be, with links resolved, because git does not look behind a
+ * symbolic link.
+ */
 export function realPathOf(path: RepoPath, target: FileTarget): RepoPath {
   return target.kind === 'file' || target.kind === 'absent' ? (target.real ?? path) : path;
 }
@@ -16,7 +19,7 @@ export function whyUnreadable(path: RepoPath, target: FileTarget): string | null
   return target.kind === 'absent' ? 'there is no such path' : whyOutOfReach(path, target);
 }
 
-/** For a path that a model names: it may have meant the twin. */
+/** Explains why a path that a model names does not exist, and suggests its twin. */
 export function whyMissing(path: RepoPath, target: FileTarget): string {
   const reason = whyUnreadable(path, target) ?? 'there is no such path';
   return target.kind === 'absent' && target.twin !== undefined

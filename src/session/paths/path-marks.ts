@@ -1,26 +1,26 @@
 /**
- * Marks around a path where a plan names one: Markdown, quotes, a remark behind it. The path is taken out of them where they
- * have one meaning, and refused where they may have two. A name that has such characters itself stands in back-ticks, or
- * percent-encoded in a link.
+ * Handles marks around a path in a plan: Markdown, quotes, a remark after it. The path is extracted when the marks have
+ * only one meaning, and refused when they could have two. A name that itself contains such characters must be in
+ * back-ticks, or percent-encoded in a link.
  */
 import type { Grammar } from '../text/grammar.ts';
 
-/** `note`: what was taken off, where that is no Markdown. The problem is the reason alone, without the path. */
+/** `note` says what was removed, unless it was Markdown. `problem` is only the reason, without the path. */
 type WrittenPath = { text: string; note?: string } | { problem: string; hint: string };
 
-/** A marked beginning of a value: what it marks, and where it ends. */
+/** A value that begins with a mark: the marked text, and where it ends. */
 interface Span {
   mark: 'code' | 'link' | 'quotes' | 'angle brackets';
   inside: string;
   end: number;
 }
 
-/** No path is as long, percent-encoded and shown as well. What is longer is refused for that. */
+/** A path is never this long, even when it is shown and percent-encoded; a longer one is refused for its length. */
 const maxMarkedLength = 32_768;
 const maxPlainLength = 8192;
 const onePath = 'Give the path alone; each action names one file.';
 
-/** In grammar 1 nothing but Markdown around the whole is taken off, and nothing is refused. */
+/** Reads a path. Grammar 1 only removes Markdown around the whole value, and refuses nothing. */
 export function readWrittenPath(value: string, grammar: Grammar): WrittenPath {
   if (grammar === 1) return { text: unwrapPath(value) };
   const text = withoutBold(value.trim());
@@ -29,14 +29,14 @@ export function readWrittenPath(value: string, grammar: Grammar): WrittenPath {
   return span === null ? readPlain(text) : readMarked(text, span);
 }
 
-/** Takes bold, code and link marks off; of a link the destination counts. */
+/** Removes bold, code and link marks; for a link, the destination counts. */
 export function unwrapPath(text: string): string {
   const plain = withoutCode(withoutBold(text.trim()));
   const destination = linkDestination(plain);
   return destination === null ? plain : decodePercent(withoutCode(destination));
 }
 
-/** Takes the marks of a code span off a text that is one code span as a whole. */
+/** Removes the marks when the whole text is one code span. */
 export function withoutCode(text: string): string {
   const marks = /^`+/.exec(text)?.[0] ?? '';
   if (marks === '' || text.length <= 2 * marks.length || !text.endsWith(marks)) return text;
@@ -51,7 +51,7 @@ function readMarked(text: string, span: Span): WrittenPath {
   if (/`|\]\(|^(?:,|;|&|and\b|or\b)\s*\S/.test(remark))
     return { problem: 'it names more than one file', hint: onePath };
   if (!isRemark(rest)) {
-    // `[id](x)/page.tsx` is a name.
+    // `[id](x)/page.tsx` is a valid name.
     if (span.mark === 'link') return readPlain(text);
     const marks = span.mark === 'code' ? 'back-ticks' : span.mark;
     return { problem: `only a part of it stands in ${marks}`, hint: nameIt(text.replaceAll('`', '')) };
@@ -60,7 +60,7 @@ function readMarked(text: string, span: Span): WrittenPath {
   return { text: taken.text, note: taken.note === undefined ? note : `${taken.note}; ${note}` };
 }
 
-/** `(new file)`, `: the entry point`, ` - the entry point`, or the full stop of a sentence. */
+/** Matches `(new file)`, `: the entry point`, ` - the entry point`, or a full stop at the end. */
 function isRemark(rest: string): boolean {
   return /^(?:\s*\(.*\)\.?|\s*:.*|\s+[\u2013\u2014-].*|\.)\s*$/s.test(rest);
 }
@@ -74,7 +74,10 @@ function takeInside({ mark, inside }: Span): WrittenPath {
   );
 }
 
-/** `/a.ts#L10` is line 10 of `/a.ts`, as forges link to it. Percent-encoded, a `#` belongs to the name. */
+/**
+ * Reads the destination of a link. `/a.ts#L10` is line 10 of `/a.ts`, as in links of forges; a percent-encoded `#`
+ * belongs to the name.
+ */
 function takeDestination(inside: string): WrittenPath {
   const fragment = /#L\d+(?:-L?\d+)?$/.exec(inside)?.[0] ?? /\.\w+(#[\w-]*)$/.exec(inside)?.[1];
   if (fragment === undefined) return { text: decodePercent(withoutCode(inside)) };
@@ -96,8 +99,8 @@ function readPlain(text: string): WrittenPath {
 }
 
 /**
- * A line of a list without marks, where a file's name may have blanks: a remark follows a name with an ending, behind a dash, a
- * colon or in brackets, and is no ending of a name itself.
+ * Refuses a remark after an unmarked path in a list, where names may contain blanks. A remark follows a name with an
+ * extension, after a dash or a colon or in parentheses, and does not itself end like a file name.
  */
 export function refuseListRemark(line: string): { problem: string; hint: string } | null {
   // A JSON string names exactly one file.
@@ -117,7 +120,7 @@ function refuseLineNumbers(text: string): { problem: string; hint: string } | nu
   return { problem: `it has line numbers behind the path, "${numbers}"`, hint: nameIt(text) };
 }
 
-/** How a name with such characters is written. */
+/** Explains how to write a name that contains such characters. */
 function nameIt(name: string): string {
   const shown = shorten(name);
   const written = /[`:#]/.test(shown) ? `as a link: ${toLink(shown)}` : `in back-ticks: \`${shown}\``;
@@ -134,12 +137,12 @@ function shorten(text: string): string {
   return line.length > 60 ? `${line.slice(0, 60)}...` : line;
 }
 
-/** Only asterisks: `__main__.py` and `__init__` are names. */
+/** Removes only asterisks, because `__main__.py` and `__init__` are names. */
 function withoutBold(text: string): string {
   return text.length > 4 && text.startsWith('**') && text.endsWith('**') ? text.slice(2, -2).trim() : text;
 }
 
-/** Null for a text that begins without a mark, or with one that nothing closes. */
+/** Reads a marked beginning; null when the text has none, or the mark is not closed. */
 function readSpan(text: string): Span | null {
   switch (text[0]) {
     case '`':
@@ -159,7 +162,7 @@ function readSpan(text: string): Span | null {
   }
 }
 
-/** A code span ends at the first run of as many back-ticks. */
+/** Reads a code span, which ends at the first run of equally many back-ticks. */
 function readCode(text: string): Span | null {
   const length = /^`+/.exec(text)?.[0].length ?? 0;
   for (const { 0: marks, index } of text.slice(length).matchAll(/`+/g)) {
@@ -174,7 +177,7 @@ function readQuoted(text: string, closing: string, mark: Span['mark']): Span | n
   return end <= 1 ? null : { mark, inside: text.slice(1, end), end: end + 1 };
 }
 
-/** Brackets are balanced, so that `[app/[id]/(tab)/page.tsx](/app/[id]/(tab)/page.tsx)` is read whole. */
+/** Reads a link with balanced brackets, so that `[app/[id]/(tab)/page.tsx](/app/[id]/(tab)/page.tsx)` is read as a whole. */
 function readLink(text: string): Span | null {
   const whole = linkDestination(text);
   const close = closingBracket(text, 0, '[', ']');
@@ -185,11 +188,11 @@ function readLink(text: string): Span | null {
   return whole === null ? null : { mark: 'link', inside: whole, end: text.length };
 }
 
-/** The note where a link shows one path and leads to another one; undefined where it shows the path, or its end. */
+/** Returns a note when a link shows one path and leads to another; undefined when it shows the path or its end. */
 export function describeLink(value: string, path: string): string | undefined {
   const shown = /^\[([^\]]+)\]\(/.exec(value.trim())?.[1]?.replaceAll('`', '').trim() ?? '';
   const text = decodePercent(shown).replace(/^\.?\//, '');
-  // Such marks are left out of the words of a link.
+  // The text of a link omits such marks.
   const plain = path.replace(/[`[\]]/g, '');
   if (!/\.\w{1,10}$/.test(text) || `/${plain}`.endsWith(`/${text}`) || text.endsWith(`/${plain}`)) return undefined;
   return `the link shows "${shorten(shown)}" and leads to "${shorten(path)}", which counts`;
@@ -223,6 +226,6 @@ function decodePercent(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // `100%.md` is a name, too
+    return text; // `100%.md` is a valid name
   }
 }

@@ -1,4 +1,4 @@
-/** Paths as a plan or a context list writes them. What symlinks do to them is checked where there are files. */
+/** Parses paths as a plan or a context list writes them. Symbolic links are checked later, where there are files. */
 import type { RepoPath } from '../../names.ts';
 import { newestGrammar, type Grammar } from '../text/grammar.ts';
 import { describeLink, readWrittenPath } from './path-marks.ts';
@@ -7,12 +7,12 @@ import { parseJson } from '../text/parse-object.ts';
 const maxPathLength = 4096;
 
 type ParsedPath = { path: RepoPath } | { problem: string };
-/** `note`: what was taken off around the path. `hint`: how to write it. */
+/** `note` says what was removed around the path, and `hint` how to write it. */
 type ParsedPlanPath = { path: RepoPath; note?: string } | { problem: string; hint?: string };
 
 /**
- * A path as it stands in a plan: `[shown](/path/from/root)`, `` `code` `` or plain text.
- * `projectRoot`, absolute, is taken off the front. The problem is the reason alone, without the path.
+ * Parses a path in a plan: `[shown](/path/from/root)`, `` `code` `` or plain text. `projectRoot`, absolute, is stripped
+ * from the front. `problem` is only the reason, without the path.
  */
 export function parsePlanPath(text: string, projectRoot?: string, grammar: Grammar = newestGrammar): ParsedPlanPath {
   const written = readWrittenPath(text, grammar);
@@ -22,7 +22,7 @@ export function parsePlanPath(text: string, projectRoot?: string, grammar: Gramm
     return { problem: 'its name would begin or end with a blank', hint: 'Give it another name, or use EXECUTE.' };
   const parsed = parseRepoPath(named, projectRoot);
   if ('problem' in parsed) return parsed;
-  // A person on Windows writes backslashes by habit.
+  // People on Windows write backslashes out of habit.
   const isOdd = named.includes('\\') && projectRoot?.includes('\\') !== true;
   const slashes = isTold && isOdd ? 'its backslashes are read as slashes' : undefined;
   const elsewhere = isTold ? describeLink(text, parsed.path) : undefined;
@@ -30,7 +30,7 @@ export function parsePlanPath(text: string, projectRoot?: string, grammar: Gramm
   return notes.length === 0 ? parsed : { ...parsed, note: notes.join('; ') };
 }
 
-/** A path without Markdown around it. The result is relative to the root and stays in the project. */
+/** Parses a path without Markdown around it. The result is relative to the root and within the project. */
 export function parseRepoPath(text: string, projectRoot?: string): ParsedPath {
   const path = withoutRoot(text.trim().replaceAll('\\', '/'), projectRoot);
   const unusable = whyUnusable(path);
@@ -61,7 +61,7 @@ function whyUnusable(path: string): string | null {
   return null;
 }
 
-/** Null when `..` leads out of the root at any point. */
+/** Resolves `.` and `..`; null when `..` leaves the root at any point. */
 function resolveParts(path: string): string[] | null {
   const parts: string[] = [];
   for (const part of path.split('/')) {
@@ -84,7 +84,7 @@ function whyReserved(parts: string[]): string | null {
   return device === undefined ? null : `\`${device}\` is a device on Windows`;
 }
 
-/** How a file system that ignores case, streams, trailing dots and invisible characters would see the name. */
+/** Returns the name as a file system would see it that ignores case, streams, trailing dots and invisible characters. */
 export function foldPart(part: string): string {
   const visible = part.replace(/[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g, '').toLowerCase();
   return trimTrailing(visible.split(':', 1)[0] ?? '');
@@ -100,22 +100,22 @@ function stem(part: string): string {
   return (part.split(/[.:]/, 1)[0] ?? '').trim();
 }
 
-/** Control, format and surrogate characters, line and paragraph separators, and what could close an HTML comment. */
+/** Matches control, format and surrogate characters, line and paragraph separators, and what could close an HTML comment. */
 const unsafe = /[\p{C}\p{Zl}\p{Zp}<>]/gu;
 
-/** A JSON string without any character that could end a line or a comment. */
+/** Quotes a path as a JSON string without any character that could end a line or a comment. */
 export function quotePath(path: string): string {
   return JSON.stringify(path).replace(unsafe, (found) =>
     Array.from({ length: found.length }, (_, i) => `\\u${found.charCodeAt(i).toString(16).padStart(4, '0')}`).join(''),
   );
 }
 
-/** For lines where words are parted by spaces: a path with white space, quotes or anything unsafe is quoted. */
+/** Renders a path for a line of words separated by spaces; a path with white space, quotes or anything unsafe is quoted. */
 export function renderPathWord(path: string): string {
   return path === '' || /[\s"\p{C}\p{Z}<>]/u.test(path) ? quotePath(path) : path;
 }
 
-/** Reads the path that a line begins with, and what follows it; null when a quoted path is damaged. */
+/** Parses the path at the beginning of a line, and returns the rest; null when a quoted path is malformed. */
 export function parsePathWord(line: string): { path: string; rest: string } | null {
   const word = /^(?:"(?:[^"\\]|\\.)*"|[^\s"]+)(?= |$)/.exec(line)?.[0];
   if (word === undefined) return null;
@@ -123,7 +123,7 @@ export function parsePathWord(line: string): { path: string; rest: string } | nu
   return path === null ? null : { path, rest: line.slice(word.length + 1) };
 }
 
-/** The path in a JSON string, or null when `text` is not one. */
+/** Returns the path in a JSON string; null when `text` is not one. */
 export function unquotePath(text: string): string | null {
   const value = parseJson(text);
   return typeof value === 'string' ? value : null;

@@ -1,9 +1,12 @@
-/** Directories in the temporary directory of the system that a killed process leaves behind, and the file that says whose they are. */
+/**
+ * The names of directories in the system's temporary directory that a killed process leaves behind, and of the file
+ * that identifies their owner.
+ */
 
-/** A script that runs has one. */
+/** The prefix of the directory of a running script. */
 export const scriptPrefix = 'teddy-run-';
-/** `replay --run-commands` has one. */
+/** The prefix of the directory of `replay --run-commands`. */
 export const replayPrefix = 'teddy-replay-';
 export const scratchPrefixes = [scriptPrefix, replayPrefix];
-/** This file in one of them has the name of its process, and on a second line the repository. */
+/** The file in such a directory that holds the name of its process and, on a second line, the repository. */
 export const scratchHolder = 'holder';

@@ -1,14 +1,14 @@
-/** The files of a tree, found by path or by directory without walking through all of them. */
+/** Finds the files of a tree by path or by directory without visiting all of them. */
 import type { TreeFile } from '../../ports/git.ts';
 
 export interface SortedTree {
-  /** Null when there is no file of that name. */
+  /** Returns null when there is no file with that path. */
   file(path: string): TreeFile | null;
-  /** In the order of the tree; the empty directory is the whole project. */
+  /** Lists files in the order of the tree; the empty directory is the whole project. */
   filesBelow(directory: string): readonly TreeFile[];
 }
 
-/** `files` as git lists them; what comes in another order is sorted, so that no file can be missed. */
+/** Takes files as git lists them, and sorts them when they are in another order, so that none is missed. */
 export function sortTree(files: readonly TreeFile[]): SortedTree {
   const sorted = isSorted(files) ? files : files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
   return {
@@ -24,7 +24,7 @@ export function sortTree(files: readonly TreeFile[]): SortedTree {
   };
 }
 
-/** git sorts by bytes and this by UTF-16 units, which differs for rare characters only. */
+/** Tells whether the files are sorted by UTF-16 units. git sorts by bytes, which differs only for rare characters. */
 function isSorted(files: readonly TreeFile[]): boolean {
   for (let at = 1; at < files.length; at += 1) {
     if ((files[at - 1]?.path ?? '') > (files[at]?.path ?? '')) return false;
@@ -32,7 +32,7 @@ function isSorted(files: readonly TreeFile[]): boolean {
   return true;
 }
 
-/** The index of the first file whose path is not before `path`. */
+/** Returns the index of the first file with a path that does not sort before `path`. */
 function firstFrom(files: readonly TreeFile[], path: string): number {
   let low = 0;
   let high = files.length;

@@ -1,21 +1,21 @@
-/** The project's files as a list that always fits: what is deep and big is folded first. */
+/** Lists the project's files within a limit of lines: deep and large directories are folded first. */
 import type { TreeFile } from '../../ports/git.ts';
 import { renderPathWord } from './paths.ts';
 
 interface Directory {
-  /** With a final `/`; empty for the project itself. */
+  /** The path with a final `/`; empty for the project itself. */
   path: string;
   depth: number;
-  /** In the order of the tree. */
+  /** The children in the order of the tree. */
   children: (Directory | string)[];
-  /** Files at any depth below. */
+  /** The number of files at any depth below. */
   fileCount: number;
   folded: boolean;
 }
 
 /**
- * One path a line, in the order of `files` (sorted by path), `.teddy` left out. If that takes more than `maxLines`
- * lines, directories become one line each, `dir/ (123 files)`: shallow and small ones stay open.
+ * Lists one path per line, in the order of `files` (sorted by path), without `.teddy`. If that takes more than
+ * `maxLines` lines, directories are folded to one line each, `dir/ (123 files)`; shallow and small ones stay open.
  */
 export function renderTreeListing(files: readonly TreeFile[], maxLines = 2000): string {
   const root = growDirectories(files);
@@ -61,7 +61,7 @@ function unfold(root: Directory, maxLines: number): void {
   let lines = root.children.length;
   let level = subdirectories(root);
   while (level.length > 0) {
-    // Stable: equals stay in the order of the tree.
+    // The sort is stable, so equal ones stay in the order of the tree.
     level.sort((a, b) => a.children.length - b.children.length);
     for (const directory of level) {
       directory.folded = lines + directory.children.length - 1 > maxLines;

@@ -1,20 +1,23 @@
 /**
- * Twins: two names that differ only in case or in their Unicode form, of which no file system of macOS or Windows can hold
- * both; or that are the same once `%20` and the like are decoded, as the path in a link is.
+ * Twins: two names that differ only in case or in their Unicode form, so that no file system of macOS or Windows can
+ * hold both; or that are equal once `%20` and the like are decoded, as in the path of a link.
  */
 import type { RepoPath } from '../../names.ts';
 
-/** The same for all twins of a name, also for those that only look the same: a blank is a blank, and what cannot be seen is nothing. */
+/**
+ * Folds a name so that all its twins get the same result, even those that only look alike: all blanks are equal, and
+ * invisible characters are dropped.
+ */
 export function foldName(name: string): string {
   return foldCase(name.replace(/\p{Zs}/gu, ' ').replace(/\p{Default_Ignorable_Code_Point}/gu, ''));
 }
 
-/** The same for all names of which macOS or Windows holds one. */
+/** Folds a name so that names that collide on macOS or Windows get the same result. */
 function foldCase(name: string): string {
   return name.normalize('NFC').toLowerCase().normalize('NFC');
 }
 
-/** Tells names apart that look the same, and says how to write the right one. */
+/** Shows the difference between names that look alike, and how to write the right one. */
 function tellApart(twin: string, other: string): string {
   const [right, wrong] = [twin, other].map((name) =>
     name.replace(
@@ -25,7 +28,7 @@ function tellApart(twin: string, other: string): string {
   return `(${right}, not ${wrong}; in a link: /${encodeURI(twin)})`;
 }
 
-/** Where the name of one is the way to a twin of `path`: the twin itself, or that of a directory above. */
+/** Describes how the name of a twin of `path`, or of a twin of a directory above it, differs. */
 export function describeTwin(path: RepoPath, twin: RepoPath): string {
   const part = partLike(path, twin);
   if (twin === decodePercent(part)) return `\`${twin}\`: outside of a link, % is a character of the name`;
@@ -35,7 +38,7 @@ export function describeTwin(path: RepoPath, twin: RepoPath): string {
   return `\`${twin}\`, whose name differs only in ${isForm ? `its Unicode form ${tellApart(twin, part)}` : 'case'}`;
 }
 
-/** Null: both can stand there. */
+/** Explains why both cannot exist; null when they can. */
 export function whyNotBeside(path: RepoPath, twin: RepoPath | null | undefined): string | null {
   const part = twin && partLike(path, twin);
   if (!twin || !part || foldName(part) !== foldName(twin)) return null;
@@ -51,14 +54,14 @@ function decodePercent(name: string): string {
   return name.replace(/(?:%[\da-f]{2})+/gi, (codes) => Buffer.from(codes.replaceAll('%', ''), 'hex').toString());
 }
 
-/** The twin of `path`, or of a directory above it, among names by their folded form. */
+/** Finds the twin of `path`, or of a directory above it, among names keyed by their folded form. */
 export function twinAmong(names: ReadonlyMap<string, RepoPath>, path: RepoPath): RepoPath | undefined {
   return pathsTo(path)
     .map((above) => ({ above, known: names.get(foldName(above)) }))
     .find(({ above, known }) => known !== undefined && known !== above)?.known;
 }
 
-/** The same among what stands in directories. `list` gives the names in one; what is none has no names. */
+/** Finds the twin among the names in directories. `list` returns the names in a directory, and none for anything else. */
 export async function findTwin(
   path: RepoPath,
   list: (directory: string) => Promise<string[]>,
@@ -77,7 +80,7 @@ export async function findTwin(
   return twin === '' || path === twin || path.startsWith(`${twin}/`) ? null : (twin as RepoPath);
 }
 
-/** A path, and the directories that it is in, the outermost first. */
+/** Returns the directories that contain a path, the outermost first, and the path itself. */
 export function pathsTo(path: RepoPath): RepoPath[] {
   return path.split('/').map((_, at, parts) => parts.slice(0, at + 1).join('/') as RepoPath);
 }

@@ -1,4 +1,4 @@
-/** Decides the value of a setting by the first source that has one, and whether it can be used. */
+/** Takes the value of a setting from the first source that has one, and decides whether it is usable. */
 import { TeddyError } from '../../errors.ts';
 import { findTemplateProblem } from '../entries/assisted-by.ts';
 import { hideCredentials } from '../masks/urls.ts';
@@ -6,25 +6,25 @@ import { nearestName } from '../text/name-some.ts';
 import { settingOf, settings, type Setting, type SettingName, type ValueKind } from './settings.ts';
 import { toShellWord } from '../text/shell-word.ts';
 
-/** One place that may say something about a setting. */
+/** A source of settings. */
 export interface SettingSource {
-  /** `environment OPENAI_BASE_URL`, `git config (local .git/config)`, `.teddy/config.yaml`. */
+  /** The name of the source: `environment OPENAI_BASE_URL`, `git config (local .git/config)`, `.teddy/config.yaml`. */
   origin: string;
-  /** Missing or empty: it says nothing. */
+  /** Missing or empty when the source does not set it. */
   text: string | undefined;
 }
 
 export interface FoundSetting {
   name: SettingName;
-  /** Null: nothing sets it, and its fallback holds. */
+  /** Null when nothing sets it, so that its fallback applies. */
   value: string | null;
-  /** The source in its own words; `default` when nothing sets it. */
+  /** The name of the source; `default` when nothing sets it. */
   origin: string;
-  /** Why the value cannot be used. */
+  /** Why the value cannot be used; null when it can. */
   problem: string | null;
 }
 
-/** The first source that says something decides, also when what it says is wrong. */
+/** Takes the first source that sets the value, even if its value is invalid. */
 export function decideSetting(name: SettingName, sources: readonly SettingSource[]): FoundSetting {
   for (const { origin, text } of sources) {
     if (text === undefined || text.trim() === '') continue;
@@ -37,8 +37,8 @@ export function decideSetting(name: SettingName, sources: readonly SettingSource
 }
 
 /**
- * Chooses what asks for most, in the order of the values that the setting takes; one that is wrong decides at once. Null: nothing
- * sets it.
+ * Chooses the strictest value, in the order of the setting's values; an invalid value is chosen at once. Returns null
+ * when nothing sets it.
  */
 export function chooseStrictest(found: readonly FoundSetting[]): FoundSetting | null {
   const rank = ({ name, value }: FoundSetting) => settingOf(name).takes.indexOf(value ?? '');
@@ -46,12 +46,12 @@ export function chooseStrictest(found: readonly FoundSetting[]): FoundSetting | 
   return wrong ?? found.filter(({ value }) => value !== null).toSorted((a, b) => rank(b) - rank(a))[0] ?? null;
 }
 
-/** A URL may be wrong because it holds a password. */
+/** Hides a URL, which may be invalid because it contains a password. */
 function toShown(name: SettingName, text: string): string {
   return settingOf(name).takes === 'url' ? '(not shown)' : text;
 }
 
-/** The value, undefined when nothing sets it. Throws BAD_SETTING, which names the origin. */
+/** Returns the value; undefined when nothing sets it. Throws BAD_SETTING, which names the source. */
 export function requireUsable({ name, value, origin, problem }: FoundSetting): string | undefined {
   if (problem === null) return value ?? undefined;
   const { takes, fallback } = settingOf(name);
@@ -61,11 +61,14 @@ export function requireUsable({ name, value, origin, problem }: FoundSetting): s
     `teddy.${name} is ${JSON.stringify(shorten(value ?? ''))} (${origin}), and ${problem}.`,
     origin.startsWith('environment ')
       ? `Change or unset ${origin.slice('environment '.length)}.`
-      : `Change it: \`git config${scope} teddy.${name} ${/^\d+$/.test(fallback) ? fallback : toExample(takes)}\`.`,
+      : `Change it with \`git config${scope} teddy.${name} ${/^\d+$/.test(fallback) ? fallback : toExample(takes)}\`.`,
   );
 }
 
-/** An address would leave no tracking branches, and so nothing that tells what was deleted there. */
+/**
+ * Explains that the remote must have a name: an address has no remote-tracking branches, so deletions there would go
+ * unnoticed.
+ */
 export function noSessionsRemoteError(name: string, names: readonly string[], isSet = true): TeddyError {
   const label = hideCredentials(name);
   const isName = /^[\w][\w.-]*$/.test(name);
@@ -78,12 +81,12 @@ export function noSessionsRemoteError(name: string, names: readonly string[], is
   );
 }
 
-/** Finds the remote that git takes where nothing names one. */
+/** Finds the remote that git uses when none is named. */
 export function findUsualRemote(names: readonly string[]): string | undefined {
   return names.length === 1 ? names[0] : names.find((name) => name === 'origin');
 }
 
-/** `value` is normalized: booleans are `true` or `false`. `problem` reads on after `and`. */
+/** Parses a value and normalizes it: booleans become `true` or `false`. `problem` continues a sentence after `and`. */
 export function parseSetting(name: SettingName, text: string): { value: string } | { problem: string } {
   const { takes } = settingOf(name);
   if (takes === 'trailer') return parseTrailer(text.trim());
@@ -91,7 +94,7 @@ export function parseSetting(name: SettingName, text: string): { value: string }
   return value === null ? { problem: `it takes ${toExpectation(takes)}` } : { value };
 }
 
-/** A trailer, or whether there is to be the usual one. */
+/** Parses a trailer template, or a boolean for the usual one. */
 function parseTrailer(text: string): ReturnType<typeof parseSetting> {
   const value = parseBoolean(text.toLowerCase());
   if (value !== null) return { value };
@@ -99,7 +102,7 @@ function parseTrailer(text: string): ReturnType<typeof parseSetting> {
   return problem === null ? { value: text } : { problem };
 }
 
-// A longer wait overflows the timers of Node, which then do not wait at all.
+// Longer timeouts overflow Node's timers, which then fire immediately.
 const maxSeconds = 2_147_483;
 const maxTextLength = 1000;
 
@@ -132,7 +135,7 @@ function isDecimal(text: string): boolean {
   return /^[+-]?(?:\d+\.?\d*|\.\d+)$/.test(text) && Number.isFinite(Number(text));
 }
 
-/** With git's own words for it. */
+/** Parses git's words for booleans. */
 function parseBoolean(text: string): string | null {
   if (['true', 'yes', 'on', '1'].includes(text)) return 'true';
   return ['false', 'no', 'off', '0'].includes(text) ? 'false' : null;
@@ -167,7 +170,10 @@ export function shorten(text: string): string {
   return text.length <= 60 ? text : `${text.slice(0, 60)}...`;
 }
 
-/** Parses a name that a person typed: with or without `teddy.`, in any case, since git takes keys so. Throws BAD_SETTING. */
+/**
+ * Parses a name that a person typed: with or without `teddy.`, in any case, because git ignores the case of keys.
+ * Throws BAD_SETTING.
+ */
 export function parseSettingName(text: string): SettingName {
   const wanted = text.replace(/^teddy\./i, '').toLowerCase();
   const found = settings.find(({ name }) => name.toLowerCase() === wanted);
@@ -179,7 +185,7 @@ export function parseSettingName(text: string): SettingName {
   );
 }
 
-/** By its own name, or that of its variable. */
+/** Suggests a setting with a similar name, or one with this environment variable. */
 function suggestSetting(wanted: string): string {
   const ofVariable = settings.find(({ variable }) => variable?.toLowerCase() === wanted);
   const name =

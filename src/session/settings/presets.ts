@@ -1,13 +1,13 @@
-/** The endpoints that a provider's name stands for: an address, what is spoken there, and the variable of its key. */
+/** The endpoints that providers' names stand for: an address, the API, and the variable for the key. */
 
 export interface Preset {
   name: string;
   /** The API that the endpoint speaks: OpenAI's chat completions, or Anthropic's messages. */
   wire: 'openai' | 'anthropic';
   url: string;
-  /** The variable that its key is taken from; null: a server on this machine, which needs none. */
+  /** The variable that holds the key; null for a server on this machine, which needs none. */
   keyVariable: string | null;
-  /** A variable that names another endpoint of the kind. */
+  /** A variable that can name another endpoint of this kind. */
   urlVariable: string | null;
 }
 

@@ -1,23 +1,26 @@
-/** Every setting of teddy's own: what it is for, where it may come from, what it may be. `teddy config` lists them. */
+/** All of teddy's settings: their purpose, where they may come from, and their possible values. `teddy config` lists them. */
 import { writeLimits } from './write-limits.ts';
 import { presets } from './presets.ts';
 
 export interface Setting {
   name: string;
-  /** The variable of the environment that is asked first, if there is one. */
+  /** The environment variable that takes precedence, if there is one. */
   variable?: string;
-  /** `.teddy/config.yaml` may set it: it is tracked, hence untrusted. */
+  /** True when `.teddy/config.yaml`, which is tracked and therefore untrusted, may set it. */
   tracked?: boolean;
-  /** A list names every possible value. */
+  /** The kind of value, or a list of all possible values. */
   takes: ValueKind | readonly string[];
-  /** A tracked file cannot set these values. */
+  /** The values that a tracked file cannot set. */
   untracked?: readonly string[];
-  /** The values are in order: of all sources, the one that asks for most decides. Of the tracked file, that of the base branch counts. */
+  /**
+   * True when the values are ordered and the strictest of all sources applies. The tracked file counts as it is on the
+   * base branch.
+   */
   strictest?: true;
-  /** Only the user's global configuration counts. */
+  /** True when only the user's global configuration counts. */
   globalOnly?: true;
   purpose: string;
-  /** The default in words for a person. */
+  /** The default, in words for people. */
   fallback: string;
 }
 
@@ -40,22 +43,27 @@ const table = [
   {
     name: 'reasoning',
     takes: ['low', 'medium', 'high'],
-    purpose: 'how much the model is to think, where it can',
+    purpose: 'how much the model should reason, if it can',
     fallback: 'not sent',
   },
   {
     name: 'maxAnswerTokens',
     takes: 'count',
-    purpose: 'how long one answer may be; a longer one is gone on with',
+    purpose: 'the tokens of one answer; a longer answer is continued',
     fallback: "the model's limit; 32000 at most for anthropic",
   },
   {
     name: 'stream',
     takes: 'boolean',
-    purpose: 'answers arrive piece by piece; without it, each is asked for whole',
+    purpose: 'whether answers are streamed, or requested in one piece',
     fallback: 'true',
   },
-  { name: 'recording', takes: 'text', purpose: 'what the provider recorded answers from', fallback: 'none' },
+  {
+    name: 'recording',
+    takes: 'text',
+    purpose: 'the recording that the provider `recorded` answers from',
+    fallback: 'none',
+  },
   {
     name: 'agent',
     variable: 'TEDDY_AGENT',
@@ -78,7 +86,7 @@ const table = [
     tracked: true,
     takes: ['tracked', 'all', 'none'],
     untracked: ['all'],
-    purpose: 'what of your edits is committed before a turn',
+    purpose: 'which of your edits are committed before a turn',
     fallback: 'tracked',
   },
   { name: 'timeout', takes: 'seconds', purpose: 'seconds that a script may take', fallback: '120' },
@@ -91,13 +99,13 @@ const table = [
   {
     name: 'searchCommand',
     takes: 'text',
-    purpose: 'the shell command that RESEARCH runs once a query',
+    purpose: 'the shell command that RESEARCH runs for each query',
     fallback: 'none',
   },
   {
     name: 'sign',
     takes: 'boolean',
-    purpose: "entries carry the user's signature, as git makes it",
+    purpose: 'whether git signs entries with your key',
     fallback: 'false',
   },
   {
@@ -106,14 +114,14 @@ const table = [
     takes: ['0', '1', 'others'],
     untracked: ['0'],
     strictest: true,
-    purpose: 'whether a plan needs an approval before it is executed, or that of somebody else',
+    purpose: 'whether a plan needs an approval, or one by somebody else, before it is executed',
     fallback: '0',
   },
   {
     name: 'agentsMayApprove',
     takes: 'boolean',
     globalOnly: true,
-    purpose: 'whether a program that an AI agent has started may approve plans; set it with --global',
+    purpose: 'whether a program that an AI agent started may approve plans; set it with --global',
     fallback: 'false',
   },
   {
@@ -121,45 +129,50 @@ const table = [
     tracked: true,
     takes: 'trailer',
     untracked: ['false'],
-    purpose: 'whether landings name the models whose code they bring, or the form of these trailers',
+    purpose: 'whether landings name the models that wrote their code, or the form of these trailers',
     fallback: 'true',
   },
   {
     name: 'assistedByHook',
     takes: 'boolean',
-    purpose: 'whether the git hooks name models in your own commits, where these had a part',
+    purpose: 'whether the git hooks name models that contributed to your own commits',
     fallback: 'false',
   },
   {
     name: 'notes',
     tracked: true,
     takes: ['git-ai', 'off'],
-    purpose: 'the authorship log that a landing gets as a note, which says what lines models have brought',
+    purpose: 'the authorship log that is added to a landing as a note; it says which lines models wrote',
     fallback: 'off',
   },
   {
     name: 'capture',
     takes: 'boolean',
-    purpose: 'sessions of other agents in this repository become lines; `teddy capture install` sets it',
+    purpose: 'whether sessions of other agents in this repository are captured; `teddy capture install` sets it',
     fallback: 'false',
   },
   {
     name: 'gate',
     takes: ['page', 'terminal', 'off'],
-    purpose: 'how you see the plan of an agent that waits: a page opens, or nothing; off: it does not wait',
+    purpose: 'how you review the plan of a waiting agent: on a page or in the terminal; off: it does not wait',
     fallback: 'page',
   },
   {
     name: 'sessionsRemote',
     takes: 'text',
-    purpose: 'the remote for sessions, where that is another one than for code; a name that git knows',
+    purpose: 'the name of the remote for sessions, if it differs from the one for code',
     fallback: 'as git decides',
   },
-  { name: 'redact', takes: 'boolean', purpose: 'mask secrets in what a model is shown', fallback: 'true' },
+  {
+    name: 'redact',
+    takes: 'boolean',
+    purpose: 'whether secrets are masked in what a model is shown',
+    fallback: 'true',
+  },
   {
     name: 'write.maxBytes',
     takes: 'count',
-    purpose: 'bytes that a write session accepts',
+    purpose: 'the most bytes that a write session accepts',
     fallback: String(writeLimits.maxBytes),
   },
 ] as const satisfies readonly Setting[];

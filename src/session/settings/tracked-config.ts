@@ -1,6 +1,6 @@
 /**
- * `.teddy/config.yaml`: settings that travel with the project. It may come from anybody, so it sets little, and nothing
- * that is wrong with it stops the work: each fault is a warning.
+ * Reads `.teddy/config.yaml`: settings that travel with the project. Anybody may have written it, so it can set little,
+ * and problems in it are only warnings.
  */
 import { parseSetting, shorten } from './decide-setting.ts';
 import { settingOf, settings, type SettingName } from './settings.ts';
@@ -10,7 +10,7 @@ export interface TrackedConfig {
   warnings: string[];
 }
 
-/** A person writes less than this by hand; a larger file is something else. */
+/** A file that people write by hand is smaller. */
 export const maxTrackedConfigBytes = 16 * 1024;
 
 export const trackedConfigPath = '.teddy/config.yaml';
@@ -30,7 +30,7 @@ export async function parseTrackedConfig(text: string): Promise<TrackedConfig> {
       continue;
     }
     const parsed = value === null ? { problem: 'it takes one plain value' } : parseTracked(name, value);
-    if ('problem' in parsed) warnings.push(`${path}: ${name} is left out: ${parsed.problem}.`);
+    if ('problem' in parsed) warnings.push(`${path}: ${name} is ignored: ${parsed.problem}.`);
     else values.set(name, parsed.value);
   }
   if (refused.length > 0) warnings.push(toRefusal(refused));
@@ -44,43 +44,49 @@ function parseTracked(name: SettingName, text: string): ReturnType<typeof parseS
   if (takes === 'trailer' && !harmlessTrailer.test(parsed.value))
     return {
       problem:
-        'here it begins with Assisted-by, Generated-by or AI-, and has only letters, spaces and -:.,()[] around its placeholders',
+        'in this file it must begin with Assisted-by, Generated-by or AI-, and contain only letters, spaces and -:.,()[] around its placeholders',
     };
   if (!untracked?.includes(parsed.value)) return parsed;
-  return { problem: `only your own configuration may say so: \`git config teddy.${name} ${parsed.value}\`` };
+  return { problem: `only your own configuration may set that: \`git config teddy.${name} ${parsed.value}\`` };
 }
 
-/** It goes into commits of the user's: there it speaks for no person, closes no issue, mentions nobody, and links to nothing. */
+/**
+ * Matches trailers that are harmless in the user's commits: they do not speak for a person, close an issue, mention
+ * anybody, or contain a link.
+ */
 const harmlessTrailer = /^(?:true|false|(?:assisted-by|generated-by|ai-[a-z-]+): [a-z :.,()[\]{}-]*)$/i;
 
-/** The result for a file that is not read at all; `reason` reads on after `ignored:`. */
+/** Makes the result for a file that is not read at all; `reason` continues a sentence after `ignored:`. */
 export function ignoredConfig(reason: string): TrackedConfig {
   return { values: new Map(), warnings: [`${path} is ignored: ${reason}.`] };
 }
 
 type Yaml = typeof import('yaml');
 
-/** Names and plain values as they are written; null is a value of another kind. A string: why there are none. */
+/**
+ * Reads names and plain values as written; null stands for a value of another kind. Returns a string with the reason
+ * when there are none.
+ */
 async function readPairs(text: string): Promise<[string, string | null][] | string> {
-  // Few projects have the file.
+  // Load these only when needed, because few projects have the file.
   const [yaml, { isDeeplyNested }] = await Promise.all([import('yaml'), import('../yaml/untrusted-yaml.ts')]);
-  if (isDeeplyNested(new yaml.Lexer().lex(text))) return 'it is nested, and no plain list of `name: value`';
+  if (isDeeplyNested(new yaml.Lexer().lex(text))) return 'it is nested, and not a plain list of `name: value`';
   const document = parse(yaml, text);
   if (typeof document === 'string') return document;
   const { contents } = document;
   if (contents === null || (yaml.isScalar(contents) && contents.value === null)) return [];
-  if (!yaml.isMap(contents)) return 'it is no plain list of `name: value`';
+  if (!yaml.isMap(contents)) return 'it is not a plain list of `name: value`';
   return contents.items.map((pair) => [toPlain(yaml, pair.key) ?? '?', toPlain(yaml, pair.value)]);
 }
 
 function parse({ parseDocument }: Yaml, text: string) {
   const document = parseDocument(text, { logLevel: 'error', prettyErrors: false });
-  // A warning is a tag that nobody knows.
+  // Warnings are about unknown tags.
   const [fault] = [...document.errors, ...document.warnings];
-  return fault === undefined ? document : `it is no plain YAML (${firstLine(fault.message)})`;
+  return fault === undefined ? document : `it is not plain YAML (${firstLine(fault.message)})`;
 }
 
-/** Aliases are not followed, so that nothing can grow; a number is taken as it is written. */
+/** Returns a plain value. Aliases are not followed, so that nothing can grow; a number is used as written. */
 function toPlain({ isScalar }: Yaml, node: unknown): string | null {
   if (!isScalar(node) || node.value === null || node.anchor !== undefined) return null;
   return typeof node.value === 'string' ? node.value : (node.source ?? String(node.value));

@@ -1,33 +1,33 @@
-/** A write session does one of these to its target. */
+/** What a write session does to its target. */
 export const operations = ['create', 'overwrite', 'append'] as const;
 export type Operation = (typeof operations)[number];
 
-/** Every limit of write sessions. The setting `teddy.write.maxBytes` changes the first; all others are constants. */
+/** All limits of write sessions. The setting `teddy.write.maxBytes` changes the first; all others are constants. */
 export interface Limits {
   /** The most bytes of UTF-8 that a session accepts. */
   maxBytes: number;
-  /** A session without activity for this long no longer holds the slot. */
+  /** A session that is inactive for this long no longer holds the slot. */
   idleExpiryMs: number;
-  /** An orphan is cleared away when its last save is this old. */
+  /** An orphan is removed when its last save is this old. */
   orphanMs: number;
-  /** The writer is asked whether it has finished after this silence. */
+  /** After this much silence, the writer is asked whether it has finished. */
   idlePromptMs: number;
-  /** The writer is asked at most this often. */
+  /** The writer is asked at most this many times. */
   maxPrompts: number;
-  /** A save is due when this many lines are not on disk yet. */
+  /** A save is due when this many lines are unsaved. */
   saveLines: number;
-  /** A save is also due when bytes have waited this long. */
+  /** A save is also due when bytes have been unsaved for this long. */
   saveMs: number;
   /** Two saves are at least this far apart. */
   saveGapMs: number;
-  /** A request is sent at most this often, and again only after a connection failure. */
+  /** A request is sent at most this many times, and repeated only after a connection failure. */
   networkTries: number;
   networkDelayMs: number;
-  /** A content is checked at most this often: once, and once for each correction. */
+  /** Content is checked at most this many times: once, and once for each correction. */
   maxValidations: number;
   /** At most this many findings are reported. */
   maxFindings: number;
-  /** The result of a committed session is known for this long. */
+  /** The result of a committed session can be queried for this long. */
   resultMs: number;
 }
 

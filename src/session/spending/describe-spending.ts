@@ -1,8 +1,8 @@
-/** Describes tokens, money and time for a person. */
+/** Formats tokens, money and time for people. */
 import { formatCount } from '../text/format-count.ts';
 import type { Spending } from './spending.ts';
 
-/** `1,234 tokens in, 567 out, $0.0123`; null when nothing is known. */
+/** Formats spending: `1,234 tokens in, 567 out, $0.0123`; null when nothing is known. */
 export function describeSpending({ answers, unreported, inputTokens, outputTokens, costUsd }: Spending): string | null {
   if (answers === unreported) return null;
   const tokens = `${formatCount(inputTokens)} tokens in, ${formatCount(outputTokens)} out`;
@@ -11,7 +11,7 @@ export function describeSpending({ answers, unreported, inputTokens, outputToken
   return tokens + cost + missing;
 }
 
-/** Small amounts get more digits: `$0.0042`, `$12.35`. */
+/** Formats a cost, with more digits for small amounts: `$0.0042`, `$12.35`. */
 export function formatCost(costUsd: number): string {
   return `$${costUsd.toFixed(costUsd < 1 ? 4 : 2)}`;
 }
@@ -23,7 +23,7 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
-/** `1 file`, `2 files`. */
+/** Formats a count: `1 file`, `2 files`. */
 export function countOf(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }

@@ -1,35 +1,35 @@
-/** Counts the cost of answers, as far as the endpoints have reported it. */
+/** Adds up the cost of answers, as far as the endpoints reported it. */
 import type { Entry } from '../entries/entry.ts';
 import type { ModelPrice } from '../context/model-facts.ts';
 
 export interface Spending {
-  /** How many times a model, or a person in its place, has answered. */
+  /** The number of answers of a model, or of a person in its place. */
   answers: number;
-  /** The number of those whose endpoint did not report tokens. */
+  /** The number of answers for which the endpoint did not report tokens. */
   unreported: number;
   inputTokens: number;
   outputTokens: number;
-  /** How many of the input came from the caches of endpoints; missing: none, as far as they have said. */
+  /** The input tokens that came from the caches of endpoints; missing when none were reported. */
   cachedTokens?: number;
-  /** How many of the output the models have thought with. */
+  /** The output tokens that the models used for reasoning. */
   reasoningTokens?: number;
-  /** US dollars; null: no endpoint has named a price. */
+  /** The cost in US dollars; null when no endpoint reported one. */
   costUsd: number | null;
-  /** The cost of all other answers by the prices of their models; missing: none of them has a known price. */
+  /** The cost of all other answers, by the prices of their models; missing when none of these has a known price. */
   estimatedUsd?: number;
 }
 
-/** The part of an entry that its cost is counted from. */
+/** The part of an entry that determines its cost. */
 export type CostedEntry = Pick<Entry, 'id' | 'kind' | 'provider' | 'model' | 'tokens' | 'costUsd'>;
 
-/** Null: the price of the answer's model is not known. */
+/** Returns null when the price of the answer's model is unknown. */
 export type PriceOf = (entry: CostedEntry) => ModelPrice | null;
 
 const nothingSpent: Spending = { answers: 0, unreported: 0, inputTokens: 0, outputTokens: 0, costUsd: null };
 
 /**
- * Sums answers. An entry that is there twice, as on two lines or after a rebase, counts once. Without prices, only what endpoints have
- * said counts.
+ * Sums answers. An entry that occurs twice, on two lines or after a rebase, counts once. Without prices, only costs
+ * that endpoints reported count.
  */
 export function sumSpent(entries: readonly CostedEntry[], priceOf: PriceOf = () => null): Spending {
   const answers = new Map(entries.filter(isAnswer).map((entry) => [entry.id, entry]));
@@ -49,7 +49,7 @@ function toSpending(entry: CostedEntry, priceOf: PriceOf): Spending {
   };
 }
 
-/** Null where the endpoint has named the cost itself, or nobody knows the price. */
+/** Estimates a cost; null when the endpoint reported one, or the price is unknown. */
 function estimateCost(entry: CostedEntry, priceOf: PriceOf): number | null {
   const { tokens, costUsd } = entry;
   const price = tokens === undefined || costUsd !== undefined ? null : priceOf(entry);
@@ -79,7 +79,10 @@ function toParts(cached = 0, reasoning = 0): Pick<Spending, 'cachedTokens' | 're
   return { ...(cached > 0 ? { cachedTokens: cached } : {}), ...(reasoning > 0 ? { reasoningTokens: reasoning } : {}) };
 }
 
-/** An imported answer was given elsewhere: it counts only with its tokens. */
+/**
+ * Tells whether an entry is an answer. An imported answer was paid for elsewhere, so it counts only if its tokens are
+ * known.
+ */
 export function isAnswer({ kind, tokens, provider }: CostedEntry): boolean {
   const isOfModel = kind === 'plan' || kind === 'reply' || kind === 'exchange';
   return tokens !== undefined || (isOfModel && provider !== undefined);

@@ -1,10 +1,10 @@
-/** Bytes, and the text that they are in UTF-8. */
+/** Converts between bytes and UTF-8 text, and compares bytes. */
 const encoder = new TextEncoder();
 const partLength = 65_536;
 
 /**
- * How many bytes a text has in UTF-8. A long one is measured in parts: to encode 10 MiB for their length alone took a third of the time
- * of parsing such a plan.
+ * Counts the bytes of a text in UTF-8. A long text is measured in parts, because encoding 10 MiB only for the length
+ * took a third of the time of parsing such a plan.
  */
 export function countBytes(text: string): number {
   if (text.length <= partLength) return encoder.encode(text).length;
@@ -12,7 +12,7 @@ export function countBytes(text: string): number {
   let count = 0;
   for (let at = 0; at < text.length;) {
     const last = text.charCodeAt(at + partLength - 1);
-    // The two halves of a character stay together.
+    // Keep the two halves of a character together.
     const end = at + partLength - (last >= 0xd800 && last <= 0xdbff ? 1 : 0);
     count += encoder.encodeInto(text.slice(at, end), bytes).written;
     at = end;
@@ -20,7 +20,10 @@ export function countBytes(text: string): number {
   return count;
 }
 
-/** Null when the bytes are not UTF-8. A byte order mark stays in the text, so that encoding gives the same bytes. */
+/**
+ * Decodes bytes; null when they are not UTF-8. A byte order mark stays in the text, so that encoding it gives the same
+ * bytes.
+ */
 export function decodeText(bytes: Uint8Array): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -29,11 +32,11 @@ export function decodeText(bytes: Uint8Array): string | null {
   }
 }
 
-/** Null equals null alone. */
+/** Compares bytes; null equals only null. */
 export function equalBytes(a: Uint8Array | null, b: Uint8Array | null): boolean {
   if (a === null || b === null) return a === b;
   if (a.length !== b.length) return false;
-  // A loop: they may be ten million, and `every` calls a function for each.
+  // Use a loop: there may be ten million bytes, and `every` calls a function for each.
   for (let at = 0; at < a.length; at += 1) if (a[at] !== b[at]) return false;
   return true;
 }

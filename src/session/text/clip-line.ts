@@ -1,20 +1,23 @@
 /**
- * Shortens a line while it comes, and never holds more of it than its limits. Of JSON, or of a quoted value of YAML, it cuts each long
- * text and leaves out the last elements of a long list, so that what stays can be parsed: what follows a long text is often short and
- * says what the text is. Of anything else the beginning stays.
+ * Shortens a line while it arrives, and never holds more of it than its limits. In JSON, or a quoted value of YAML, it
+ * cuts each long text and leaves out the last elements of a long list, so that the result can still be parsed: what
+ * follows a long text is often short and says what the text is. Of any other line it keeps the beginning.
  */
 import { formatCount } from './format-count.ts';
 
 export interface LineLimits {
-  /** Characters of one text. */
+  /** The limit for one text, in characters. */
   text: number;
-  /** Characters of a line, its texts being cut: then no element is added. Beyond twice as many, nothing is. */
+  /**
+   * The limit for a line with its texts cut, in characters. Beyond it no element is added, and beyond twice as many
+   * nothing is.
+   */
   line: number;
 }
 
 interface ClippedLine {
   text: string;
-  /** How many characters are left out; of a text, as its reader counts them. */
+  /** The number of characters that are left out; in a text, as a parser counts them. */
   cut: number;
 }
 
@@ -28,28 +31,31 @@ export interface LineClip {
   heldLength(): number;
 }
 
-/** The part of a line that has come. */
+/** The part of a line that has arrived. */
 interface Clip {
   limits: LineLimits;
   kept: string;
-  /** Characters that are left out. */
+  /** The number of characters that are left out. */
   cut: number;
-  /** Lists and objects that are open. */
+  /** The number of open lists and objects. */
   depth: number;
-  /** `text`, `elements`: until the end of this text or list, nothing is kept; `rest`: to the end of the line. */
+  /**
+   * What is skipped. `text`, `elements`: everything up to the end of this text or list. `rest`: everything up to the
+   * end of the line.
+   */
   skips: 'nothing' | 'text' | 'elements' | 'rest';
-  /** The depth of the list whose elements are left out. */
+  /** The depth of the list that is losing elements. */
   level: number;
   inString: boolean;
-  /** Characters that still belong to an escape sequence; -1: the next one says how many. */
+  /** The number of characters that still belong to an escape sequence; -1 when the next character decides that. */
   escape: number;
-  /** Characters that the text may still have; below 0: so many are left out of it. */
+  /** The number of characters that the text may still have; when negative, how many are left out of it. */
   room: number;
 }
 
 const nothingYet = { kept: '', cut: 0, depth: 0, level: 0, escape: 0, room: 0 };
 
-/** `head`: how the line begins; it is pushed as well. */
+/** Begins a line. `head` is its beginning, which is pushed as well. */
 export function openLineClip(limits: LineLimits, head: string): LineClip {
   const clip: Clip = { ...nothingYet, limits, skips: 'nothing', inString: false };
   const isText = !structured.test(head);
@@ -92,7 +98,7 @@ function pushStructured(clip: Clip, piece: string): void {
       }
     } else if (code === quote) {
       clip.inString = true;
-      // Whoever has used up the line keeps the beginning of what else is said.
+      // After the line's limit, keep only the beginning of further texts.
       clip.room = clip.kept.length + at - from > limits.line ? 100 : limits.text;
     } else if (code === openBracket || code === openBrace) clip.depth += 1;
     else if (code === closeBracket || code === closeBrace) {
@@ -112,7 +118,7 @@ function pushStructured(clip: Clip, piece: string): void {
   else if (clip.skips === 'elements') clip.cut += piece.length - from;
 }
 
-/** Where the text ends, or its room, or the piece. It is passed through character by character, so with variables of its own. */
+/** Finds where the text ends, or its room, or the piece. Uses local variables, because it visits every character. */
 function passText(clip: Clip, piece: string, start: number): number {
   const isKept = clip.skips === 'nothing';
   let [at, pending, room] = [start, clip.escape, clip.room];
@@ -136,25 +142,25 @@ function endText(clip: Clip): void {
   if (clip.skips !== 'text') return;
   clip.skips = 'nothing';
   clip.cut -= clip.room;
-  // Its newline is written as JSON writes it.
+  // Escape the newline as JSON does.
   clip.kept += JSON.stringify(toCutMark(-clip.room)).slice(1, -1);
 }
 
-/** A long text is cut with a word, and one that was cut may be cut again: the number is that of all that is missing. */
+/** Matches the mark in a shortened text. A text may be shortened again; the number then counts everything that is missing. */
 const mark = /\n\[(\d{1,3}(?:,\d{3})*) more characters are left out\]/g;
 
 export function toCutMark(count: number): string {
   return `\n[${formatCount(count)} more characters are left out]`;
 }
 
-/** How many characters a text had before it was cut. */
+/** Counts the characters that a text had before it was shortened. */
 export function countWhole(text: string): number {
   let count = text.length;
   for (const [found, number = ''] of text.matchAll(mark)) count += Number(number.replaceAll(',', '')) - found.length;
   return count;
 }
 
-/** `shown`: what was made of the beginning of `text`, and stands in its place. */
+/** Shortens a text. `shown` is a rendering of its beginning that replaces it. */
 export function cutText(text: string, max: number, shown = text): string {
   return text.length <= max ? shown : shown.slice(0, max) + toCutMark(countWhole(text) - max);
 }

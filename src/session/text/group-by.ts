@@ -1,4 +1,4 @@
-/** Groups items by a key, in the order of the first item of each. */
+/** Groups items by a key, in the order of each key's first item. */
 export function groupBy<Key, Item>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
   const groups = new Map<Key, Item[]>();
   for (const item of items) {

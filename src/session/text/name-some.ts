@@ -1,7 +1,7 @@
-/** Names of files in a sentence. */
+/** Names files in a sentence, and finds similar names. */
 import type { RepoPath, SessionId } from '../../names.ts';
 
-/** A sentence has room for a few names. */
+/** Names the first few, because a sentence has no room for more. */
 export function nameSome(names: readonly string[]): string {
   return names.length <= 5 ? names.join(', ') : `${names.slice(0, 5).join(', ')} and ${names.length - 5} more`;
 }
@@ -9,13 +9,13 @@ export function nameSome(names: readonly string[]): string {
 /** An edit of a file that no turn of its session made. */
 export interface OwnEdit {
   path: RepoPath;
-  /** It was there before the session's first message. */
+  /** True when it was made before the session's first message. */
   isEarly: boolean;
-  /** The session of another agent that left the file so; null: the edit is the user's own. */
+  /** The other agent's session that left the file in this state; null for the user's own edit. */
   of: SessionId | null;
 }
 
-/** `your own edits of a.txt`, and `b.txt of <session>`, whoever made them. */
+/** Names edits by their author: `your own edits of a.txt`, `b.txt of <session>`. */
 export function nameEdits(edits: readonly OwnEdit[], own: (names: string) => string): string[] {
   const sessions = [...new Set(edits.map(({ of }) => of))].toSorted((a, b) =>
     a === null ? -1 : b === null ? 1 : a < b ? -1 : 1,
@@ -26,7 +26,7 @@ export function nameEdits(edits: readonly OwnEdit[], own: (names: string) => str
   });
 }
 
-/** The known name that is nearest; null when none is near enough to be meant. */
+/** Finds the most similar known name; null when none is similar enough. */
 export function nearestName<Name extends string>(wanted: string, names: readonly Name[]): Name | null {
   const typed = wanted.toLowerCase().slice(0, maxLength);
   const distances = names.map((name) => ({ name, distance: editDistance(typed, name.toLowerCase()) }));
@@ -35,10 +35,10 @@ export function nearestName<Name extends string>(wanted: string, names: readonly
   return nearest.name;
 }
 
-// No name is longer, and the work grows with the square.
+// Names are not longer, and the work grows with the square of the length.
 const maxLength = 60;
 
-/** Levenshtein's. */
+/** Computes the Levenshtein distance. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (const [line, letter] of [...a].entries()) {

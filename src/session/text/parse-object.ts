@@ -1,4 +1,4 @@
-/** Undefined: it is no JSON. */
+/** Parses JSON; returns undefined for invalid text. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -11,13 +11,13 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Null: it is no JSON, or not an object. */
+/** Parses a JSON object; returns null for anything else. */
 export function parseObject(text: string): Record<string, unknown> | null {
   const value = parseJson(text);
   return isObject(value) ? value : null;
 }
 
-/** Undefined where there is none: others leave out whatever they like. */
+/** Reads a field of untrusted data; undefined when it is missing. */
 export function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }

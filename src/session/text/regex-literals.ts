@@ -1,13 +1,13 @@
-/** Reads in a regular expression of JavaScript, with the flag `u`, what the texts that match it hold. */
+/** Finds the literal texts that every match of a JavaScript regular expression (flag `u`) contains. */
 
 export interface RegexLiterals {
-  /** Every match holds one text of each group as it is, apart from its case. Empty: nothing is known of matches. */
+  /** Every match contains, apart from case, one text of each group. Empty when nothing is known about matches. */
   needed: string[][];
-  /** It repeats something, so that it may try many ways through a text. */
+  /** True when the expression repeats something, so that it may backtrack a lot. */
   repeats: boolean;
 }
 
-/** One part of an expression; only `escaped` and `plain` are characters that every match holds. */
+/** Matches one part of an expression; only `escaped` and `plain` are characters that every match contains. */
 const token = new RegExp(
   [
     String.raw`\\[bBdDsSwWtnrvf]`,
@@ -22,7 +22,7 @@ const token = new RegExp(
   'gsu',
 );
 
-/** `source`: an expression that JavaScript has taken. What a group holds counts for nothing, whatever kind of group it is. */
+/** Reads an expression that JavaScript has accepted. The content of groups, of any kind, is not considered. */
 export function readLiterals(source: string): RegexLiterals {
   const options: string[][] = [];
   let runs = [''];
@@ -53,12 +53,12 @@ function toNeeded(options: readonly string[][]): string[][] {
   const needed = options.map((runs) => runs.filter((run) => run !== '').map((run) => [run]));
   const [only] = needed;
   if (needed.length === 1 && only !== undefined) return only;
-  // A match is one of any of them.
+  // A match comes from one of the alternatives.
   const best = needed.map((groups) => sortNeeded(groups)[0]);
   return best.every((group) => group !== undefined) ? [best.flat()] : [];
 }
 
-/** The group that says most comes first: its shortest text is the longest. */
+/** Sorts the most selective group first: the one with the longest shortest text. */
 export function sortNeeded(needed: readonly string[][]): string[][] {
   const shortest = (group: string[]) => Math.min(...group.map((text) => text.length));
   return needed.toSorted((a, b) => shortest(b) - shortest(a));

@@ -1,4 +1,4 @@
-/** A word as a POSIX shell reads it back: quoted only where it has to be. */
+/** Writes a word for a POSIX shell, quoted only when necessary. */
 export function toShellWord(text: string): string {
   return /^[\p{L}\p{N}_./+:@%=-]+$/u.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,30 +1,30 @@
-/** The text or expression that `session search` looks for, with what a file has to hold that may hold a match. */
+/** The text or expression that `session search` looks for, with literal texts that a file must contain to have a match. */
 import { TeddyError, toMessage } from '../../errors.ts';
 import { readLiterals, sortNeeded } from './regex-literals.ts';
 
-/** Places to search: what the user said, plans, what was run and what came of it, what models answered, and the code. */
+/** The places to search: the user's messages, plans, what was run with its results, the models' answers, and the code. */
 export const searchScopes = ['message', 'plan', 'report', 'answer', 'code'] as const;
 export type SearchScope = (typeof searchScopes)[number];
 
 export interface TextPattern {
   /**
-   * A file with a match holds, of each group, one of the texts, whether it is plain, JSON or YAML. Empty: any file may hold a
-   * match.
+   * A file with a match contains one text of each group, whether it is plain, JSON or YAML. Empty when any file may
+   * have a match.
    */
   needles: string[][];
   ignoresCase: boolean;
   isIn(text: string): boolean;
-  /** The lines that `isIn` has not tried, each by its length, its beginning and its end. */
+  /** The lines that `isIn` skipped, each by its length, its beginning and its end. */
   passedOver: ReadonlySet<string>;
-  /** The lines that a match begins in. */
+  /** Returns the lines in which a match begins. */
   findLines(text: string): FoundLine[];
 }
 
 export interface FoundLine {
-  /** From 1. */
+  /** The number of the line, from 1. */
   number: number;
   text: string;
-  /** Where the matches are in it, as far as they are in it. */
+  /** The positions of the matches, as far as they are in this line. */
   marks: { start: number; end: number }[];
 }
 
@@ -32,9 +32,9 @@ interface PatternOptions {
   ignoresCase: boolean;
 }
 
-/** A text, which may have several lines. */
+/** Searches for a plain text, which may have several lines. */
 export function plainPattern(text: string, { ignoresCase }: PatternOptions): TextPattern {
-  // Without `u`, no letter of ASCII is another case of one that is not: git, which knows only those, misses none.
+  // Without `u`, an ASCII letter never matches a non-ASCII one, so git, which folds only ASCII, misses no match.
   const flags = ignoresCase ? 'gi' : 'g';
   const expression = new RegExp(escapeLiteral(text), flags);
   const lines = text.split('\n').filter((line) => line !== '');
@@ -49,17 +49,17 @@ export function plainPattern(text: string, { ignoresCase }: PatternOptions): Tex
 }
 
 interface RegexOptions extends PatternOptions {
-  /** Searches a text with an expression that repeats something, and throws when that takes too long. */
+  /** Runs a search with an expression that repeats something, and throws when it takes too long. */
   limit<T>(search: () => T): T;
 }
 
 /**
- * An expression that repeats something may need as many steps as the square of a line is long. A longer line is not tried; the
- * expressions that need still more steps end by `limit`.
+ * An expression that repeats something may need a number of steps that grows with the square of the line's length.
+ * Longer lines are skipped; `limit` ends expressions that need even more steps.
  */
 export const maxRepeatedLine = 20_000;
 
-/** A regular expression of JavaScript, with the flag `u`, that is tried on each line. Throws USAGE. */
+/** Searches each line for a JavaScript regular expression with the flag `u`. Throws USAGE. */
 export function regexPattern(text: string, { ignoresCase, limit }: RegexOptions): TextPattern {
   const expression = compile(text, ignoresCase ? 'giu' : 'gu');
   const { needed, repeats } = readLiterals(text);
@@ -86,7 +86,10 @@ export function regexPattern(text: string, { ignoresCase, limit }: RegexOptions)
   };
 }
 
-/** With `u`, JavaScript refuses what other kinds of expressions know and it does not: `[[:digit:]]`, `\<`, `{,2}`. */
+/**
+ * Compiles an expression. With `u`, JavaScript rejects what it does not know from other dialects: `[[:digit:]]`, `\<`,
+ * `{,2}`.
+ */
 function compile(text: string, flags: string): RegExp {
   try {
     return new RegExp(text, flags);
@@ -94,25 +97,25 @@ function compile(text: string, flags: string): RegExp {
     throw new TeddyError(
       'USAGE',
       `${toMessage(error)}.`,
-      'Write it as JavaScript has it, with \\d for a digit and \\b for the edge of a word, or leave out -E to search for plain text.',
+      'Write it as a JavaScript expression, with \\d for a digit and \\b for a word boundary, or leave out -E to search for plain text.',
     );
   }
 }
 
-/** Returns an expression, with or without the flag `u`. */
+/** Escapes a text for use in an expression, with or without the flag `u`. */
 function escapeLiteral(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }
 
-/** A longer text finds no less by its beginning. */
+/** For a longer text, its beginning is selective enough. */
 const maxNeedle = 200;
-/** A run of fewer characters is nearly everywhere. */
+/** A shorter run occurs nearly everywhere. */
 const shortRun = 4;
 
-/** Nobody who writes JSON or YAML escapes these. */
+/** Characters that JSON and YAML writers never escape. */
 const safeRun = /[\w .,:;()[\]{}*#@!?%$^|~-]+/g;
 
-/** `line`: a text of one line. */
+/** Finds texts that a file with this line contains. */
 function toNeedles(line: string, flags: string): string[][] {
   const runs = (line.match(safeRun) ?? []).toSorted((a, b) => b.length - a.length);
   const run = (runs[0] ?? '').slice(0, maxNeedle);
@@ -123,7 +126,10 @@ function toNeedles(line: string, flags: string): string[][] {
   return run.length < shortRun ? [forms] : [[run, ...folded], forms];
 }
 
-/** With `iu`, a long s is an s, and the sign of Kelvin a k: letters of ASCII that git does not take for the same. */
+/**
+ * Returns further letters that match with `iu`: the long s for s, and the Kelvin sign for k. git does not treat these
+ * ASCII letters as equal to them.
+ */
 function toFolded(text: string, flags: string): string[] {
   if (!flags.includes('i') || !flags.includes('u')) return [];
   return [[/s/i, 'ſ', '\\u017f'] as const, [/k/i, '\u212A', '\\u212a'] as const].flatMap(([letter, ...others]) =>
@@ -132,8 +138,8 @@ function toFolded(text: string, flags: string): string[] {
 }
 
 /**
- * A line as a file may hold it. JSON has one form for each text, unless it has escapes that it could do without: then it is read.
- * Null: there are too many forms.
+ * Returns the forms in which a file may contain the line. JSON has one form for each text, unless it has unnecessary
+ * escapes; such a file is always searched. Returns null when there are too many forms.
  */
 function toForms(line: string, flags: string): string[] | null {
   const kept = cutNeedle(line, flags.includes('i') ? maxFolded : Infinity);
@@ -143,7 +149,7 @@ function toForms(line: string, flags: string): string[] | null {
   return [...new Set([...forms, ...toFolded(kept, flags), '\\u', '\\/'])];
 }
 
-/** So many letters that are not of ASCII are spelled in each case. */
+/** The number of non-ASCII letters that are spelled out in each case. */
 const maxFolded = 3;
 const maxCases = 32;
 
@@ -157,7 +163,7 @@ function cutNeedle(line: string, foreign: number): string {
   return kept;
 }
 
-/** The spellings of a text in which letters that are not of ASCII have another case. */
+/** Returns the spellings of a text with its non-ASCII letters in each case. */
 function toCases(text: string, flags: string): string[] | null {
   let spelled = [''];
   for (const character of text) {
@@ -194,7 +200,7 @@ function toMark(found: RegExpExecArray): FoundLine['marks'][number] {
   return { start: found.index, end: found.index + found[0].length };
 }
 
-/** A match goes on in the lines below; the first one is shown. */
+/** Finds matches that span several lines; the first line of each is shown. */
 function findAcross(whole: string, expression: RegExp): FoundLine[] {
   return [...whole.matchAll(expression)].map((found) => {
     const from = whole.lastIndexOf('\n', found.index - 1) + 1;
@@ -206,7 +212,7 @@ function findAcross(whole: string, expression: RegExp): FoundLine[] {
   });
 }
 
-/** So many characters of a line, around its first match, without white space at its ends. */
+/** Cuts a line to `width` characters around its first match, without white space at its ends. */
 export function cutLine(
   { text, marks }: Pick<FoundLine, 'text' | 'marks'>,
   width: number,

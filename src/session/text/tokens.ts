@@ -1,6 +1,6 @@
-/** How many tokens a text has, as nearly as it can be told without a tokenizer, which takes longer to load than a plan may. */
+/** Estimates the tokens of a text without a tokenizer, which would take longer to load than a plan may take. */
 
-/** A tokenizer treats the characters of a kind alike. Numbers, because every character is looked at. */
+/** Classes of characters that a tokenizer treats alike. They are numbers, because every character is looked up. */
 const lower = 0;
 const upper = 1;
 const digit = 2;
@@ -20,9 +20,10 @@ function classOf(character: string): number {
 }
 
 /**
- * An estimate for the vocabulary o200k. Its weights were fitted to source code in six languages, Markdown, JSON, YAML,
- * base64 and prose in ten: over files of one such kind it is within 15 %, for a single file mostly so, and not below
- * 0.8 of the truth; minified code and strings of digits may be estimated at 1.3. Linear: 25 ms for a mebibyte.
+ * Estimates the tokens for the vocabulary o200k. The weights were fitted to source code in six languages, Markdown,
+ * JSON, YAML, base64, and prose in ten languages. Over files of one kind the estimate is within 15 %, usually also for
+ * a single file, and never below 0.8 of the truth; minified code and strings of digits may be estimated at 1.3. The
+ * time is linear: 25 ms per mebibyte.
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;
@@ -31,7 +32,7 @@ export function estimateTokens(text: string): number {
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     const kind = code < 128 ? (asciiClasses[code] ?? other) : other;
-    // Most characters of most texts, and only those of long words weigh anything.
+    // A fast path for most characters; only those of long words have a weight.
     if (kind === lower && before <= upper) {
       before = lower;
       run += 1;
@@ -46,7 +47,7 @@ export function estimateTokens(text: string): number {
   return text === '' ? 0 : Math.max(1, Math.ceil(tokens));
 }
 
-/** Weighs the `run`-th character of its kind in a row; `before` is the kind of the character before it. */
+/** Returns the weight of the `run`-th character of its class in a row; `before` is the class of the character before it. */
 function weigh(kind: number, run: number, before: number): number {
   switch (kind) {
     case lower:
@@ -57,7 +58,7 @@ function weigh(kind: number, run: number, before: number): number {
     case sign:
       return run === 1 ? 0.67 : run > 6 ? 0.1 : 0;
     case space:
-      // One space is part of the word after it.
+      // A single space belongs to the word after it.
       return run === 2 ? 0.7 : 0;
     default:
       return run === 1 ? 1.28 : 0;

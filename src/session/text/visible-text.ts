@@ -1,8 +1,8 @@
-/** Text from models, files and remotes, so that it shows all that is in it and does nothing. */
+/** Makes text from models, files and remotes safe to print: everything in it is visible and has no effect. */
 
 /**
- * Makes control characters and bidirectional overrides visible. Newlines and tabs stay; everything else that could
- * move the cursor, change colours or reorder text is shown and has no effect.
+ * Makes control characters and bidirectional overrides visible. Newlines and tabs stay; everything else that could move
+ * the cursor, change colors or reorder text is shown and has no effect.
  */
 export function toVisible(text: string): string {
   return text
@@ -13,12 +13,12 @@ export function toVisible(text: string): string {
 
 /**
  * Matches characters that move the cursor, reorder text, or are invisible: tag characters, soft hyphens, fillers,
- * joiners. What is part of an emoji is not: a selector after one, a joiner between two.
+ * joiners. Parts of an emoji are excluded: a selector after one, a joiner between two.
  */
 export const unseen =
   /[^\P{Cc}\n\t]|(?![\uFE0E\uFE0F]|(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F])\u200D(?=\p{Extended_Pictographic}))[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Zl}\p{Zp}\u2800]/gu;
 
-/** Uses Unicode's control pictures for C0, and the number for everything else. */
+/** Shows C0 characters as Unicode control pictures, and all others by their number. */
 function toSymbol(found: string): string {
   const code = found.codePointAt(0) ?? 0;
   if (code < 0x20) return String.fromCodePoint(0x2400 + code);

@@ -1,9 +1,10 @@
 /**
- * Reads the YAML that teddy itself writes, and leaves any other to the parser.
+ * Reads the YAML that teddy itself writes, and leaves all other YAML to the parser.
  *
- * It does the work of `yaml`. With version 2.9.1 of that instead, `execute` takes 10 ms more of the processor, `verify` of three turns
- * 80 ms more, 5,000 reports of two actions 1.4 s and not 0.09, and `dist/reader.js` has 114 KB compressed of the 110 that it may
- * have. It may go when `yaml` is loaded in 3 ms, reads as fast, and takes 25 KB of the reader.
+ * It does the work of `yaml`. With version 2.9.1 of that package instead, `execute` takes 10 ms more of processor time,
+ * `verify` of three turns 80 ms more, 5,000 reports of two actions 1.4 s instead of 0.09, and `dist/reader.js` has 114
+ * KB compressed of the 110 that it may have. It can be removed when `yaml` loads in 3 ms, reads as fast, and takes 25
+ * KB of the reader.
  */
 
 interface Cursor {
@@ -11,13 +12,16 @@ interface Cursor {
   at: number;
 }
 
-/** Thrown, and caught here: the parser has to be asked. */
+/** Thrown and caught in this module: the parser has to read the text. */
 const unknown = new Error('not plain');
 
-/** The lexer treats these as special; and line ends that teddy does not write. Those above U+007E are text to it. */
+/**
+ * Matches characters that the lexer treats specially, and line ends that teddy does not write. Control characters above
+ * U+007E are text to the lexer.
+ */
 const special = /(?![\n\t\u007F-\u009F])\p{Cc}|^\uFEFF/u;
 
-/** Returns what the parser makes of this text; null when it may be anything, an error included. */
+/** Returns what the parser would make of this text; null when that is unclear or may be an error. */
 export function readPlainYaml(text: string): { value: unknown } | null {
   if (!text.endsWith('\n') || special.test(text)) return null;
   const cursor: Cursor = { lines: text.slice(0, -1).split('\n'), at: 0 };
@@ -30,11 +34,11 @@ export function readPlainYaml(text: string): { value: unknown } | null {
   }
 }
 
-/** Deeper than any report. */
+/** No report is indented more deeply. */
 const maxIndent = 24;
 const keyed = /^([A-Za-z_][\w-]*|"[^"\\]+"):(?: (.+))?$/;
 
-/** `first`: its first line, where that stands behind a dash. */
+/** Reads a map. `first` is its first line when that follows a dash. */
 function readMap(cursor: Cursor, indent: number, first?: string): object {
   if (indent > maxIndent) throw unknown;
   const map: Record<string, unknown> = {};
@@ -63,19 +67,19 @@ function readList(cursor: Cursor, indent: number, first: string): unknown[] {
   return list;
 }
 
-/** The next line without its indentation; null: it belongs to something above. */
+/** Takes the next line without its indentation; null when it belongs to an outer value. */
 function takeLine(cursor: Cursor, indent: number): string | null {
   const line = cursor.lines[cursor.at];
   if (line === undefined) return null;
   const found = line.search(/[^ ]/);
-  // An empty line, or one that goes on with the value above it.
+  // An empty line, or a line that continues the value above it.
   if (found < 0 || found > indent) throw unknown;
   if (found < indent) return null;
   cursor.at += 1;
   return line.slice(indent);
 }
 
-/** `indent`: of its lines, where it is a block. */
+/** Reads a scalar. `indent` is that of its lines when it is a block. */
 function readScalar(cursor: Cursor, indent: number, text: string): unknown {
   if (/^\|2?[-+]?$/.test(text)) return readBlock(cursor, indent, text);
   if (text === '[]') return [];
@@ -94,17 +98,20 @@ function readBlock(cursor: Cursor, indent: number, style: string): string {
     cursor.at += 1;
   }
   const block = cursor.lines.slice(begin, cursor.at).map((line) => line.slice(indent));
-  // The first line with text says how far all are indented, where the style does not.
+  // The first line with text sets the indentation, unless the style does.
   const first = block.find((line) => line !== '');
   if (first === undefined || (style[1] !== '2' && first.startsWith(' '))) throw unknown;
-  // A pattern would try each of many empty lines anew.
+  // A regular expression would start again at each of many empty lines.
   let count = block.length;
   while (block[count - 1] === '') count -= 1;
   if (style.endsWith('+')) return block.map((line) => `${line}\n`).join('');
   return `${block.slice(0, count).join('\n')}${style.endsWith('-') ? '' : '\n'}`;
 }
 
-/** Its escapes are those of JSON. A pattern of the whole would need V8's stack for each character. */
+/**
+ * Reads a quoted text, which has the escapes of JSON. One regular expression for all of it would use V8's stack for
+ * each character.
+ */
 function readQuoted(text: string): string {
   try {
     return JSON.parse(text) as string;
@@ -120,9 +127,9 @@ function readSingleQuoted(text: string): string {
 }
 
 const number = /^(?:0|[1-9]\d{0,14}|(?:0|[1-9]\d{0,8})\.\d{1,9})$/;
-/** Reads as a number to the parser, or nearly so; it is asked. */
+/** Matches text that the parser would read as a number, or nearly so; the parser decides. */
 const numeric = /^[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|0[ox][\da-fA-F]+|\.(?:inf|nan))$/i;
-/** Where the package `yaml` quotes a text of one line. */
+/** Matches text of one line that the package `yaml` quotes. */
 const quotedByYaml = /^[\t ,[\]{}#&*!|>'"%@`]|^[?-]$|^[?-][ \t]|:[ \t]|[\t ]#|[\t :]$/;
 
 function readPlain(text: string): unknown {
@@ -133,7 +140,7 @@ function readPlain(text: string): unknown {
   return value;
 }
 
-/** `{ temperature: 0.2, seed: 7 }`, as it stands in the front matter of a log. */
+/** Reads `{ temperature: 0.2, seed: 7 }`, as in the front matter of a log. */
 function readFlow(text: string): object {
   if (!text.endsWith(' }')) throw unknown;
   const map: Record<string, unknown> = {};

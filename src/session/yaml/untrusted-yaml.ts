@@ -1,22 +1,22 @@
 /**
- * Reads YAML that anybody may have written: reports, memos, the front matter of logs. `parseDocument` takes quadratic time for
- * anchors and for keys that it compares, and recurses; the `Lexer` and the `Parser` of `yaml` do neither. So the tokens are looked at
- * first, and what teddy writes nowhere is refused.
+ * Reads YAML that anybody may have written: reports, memos, the front matter of logs. `parseDocument` takes quadratic
+ * time for anchors and for comparing keys, and recurses; the `Lexer` and the `Parser` of `yaml` do neither. So the
+ * tokens are checked first, and anything that teddy never writes is refused.
  */
 import { type Document, isScalar, Lexer, LineCounter, parseDocument, Parser, visit } from 'yaml';
 import { formatCount } from '../text/format-count.ts';
 import { countNewlines } from '../masks/mask.ts';
 
 /**
- * Both bound the time of the parser: a part, as the lexer counts them, takes it some 4 to 15 microseconds. Reports are longer where a
- * command printed much; `plain-yaml.ts` reads those, and none of these limits is in its way.
+ * Limits that bound the time of the parser: one part, as the lexer counts them, takes 4 to 15 microseconds. Reports of
+ * commands that printed a lot may be longer; `plain-yaml.ts` reads those without these limits.
  */
 export const yamlLimits = { length: 8 * 1024 * 1024, parts: 250_000 };
 
-/** Why a text is not read, in half a sentence, and where. */
+/** Why a text is refused, as half a sentence, and where. */
 export class YamlFault extends Error {
   readonly reason: string;
-  /** From 1; null: it is the whole text. */
+  /** The line, from 1; null for the whole text. */
   readonly line: number | null;
 
   constructor(reason: string, line: number | null = null) {
@@ -26,7 +26,7 @@ export class YamlFault extends Error {
   }
 }
 
-/** A document without faults. Takes time in proportion to the text. Throws `YamlFault`. */
+/** Parses a document without faults, in time proportional to the text. Throws `YamlFault`. */
 export function parseUntrustedYaml(text: string): { document: Document; lineAt: (offset: number) => number } {
   if (text.length > yamlLimits.length)
     throw new YamlFault(
@@ -35,7 +35,7 @@ export function parseUntrustedYaml(text: string): { document: Document; lineAt: 
   if (isDeeplyNested(inspect(new Lexer().lex(text)))) throw new YamlFault('it is nested more deeply than any report');
   const lines = new LineCounter();
   const lineAt = (offset: number) => lines.linePos(offset).line;
-  // Its own messages would name the line a second time, and it compares each key with all others.
+  // Pretty errors would name the line a second time, and `uniqueKeys` compares each key with all others.
   const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false, logLevel: 'error' } as const;
   const document: Document = parseDocument(text, options);
   const [error] = document.errors;
@@ -44,26 +44,29 @@ export function parseUntrustedYaml(text: string): { document: Document; lineAt: 
   return { document, lineAt };
 }
 
-/** Version 2.9.1 makes an error of a stack overflow, but V8 may end the process first, from about 500 levels on. */
+/** Version 2.9.1 reports a stack overflow as an error, but V8 may end the process first, from about 500 levels on. */
 const maxDepth = 100;
 
-/** Tells whether YAML, given as the tokens of the `Lexer`, is nested more deeply than `parseDocument` may be asked to follow. */
+/** Tells whether YAML, given as tokens of the `Lexer`, is nested too deeply for `parseDocument`. */
 export function isDeeplyNested(tokens: Iterable<string>): boolean {
   const parser = new Parser();
   for (const token of tokens) {
-    // It has what it reads on a stack of its own.
+    // The parser keeps what it reads on a stack of its own.
     Array.from(parser.next(token));
     if (parser.stack.length > maxDepth) return true;
   }
   return false;
 }
 
-/** The `Lexer` puts these between its tokens. */
+/** Marks that the `Lexer` puts between its tokens. */
 const marks = { flowError: '\u0018', scalar: '\u001f' };
 
 const refused: Record<string, string> = { '&': 'an anchor', '*': 'an alias', '!': 'a tag', '%': 'a directive' };
 
-/** Passes the tokens on. A token that follows the mark of a scalar is text, whatever it begins with. */
+/**
+ * Passes the tokens on, and throws for what teddy never writes. A token after the mark of a scalar is text, whatever it
+ * begins with.
+ */
 function* inspect(tokens: Iterable<string>): Generator<string> {
   let [line, parts, isText, open] = [1, 0, false, 0];
   for (const token of tokens) {
@@ -79,7 +82,7 @@ function* inspect(tokens: Iterable<string>): Generator<string> {
   }
 }
 
-/** How many brackets are open after a token. The parser makes an error of each that closes nothing, which takes it long. */
+/** Counts the open brackets after a token. The parser reports each that closes nothing as an error, which is slow. */
 function countOpen(open: number, token: string): number {
   if (token === marks.flowError) return 0;
   if (token === '[' || token === '{') return open + 1;

@@ -123,6 +123,6 @@ describe('no approval is needed', () => {
 test('a file of the base branch that cannot be read so is said to be ignored', async () => {
   const { notes } = await tryRun(await open('sometimes'));
   expect(notes).toContainEqual(
-    expect.stringMatching(/^warning: In main, \.teddy\/config\.yaml: approvals is left out: /),
+    expect.stringMatching(/^warning: In main, \.teddy\/config\.yaml: approvals is ignored: /),
   );
 });
