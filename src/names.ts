@@ -40,10 +40,7 @@ export function zeroOid(like: Oid): Oid {
   return '0'.repeat(like.length) as Oid;
 }
 
-/**
- * Turns free text into a session name: lower case, letters and digits of any script, single hyphens, at most 64
- * characters and 80 bytes.
- */
+/** Turns text into a session name: lower-case letters and digits of any script, single hyphens, 64 characters and 80 bytes. */
 export function toSessionName(text: string, longest = maxNameLength): string {
   const slug = [...toCanonical(text).matchAll(nameWord)].map(([word]) => word).join('-');
   if (slug === '') {

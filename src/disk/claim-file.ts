@@ -87,10 +87,7 @@ export async function findHolder(path: string, options: Processes): Promise<numb
   return holder !== null && (await isHeld(holder, options)) ? holder.pid : null;
 }
 
-/**
- * Does what `claimFile` does, but waits for others to release the file; `heldBy` names the process that still holds it
- * after `waitMs`.
- */
+/** Like `claimFile`, but waits for others to release the file; `heldBy` is the process that still holds it after `waitMs`. */
 export function waitForClaim(path: string, waitMs: number, options: ClaimOptions): Promise<Claim | { heldBy: number }> {
   return waitWhileHeld(waitMs, () => claimFile(path, options));
 }

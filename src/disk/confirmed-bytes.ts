@@ -1,7 +1,4 @@
-/**
- * Bytes that arrive in pieces, in a file of their own. A record elsewhere confirms the first part of them by its size
- * and sha256.
- */
+/** Bytes that arrive in pieces, in a file of their own. A record elsewhere confirms the first part by size and sha256. */
 import { createHash, type Hash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';

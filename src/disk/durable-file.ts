@@ -39,10 +39,7 @@ export async function removeFile(path: string): Promise<void> {
   await unlink(path).catch(fallBackTo(undefined, 'ENOENT'));
 }
 
-/**
- * Removes an empty directory. Returns false when it is not empty, when the system refuses, and when it is the current
- * directory, which git keeps too.
- */
+/** Removes an empty directory. Returns false when the system refuses, and for the current directory, which git keeps too. */
 export async function removeDirectory(path: string): Promise<boolean> {
   if (path === currentDirectory()) return false;
   return rmdir(path).then(
@@ -72,10 +69,7 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/**
- * Makes a directory that only its user can read. An existing directory keeps its mode; missing parents get the default
- * mode.
- */
+/** Makes a directory that only its user can read. An existing one keeps its mode; missing parents get the default mode. */
 export async function makePrivateDirectory(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await mkdir(path, { mode: 0o700 }).catch(fallBackTo(undefined, 'EEXIST'));

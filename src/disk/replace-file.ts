@@ -48,10 +48,7 @@ export function toWriteError(error: unknown, what: string): unknown {
   return toDiskError(error, `${what} could not be written`, 'Check the permissions of the repository.');
 }
 
-/**
- * Reads the text of a small file; returns `fallback` when there is no such file. Throws WRITE_FAILED when it cannot be
- * read.
- */
+/** Reads the text of a small file; returns `fallback` when it does not exist. Throws WRITE_FAILED when it cannot be read. */
 export function readTextOr(path: string, fallback: string): Promise<string> {
   return readFile(path, 'utf8').catch(fallBackTo(fallback, 'ENOENT')).catch(throwUnread(path));
 }

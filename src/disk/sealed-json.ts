@@ -6,10 +6,7 @@ export function seal<Value extends object>(value: Value): Value & { check: strin
   return { ...value, check: toCheck(value) };
 }
 
-/**
- * Parses sealed JSON. Returns null when the text is not an object, or was changed after it was sealed. An object
- * without a seal is accepted.
- */
+/** Parses sealed JSON. Returns null when it is not an object or was changed. An object without a seal is accepted. */
 export function unseal(text: string): Record<string, unknown> | null {
   const value = parseObject(text);
   if (value === null || !('check' in value)) return value;

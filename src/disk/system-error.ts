@@ -33,10 +33,7 @@ export function toDiskError(
 /** The participle that names the refused act in a message. */
 export type DiskAct = 'written' | 'read' | 'removed';
 
-/**
- * Returns the result of `run`, and turns its system errors into those of `toDiskError`. Bugs of ours and TeddyErrors
- * are thrown unchanged.
- */
+/** Returns the result of `run`, and turns its system errors into those of `toDiskError`. Other errors are thrown unchanged. */
 export async function asDiskErrors<Value>(
   [what, hint, hintIfFull]: readonly [what: string, hint: string, hintIfFull?: string],
   run: () => Promise<Value>,

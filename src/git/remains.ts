@@ -196,7 +196,7 @@ function namesIn(dir: string): Promise<string[]> {
   return readdir(dir).catch(() => []);
 }
 
-/** Also counts as reached whatever another repository that borrows these objects reaches, and the HEADs of all work trees. */
+/** The commits that count as reached: from all refs and HEADs, and from repositories that this one borrows objects from. */
 const everything = ['--all', '--alternate-refs'];
 
 /** Lists the commits that nothing points to anymore. */

@@ -223,10 +223,7 @@ const silentEnvironment = {
   GCM_INTERACTIVE: 'never',
 };
 
-/**
- * Gives access to other repositories through git's own transports. The module is loaded only by the few commands that
- * need it.
- */
+/** Gives access to other repositories by git's transports. Only the few commands that need the module load it. */
 function lazyRemotes(open: () => Promise<Remotes>): Remotes {
   let loading: Promise<Remotes> | undefined;
   const load = () => (loading ??= open());

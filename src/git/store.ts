@@ -287,10 +287,7 @@ function toVariables(role: 'AUTHOR' | 'COMMITTER', ident: string): Record<string
   return { [`GIT_${role}_NAME`]: name, [`GIT_${role}_EMAIL`]: email, [`GIT_${role}_DATE`]: `@${date}` };
 }
 
-/**
- * Reads the names once, because they do not change within a command. The time is taken for each commit, unless the user
- * has set one.
- */
+/** Reads the names once; they do not change within a command. The time is that of each commit, unless the user set one. */
 function identReader(
   git: GitRunner,
   env: Environment,

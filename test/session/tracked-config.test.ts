@@ -125,7 +125,7 @@ test('aliases are never followed, so nothing grows', async () => {
   await expectLinear(12, nested, async (text) =>
     expect(await read(text)).toMatchObject({
       values: { maxTurns: '5' },
-      warnings: [expect.stringContaining('model is left out'), expect.stringContaining('cannot set a0')],
+      warnings: [expect.stringContaining('model is ignored'), expect.stringContaining('cannot set a0')],
     }),
   );
 });

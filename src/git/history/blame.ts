@@ -195,10 +195,7 @@ function parseMarked(text: string): MarkedCommit[] {
   return found;
 }
 
-/**
- * Adds the later names of renamed files. git prints a rename as `R<similarity>`, the old name and the new name, each
- * followed by NUL.
- */
+/** Adds the later names of renamed files. git prints `R<similarity>`, the old name and the new name, each ended by NUL. */
 async function followNames(
   git: GitRunner,
   paths: ReadonlySet<RepoPath>,
@@ -239,10 +236,7 @@ function findCircles(parents: ReadonlyMap<string, readonly string[]>, grafts: Gr
   }
 }
 
-/**
- * Returns the commits of one cycle, or null when there is none. Searches depth-first without recursion, because
- * histories are long.
- */
+/** Returns the commits of one cycle; null when there is none. Searches depth-first without recursion: histories are long. */
 function findCircle(parentsOf: (oid: string) => readonly string[], all: Iterable<string>): string[] | null {
   const done = new Set<string>();
   const open = new Map<string, number>();

@@ -40,10 +40,7 @@ export async function searchTree(
 
 /** The number of characters of names that one process gets. The system may accept fewer, and then reports it. */
 const maxNames = 500_000;
-/**
- * git reads objects one after the other, whatever number of threads it uses. Several processes are faster once there is
- * enough to read.
- */
+/** git reads objects one by one, whatever number of threads it uses, so several processes are faster for many trees. */
 const processesAtOnce = 2;
 const treesWorthAProcess = 250;
 /** Ends only a search that hangs, because the time of a search depends on the size of the texts. */

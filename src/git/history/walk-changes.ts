@@ -1,7 +1,4 @@
-/**
- * Walks commits along first parents, oldest first, with the changes of each. It uses three child processes in all
- * rather than one per commit.
- */
+/** Walks commits along first parents, oldest first, with their changes, using three child processes in all. */
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DamagedObjectError, TeddyError } from '../../errors.ts';

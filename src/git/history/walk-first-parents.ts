@@ -62,10 +62,7 @@ export async function followTo(
   return found;
 }
 
-/**
- * Continues with git. git fails at a missing parent that is not a shallow boundary; the walk simply ends there, as it
- * would one by one.
- */
+/** Continues with git, which fails at a missing parent that is not a shallow boundary; the walk simply ends there. */
 async function* walkOn(git: GitRunner, reader: CommitReader, from: Oid): AsyncGenerator<FoundCommit> {
   let last: Commit | null = null;
   try {

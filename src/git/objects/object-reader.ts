@@ -14,15 +14,9 @@ interface ObjectInfo {
 }
 
 export interface ObjectReader {
-  /**
-   * Looks up an object by any name that `git rev-parse` accepts; null when there is no such object or the name is
-   * ambiguous.
-   */
+  /** Looks up an object by any name that `git rev-parse` accepts; null when it does not exist or the name is ambiguous. */
   info(name: string): Promise<ObjectInfo | null>;
-  /**
-   * Reads an object. With `take`, which must be quick, its bytes are handed over in pieces as they arrive, and `bytes`
-   * stays empty.
-   */
+  /** Reads an object. With `take`, which must be quick, its bytes are handed over as they arrive, and `bytes` stays empty. */
   contents(name: string, take?: TakePiece): Promise<(ObjectInfo & { bytes: Buffer }) | null>;
   /** Sends later questions to a new git. */
   renew(): void;
@@ -87,10 +81,7 @@ export function objectReader(git: GitRunner): ObjectReader {
   };
 }
 
-/**
- * Asks git about a name. git's answer for a missing object repeats the name, so a newline in it could pass for the next
- * answer.
- */
+/** Asks git about a name. The answer for a missing object repeats it, so a newline in it could pass for the next answer. */
 async function askSafely(asker: Asker, question: Question): Promise<Answer | null> {
   const { name } = question;
   if (name.includes('\0')) return null;

@@ -99,10 +99,7 @@ async function refresh(path: string): Promise<boolean> {
   }
 }
 
-/**
- * Writes the object and returns true when the folder had to be made. Like git, it makes the folder again when another
- * process has removed it.
- */
+/** Writes the object, and makes a folder that a `git gc` has removed again, as git does. Returns true if it made one. */
 async function writeInFanOut(options: ObjectWriterOptions, path: string, bytes: Buffer): Promise<boolean> {
   let madeDir = false;
   for (let tries = 1; ; tries += 1) {

@@ -18,10 +18,7 @@ import { packIndex, type PackIndex } from './pack-index.ts';
 import { removeDeadPacks } from '../run/living-gits.ts';
 
 export interface PackFile {
-  /**
-   * Adds an object. `same` describes what the content has in common with the previous one of the series; without it,
-   * the two are compared.
-   */
+  /** Adds an object. `same` is what it has in common with the previous one of the series; otherwise they are compared. */
   add(type: ObjectType, content: Buffer, series: Series | null, same?: Same): Oid;
   /** Writes to disk when much is buffered. Nothing may be added meanwhile. */
   drain(): Promise<void>;

@@ -1,7 +1,4 @@
-/**
- * The index of a pack. It is collected in little memory, because there may be millions of objects, and rendered in
- * git's format.
- */
+/** The index of a pack, collected in little memory, because there may be millions of objects, and rendered as git does. */
 import { createHash } from 'node:crypto';
 
 export interface PackIndex {

@@ -17,10 +17,7 @@ const minBytes = 2048;
 const maxBytes = 1024 * 1024;
 const maxKept = 4;
 
-/**
- * Returns a decoder. Its arrays belong to the caller, but their entries are shared and must not be changed. Throws as
- * `decodeTree` does.
- */
+/** Returns a decoder. Callers own its arrays but must not change the entries, which are shared. Throws as `decodeTree` does. */
 export function treeDecoder(oidBytes: 20 | 32): (bytes: Buffer) => TreeEntry[] {
   let kept: DecodedTree[] = [];
   return (bytes) => {
@@ -100,10 +97,7 @@ function countSame(max: number, isSame: (length: number) => boolean): number {
 /** Compares two trees by reading only the directories that differ, which is faster than starting git. */
 type ReadTree = (oid: Oid) => Promise<TreeEntry[]>;
 
-/**
- * Lists the changes in git's order. A rename appears as a deletion and an addition; a file that replaces a directory
- * does too.
- */
+/** Lists the changes in git's order. A rename is a deletion and an addition; so is a file that replaces a directory. */
 export async function diffTrees(
   readTree: ReadTree,
   before: Oid | null,

@@ -100,10 +100,7 @@ const headerBytes = 12;
 const statBytes = 40;
 const modeAt = 24;
 
-/**
- * Parses the index (see `git help gitformat-index`): sorted entries, each padded with one to eight NULs to a multiple
- * of eight.
- */
+/** Parses the index (`git help gitformat-index`): sorted entries, each padded with one to eight NULs to a multiple of eight. */
 function readIndex(bytes: Buffer | null, oidBytes: number): StagedFiles {
   const files: StagedFiles = new Map();
   if (bytes === null) return files;
@@ -121,10 +118,7 @@ function readIndex(bytes: Buffer | null, oidBytes: number): StagedFiles {
   return files;
 }
 
-/**
- * Tells whether the path is a file or link and all its parents are real directories, because git tracks no files behind
- * a link.
- */
+/** Tells whether the path is a file or link below real directories only, because git tracks no files behind a link. */
 async function isFile(root: string, path: RepoPath): Promise<boolean> {
   const parts = path.split('/');
   for (let depth = 1; depth <= parts.length; depth += 1) {

@@ -1,7 +1,4 @@
-/**
- * Records which refs a process is about to move, so that a lock left when git and teddy are both killed can be
- * recognized as ours.
- */
+/** Records which refs a process is about to move, so that a lock left when git and teddy die can be recognized as ours. */
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, rename, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -147,10 +144,7 @@ export interface NotedUpdate {
   gitDir?: string;
 }
 
-/**
- * Releases the locks of a child that died while it moved these refs. Returns false when a git is at work here, because
- * the locks could be its own.
- */
+/** Releases the locks of a child that died while it moved these refs. False when a git is at work that may hold them. */
 export async function releaseRefLocks(
   git: GitRunner,
   layout: LockDirs,
@@ -202,10 +196,7 @@ async function removeNamedLocks(release: Release, gitDir: string, updates: Noted
   }
 }
 
-/**
- * Lists the locks that git may mean. It does not say which of its reftable stacks is locked: HEAD is in the stack of
- * its work tree.
- */
+/** Lists the locks that git may mean. It does not say which reftable stack is locked: HEAD is in that of its work tree. */
 function toExpectedLocks(
   { gitDir, commonDir }: GitDirs,
   named: string,

@@ -1,7 +1,4 @@
-/**
- * Moves refs through git itself, because only git handles reflogs, packed refs, work trees and other ref backends
- * correctly.
- */
+/** Moves refs through git itself, because only git handles reflogs, packed refs, work trees and ref backends correctly. */
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -72,10 +69,7 @@ export interface ProbedUpdate {
   new: Oid | null;
 }
 
-/**
- * Returns null when the transaction was committed, otherwise git's message; `died` when git was killed and may have
- * done its work.
- */
+/** Returns null when it was committed, otherwise git's message; `died` when git was killed and may have done its work. */
 async function runTransaction(
   git: GitRunner,
   updates: RefUpdate[],

@@ -33,10 +33,7 @@ export async function readGitSettings(git: GitRunner, env: Environment): Promise
   return settings;
 }
 
-/**
- * Replaces all values of the key, or removes them. Returns false when there was none. Releases the lock of a git that
- * died meanwhile.
- */
+/** Replaces or removes all values of the key. Returns false when it was not set. Releases the lock of a git that died. */
 export async function changeGitSetting(
   git: GitRunner,
   layout: LockDirs,

@@ -1,7 +1,4 @@
-/**
- * Turns git's messages about a failed transfer into an error with the next step. The other side's messages are shown
- * but decide nothing.
- */
+/** Turns git's messages about a failed transfer into an error with a hint. The other side's messages decide nothing. */
 import { TeddyError } from '../../errors.ts';
 import type { RemoteResult } from './remote-call.ts';
 import { adviseWrite, unwritten } from '../run/git-failure.ts';

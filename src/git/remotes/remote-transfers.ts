@@ -236,10 +236,7 @@ function readRows(stdout: string): PushedRef[] {
   });
 }
 
-/**
- * Tells whether the ref had moved: noticed here before anything was sent, or by the server because another push came in
- * first.
- */
+/** Tells whether the ref had moved: noticed here before anything was sent, or by the server after another push. */
 function isMoved(summary: string): boolean {
   return /stale info|fetch first|non-fast-forward|needs force|but expected|reference already exists|incorrect old value|remote ref updated since checkout/.test(
     summary,
@@ -266,10 +263,7 @@ const maxArgumentsChars = 1_000_000;
 
 const silent = ['-c', 'credential.interactive=false'];
 
-/**
- * Leaves --atomic out: with it, git releases a pack before a ref holds its objects, so that a `git repack -ad` could
- * drop it.
- */
+/** Leaves --atomic out: with it, git releases a pack before a ref holds its objects, and a `git repack -ad` could drop it. */
 const fetchFlags = [
   '--progress',
   '--stdin',

@@ -29,10 +29,7 @@ const damage =
 const local =
   /Permission denied|Too many open files|Cannot allocate memory|[Oo]ut of memory|Input\/output error|Resource temporarily unavailable|No space left|Disk quota|Read-only file system|Operation not permitted|Interrupted system call/;
 
-/**
- * Returns DISK_FULL, or GIT_FAILED with git's first lines; a DamagedObjectError when git exited by itself and blamed an
- * object.
- */
+/** Returns DISK_FULL, or GIT_FAILED with git's first lines; a DamagedObjectError when git itself blamed an object. */
 export function toGitFailure(command: string, { exitCode, signal, stderr }: GitEnd): TeddyError {
   const end = signal !== null ? `${signal} ended it` : `exit code ${exitCode}`;
   const said = stderr.trim().split('\n').slice(0, 4).join(' ') || end;

@@ -1,4 +1,4 @@
-/** Where a repository keeps its parts, and which branch is checked out in it. */
+/** Describes where a repository keeps its parts, and reads which branch is checked out. */
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fallBackTo, nullIfGone } from '../../disk/system-error.ts';
@@ -23,10 +23,7 @@ export function readShallow(commonDir: string): Promise<string> {
   return readFile(join(commonDir, 'shallow'), 'utf8').catch(fallBackTo('', 'ENOENT'));
 }
 
-/**
- * Asks git for the branch of HEAD, because only git knows where its ref backend keeps it. Returns null when HEAD is
- * detached.
- */
+/** Asks git for the branch of HEAD, because only git knows where its ref backend keeps it. Null when HEAD is detached. */
 export async function readHeadRef(git: GitRunner): Promise<RefName | null> {
   const { exitCode, stdout, stderr } = await git.run(['symbolic-ref', 'HEAD'], { accept: [128] });
   if (exitCode === 0) return stdout.toString('utf8').trim() as RefName;

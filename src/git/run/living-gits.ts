@@ -39,10 +39,7 @@ async function isGitIn(pid: string, dirs: string[]): Promise<boolean> {
   return !(await read('cmdline')).split('\0').some((word) => readers.test(word));
 }
 
-/**
- * Removes unfinished packs of dead processes from the pack directory `dir`. A file that cannot be removed is left for
- * the next time.
- */
+/** Removes unfinished packs of dead processes from the pack directory. What cannot be removed is left for the next time. */
 export async function removeDeadPacks(dir: string, objectFormat: 'sha1' | 'sha256'): Promise<void> {
   for (const { name, kind } of await findDeadPacks(dir)) {
     const remove = async () => {

@@ -12,10 +12,7 @@ import { GitKilledError } from '../../errors.ts';
 import { toGitFailure } from './git-failure.ts';
 import { fixedSettings, gitMissingError, maxDeaths, type Environment } from './run.ts';
 
-/**
- * Allows everything, because the user's environment may configure any of it, as for all other git calls. The type lists
- * every option.
- */
+/** Allows everything, because the user's environment may configure any of it, as for all other calls of git. */
 const allowed: Required<NonNullable<SimpleGitOptions['unsafe']>> = {
   allowAbbreviatedOptions: true,
   allowUnsafeAlias: true,
@@ -47,10 +44,7 @@ const allowed: Required<NonNullable<SimpleGitOptions['unsafe']>> = {
 
 const endedBySignal = 'a signal ended it';
 
-/**
- * Opens simple-git with `env` as the whole environment of its children. Each method rejects with git's own message, or
- * with `endedBySignal`.
- */
+/** Opens simple-git; `env` is all that its children get. Methods reject with git's message, or with `endedBySignal`. */
 export async function openPorcelain(cwd: string, env: Environment): Promise<SimpleGit> {
   const { simpleGit } = await import('simple-git');
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
@@ -64,10 +58,7 @@ export async function openPorcelain(cwd: string, env: Environment): Promise<Simp
   }).env(set);
 }
 
-/**
- * Decides whether a call failed. The exit code is null when a signal ended the child, although simple-git's types do
- * not say so.
- */
+/** Decides whether a call failed. Contrary to simple-git's types, the exit code is null when a signal ended the child. */
 function toError(
   error: Buffer | Error | undefined,
   exitCode: number | null,

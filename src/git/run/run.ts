@@ -60,10 +60,7 @@ export const maxStarts = 5;
 /** After this many deaths, something keeps killing git, and that is reported. */
 export const maxDeaths = 3;
 
-/**
- * Tells whether a signal ended git, directly or as a shell reports it. 128 and 129 are git's own codes for a failure
- * and a wrong option.
- */
+/** Tells whether a signal ended git, also as a shell reports it. 128 (failure) and 129 (wrong option) are git's own codes. */
 export function hasDied(code: number | null, signal: NodeJS.Signals | null): boolean {
   return signal !== null || (code !== null && code > 129 && code < 129 + 64);
 }

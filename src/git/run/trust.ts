@@ -1,7 +1,4 @@
-/**
- * Records which contents the user of this clone has written or accepted, in an append-only file with one object id per
- * line.
- */
+/** Records the contents that the user of this clone wrote or accepted, in an append-only file with one object id per line. */
 import { appendFile, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Trust } from '../../ports/project.ts';

@@ -44,10 +44,7 @@ function isWhole(text: string): boolean {
   return text.endsWith(block) && text.indexOf(begin) === text.length - block.length;
 }
 
-/**
- * Removes teddy's blocks. If somebody deleted the end of a block, only its first line can be distinguished from the
- * user's lines.
- */
+/** Removes teddy's blocks. If the end of a block is missing, only its first line can be told from the user's lines. */
 function removeBlocks(text: string): string {
   const start = text.indexOf(begin);
   if (start < 0) return text;

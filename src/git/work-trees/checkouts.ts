@@ -96,10 +96,7 @@ function toRows(changes: readonly TreeChange[]): string {
   return changes.map(({ path, after, mode }) => `${mode} ${after}\t${path}\0`).join('');
 }
 
-/**
- * Returns a test for whether a path, a directory above it or anything below it is staged with content that the commit
- * does not have.
- */
+/** Returns a test for whether a path, or one above or below it, is staged with content that the commit does not have. */
 async function readStaged(git: GitRunner, commit: Checkout['from']): Promise<(path: string) => boolean> {
   const diff = ['diff-index', '--cached', '--name-only', '--no-renames', '--no-relative', '--ita-invisible-in-index'];
   const staged = await git.list(

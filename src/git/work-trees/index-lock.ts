@@ -18,10 +18,7 @@ export interface AppendRecord extends Holder {
   ref: RefName;
   old: Oid | null;
   new: Oid;
-  /**
-   * Set when our git changes files, index and HEAD from one commit (null: from none) to another; HEAD is on `ref`
-   * afterwards.
-   */
+  /** Set when our git changes files, index and HEAD between two commits (`from` null: none); HEAD is on `ref` afterwards. */
   checkout?: Checkout;
 }
 
@@ -49,10 +46,7 @@ function appendFiles(gitDir: string, { pid, bootId, nonce }: Holder): AppendFile
   };
 }
 
-/**
- * Records that this very process is working on. Its pid alone would not tell, because records that it took over carry
- * it too.
- */
+/** Records that this process is working on. Its pid alone does not tell, because records that it took over carry it too. */
 const underWay = new Set<string>();
 
 export async function writeRecord(
@@ -198,10 +192,7 @@ export async function withPrivateIndex<Value>(gitDir: string, use: (index: strin
 }
 
 export interface DeadRecord extends AppendRecord {
-  /**
-   * When the record was written, and (`latestMs`) when a child was last known to be at work; both are compared with the
-   * age of a lock.
-   */
+  /** When the record was written, and when a child was last known to be at work, to compare with the age of a lock. */
   writtenMs: number;
   latestMs: number;
   files: AppendFiles;

@@ -15,10 +15,7 @@ export interface HeadAndStatus {
   status: WorkspaceStatus;
 }
 
-/**
- * Reads the status, and reads it again when a branch may have moved before its index: files then look staged that
- * nobody has staged.
- */
+/** Reads the status, and reads it again if a branch may have moved before its index: files then look staged. */
 export async function readSettledStatus(
   git: GitRunner,
   gitDir: string,

@@ -242,10 +242,7 @@ async function switchTo(options: WorkspaceOptions, ref: RefName): Promise<void> 
   );
 }
 
-/**
- * Unstages paths in a copy of the index. A git that is killed while it holds the lock itself would leave one that we
- * may not remove.
- */
+/** Unstages paths in a copy of the index. A git that is killed while it holds the lock would leave one that must stay. */
 async function unstage({ git, layout, store }: PublishOptions & { store: Store }, paths: RepoPath[]): Promise<void> {
   // Write nothing when nothing is staged, so that a full disk does not prevent the rollback of a run.
   const staged = paths.length === 0 ? [] : await listStaged(git, paths);

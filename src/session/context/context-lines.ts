@@ -11,10 +11,7 @@ export interface ContextLine {
   literal: boolean;
 }
 
-/**
- * Parses a line; returns null for an empty line or a comment. `#` starts a comment at the start of a line and after
- * white space.
- */
+/** Parses a line; null for an empty line or a comment. `#` starts a comment at the start of a line and after white space. */
 export function parseContextLine(line: string): ContextLine | null {
   const trimmed = line.trim();
   const removes = trimmed.startsWith('!');
@@ -25,10 +22,7 @@ export function parseContextLine(line: string): ContextLine | null {
   return text === '' ? null : { removes, text, literal: false };
 }
 
-/**
- * Renders `turn.context`: literal paths, one per line. A path that would be parsed as something else is written as a
- * JSON string.
- */
+/** Renders `turn.context`: literal paths, one per line. A path that could be misread is written as a JSON string. */
 export function renderTurnContext(paths: readonly string[]): string {
   return paths.map((path) => `${renderLiteral(path)}\n`).join('');
 }

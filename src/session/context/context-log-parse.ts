@@ -29,10 +29,7 @@ const isText = (value: unknown) => typeof value === 'string';
 const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) > 0;
 const isParameter = (value: unknown) => isText(value) || typeof value === 'boolean' || Number.isFinite(value);
 
-/**
- * Checks each field. A table is used instead of a schema, because zod takes 25 ms to load, and a log is parsed for
- * every plan.
- */
+/** Checks each field. It is a table and not a schema, because zod takes 25 ms to load, and a log is parsed for every plan. */
 const fields: Record<string, (value: unknown) => boolean> = {
   'teddy-context': (value) => value === 1,
   session: (value) => typeof value === 'string' && isSessionId(value),

@@ -1,7 +1,4 @@
-/**
- * The sections of `_context.log`. A marker line states where the text below it came from; this module renders and
- * parses these lines.
- */
+/** The sections of `_context.log`, and the marker lines that state where the text below them came from. */
 import type { FileSource, ShownFile, NotShownReason } from './context-files.ts';
 import { fenceLanguage, renderFenced } from '../text/fenced-text.ts';
 import type { Oid } from '../../names.ts';
@@ -110,10 +107,7 @@ export function parseSection(label: string, body: string): LogSection | null {
   return renderLabel(section) === label ? section : null;
 }
 
-/**
- * Estimates the tokens, including the marker line. The estimate does not depend on the boundary, so what fits does not
- * either.
- */
+/** Estimates the tokens, with the marker line. It does not depend on the boundary, so what fits does not either. */
 export function countTokens(section: LogSection): number {
   return estimateTokens(`<!-- teddy-00000000 ${renderLabel(section)} -->\n${section.body}`);
 }

@@ -76,10 +76,7 @@ export function renderContextLog(input: ContextLogInput, hash: Hash): ContextLog
 interface AssembleOptions {
   /** Counts the tokens of sections; it may cache its counts. */
   count?: (sections: readonly LogSection[]) => number;
-  /**
-   * False for logs of earlier versions, which derived their boundary from the bodies, so that every request began
-   * differently.
-   */
+  /** False for logs of earlier versions, which derived their boundary from the bodies, so that requests began differently. */
   hasDigest?: boolean;
 }
 

@@ -1,7 +1,4 @@
-/**
- * How the commits of a line follow each other: along first parents only. Commits that a merge brought in do not belong
- * to the line.
- */
+/** How the commits of a line follow each other: along first parents only. Merged commits do not belong to the line. */
 import type { Commit, SessionStore } from '../../ports/git.ts';
 import type { Oid } from '../../names.ts';
 

@@ -1,7 +1,4 @@
-/**
- * The trailers that disclose which models contributed to a commit: `Assisted-by: teddy:gpt-5`, in the format of the
- * Linux kernel.
- */
+/** The trailers that disclose which models contributed to a commit: `Assisted-by: teddy:gpt-5`, as in the Linux kernel. */
 import { toLabel, type Entry } from './entry.ts';
 import { listTrailers } from './trailers.ts';
 
@@ -43,10 +40,7 @@ export function joinAssistants(assistants: readonly Assistant[]): Assistant[] {
   return [...known.values()].filter(({ tool, model }) => model !== unknownModel || !named.has(tool));
 }
 
-/**
- * Reduces a name to one word, so that no part of it reads as another trailer, as a tool, or, to a forge, as an issue or
- * a person.
- */
+/** Reduces a name to one word that cannot read as another trailer, as a tool, or, to a forge, as an issue or a person. */
 function toWord(name: string): string {
   // A local server names its model by a file; its directory is private.
   const path = /^(?:~?\/|[A-Za-z]:[\\/])/.test(name) ? (name.split(/[\\/]/).at(-1) ?? '') : name;

@@ -71,10 +71,7 @@ interface Trailer {
   value: string;
 }
 
-/**
- * Reports trailers that are too long only when they claim to be an entry; any other paragraph of this length is not
- * trailers.
- */
+/** Reports trailers that are too long if they claim to be an entry; any other paragraph of this length is not trailers. */
 function checkLong(last: string): string[] {
   const claims = /^teddy-(?:session|entry|entry-id|format)[ \t]*:/im.test(last);
   const [has, may] = [formatCount(last.length), formatCount(maxTrailersLength)];

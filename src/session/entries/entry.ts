@@ -120,10 +120,7 @@ function toTrailers(entry: Entry): [key: string, value: string][] {
   ];
 }
 
-/**
- * Decodes a commit message. Returns null for a commit that is not an entry: the user's own, a landing, an entry of a
- * later format.
- */
+/** Decodes a commit message; null when it is not an entry: the user's own commit, a landing, an entry of a later format. */
 export function decodeEntry(message: string): Entry | null {
   const trailers = readTrailers(message);
   const kind = entryKinds.find((known) => known === trailers.get('Entry'));
@@ -216,10 +213,7 @@ export function lastParagraph(message: string): string {
   return above === -1 ? text : text.slice(above + 2);
 }
 
-/**
- * Reads the trailers of the last paragraph only, as git does. The first of two equal keys counts, so that appended text
- * cannot override it.
- */
+/** Reads the trailers of the last paragraph, as git does. The first of equal keys counts, so nothing appended overrides it. */
 function readTrailers(message: string): Map<string, string> {
   const last = lastParagraph(message);
   const trailers = new Map<string, string>();

@@ -198,7 +198,7 @@ async function readKnown(project: SessionSource, row: Row): Promise<NearestEntry
   return entry && { oid: row, entry };
 }
 
-/** Rows stay true, so they are read once per process. */
+/** Rows stay true, so each cache is read only once. */
 const opened = new WeakMap<Cache, Promise<Map<Oid, Row>>>();
 
 function openRows(cache: Cache): Promise<Map<Oid, Row>> {

@@ -45,10 +45,7 @@ export interface VerifiedLine {
   turns: number;
   /** False when this clone lacks a part of the line, which was not checked. */
   isWhole: boolean;
-  /**
-   * The number of log sections that were rendered again with the same result. `attested` counts those that nothing can
-   * render again.
-   */
+  /** The number of log sections that were rendered again with the same result; `attested`, that of those that cannot be. */
   derived: number;
   attested: number;
   /** The number of entries that one of the given keys signed; null when no keys were given. */

@@ -21,10 +21,7 @@ export function resolveArchive(store: Pick<Store, 'resolve'>, line: RefName): Pr
   return store.resolve(archiveRef(line));
 }
 
-/**
- * Tells whether an archive contains all of a branch. The answer for two commits never changes, so it is stored in the
- * index.
- */
+/** Tells whether an archive contains all of a branch. The answer for two commits never changes, so the index stores it. */
 export async function isKeptIn(
   store: SessionStore,
   index: LineIndex,

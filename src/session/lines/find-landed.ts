@@ -33,7 +33,7 @@ export async function findLanded(
     const started = own.get(starts.get(line.session)?.branch ?? '') ?? [];
     for (const oid of new Set([...usual, ...started])) {
       const base = bases.get(oid);
-      // A base branch mentions few of the lines; the others need no git process.
+      // A base branch mentions few of the lines, and git is not needed for the others.
       const isTold = base?.entries.has(line.nearest.oid) === true || base?.landings.has(line.session) === true;
       if (base !== undefined && isTold && (await holds(project, base, line))) landed.add(line.ref);
     }
@@ -93,10 +93,7 @@ async function holds(project: SessionSource, base: BaseHistory, line: KnownLine)
   return false;
 }
 
-/**
- * Tells whether everything on the line after its landed part is about turns that landed: a verdict, or an undo that was
- * undone again.
- */
+/** Tells whether the line after its landed part is only about turns that landed: a verdict, an undo that was undone. */
 export async function addsNothing(
   { repository: { store } }: SessionSource,
   { oid, session, nearest }: Pick<KnownLine, 'oid' | 'session' | 'nearest'>,
@@ -119,10 +116,7 @@ export async function hasSameCode(store: SessionStore, a: Oid, b: Oid): Promise<
   return namesOf(one).join('\n') === namesOf(other).join('\n');
 }
 
-/**
- * Tells whether the line is an earlier state of what has landed. Entry ids sort by time, so comparing them settles most
- * cases.
- */
+/** Tells whether the line is an earlier state of what has landed. Entry ids sort by time, which settles most cases. */
 async function isBehind(project: SessionSource, { oid, nearest }: KnownLine, tip: Oid): Promise<boolean> {
   const { store } = project.repository;
   if ((await store.resolve(tip)) === null) return false;

@@ -1,7 +1,4 @@
-/**
- * The message of a commit that brings a session's code to another branch. Such a commit is not an entry and never reads
- * as one.
- */
+/** The message of a commit that brings a session's code to another branch. It is not an entry and never reads as one. */
 import { leaveOutKnown } from '../entries/assisted-by.ts';
 import { endsInTrailers } from '../entries/trailers.ts';
 import type { RefTip, SessionSource, Store } from '../../ports/git.ts';
@@ -68,10 +65,7 @@ function indentMark(line: string): string {
 export interface OtherTargets {
   /** The remote-tracking branch from which the branch can be made again, as git shortens it; null when no remote has it. */
   remote: string | null;
-  /**
-   * The default branch, else the local branches that contain the commit that the session started from; without
-   * `refs/heads/`.
-   */
+  /** The default branch, else the local ones that contain the commit that the session started from; without `refs/heads/`. */
   branches: string[];
 }
 

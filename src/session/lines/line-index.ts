@@ -31,10 +31,7 @@ export type IndexedFields = Readonly<Record<string, readonly (string | number | 
 export interface LineIndex {
   /** Looks up a line. Its `fields` are parsed only when they are read. */
   get(ref: RefName, tip: Oid): IndexedLine | undefined;
-  /**
-   * Returns when the nearest entry of a local main line was made; NaN when it is not a main line or the index does not
-   * know it.
-   */
+  /** Returns when the nearest entry of a local main line was made; NaN for any other line, or one that is not indexed. */
   mainMs(ref: RefName, tip: Oid): number;
   set(ref: RefName, tip: Oid, line: IndexedLine): void;
   /** Gives all refs that exist below `prefixes`, so that `save` drops the index's other refs there. */

@@ -15,7 +15,7 @@ export interface OrderBase {
 export interface OrderFacts {
   /** The state of the latest turn before the entry; null when there is none, or it is unknown. */
   latest: TurnStatus | null;
-  /** Whether the turn has a message from the user; null when that is unknown. */
+  /** True when the turn has a message from the user; null when that is unknown. */
   hasMessage: boolean | null;
   /** True when another agent made the entry's plan, which then answers no message and may begin a turn. */
   isAgentPlan?: boolean;

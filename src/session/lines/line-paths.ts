@@ -4,10 +4,7 @@ import type { Entry, EntryKind } from '../entries/entry.ts';
 import { attributesPath, globalContextPath, isSessionPath, memosPath } from '../global/global-files.ts';
 import { joinPath, sessionDir, turnDir, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 
-/**
- * Explains why an honest tree cannot have this path, or a file of this mode there; null when it can. `mode` is git's,
- * with six digits.
- */
+/** Explains why an honest tree cannot have this path or mode; null when it can. `mode` is git's, with six digits. */
 export function whyHostile(path: RepoPath, mode: string | null): string | null {
   const parts = path.split(/[/\\]/);
   if (parts.includes('..') || parts.includes('.')) return 'The path leads out of the directory that it stands in.';
@@ -28,10 +25,7 @@ function whyHostileMode(path: RepoPath, mode: string | null): string | null {
   return mode === '100755' ? 'A file below .teddy/ is executable.' : null;
 }
 
-/**
- * Tells whether the path is a file of teddy's that belongs to this session or to all sessions. Files of other sessions
- * are not checked.
- */
+/** Tells whether a file of teddy's belongs to this session or to all of them. Other sessions' files are not checked. */
 export function isOfSession(session: SessionId, path: RepoPath): boolean {
   if (!isSessionPath(path)) return false;
   return !path.startsWith('.teddy/sessions/') || path.startsWith(`${sessionDir(session)}/`);

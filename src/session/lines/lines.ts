@@ -1,7 +1,4 @@
-/**
- * Finds every line of the repository: each local, remote or archived branch with a nearest entry that belongs to a
- * session, whatever the name of the branch.
- */
+/** Finds every line of the repository: each local, remote or archived branch with a nearest entry of a session. */
 import type { RefTip, SessionSource } from '../../ports/git.ts';
 import { decodeEntry } from '../entries/entry.ts';
 import {
@@ -28,10 +25,7 @@ import {
   type Newest,
 } from './line-index.ts';
 
-/**
- * Fewer changed tips than this are not saved: reading them again is fast, and a command that only looks up a line then
- * writes nothing.
- */
+/** Fewer changed tips are not saved: reading them again is fast, and a command that only looks up a line writes nothing. */
 const fewTips = 64;
 const remoteHead = 'refs/remotes/origin/HEAD' as RefName;
 
@@ -60,9 +54,9 @@ export async function listLines(project: SessionSource, options: { archived?: bo
 export type Tips = ReadonlyMap<RefName, Oid>;
 
 /**
- * Lists lines and tips. `older` counts the sessions that are not among the `newest`. `stale` lists lines that a remote
- * had when last fetched, that have no local branch, and that are completely in a local archive. `listed` gives the tips
- * when git has just listed them.
+ * Lists lines and tips. `older` counts the sessions that are not among the `newest`. `stale` lists lines of a remote
+ * that have no local branch and are completely in a local archive. `listed` gives the tips when git has just listed
+ * them.
  */
 export async function listLinesAndTips(
   project: SessionSource,
@@ -183,9 +177,8 @@ async function holds(
 }
 
 /**
- * Lists the default branches of the remote, the local ones, which may be ahead, and `teddy/global`, because its memos
- * are entries too. When a remote's HEAD is on a session's branch, its `main` counts instead. `listed` gives the tips
- * when git has just listed them.
+ * Lists the default branches: the remote's, the local ones, which may be ahead, and `teddy/global`, because its memos
+ * are entries too. When a remote's HEAD is on a session's branch, its `main` counts instead. `listed`: as for `listLinesAndTips`.
  */
 export async function readDefaultBranches(project: SessionSource, listed?: Tips): Promise<RefTip[]> {
   const { store } = project.repository;

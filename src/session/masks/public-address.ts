@@ -92,10 +92,7 @@ function toGroups(address: string): number[] {
   return [...before, ...Array.from({ length: 8 - before.length - after.length }, () => 0), ...after];
 }
 
-/**
- * Returns the IPv4 address in a mapped address (`::ffff:0:0/96`) or one with the NAT64 prefix (`64:ff9b::/96`); null
- * for any other.
- */
+/** Returns the IPv4 address in a mapped (`::ffff:0:0/96`) or NAT64 (`64:ff9b::/96`) address; null for any other. */
 function toCarriedIPv4(groups: readonly number[]): string | null {
   const prefix = groups.slice(0, 6).join(' ');
   if (prefix !== `0 0 0 0 0 ${0xffff}` && prefix !== `${0x64} ${0xff9b} 0 0 0 0`) return null;

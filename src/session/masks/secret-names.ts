@@ -39,5 +39,5 @@ export function isSecretName(path: RepoPath): boolean {
   return secretFiles.has(name) || secretExtensions.test(name);
 }
 
-/** What the model is told about a file that it may not ask for. */
+/** Tells the model why it may not ask for a file. */
 export const onlyTheUser = "only the user's own global.context or session.context can show it";

@@ -73,10 +73,7 @@ const fewestCharacters = 7;
 /** Only the end counts, because tokens of one kind begin alike. */
 const variedLength = 32;
 
-/**
- * Returns false for placeholders of tokens: `xxxxxxxx`, `your_token_goes_here`. A random token has digits, or letters
- * of both cases.
- */
+/** Returns false for placeholders: `xxxxxxxx`, `your_token_goes_here`. A random token has digits, or letters of both cases. */
 export function isVaried(value: string): boolean {
   const end = value.slice(-variedLength);
   return (/\d/.test(end) || (/[a-z]/.test(end) && /[A-Z]/.test(end))) && new Set(end).size >= fewestCharacters;

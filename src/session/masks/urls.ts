@@ -1,7 +1,4 @@
-/**
- * Decides by the URL alone whether a page may be fetched. The address that its name resolves to is checked when it is
- * fetched.
- */
+/** Decides by the URL alone whether a page may be fetched. The address behind its name is checked when it is fetched. */
 import { isAddressHost, isPublicAddress } from './public-address.ts';
 
 type ParsedPageUrl = { url: string } | { problem: string };

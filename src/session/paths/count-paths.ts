@@ -40,10 +40,7 @@ export function pathCounter(
   return (before, after) => count(before, after, 0);
 }
 
-/**
- * Pairs the entries that differ. A directory with thousands of files changes in one or two places, so equal entries at
- * both ends are skipped.
- */
+/** Pairs the entries that differ, and skips equal ones at both ends: a large directory changes in one or two places. */
 function pairDifferent(old: TreeEntry[], now: TreeEntry[]): [TreeEntry | undefined, TreeEntry | undefined][] {
   const shorter = Math.min(old.length, now.length);
   let [before, after] = [0, 0];

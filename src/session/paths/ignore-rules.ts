@@ -1,7 +1,4 @@
-/**
- * Reads `.teddyignore`, which lists files that directories and globs leave out. It is a module of its own, because most
- * projects have no such file.
- */
+/** Reads `.teddyignore`: files that directories and globs leave out. A module of its own, as few projects have the file. */
 import ignore from 'ignore';
 
 /** A `.teddyignore` file; `directory` is empty for the project's root. */
@@ -12,10 +9,7 @@ export interface IgnoreFile {
 
 export type IsIgnored = (path: string) => boolean;
 
-/**
- * Reads the files by the rules of `.gitignore`: a deeper file takes precedence over an upper one, a later line over an
- * earlier one.
- */
+/** Applies the rules of `.gitignore`: a deeper file takes precedence over an upper one, a later line over an earlier one. */
 export function readIgnoreFiles(files: readonly IgnoreFile[]): IsIgnored {
   const byDepth = files.toSorted((a, b) => depthOf(a.directory) - depthOf(b.directory));
   const rules = ignore({ ignoreCase: false, allowRelativePaths: true });
@@ -48,10 +42,7 @@ function toRootRule(directory: string, line: string): string[] {
 const maxDeepParts = 2;
 const maxStars = 2;
 
-/**
- * Simplifies a rule that would be too slow, so that it ignores more than it says. A slow rule that un-ignores files is
- * dropped.
- */
+/** Simplifies a rule that would be too slow, so that it ignores more. A slow rule that un-ignores files is dropped. */
 function toCheapRule(rule: string): string[] {
   const parts = rule.split('/');
   const cheap = toFewDeepParts(parts.map(toFewStars)).join('/');

@@ -3,10 +3,7 @@ import type { FileTarget } from '../../ports/files.ts';
 import type { RepoPath } from '../../names.ts';
 import { describeTwin } from './twin-names.ts';
 
-/**
- * Returns the path of the file, or of where it would be, with links resolved, because git does not look behind a
- * symbolic link.
- */
+/** Returns where the file is or would be, with links resolved, because git does not look behind a symbolic link. */
 export function realPathOf(path: RepoPath, target: FileTarget): RepoPath {
   return target.kind === 'file' || target.kind === 'absent' ? (target.real ?? path) : path;
 }

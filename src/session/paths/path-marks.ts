@@ -74,10 +74,7 @@ function takeInside({ mark, inside }: Span): WrittenPath {
   );
 }
 
-/**
- * Reads the destination of a link. `/a.ts#L10` is line 10 of `/a.ts`, as in links of forges; a percent-encoded `#`
- * belongs to the name.
- */
+/** Reads a link's destination. `/a.ts#L10` is line 10 of `/a.ts`, as on forges; a percent-encoded `#` belongs to the name. */
 function takeDestination(inside: string): WrittenPath {
   const fragment = /#L\d+(?:-L?\d+)?$/.exec(inside)?.[0] ?? /\.\w+(#[\w-]*)$/.exec(inside)?.[1];
   if (fragment === undefined) return { text: decodePercent(withoutCode(inside)) };

@@ -1,7 +1,4 @@
-/**
- * The names of directories in the system's temporary directory that a killed process leaves behind, and of the file
- * that identifies their owner.
- */
+/** The names of temporary directories that a killed process leaves behind, and of the file that identifies their owner. */
 
 /** The prefix of the directory of a running script. */
 export const scriptPrefix = 'teddy-run-';

@@ -36,10 +36,7 @@ export function decideSetting(name: SettingName, sources: readonly SettingSource
   return { name, value: null, origin: 'default', problem: null };
 }
 
-/**
- * Chooses the strictest value, in the order of the setting's values; an invalid value is chosen at once. Returns null
- * when nothing sets it.
- */
+/** Chooses the strictest value, in the order of the setting's values, or any invalid one; null when nothing sets it. */
 export function chooseStrictest(found: readonly FoundSetting[]): FoundSetting | null {
   const rank = ({ name, value }: FoundSetting) => settingOf(name).takes.indexOf(value ?? '');
   const wrong = found.find(({ problem }) => problem !== null);
@@ -65,10 +62,7 @@ export function requireUsable({ name, value, origin, problem }: FoundSetting): s
   );
 }
 
-/**
- * Explains that the remote must have a name: an address has no remote-tracking branches, so deletions there would go
- * unnoticed.
- */
+/** Explains that the remote needs a name: without remote-tracking branches, deletions there would go unnoticed. */
 export function noSessionsRemoteError(name: string, names: readonly string[], isSet = true): TeddyError {
   const label = hideCredentials(name);
   const isName = /^[\w][\w.-]*$/.test(name);
@@ -170,10 +164,7 @@ export function shorten(text: string): string {
   return text.length <= 60 ? text : `${text.slice(0, 60)}...`;
 }
 
-/**
- * Parses a name that a person typed: with or without `teddy.`, in any case, because git ignores the case of keys.
- * Throws BAD_SETTING.
- */
+/** Parses a typed name: with or without `teddy.`, in any case, because git ignores the case of keys. Throws BAD_SETTING. */
 export function parseSettingName(text: string): SettingName {
   const wanted = text.replace(/^teddy\./i, '').toLowerCase();
   const found = settings.find(({ name }) => name.toLowerCase() === wanted);

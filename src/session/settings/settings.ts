@@ -12,10 +12,7 @@ export interface Setting {
   takes: ValueKind | readonly string[];
   /** The values that a tracked file cannot set. */
   untracked?: readonly string[];
-  /**
-   * True when the values are ordered and the strictest of all sources applies. The tracked file counts as it is on the
-   * base branch.
-   */
+  /** True when the strictest of all sources applies; the values are ordered. The tracked file counts as on the base branch. */
   strictest?: true;
   /** True when only the user's global configuration counts. */
   globalOnly?: true;

@@ -50,10 +50,7 @@ function parseTracked(name: SettingName, text: string): ReturnType<typeof parseS
   return { problem: `only your own configuration may set that: \`git config teddy.${name} ${parsed.value}\`` };
 }
 
-/**
- * Matches trailers that are harmless in the user's commits: they do not speak for a person, close an issue, mention
- * anybody, or contain a link.
- */
+/** Matches trailers that speak for no person, close no issue, mention nobody and link to nothing. */
 const harmlessTrailer = /^(?:true|false|(?:assisted-by|generated-by|ai-[a-z-]+): [a-z :.,()[\]{}-]*)$/i;
 
 /** Makes the result for a file that is not read at all; `reason` continues a sentence after `ignored:`. */
@@ -63,10 +60,7 @@ export function ignoredConfig(reason: string): TrackedConfig {
 
 type Yaml = typeof import('yaml');
 
-/**
- * Reads names and plain values as written; null stands for a value of another kind. Returns a string with the reason
- * when there are none.
- */
+/** Reads names and plain values as written; null for a value of another kind. Returns a reason when it cannot. */
 async function readPairs(text: string): Promise<[string, string | null][] | string> {
   // Load these only when needed, because few projects have the file.
   const [yaml, { isDeeplyNested }] = await Promise.all([import('yaml'), import('../yaml/untrusted-yaml.ts')]);

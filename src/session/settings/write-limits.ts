@@ -1,4 +1,4 @@
-/** What a write session does to its target. */
+/** The operations of a write session on its target. */
 export const operations = ['create', 'overwrite', 'append'] as const;
 export type Operation = (typeof operations)[number];
 

@@ -79,10 +79,7 @@ function toParts(cached = 0, reasoning = 0): Pick<Spending, 'cachedTokens' | 're
   return { ...(cached > 0 ? { cachedTokens: cached } : {}), ...(reasoning > 0 ? { reasoningTokens: reasoning } : {}) };
 }
 
-/**
- * Tells whether an entry is an answer. An imported answer was paid for elsewhere, so it counts only if its tokens are
- * known.
- */
+/** Tells whether an entry is an answer. An imported one was paid for elsewhere, so it counts only if its tokens are known. */
 export function isAnswer({ kind, tokens, provider }: CostedEntry): boolean {
   const isOfModel = kind === 'plan' || kind === 'reply' || kind === 'exchange';
   return tokens !== undefined || (isOfModel && provider !== undefined);

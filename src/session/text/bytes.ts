@@ -20,10 +20,7 @@ export function countBytes(text: string): number {
   return count;
 }
 
-/**
- * Decodes bytes; null when they are not UTF-8. A byte order mark stays in the text, so that encoding it gives the same
- * bytes.
- */
+/** Decodes bytes; null when they are not UTF-8. A byte order mark stays in the text, so encoding gives the same bytes. */
 export function decodeText(bytes: Uint8Array): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

@@ -8,10 +8,7 @@ import { formatCount } from './format-count.ts';
 export interface LineLimits {
   /** The limit for one text, in characters. */
   text: number;
-  /**
-   * The limit for a line with its texts cut, in characters. Beyond it no element is added, and beyond twice as many
-   * nothing is.
-   */
+  /** The limit for a line with its texts cut. Beyond it no element is added, and beyond twice as many characters nothing is. */
   line: number;
 }
 
@@ -39,10 +36,7 @@ interface Clip {
   cut: number;
   /** The number of open lists and objects. */
   depth: number;
-  /**
-   * What is skipped. `text`, `elements`: everything up to the end of this text or list. `rest`: everything up to the
-   * end of the line.
-   */
+  /** Skips `text`, `elements`: everything up to the end of this text or list. `rest`: up to the end of the line. */
   skips: 'nothing' | 'text' | 'elements' | 'rest';
   /** The depth of the list that is losing elements. */
   level: number;

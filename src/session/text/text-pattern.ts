@@ -7,10 +7,7 @@ export const searchScopes = ['message', 'plan', 'report', 'answer', 'code'] as c
 export type SearchScope = (typeof searchScopes)[number];
 
 export interface TextPattern {
-  /**
-   * A file with a match contains one text of each group, whether it is plain, JSON or YAML. Empty when any file may
-   * have a match.
-   */
+  /** A file with a match contains one text of each group, be it plain, JSON or YAML. Empty when any file may have a match. */
   needles: string[][];
   ignoresCase: boolean;
   isIn(text: string): boolean;
@@ -86,10 +83,7 @@ export function regexPattern(text: string, { ignoresCase, limit }: RegexOptions)
   };
 }
 
-/**
- * Compiles an expression. With `u`, JavaScript rejects what it does not know from other dialects: `[[:digit:]]`, `\<`,
- * `{,2}`.
- */
+/** Compiles an expression. With `u`, JavaScript rejects parts of other dialects: `[[:digit:]]`, `\<`, `{,2}`. */
 function compile(text: string, flags: string): RegExp {
   try {
     return new RegExp(text, flags);

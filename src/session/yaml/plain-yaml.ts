@@ -108,10 +108,7 @@ function readBlock(cursor: Cursor, indent: number, style: string): string {
   return `${block.slice(0, count).join('\n')}${style.endsWith('-') ? '' : '\n'}`;
 }
 
-/**
- * Reads a quoted text, which has the escapes of JSON. One regular expression for all of it would use V8's stack for
- * each character.
- */
+/** Reads a quoted text with the escapes of JSON. One regular expression for all would use V8's stack for each character. */
 function readQuoted(text: string): string {
   try {
     return JSON.parse(text) as string;

@@ -63,10 +63,7 @@ const marks = { flowError: '\u0018', scalar: '\u001f' };
 
 const refused: Record<string, string> = { '&': 'an anchor', '*': 'an alias', '!': 'a tag', '%': 'a directive' };
 
-/**
- * Passes the tokens on, and throws for what teddy never writes. A token after the mark of a scalar is text, whatever it
- * begins with.
- */
+/** Passes the tokens on; throws for what teddy never writes. A token after the mark of a scalar is text. */
 function* inspect(tokens: Iterable<string>): Generator<string> {
   let [line, parts, isText, open] = [1, 0, false, 0];
   for (const token of tokens) {
