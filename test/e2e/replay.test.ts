@@ -46,7 +46,7 @@ test('a session is replayed from its branch, its bundle and its commit, and its 
   }
   const tail = join(project.repo.root, '.git', 'tail.bundle');
   await project.repo.git('bundle', 'create', '-q', tail, `teddy/${session}~1..teddy/${session}`);
-  expect(await project.refuses('BAD_RECORDING', 2, ['session', 'replay', tail])).toContain('it goes on from commits');
+  expect(await project.refuses('BAD_RECORDING', 2, ['session', 'replay', tail])).toContain('it builds on commits');
   await project.refuses('UNKNOWN_SESSION', 2, ['session', 'replay', 'no-such-session']);
 });
 
