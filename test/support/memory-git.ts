@@ -8,9 +8,10 @@ import { shortRef } from '../../src/names.ts';
 import type { MemoryProject } from './memory-repository.ts';
 import type { ScratchRepository } from './scratch-repository.ts';
 
-export type MemoryScratch = Pick<ScratchRepository, 'root' | 'git' | 'read' | 'write' | 'list' | 'commit'> & {
-  fingerprint(): Promise<unknown>;
-};
+export type MemoryScratch = Pick<
+  ScratchRepository,
+  'root' | 'git' | 'read' | 'write' | 'list' | 'commit' | 'fingerprint'
+>;
 
 export function memoryScratch(project: MemoryProject, root: string): MemoryScratch {
   const { fs } = project;
@@ -31,24 +32,25 @@ export function memoryScratch(project: MemoryProject, root: string): MemoryScrat
     list,
     commit: (files, message = 'More files') => project.commit(`${message}\n`, files),
     fingerprint: async () => ({
-      head: await workspace.head(),
-      refs: await store.listRefs('refs/'),
-      index: [...project.state.index],
-      configuration: [...project.configuration],
-      files: await readAll(fs, root),
+      head: JSON.stringify(await workspace.head()),
+      index: JSON.stringify([...project.state.index]),
+      stash: 'none',
+      config: JSON.stringify([...project.configuration]),
+      refs: (await store.listRefs('refs/')).map(({ ref, oid }) => `${oid} ${ref}`),
+      workTree: Object.fromEntries(await readAll(fs, root, '')),
     }),
   };
 }
 
-async function readAll(fs: MemoryProject['fs'], dir: string): Promise<string[]> {
-  const found: string[] = [];
-  for (const name of (await fs.promises.readdir(dir)) as string[]) {
-    const path = `${dir}/${name}`;
+async function readAll(fs: MemoryProject['fs'], root: string, dir: string): Promise<[path: string, text: string][]> {
+  const found: [string, string][] = [];
+  for (const name of (await fs.promises.readdir(`${root}/${dir}`)) as string[]) {
+    const path = dir === '' ? name : `${dir}/${name}`;
     if (name === '.git') continue;
-    if ((await fs.promises.stat(path)).isDirectory()) found.push(...(await readAll(fs, path)));
-    else found.push(`${path} ${String(await fs.promises.readFile(path, 'utf8'))}`);
+    if ((await fs.promises.stat(`${root}/${path}`)).isDirectory()) found.push(...(await readAll(fs, root, path)));
+    else found.push([path, String(await fs.promises.readFile(`${root}/${path}`, 'utf8'))]);
   }
-  return found.toSorted();
+  return found;
 }
 
 type Command = (project: MemoryProject, words: string[], flags: string[]) => Promise<string>;
@@ -79,6 +81,11 @@ const commands: Record<string, Command> = {
     if (ref === null) throw new Error('HEAD is detached.');
     return shortRef(ref);
   },
+  async branch(project, _words, flags) {
+    if (!flags.includes('--show-current')) throw new Error('Only the current branch is told in memory.');
+    const { ref } = await project.repository.workspace.head();
+    return ref === null ? '' : shortRef(ref);
+  },
   async log(project, [revision = 'HEAD'], flags) {
     const format = flags.find((flag) => flag.startsWith('--format='))?.slice('--format='.length) ?? '';
     const most = flags.includes('-1') ? 1 : Infinity;
@@ -107,7 +114,19 @@ const commands: Record<string, Command> = {
   },
 };
 
-const known = new Set(['-q', '--quiet', '-c', '--detach', '--unset', '--short', '--first-parent', '-1', '-r']);
+const known = new Set([
+  '-q',
+  '--quiet',
+  '-c',
+  '--detach',
+  '--unset',
+  '--short',
+  '--first-parent',
+  '-1',
+  '-r',
+  '--show-current',
+  '--no-renames',
+]);
 const isKnown = (flag: string) =>
   known.has(flag) || /^(?:--name-only|--format=.*|-am|-qam|-a|--all|-m|--)$/s.test(flag);
 
