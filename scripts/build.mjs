@@ -1,7 +1,7 @@
 /**
- * `npm run build`: from `src/` to `dist/`, with everything bundled, so that installing brings one package.
+ * Builds `dist/` from `src/` (`npm run build`), with everything bundled, so that an installation has only one package.
  *
- * `npm run types` makes the types of the library anew as well.
+ * `npm run types` also generates the types of the library again.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ const common = {
   bundle: true,
   platform: 'node',
   target: 'node20',
-  // Its paths name types for the compiler, which are no code.
+  // The paths of tsconfig.json name types for the compiler, not code.
   tsconfigRaw: {},
   // Identifiers keep their names, so that a stack trace in a bug report can be read.
   minifyWhitespace: true,
@@ -41,7 +41,7 @@ const withoutForge = ['./index-BDnqZat0.js'];
  * room, and all that the room takes from them.
  */
 const packagesApart = {
-  // Alone, since two of the others take it.
+  // Separate, because two of the others use it.
   './zod-packages.cjs': { zod: ['*'] },
   './mcp-packages.cjs': {
     '@modelcontextprotocol/server': ['McpServer', 'ResourceTemplate'],
@@ -78,7 +78,7 @@ const leavePackagesApart = {
   },
 };
 
-/** A default export is found by the name of its package: a file can have only one. */
+/** A default export is found by the name of its package, because a file can have only one. */
 function renderApart(packages) {
   return Object.entries(packages)
     .map(([path, names]) =>
@@ -135,7 +135,10 @@ const onlyReading = {
   },
 };
 
-/** Stack traces of ours stay readable; the names inside of packages need not, and take a twentieth of the package. */
+/**
+ * Keeps the names of our own code for readable stack traces. Names inside packages are shortened, which saves a
+ * twentieth of the package.
+ */
 const shortNames = {
   name: 'short-names',
   setup({ onLoad }) {
@@ -146,14 +149,14 @@ const shortNames = {
   },
 };
 
-/** Somebody who starts the code of the commands by its own name would see nothing happen. */
+/** Reports an error when somebody starts the code of the commands by its own name, which would otherwise do nothing. */
 const refuseToRun = `{
   process.stderr.write('error: dist/cli.cjs is no command: run dist/main.cjs, or teddy where it is installed. [USAGE]\\n');
   process.exitCode = 2;
 }`;
 
 const targets = {
-  // The executable. Node takes 6 ms less to start it than a module.
+  // The executable. Node starts it 6 ms faster than a module.
   main: { format: 'cjs', entryPoints: ['src/main.ts'], outfile: 'dist/main.cjs' },
   // All commands in one file, since V8's code cache is for one script: it halves the start of a short command. The library
   // is the same code, and adds 3 KB here; built by itself it took 1.7 MB. It is loaded later, so that a command sets up only
@@ -168,13 +171,14 @@ const targets = {
     outfile: 'dist/cli.cjs',
     external: [...withoutForge, ...Object.keys(packagesApart)],
     inject: ['scripts/web.mjs'],
-    // A script of `vm` loads a module of Node by `require` alone.
+    // A script of `vm` can load Node's modules only with `require`.
     supported: { 'dynamic-import': false },
-    // Its main file is in a form whose parts esbuild does not find.
+    // The package's main file has a form whose parts esbuild does not find.
     alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
     plugins: [leavePackagesApart, readAsText, shortNames],
   },
-  // The library without git, in one file that browsers load as it is; so it is minified as a whole, and brings its own `Buffer`.
+  // The library without git, in one file that browsers load directly. It is minified as a whole, and includes its own
+  // `Buffer`.
   reader: {
     format: 'esm',
     platform: 'browser',
@@ -188,7 +192,7 @@ const targets = {
   ...Object.fromEntries(
     Object.entries(packagesApart).map(([file, packages]) => [
       file,
-      // Nothing of ours is in them, so their identifiers need not be read in a stack trace.
+      // These contain no code of ours, so their identifiers need not be readable in a stack trace.
       {
         format: 'cjs',
         minifyIdentifiers: true,
@@ -200,7 +204,7 @@ const targets = {
   ),
 };
 
-/** Others import these: `git-teddy` and `git-teddy/reader`. */
+/** The entry points that others import: `git-teddy` and `git-teddy/reader`. */
 const libraries = ['index', 'reader/reader'];
 
 removeOld();
@@ -208,7 +212,7 @@ const metafiles = [];
 for (const target of Object.values(targets)) metafiles.push((await build({ ...common, ...target })).metafile);
 for (const file of ['cli.cjs', ...Object.keys(packagesApart)]) compact(inRoot('dist', file));
 for (const file of ['main.cjs', 'cli.cjs', 'reader.js', ...Object.keys(packagesApart)]) hideCode(inRoot('dist', file));
-// Links and hooks of earlier versions name it.
+// Links and hooks of earlier versions use this name.
 writeFileSync(inRoot('dist/main.js'), "#!/usr/bin/env node\nimport './main.cjs';\n");
 for (const name of ['main.cjs', 'main.js']) chmodSync(inRoot('dist', name), 0o755);
 writeFileSync(inRoot('dist/index.js'), await renderLibrary());
@@ -248,7 +252,7 @@ function hideCode(path) {
   writeFileSync(path, marked + text.slice(done));
 }
 
-/** Removes what V8 had compiled of the files that are replaced, and what earlier builds made under other names. */
+/** Removes V8's compiled code of the replaced files, and files that earlier builds made under other names. */
 function removeOld() {
   mkdirSync(inRoot('dist'), { recursive: true });
   const names = readdirSync(inRoot('dist')).filter((name) =>
@@ -257,7 +261,7 @@ function removeOld() {
   for (const name of names) rmSync(inRoot('dist', name), { recursive: true });
 }
 
-/** The names of the library, for `import`. The code is that of the commands. */
+/** Generates the file with the names of the library, for `import`. The code is the same as that of the commands. */
 async function renderLibrary() {
   const { metafile } = await build({
     ...common,
@@ -270,7 +274,7 @@ async function renderLibrary() {
   return `import code from './cli.cjs';\nexport const { ${exports.join(', ')} } = await code.loadLibrary();\n`;
 }
 
-/** The types of the libraries are made again only when its names change: that takes longer than all the rest. */
+/** The types of the libraries are generated only when their names change, because that takes longer than everything else. */
 function hasNewTypes() {
   return libraries.every((name) => {
     const made = inRoot('dist/types/src', `${name}.d.ts`);
@@ -278,7 +282,7 @@ function hasNewTypes() {
   });
 }
 
-/** Only the files that the libraries lead to are kept: the others are not theirs, and name packages that are bundled. */
+/** Keeps only the files that the libraries refer to. The others do not belong to them, and name packages that are bundled. */
 function makeTypes() {
   rmSync(inRoot('dist/types'), { recursive: true, force: true });
   const compiler = inRoot('node_modules/typescript/bin/tsc');

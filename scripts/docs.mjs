@@ -1,6 +1,6 @@
 /**
- * `npm run docs`: writes the pages of `docs/` that follow from the definitions. A test fails when one of them is stale; it asks for
- * them with `--print`, which prints them as JSON and writes nothing.
+ * Writes the generated pages of `docs/` (`npm run docs`). A test fails when one of them is stale; it calls this with
+ * `--print`, which prints the pages as JSON and writes nothing.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

@@ -1,8 +1,8 @@
-/** The licences of the packages whose code is in the bundles. */
+/** Collects the licenses of the packages whose code is in the bundles. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Packages that are published without the text of their licence, at the versions at which somebody has looked at them. */
+/** Packages published without their license text, with the versions that somebody has checked. */
 const withoutText = {
   '@bomb.sh/tab 0.0.22': { license: 'MIT', holder: 'Bombshell Authors' },
   '@hono/zod-validator 0.9.1': { license: 'MIT', holder: 'Yusuke Wada' },
@@ -29,7 +29,7 @@ LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
 OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
 SOFTWARE.`;
 
-/** Throws when a package has no licence text: then its code may not be given away. */
+/** Throws when a package has no license text, because its code must not be distributed then. */
 export function renderLicenses(root, metafiles) {
   const packages = new Map();
   for (const path of metafiles.flatMap(listBundled)) {
@@ -42,7 +42,7 @@ export function renderLicenses(root, metafiles) {
   return `${['teddy contains code of these packages.\n', ...parts].join(`\n${'-'.repeat(80)}\n\n`)}`;
 }
 
-/** Packages under the same terms share one copy of them, below the names and copyright notices of all. */
+/** Groups packages under the same terms, which share one copy of the terms below all their names and copyright notices. */
 function groupByTerms(packages) {
   const groups = new Map();
   for (const { title, text, notices } of packages) {
@@ -59,7 +59,7 @@ function groupByTerms(packages) {
   return [...groups.values()].map(({ names, terms }) => `${names.join('\n')}\n${terms}\n`);
 }
 
-/** The files of which a bundle holds code. */
+/** Returns the files that contribute code to a bundle. */
 function listBundled({ outputs }) {
   const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
   return inputs.flatMap(([path, { bytesInOutput }]) => (bytesInOutput === 0 ? [] : [path]));
@@ -77,7 +77,7 @@ function readLicense(directory, { name, version, license }) {
   const files = names.filter((file) => /^(?:licen[cs]e|copying|notice)/i.test(file));
   const texts = files.map((file) => read(file).trim()).filter((text) => text !== '');
   if (texts.length > 0) return texts.join('\n\n');
-  // Some have it as the last section of their README.
+  // Some packages have the license as the last section of their README.
   const readme = names.filter((file) => /^readme\.md$/i.test(file)).map(read);
   const [section] = readme.flatMap(
     (text) => /^#+ Licen[cs]e\b[^]*Permission is hereby granted[^]*$/im.exec(text) ?? [],
@@ -89,7 +89,7 @@ function readLicense(directory, { name, version, license }) {
   return `It comes without the text of its licence; its package.json says ${license}.\n\n${mit(known.holder)}`;
 }
 
-/** A package names in a comment from whom it has copied, and the bundle does not keep comments. */
+/** Finds comments in which a package names its sources, because the bundle does not keep comments. */
 function findNotices(files) {
   const comments = files.flatMap((file) => readFileSync(file, 'utf8').match(/\/\*(?:(?!\*\/)[^])*\*\//g) ?? []);
   const notices = new Set(comments.filter((comment) => /@license|\bcopyright \S/i.test(comment)));

@@ -12,7 +12,7 @@ if (!existsSync(`${root}node_modules/esbuild`)) installPackages();
 rmSync(`${root}dist`, { recursive: true, force: true });
 await import('./build.mjs');
 
-/** In this clone, whatever the npm that called this was told about where to install. */
+/** Installs into this clone, even if the npm that called this was told to install elsewhere. */
 function installPackages() {
   const placing = /^npm_config_(?:global|location|prefix|local_prefix|global_prefix|omit|include|production)$/i;
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !placing.test(name)));

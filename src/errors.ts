@@ -119,7 +119,7 @@ export const exitCodes = {
 
 export type ErrorCode = keyof typeof exitCodes;
 
-/** An expected failure. `message` names the thing and the reason, `hint` the next step; neither ends in a newline. */
+/** An expected failure. `message` says what happened and why, `hint` what to do next; neither ends with a newline. */
 export class TeddyError extends Error {
   override readonly name = 'TeddyError';
   readonly code: ErrorCode;
@@ -136,19 +136,22 @@ export class TeddyError extends Error {
   }
 }
 
-/** git ended by itself and said that an object is missing or damaged; any other GIT_FAILED is a failure of git itself. */
+/**
+ * Raised when git exited by itself and reported a missing or damaged object. Any other GIT_FAILED is a failure of git
+ * itself.
+ */
 export class DamagedObjectError extends TeddyError {
   constructor(message: string, hint?: string) {
     super('GIT_FAILED', message, hint);
   }
 }
 
-/** Whether an error says something of the objects that were read, and not of the machine that read them. */
+/** Returns whether an error describes the objects that were read, and not the machine that read them. */
 export function isDamage(error: unknown): error is TeddyError {
   return error instanceof DamagedObjectError || (error instanceof TeddyError && error.code === 'DAMAGED_SESSION');
 }
 
-/** For `catch`: null for damage, and any other error again. */
+/** Returns null for damage, and throws any other error again; for use in `catch`. */
 export function nullIfDamaged(error: unknown): null {
   if (isDamage(error)) return null;
   throw error;
@@ -159,7 +162,10 @@ interface SystemError extends Error {
   errno: number;
 }
 
-/** An error number of the system in an error or in what has caused it; null: there is none, so it is a defect or an error of ours. */
+/**
+ * Returns the system error number in an error or in its causes; null when there is none, so that the error is a defect
+ * or one of teddy's own.
+ */
 function findSystemError(error: unknown): SystemError | null {
   for (let at = error; at instanceof Error; at = at.cause) {
     const { code, errno } = at as Partial<SystemError>;
@@ -169,8 +175,9 @@ function findSystemError(error: unknown): SystemError | null {
 }
 
 /**
- * Turns a failure of the world around us into an error with a code and a hint; null when it was none. An error of ours stays as
- * it is, except where no more files could be opened: whoever met that first could not know that nothing is wrong with the file.
+ * Turns a failure of the environment into an error with a code and a hint; returns null for any other error. Returns an
+ * error of teddy's own unchanged, except when the process could not open more files: the code that met that first could
+ * not know that the file itself is fine.
  */
 export function toWorldError(error: unknown): TeddyError | null {
   const found = findSystemError(error);
@@ -185,12 +192,12 @@ export function toWorldError(error: unknown): TeddyError | null {
   return new TeddyError(
     'SYSTEM_FAILED',
     `The system refused an operation: ${message}`,
-    'Nothing is wrong with your session. See that the file can be read and written, and run the command again.',
+    'Your session is intact. Make sure that the file can be read and written, and run the command again.',
     { cause: error },
   );
 }
 
-/** The words of whatever was thrown. */
+/** Returns the message of anything that was thrown. */
 export function toMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
@@ -207,7 +214,7 @@ export function tooShortError(path: string, count: number): TeddyError {
   return new TeddyError(
     'USAGE',
     `${path} has ${count} ${count === 1 ? 'line' : 'lines'}.`,
-    count === 0 ? 'An empty file has no story of its lines.' : `Name a line from 1 to ${count}.`,
+    count === 0 ? 'The file is empty, so it has no lines to explain.' : `Name a line from 1 to ${count}.`,
   );
 }
 
@@ -220,7 +227,7 @@ export function tooManyFilesError(cause?: unknown): TeddyError {
   );
 }
 
-/** GIT_FAILED because somebody, or the system, has killed git: it has given no answer, also not the one that it refuses. */
+/** A GIT_FAILED error for a git process that was killed by somebody or by the system. It gave no answer, not even a refusal. */
 export class GitKilledError extends TeddyError {
   constructor(message: string, hint: string) {
     super('GIT_FAILED', message, hint);

@@ -1,4 +1,4 @@
-/** `docs/commands.md`: every command, its options, details and examples. */
+/** Generates `docs/commands.md`: every command, its options, details and examples. */
 import { shortForms } from '../../src/cli/arguments.ts';
 import { readCommands, readCommonOptions, type CommandPage } from './definitions.ts';
 import { code, generated, renderTable } from './table.ts';

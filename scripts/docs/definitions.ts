@@ -1,10 +1,10 @@
-/** The commands, in groups as the pages show them. */
+/** Returns the commands, in groups as the pages show them. */
 import { listOptions, withParameters } from '../../src/cli/command-help.ts';
 import type { CommandPage as Described } from '../../src/cli/command-page.ts';
 import { listCommands } from '../../src/cli/run-cli.ts';
 
 export interface CommandPage {
-  /** With its parameters: `teddy session show [turn]`. */
+  /** The command with its parameters: `teddy session show [turn]`. */
   usage: string;
   group: string;
   summary: string;
@@ -15,7 +15,7 @@ export interface CommandPage {
 
 const definitions = await listCommands();
 
-/** The order of the pages: the core loop first. A group that is not named here comes last. */
+/** The order of the groups: the core loop first. A group that is not listed here is last. */
 const groupOrder = [
   'Start',
   'Talk',
@@ -33,7 +33,7 @@ export function readCommands(): CommandPage[] {
   const pages = definitions.map(toPage);
   const place = ({ group }: CommandPage) =>
     groupOrder.includes(group) ? groupOrder.indexOf(group) : groupOrder.length;
-  // Sorting is stable: within a group the commands keep the order in which they are registered.
+  // Sorting is stable, so within a group the commands keep the order of their registration.
   return pages.toSorted((a, b) => place(a) - place(b));
 }
 

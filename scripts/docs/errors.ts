@@ -1,22 +1,22 @@
-/** `docs/errors.md`: every code that an error can have, its exit code, what it means, and the way out. */
+/** Generates `docs/errors.md`: every code that an error can have, its exit code, what it means, and what to do. */
 import { exitCodes, type ErrorCode } from '../../src/errors.ts';
 import { code, generated, renderTable } from './table.ts';
 
 export const exitMeanings = new Map<number, string>([
-  [0, 'Done. Also if the answer was not a plan: teddy keeps it as a reply.'],
+  [0, 'Done; also when the answer was not a plan, which teddy saves as a reply.'],
   [
     1,
-    "An action or a plan's validation failed, and the report says how; `verify`, `replay` or `doctor` found something; teddy kept out a session of a remote; or the environment is not as it must be: no repository, no identity, a full disk.",
+    "An action or a plan's validation failed, and the report says how; `verify`, `replay` or `doctor` found something; teddy rejected a session from a remote; or the environment is not usable: no repository, no identity, a full disk.",
   ],
   [
     2,
-    'Wrong usage: an unknown session, turn, remote or option, an empty message, a missing file. Or `doctor` could not look.',
+    'Wrong usage: an unknown session, turn, remote or option, an empty message, a missing file. Or `doctor` could not carry out its checks.',
   ],
   [
     3,
-    'Refused, and nothing has changed: a plan is pending, or none is; edits or a git operation are in the way; a budget is spent, or the request is too large; a record exists with other content; the remote is empty or ahead; a secret or a faulty line would be pushed; a landing conflicts.',
+    'Refused, and nothing has changed: a plan is pending, or none is; edits or a git operation are in the way; a budget is spent, or the request is too large; a record exists with other content; the remote is empty or ahead; a secret or a faulty branch would be pushed; a landing conflicts.',
   ],
-  [4, 'Not approved: an action, a tool of a conversation, or a text that came from a remote.'],
+  [4, 'Not approved: an action, a tool call in a conversation, or a text from a remote.'],
   [
     5,
     'There is no model, or it did not answer. Your message is committed. Or the remote cannot be reached, or it refused.',
@@ -24,15 +24,15 @@ export const exitMeanings = new Map<number, string>([
   [130, 'Interrupted.'],
 ]);
 
-/** In the order of `exitCodes`: what happened, and what to do. A code without a row does not compile. */
+/** The explanations, in the order of `exitCodes`: what happened, and what to do. A code without a row does not compile. */
 const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   NOT_A_REPOSITORY: [
-    'The current folder is not in a git repository, or git does not trust the repository.',
-    'Change to a folder of your repository, or run `git init`. For trust, run the `git config` command in the hint.',
+    'The current directory is not in a git repository, or git does not trust the repository.',
+    'Change to a directory of your repository, or run `git init`. To trust it, run the `git config` command in the hint.',
   ],
   NO_WORK_TREE: [
-    'There is no work tree: the repository is bare, or the current folder is gone.',
-    'Run the command in a clone, in a folder that exists.',
+    'There is no work tree: the repository is bare, or the current directory is gone.',
+    'Run the command in a clone, in a directory that exists.',
   ],
   NO_IDENTITY: [
     'git does not know who you are, and every entry is a commit in your name.',
@@ -41,8 +41,8 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   GIT_TOO_OLD: ['teddy needs git 2.38 or newer.', 'Update git.'],
   GIT_MISSING: ['git could not be started.', 'Install git, and put it on your `PATH`.'],
   GIT_FAILED: [
-    'A git command failed, or an object is missing or damaged. The message has the words of git.',
-    'Do what git says. `teddy doctor` and `git fsck` find missing objects.',
+    'A git command failed, or an object is missing or damaged. The message quotes git.',
+    "Follow git's advice. `teddy doctor` and `git fsck` find missing objects.",
   ],
   SNAPSHOT_FAILED: [
     'git could not record your edits before a turn, because of a filter or a file name, for example.',
@@ -53,7 +53,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'Free some space and run the command again.',
   ],
   TOO_MANY_FILES: [
-    'The system lets this process open no more files.',
+    'The system does not let this process open more files.',
     'Raise the limit with `ulimit -S -n "$(ulimit -H -n)"` and run the command again.',
   ],
   SYSTEM_FAILED: [
@@ -72,14 +72,14 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ACTION_FAILED: ['An action or a tool could not do its work.', 'The message says why. Correct that and try again.'],
   MASKING_FAILED: [
     'A text could not be searched for secrets, so teddy neither shows nor stores it.',
-    'Make the `.env` files readable. `git config teddy.redact false` goes on without masking.',
+    'Make the `.env` files readable. `git config teddy.redact false` continues without masking.',
   ],
   UNDO_INCOMPLETE: [
     'The files are restored on disk, but the entry that records it could not be added.',
     'Run the same `teddy session undo` again.',
   ],
   ROLLBACK_INCOMPLETE: [
-    'Some files could not be put back after a failed run.',
+    'Some files could not be restored after a failed run.',
     'Fix the cause, then `teddy session execute --interrupted=rollback`. `--interrupted=keep` leaves the files as they are.',
   ],
   CONTENT_TOO_LARGE: [
@@ -95,7 +95,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     '`teddy write recover <id> --output <file>` writes what is left to a file.',
   ],
   NOTHING_TO_IMPORT: [
-    'The file holds no conversation, or none in the format that it was read in.',
+    'The file contains no conversation, or none in the format that it was read in.',
     'Name another file, or name the format with `--format`.',
   ],
   HISTORY_INVALID: [
@@ -103,7 +103,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'This is a defect of teddy: please report it. `teddy session history --format markdown` still shows everything.',
   ],
   HOSTILE_SESSION: [
-    'A session from a remote fails the checks, so teddy did not take it.',
+    'A session from a remote fails the checks, so teddy did not accept it.',
     'Look at it with `teddy session verify`, and ask whoever pushed it.',
   ],
   SIGNING_FAILED: [
@@ -124,7 +124,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   AMBIGUOUS_SESSION: ['Several sessions match.', 'Give the whole id. The hint has the command with the newest one.'],
   NO_OPEN_SESSION: [
-    'HEAD is on no line, and you have no open session.',
+    "HEAD is not on a session's branch, and you have no open session.",
     'Name a session with `-s`, or start one with `teddy session new`.',
   ],
   UNKNOWN_WORK_TREE: ['No session has a linked work tree of that name.', '`git worktree list` shows them all.'],
@@ -134,7 +134,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   UNKNOWN_AGENT: [
     'There is no such agent.',
-    'The hint lists the agents. `teddy global edit agents/<name>.md` makes one.',
+    'The hint lists the agents. `teddy global edit agents/<name>.md` creates one.',
   ],
   UNKNOWN_PROVIDER: ['There is no such provider.', 'Choose `openai`, `manual` or `recorded`.'],
   BAD_SETTING: [
@@ -150,12 +150,12 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   UNKNOWN_MEMO: ['There is no such memo.', '`teddy memo list` shows them with their numbers.'],
   BAD_OPERATION: ['The operation is not `create`, `overwrite` or `append`.', 'Choose one of the three.'],
   BAD_TARGET: [
-    'The file cannot be written, for example because it lies outside the project.',
+    'The file cannot be written, for example because it is outside the project.',
     'Name a file of the project, relative to its root.',
   ],
   UNKNOWN_WRITE: [
     'There is no such write session, or it has expired.',
-    '`teddy write list` shows what there is; `teddy write recover <id>` brings back what had arrived.',
+    '`teddy write list` lists the sessions; `teddy write recover <id>` recovers what had arrived.',
   ],
   UNKNOWN_COMMIT: [
     'git does not know the commit.',
@@ -167,13 +167,13 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     '[conversations.md](conversations.md#other-programs) and `/openapi.json` describe a record.',
   ],
   UNKNOWN_REMOTE: [
-    'There is no such remote, or teddy cannot tell which one you mean.',
+    'There is no such remote, or it is not clear which one you mean.',
     'Name a remote, a URL or a path, or run `git remote add`.',
   ],
   UNKNOWN_BRANCH: ['The branch does not exist.', 'See `git branch`; `--onto <branch>` names another one for `land`.'],
   UNKNOWN_HOOK: ['teddy has no such hook.', 'The hint lists the hooks.'],
   SHALLOW_CLONE: [
-    'The history of this clone is cut off: what the command needs of it is not here.',
+    'This clone is shallow, and the part of the history that the command needs is not here.',
     'Run `git fetch --unshallow`.',
   ],
   TURN_OPEN: [
@@ -185,15 +185,15 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'Run `teddy session execute`, or close the turn with `teddy session execute --reject`.',
   ],
   PLAN_REPLACED: [
-    'You decided about another plan than the one that is there by now. Nothing of either was run.',
-    'Read the plan that is there by now, and decide again.',
+    'Another plan has replaced the one that you decided about. Neither was run.',
+    'Read the current plan, and decide again.',
   ],
   APPROVAL_MISSING: [
-    'The plan needs an approval before it is executed, since `teddy.approvals` says so. Nothing was run.',
+    '`teddy.approvals` requires an approval before the plan is executed. Nothing was run.',
     'Approve it with `teddy session approve`, or have somebody else do so: the hint says who.',
   ],
   AGENT_MAY_NOT_APPROVE: [
-    'An AI agent has started this, as the message says, and only a person approves a plan. Nothing was changed.',
+    'An AI agent started this command, as the message says, but only a person may approve a plan. Nothing was changed.',
     'Approve it in a terminal of your own, or on the page. An agent may always reject a plan.',
   ],
   NO_PENDING_PLAN: ['There is no plan to run.', 'Ask for one with `teddy session plan -m "..."`.'],
@@ -201,26 +201,26 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'A run or a command was killed, and nobody has settled it yet.',
     '`teddy session execute` asks what to do; without a terminal, add `--interrupted=resume`, `rollback` or `keep`.',
   ],
-  NO_INTERRUPTED_RUN: ['`--interrupted` was given, and no run was interrupted.', 'Run the plan without it.'],
+  NO_INTERRUPTED_RUN: ['You gave `--interrupted`, but no run was interrupted.', 'Run the plan without it.'],
   PLAN_MODIFIED: [
     'The pending plan on disk differs from the committed one.',
-    'Take it back with the `git restore` command in the hint.',
+    'Restore it with the `git restore` command in the hint.',
   ],
   FILE_MODIFIED: [
     'A file has changed since teddy last saw it, or a published file of the session was edited.',
-    'Take the edit back, or do by hand what the hint says.',
+    'Revert the edit, or do by hand what the hint says.',
   ],
   REF_MOVED: ['A branch moved while the command was running, or it is gone.', 'Run the command again.'],
   NOT_ON_LINE: [
-    'The command needs the files of the line, and no work tree has it checked out.',
-    'Switch to the line with `git switch`, or use `--worktree`.',
+    "The command needs the files of the session's branch, and no work tree has it checked out.",
+    'Switch to the branch with `git switch`, or use `--worktree`.',
   ],
   LINE_CHECKED_OUT: [
     'Another work tree has the branch checked out.',
     'Work there, or switch that work tree to another branch.',
   ],
   WORK_TREE_IN_USE: [
-    'teddy does not remove this work tree: it holds something, somebody else made it, or it is in use.',
+    'teddy does not remove this work tree: it has changes or other files, somebody else made it, or it is in use.',
     'Look at it with `git status`. `git worktree remove` removes one that teddy did not make.',
   ],
   OPERATION_IN_PROGRESS: [
@@ -238,13 +238,13 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'Commit it, stage the rest, or unstage it.',
   ],
   LOCKED: [
-    "Another process is at work here: it holds one of git's locks or receives the turn's answer, or a command still runs whose teddy was killed.",
-    'Wait for it, or stop it as the hint says. If no process holds the lock any more, remove the file that the message names.',
+    "Another process is at work here: it holds one of git's locks or receives the turn's answer, or a command is still running although its teddy was killed.",
+    'Wait for it, or stop it as the hint says. If no process holds the lock anymore, remove the file that the message names.',
   ],
-  NOTHING_TO_UNDO: ['No turn has code to take back.', '`teddy session log` shows the turns.'],
+  NOTHING_TO_UNDO: ['No turn has code to undo.', '`teddy session log` shows the turns.'],
   NOTHING_TO_RESUME: [
-    'Nothing is waiting on this line.',
-    'Say what comes next: `teddy session plan -m "..."` or `teddy session chat`.',
+    'Nothing is waiting on this branch.',
+    'Continue with `teddy session plan -m "..."` or `teddy session chat`.',
   ],
   CONTEXT_TOO_LARGE: [
     'The request is larger than its budget, even without history. Nothing was sent or recorded.',
@@ -264,7 +264,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   WRITE_FINALIZING: [
     'The content is complete and is being put in place.',
-    '`teddy write recover <id> --finalize` goes on where it stopped.',
+    '`teddy write recover <id> --finalize` continues where it stopped.',
   ],
   TARGET_CHANGED: [
     'Somebody changed the file after the write session began, so teddy left it alone.',
@@ -282,15 +282,15 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   REMOTE_AHEAD: [
     'The remote has commits that you do not have. Nothing was pushed.',
-    '`teddy session sync` takes them and pushes yours.',
+    '`teddy session sync` pulls them and pushes yours.',
   ],
   REMOTE_CHANGED: ['Somebody else pushed at the same time.', 'Run the command again.'],
   SECRET_FOUND: [
     'A secret would be pushed. Nothing was pushed.',
-    'Revoke the secret where it is valid, then follow the hint to keep it out of what you push.',
+    'Revoke the secret, then follow the hint to keep it out of what you push.',
   ],
   FAULTY_SESSION: [
-    'A session of yours fails verification, and nobody could take it. Nothing was pushed.',
+    'One of your sessions fails verification, so nobody could pull it. Nothing was pushed.',
     '`teddy session verify` shows the fault. The hint says how to share what came before it.',
   ],
   NOTHING_TO_LAND: [
@@ -298,8 +298,8 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'Archive the session if you are done with it.',
   ],
   OWN_EDITS: [
-    'The session would land edits of yours that were there before its first message. Nothing has changed.',
-    'Land them as well with `--with-own-edits`, or take them off the session first, with the `git revert` that the hint names.',
+    'The session would also land your own edits from before its first message. Nothing has changed.',
+    'Land them as well with `--with-own-edits`, or remove them from the session first, with the `git revert` command in the hint.',
   ],
   LAND_CONFLICT: [
     'The session and the branch changed the same lines. Nothing has changed.',
@@ -318,53 +318,53 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'Answer the question on a terminal, pass `-y`, or accept the text with `teddy global trust`.',
   ],
   NO_MODEL: [
-    'No model is configured. Your message is committed, but not with `--instead`: then the plan waits as before.',
+    'No model is configured. Your message is committed, except with `--instead`, which leaves the plan pending.',
     'Set `OPENAI_API_KEY`, or `OPENAI_BASE_URL` and `teddy.model`; or answer by hand with `teddy session plan --from <file>`. With `--instead`, give the message again.',
   ],
   MODEL_AUTH: [
     'The endpoint rejected the key.',
-    'Check `OPENAI_API_KEY`, or what `git credential` keeps; `teddy config` says where the key comes from.',
+    'Check `OPENAI_API_KEY`, or what `git credential` stores; `teddy config` shows where the key is set.',
   ],
   MODEL_NOT_FOUND: [
     'The endpoint does not know the model, or the URL is wrong.',
     'Check `teddy.model` and `OPENAI_BASE_URL`.',
   ],
-  MODEL_RATE_LIMIT: ['The endpoint limits how much you may ask.', 'Wait, then run `teddy session plan` without `-m`.'],
+  MODEL_RATE_LIMIT: [
+    "You have reached the endpoint's rate limit.",
+    'Wait, then run `teddy session plan` without `-m`.',
+  ],
   MODEL_FAILED: [
     'The endpoint answered with an error, or the model got stuck.',
     '`teddy session plan` without `-m` asks again.',
   ],
   MODEL_OVERFLOW: [
-    'The endpoint says that the request is longer than the window of the model.',
-    'Lower `teddy.contextTokens`, or show fewer files; then say it again with `-m`. Without it, the same request is sent.',
+    "The endpoint reports that the request is longer than the model's context window.",
+    'Lower `teddy.contextTokens`, or show fewer files; then send your message again with `-m`. Without it, the same request is sent.',
   ],
   MODEL_UNREACHABLE: [
     'The endpoint cannot be reached.',
     'Check the network and `OPENAI_BASE_URL`; then `teddy session plan` without `-m` asks again.',
   ],
   MODEL_STUCK: [
-    'In a conversation, the model made the same call in vain three times, made ten failing calls in a row, or made 50 calls without an answer. All of it is kept.',
-    'Say something else, or choose another model; `teddy session resume` lets it go on.',
+    'In a conversation, the model made the same call in vain three times, made ten failing calls in a row, or made 50 calls without an answer. The whole conversation is kept.',
+    'Say something else, or choose another model; `teddy session resume` lets it continue.',
   ],
   MODEL_INTERRUPTED: [
-    'The answer was cut off, or its endpoint ended it for a reason that is no good end, such as `content_filter`. What arrived is kept; a whole plan waits, and is not run.',
-    '`teddy session plan` without `-m` asks again, with the same request; a whole plan is shown by `teddy session show`.',
+    'The answer was cut off, or the endpoint ended it abnormally, for example with `content_filter`. What arrived is kept; a complete plan stays pending and is not run.',
+    '`teddy session plan` without `-m` asks again, with the same request; `teddy session show` shows a complete plan.',
   ],
-  EMPTY_ANSWER: ['The model answered with nothing.', '`teddy session plan` without `-m` asks again.'],
+  EMPTY_ANSWER: ['The model gave an empty answer.', '`teddy session plan` without `-m` asks again.'],
   PAGE_FAILED: ['A page could not be fetched.', 'Check the URL; the report has the reason.'],
-  SERVER_UNREACHABLE: ['`teddy serve` does not answer at the URL of `--server`.', 'Start it, or leave out `--server`.'],
+  SERVER_UNREACHABLE: ['`teddy serve` does not answer at the URL of `--server`.', 'Start it, or omit `--server`.'],
   REMOTE_UNREACHABLE: [
     'The remote cannot be reached.',
     "Check the network and the remote's URL, then run the command again.",
   ],
   REMOTE_REFUSED: [
     'The remote refused the push. Nothing was changed there.',
-    'See its rules: protected branches, hooks, quotas.',
+    'Check its rules: protected branches, hooks, quotas.',
   ],
-  INTERRUPTED: [
-    'You interrupted the command.',
-    'Run it again: it goes on with what is there. `teddy status` says what is unfinished.',
-  ],
+  INTERRUPTED: ['You interrupted the command.', 'Run it again to continue. `teddy status` shows what is unfinished.'],
 };
 
 export function renderErrors(): string {

@@ -1,4 +1,4 @@
-/** The pages that `npm run docs` writes: a path from the root, and the text. */
+/** Lists the pages that `npm run docs` writes, with their paths and texts. */
 import { renderCommands } from './commands.ts';
 import { renderErrors } from './errors.ts';
 import { renderManual } from './manual.ts';

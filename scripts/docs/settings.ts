@@ -1,8 +1,8 @@
-/** `docs/settings.md`: every setting, where it may come from, and the variables of the environment. */
+/** Generates `docs/settings.md`: every setting, where it may come from, and the environment variables. */
 import { settings, type Setting } from '../../src/session/settings/settings.ts';
 import { code, generated, renderTable, upperFirst } from './table.ts';
 
-/** These need more words than `teddy config` has room for; every other setting is described as there. */
+/** Settings that need more words than `teddy config` has room for; all others are described as there. */
 const meanings: Record<string, string> = {
   provider: 'Who answers: `openai`, `manual` or `recorded`.',
   model: "The model's name.",

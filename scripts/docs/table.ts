@@ -1,4 +1,4 @@
-/** Markdown that several pages share. */
+/** Markdown helpers that several pages share. */
 
 export function renderTable(head: string[], rows: string[][]): string {
   const lines = [head, head.map(() => '---'), ...rows];

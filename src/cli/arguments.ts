@@ -1,7 +1,7 @@
-/** Words of a command line: short forms of commands, numbers, times and turns. */
+/** The words of a command line: short forms of commands, numbers, times and turns. */
 import { TeddyError } from '../errors.ts';
 
-/** The commands of `session` that need not be called so: `teddy plan` is `teddy session plan`. */
+/** The commands of `session` that can be called without it: `teddy plan` is `teddy session plan`. */
 export const shortForms = [
   'new',
   'plan',
@@ -17,14 +17,14 @@ export const shortForms = [
   'approve',
   'reject',
 ] as const;
-/** Other names that people type, of a command with or without `session` before it. */
+/** Other names that people type, for a command with or without `session` before it. */
 const synonyms = new Map([
   ['ls', 'list'],
   ['run', 'execute'],
   ['st', 'status'],
 ]);
 
-/** Scripts and hooks call these; no list names them. `src/README.md` describes them. */
+/** Commands that scripts and hooks call, and that no list names. `src/README.md` describes them. */
 export const internalCommands = ['hook', 'capture drain', 'capture gate'];
 
 /** Spells the command out: `ls` and `session ls` become `session list`. */
@@ -39,16 +39,16 @@ export function expandShortForm(words: readonly string[]): string[] {
   return [...words.slice(0, at), ...path, ...words.slice(at + (hasGroup ? 2 : 1))];
 }
 
-/** A number from 1, as of `--limit`; `what`: of which things. Throws USAGE. */
+/** Reads a number from 1, as for `--limit`; `what` is what it counts. Throws USAGE. */
 export function parseLimit(text: string, what: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   const message = `--limit: ${JSON.stringify(text)} is not a number of ${what}.`;
-  throw new TeddyError('USAGE', message, 'It is a whole number from 1: --limit 10.');
+  throw new TeddyError('USAGE', message, 'Give a whole number from 1: --limit 10.');
 }
 
 const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
-/** The time that `--since` names, or another option, in milliseconds since 1970. Throws USAGE. */
+/** Returns the time that `--since` or another option names, in milliseconds since 1970. Throws USAGE. */
 export function parseSince(text: string, nowMs: number, option = '--since'): number {
   const [, count, unit] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
   if (count !== undefined) return nowMs - Number(count) * unitMs[unit as keyof typeof unitMs];
@@ -57,13 +57,13 @@ export function parseSince(text: string, nowMs: number, option = '--since'): num
   throw new TeddyError(
     'USAGE',
     `${option} cannot be ${JSON.stringify(text)}.`,
-    'Write 30m, 12h, 7d or 4w, or a date such as 2026-11-01.',
+    'Use 30m, 12h, 7d or 4w, or a date such as 2026-11-01.',
   );
 }
 
 /**
- * A turn as a shell completes it: `02/`, or a path into `.teddy/sessions`, which names its session as well. Any other text is
- * returned as it is. Throws USAGE where -s names another session.
+ * Reads a turn as a shell completes it: `02/`, or a path into `.teddy/sessions`, which also names its session. Returns
+ * any other text unchanged. Throws USAGE when -s names another session.
  */
 export function readTurnPath(text: string, session: string | undefined): { turn: string; session: string | undefined } {
   const [, directory, id = '', turn] =
@@ -73,8 +73,8 @@ export function readTurnPath(text: string, session: string | undefined): { turn:
   if (!session.includes(id) && !id.includes(session.replace(/\/$/, '')))
     throw new TeddyError(
       'USAGE',
-      `${text} is a turn of ${id}, and not of ${session}.`,
-      'Name one session, by `-s` or by the path.',
+      `${text} is a turn of ${id}, not of ${session}.`,
+      'Name only one session, with `-s` or by the path.',
     );
   return { turn, session };
 }

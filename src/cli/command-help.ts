@@ -5,7 +5,7 @@ import type { Style } from './terminal.ts';
 
 const width = 80;
 
-/** `style` adds colours; without it, the text is plain. */
+/** `style` adds colors; without it, the text is plain. */
 export function renderCommandHelp(page: CommandPage, style: (style: Style, text: string) => string): string {
   const { path, description = '', details = '', examples = [] } = page;
   const heading = (text: string) => style('bold', text);
@@ -31,7 +31,7 @@ export function renderCommandHelp(page: CommandPage, style: (style: Style, text:
   ].join('\n');
 }
 
-/** The command's words, its parameters, and the options that it needs. */
+/** Returns the command's words, its parameters, and its required options. */
 export function withParameters({ path, parameters, options }: CommandPage): string {
   const words = parameters.map(({ name, isOptional, isRest }) => {
     const dots = isRest ? ' ...' : '';
@@ -43,14 +43,14 @@ export function withParameters({ path, parameters, options }: CommandPage): stri
 
 type OptionRow = [names: string, text: string];
 
-/** Lists the options of one command, then those that every command has. */
+/** Returns the options of one command, and those that every command has. */
 export function listOptions({ options }: CommandPage): { own: OptionRow[]; common: OptionRow[] } {
   const isCommon = (one: OptionSpec) => /^--(?:json|color)$/.test(longName(one));
   const [own, common] = [options.filter((one) => !isCommon(one)), options.filter(isCommon)];
   return { own: own.map(toRow), common: [...common.map(toRow), ['-h, --help', 'Show this help.']] };
 }
 
-/** `-m, --message <text>`; a long name stands below the long names. */
+/** Returns a row such as `-m, --message <text>`; long names are aligned. */
 function toRow(spec: OptionSpec): OptionRow {
   const { names, value, describe } = spec;
   const shown = names[0]?.startsWith('--') === true ? `    ${names[0]}` : names.join(', ');
@@ -65,7 +65,7 @@ function wrapParagraphs(text: string): string {
     .join('\n\n');
 }
 
-/** `Say what you want.` -> `say what you want`, to follow the command's name. */
+/** Turns `Say what you want.` into `say what you want`, to follow the command's name. */
 export function toPhrase(text: string): string {
   const line = text.trim().replaceAll(/\s*\n\s*/g, ' ');
   return `${line.slice(0, 1).toLowerCase()}${line.slice(1)}`.replace(/\.$/, '');

@@ -1,16 +1,17 @@
-/** Reads a command line against the declarations of its command, and says what is wrong with one. */
+/** Reads a command line against the declarations of its command, and explains what is wrong with it. */
 import { TeddyError } from '../errors.ts';
 import { nearestName } from '../session/text/name-some.ts';
 import { shortForms } from './arguments.ts';
 import { longName, type CommandPage, type OptionSpec } from './command-page.ts';
 import { withParameters } from './command-help.ts';
 
-/** Every command has it beside its own. */
+/** The option that every command has in addition to its own. */
 const help: OptionSpec = { names: ['-h', '--help'], value: null, describe: '', completes: [] };
 
 /**
- * The words as the command takes them: every value is bound to its option with `=`, so that one that begins with a hyphen is never
- * read as an option. Throws USAGE for words that it does not take, and where something is missing.
+ * Returns the words as the command parser takes them: every value is bound to its option with `=`, so that a value that
+ * begins with a hyphen is never read as an option. Throws USAGE for words that the command does not take, and when
+ * something is missing.
  */
 export function readWords(page: CommandPage, words: readonly string[]): string[] {
   const { bound, given, texts } = bindWords(page, words);
@@ -23,9 +24,9 @@ export function readWords(page: CommandPage, words: readonly string[]): string[]
 
 interface BoundWords {
   bound: string[];
-  /** The options that are there. */
+  /** The options on the command line. */
   given: Set<OptionSpec>;
-  /** All other words, those of the command first. */
+  /** All other words; the first ones are the command's own. */
   texts: string[];
 }
 
@@ -51,9 +52,9 @@ function bindWords(page: CommandPage, words: readonly string[]): BoundWords {
       read.bound.push(word);
       continue;
     }
-    // One of the two texts would be lost.
+    // A second --message is refused, because one of the two texts would be lost.
     if (longName(spec) === '--message' && read.given.has(spec))
-      throw new TeddyError('USAGE', `${name} is given twice.`, 'Give one; it may have several lines.');
+      throw new TeddyError('USAGE', `You gave ${name} twice.`, 'Give it once; the text may have several lines.');
     read.given.add(spec);
     if (inline === undefined) at += 1;
     const value = inline ?? words[at];
@@ -63,13 +64,13 @@ function bindWords(page: CommandPage, words: readonly string[]): BoundWords {
   return read;
 }
 
-/** `--name=value`, `-nvalue` and `-n=value`, as users of git write them. */
+/** Splits `--name=value`, `-nvalue` and `-n=value`, which git users write. */
 function splitOption(word: string): [name: string, inline: string | undefined] {
   const [, name = word, inline] = (word.startsWith('--') ? /^(--[^=]*)=(.*)$/s : /^(-.)=?(.+)$/s).exec(word) ?? [];
   return [name, inline];
 }
 
-/** The switches of a word: one, the opposite of one (`--no-gate`), or some short ones together (`-yn`). */
+/** Finds the switches in a word: a single one, the opposite of one (`--no-gate`), or several short ones together (`-yn`). */
 function findSwitches(page: CommandPage, word: string, find: (name: string) => OptionSpec | undefined): OptionSpec[] {
   const name = word.replace(/=.*/s, '');
   const one = find(name) ?? find(name.replace(/^--no-/, '--'));
@@ -85,12 +86,12 @@ function findSwitches(page: CommandPage, word: string, find: (name: string) => O
   throw usageError(page, `\`${page.path}\` has no option ${name}${withValue}.`, adviseOption(page, name));
 }
 
-/** A parameter here may be an option elsewhere: `push --remote origin`, `blame -L 3,5 file`. */
+/** Advises on an option that is a parameter here: `push --remote origin`, `blame -L 3,5 file`. */
 function adviseOption({ parameters }: CommandPage, name: string): string {
   const meant = parameters.find((one) => `--${one.name}` === name);
-  if (meant !== undefined) return `Give the ${meant.name} as a word of its own. `;
+  if (meant !== undefined) return `Give the ${meant.name} as a separate word. `;
   return name.startsWith('-L') && parameters.some((one) => one.name.includes(':line'))
-    ? 'Lines stand behind the file: FILE:3-5. '
+    ? 'Give the lines after the file: FILE:3-5. '
     : '';
 }
 
@@ -104,12 +105,12 @@ function refuseTogether({ options }: CommandPage, given: ReadonlySet<OptionSpec>
     if (requires === undefined || requires.some(isGiven)) continue;
     const others = requires.join(' or ');
     const name = nameOf(one);
-    throw new TeddyError('USAGE', `${name} goes with ${others}.`, `Add ${others}, or leave ${name} out.`);
+    throw new TeddyError('USAGE', `${name} goes with ${others}.`, `Add ${others}, or omit ${name}.`);
   }
 }
 
 export function exclusionError(...names: string[]): TeddyError {
-  return new TeddyError('USAGE', `${names.join(' and ')} exclude each other.`, 'Use one of them.');
+  return new TeddyError('USAGE', `${names.join(' and ')} cannot be combined.`, 'Use one of them.');
 }
 
 function requireAll(page: CommandPage, given: ReadonlySet<OptionSpec>): void {
@@ -120,10 +121,10 @@ function requireAll(page: CommandPage, given: ReadonlySet<OptionSpec>): void {
 function countTexts(page: CommandPage, texts: readonly string[]): void {
   const { parameters, path } = page;
   const least = parameters.filter(({ isOptional }) => !isOptional).length;
-  if (texts.length < least) throw usageError(page, `Something is missing: \`${withParameters(page)}\`.`);
+  if (texts.length < least) throw usageError(page, `An argument or option is missing: \`${withParameters(page)}\`.`);
   const extra = parameters.some(({ isRest }) => isRest) ? undefined : texts[parameters.length];
   if (extra === undefined) return;
-  const advice = parameters.length > 0 ? 'Text with spaces goes in quotes. ' : '';
+  const advice = parameters.length > 0 ? 'Put text with spaces in quotes. ' : '';
   throw usageError(page, `\`${path}\` does not take ${JSON.stringify(extra)}.`, advice);
 }
 
@@ -131,7 +132,7 @@ function usageError({ path }: CommandPage, message: string, advice = ''): TeddyE
   return new TeddyError('USAGE', message, `${advice}See what it takes: \`${path} --help\`.`);
 }
 
-/** No command has these words. `paths` has every command, such as `teddy session plan`. */
+/** Returns the error for words that name no command. `paths` has every command, such as `teddy session plan`. */
 export function toUnknownCommand([first = '', second = '']: readonly string[], paths: readonly string[]): TeddyError {
   const isFamily = paths.some((path) => path.startsWith(`teddy ${first} `));
   const family = isFamily ? `teddy ${first}` : 'teddy';
@@ -145,7 +146,10 @@ export function toUnknownCommand([first = '', second = '']: readonly string[], p
   );
 }
 
-/** `teddy undo` means `teddy session undo`, `teddy lst` means `teddy list`, and `teddy session exec` means `teddy session execute`. */
+/**
+ * Returns the command that was probably meant: `teddy undo` is `teddy session undo`, `teddy lst` is `teddy list`, and
+ * `teddy session exec` is `teddy session execute`.
+ */
 function findMeant(family: string, word: string, paths: readonly string[]): string | null {
   const elsewhere = paths.filter((path) => path.endsWith(` ${word}`));
   if (elsewhere.length === 1) return elsewhere[0] ?? null;

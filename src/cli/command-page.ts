@@ -1,4 +1,4 @@
-/** A command as its declarations describe it: of this are made its help, its completion, the documents and usage errors. */
+/** A command as its declarations describe it. Help, completion, the documents and usage errors are generated from it. */
 import type { Definition } from 'clipanion';
 
 /** A command as help, completion and the documents describe it. */
@@ -12,18 +12,18 @@ export type Completion = 'files' | 'sessions';
 
 export interface OptionFacts {
   describe: string;
-  /** `files` for `<file>` and `<directory>`, and `sessions` for `<session>`, where nothing is said. */
+  /** What to complete. Default: `files` for `<file>` and `<directory>`, and `sessions` for `<session>`. */
   completes?: readonly Completion[];
-  /** The options that cannot be given beside it, by their first names. */
+  /** The options that cannot be combined with it, by their first names. */
   excludes?: readonly string[];
-  /** It says something about another option: one of these has to be given, too. */
+  /** The options that it qualifies: one of them must be given too. */
   requires?: readonly string[];
-  /** The command does nothing without it. */
+  /** True when the command cannot run without it. */
   required?: true;
 }
 
 export interface OptionSpec extends Omit<OptionFacts, 'completes'> {
-  /** `-m`, `--message`: the short name first. */
+  /** The names, such as `-m` and `--message`; the short name is first. */
   names: readonly string[];
   /** Null for a switch. */
   value: string | null;
@@ -33,12 +33,12 @@ export interface OptionSpec extends Omit<OptionFacts, 'completes'> {
 export interface ParameterSpec {
   name: string;
   isOptional: boolean;
-  /** It takes all words from its place on. */
+  /** True when it takes all remaining words. */
   isRest: boolean;
   completes: readonly Completion[];
 }
 
-/** `--message` of `-m,--message`; the short name where there is no other. */
+/** Returns `--message` for `-m,--message`, or the short name when there is no long one. */
 export function longName({ names }: OptionSpec): string {
   return names.at(-1) ?? '';
 }

@@ -1,6 +1,6 @@
 /**
- * Loads the bundle together with the code that V8 compiled of it earlier. A short command spends most of its time
- * compiling: with the cache, `session plan` takes about two thirds of the time.
+ * Loads the bundle together with V8's cached compiled code. A short command spends most of its time compiling: with the
+ * cache, `session plan` takes about two thirds of the time.
  */
 import { isAscii } from 'node:buffer';
 import { createHash, randomBytes } from 'node:crypto';
@@ -12,23 +12,23 @@ import { expandShortForm } from './arguments.ts';
 
 export interface CompiledCode<Exports> {
   exports: Exports;
-  /** Stores the code that was compiled so far for the next process, once for each version of the bundle. */
+  /** Stores the code compiled so far for the next process, once for each version of the bundle. */
   keep(): void;
 }
 
-/** The name of a command as part of a file name: `teddy ls` uses the code of `session-list`. */
+/** Returns the name of a command as part of a file name: `teddy ls` uses the code of `session-list`. */
 export function nameUse(argv: readonly string[]): string {
   const isWord = (word: string) => /^[a-z]+$/.test(word);
   return expandShortForm(argv).slice(0, 2).filter(isWord).join('-');
 }
 
 /**
- * The caches are beside the bundle, one for each `use` of it, since each use compiles other parts. Their names depend
- * on its content too: V8 itself only compares the length.
+ * Loads the bundle and its cache. The caches are next to the bundle, one for each `use`, since each use compiles other
+ * parts. Their names also depend on the bundle's content, because V8 itself compares only the length.
  */
 export function loadCompiled<Exports>(path: string, use: string): CompiledCode<Exports> {
   const bytes = readFileSync(path);
-  // The build keeps the bundle plain ASCII: V8 makes a string of it in a third of the time, and compiles half the
+  // The build keeps the bundle plain ASCII: V8 then makes a string of it in a third of the time, and compiles half the
   // bytes.
   const source = isAscii(bytes) ? bytes.toString('latin1') : bytes.toString('utf8');
   const key = createHash('sha1').update(bytes).digest('hex').slice(0, 16);
@@ -46,10 +46,7 @@ export function loadCompiled<Exports>(path: string, use: string): CompiledCode<E
   };
 }
 
-/**
- * If nothing can be written, as in a global installation that belongs to somebody else, the code is compiled each
- * time.
- */
+/** If the cache cannot be written, as in a global installation that belongs to another user, the code is compiled each time. */
 function keepCache(path: string, bytes: Buffer): void {
   const temporary = `${path}.${randomBytes(4).toString('hex')}`;
   try {

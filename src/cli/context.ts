@@ -1,4 +1,4 @@
-/** The outside of a command: its words, streams, environment, folder and signals. */
+/** The surroundings of a command: its words, streams, environment, directory and signals. */
 import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { BaseContext } from 'clipanion';
@@ -6,13 +6,13 @@ import { TeddyError } from '../errors.ts';
 import type { openProject } from '../app.ts';
 import type { ProcessTree } from '../ports/project.ts';
 
-/** The source of signals, such as `process`. */
+/** A source of signals, such as `process`. */
 interface Signals {
   on(name: NodeJS.Signals | 'exit', listener: (name: NodeJS.Signals) => void): unknown;
   off(name: NodeJS.Signals | 'exit', listener: (name: NodeJS.Signals) => void): unknown;
 }
 
-/** A terminal has these, a pipe does not. */
+/** The fields that a terminal has and a pipe does not. */
 type Input = Readable & { isTTY?: boolean | undefined; setRawMode?(isRaw: boolean): unknown };
 type Output = Writable & { isTTY?: boolean | undefined; columns?: number; rows?: number };
 
@@ -25,31 +25,31 @@ export interface CliContext extends BaseContext {
   signals: Signals;
   /** Sends the signal that a key at the terminal would have sent. */
   raise(name: NodeJS.Signals): void;
-  /** Ends at once, without waiting for what still runs. */
+  /** Exits at once, without waiting for what is still running. */
   exit(code: number): never;
-  /** The folder that the command runs in. Throws if it no longer exists. */
+  /** Returns the directory that the command runs in. Throws if it no longer exists. */
   cwd(): string;
-  /** The processes of the machine; undefined: as it shows them. */
+  /** The processes of the machine; undefined to read the real ones. */
   tree?: ProcessTree | undefined;
   /** Opens the project that the command works on; without it, the repository that the folder is in. */
   openProject?: typeof openProject;
   /** The text of `teddy --help`. */
   help?(): Promise<string>;
-  /** The file that was started, with which a hook or a server is started again. */
+  /** The file that was started, used to start a hook or a server. */
   main: string;
 }
 
-/** The folder that the command runs in. Throws NOT_A_REPOSITORY if it no longer exists. */
+/** Returns the directory that the command runs in. Throws NOT_A_REPOSITORY if it no longer exists. */
 export function readWorkingDirectory(context: CliContext): string {
   try {
     return context.cwd();
   } catch (error) {
-    const message = 'The folder that you are in no longer exists.';
-    throw new TeddyError('NOT_A_REPOSITORY', message, 'Change to a folder of your repository.', { cause: error });
+    const message = 'The current directory no longer exists.';
+    throw new TeddyError('NOT_A_REPOSITORY', message, 'Change to a directory of your repository.', { cause: error });
   }
 }
 
-/** The folder, environment and input for the user's paths and programs. */
+/** Returns the directory, environment and input for the user's paths and programs. */
 export function toSurroundings(context: CliContext): Pick<CliContext, 'env' | 'stdin'> & { cwd: string } {
   return { cwd: readWorkingDirectory(context), env: context.env, stdin: context.stdin };
 }

@@ -11,7 +11,7 @@ import type { CommandPage, Completion, OptionFacts, OptionSpec, ParameterSpec } 
 import type { CliContext } from './context.ts';
 
 interface ValueFacts extends OptionFacts {
-  /** Help shows it so: `<n>`; `[=name]` where the option may also stand alone. */
+  /** The value as help shows it: `<n>`; or `[=name]` if the option may also be given without a value. */
   value: `<${string}>` | `[=${string}]`;
 }
 
@@ -24,7 +24,7 @@ const usualCompletions: Record<string, Completion[]> = {
 const optionSpec = Symbol('option');
 const parameterSpec = Symbol('parameter');
 
-/** `names`: `-m,--message`. The field has the value; of a switch, whether it was given. */
+/** Declares an option. `names` is such as `-m,--message`. The field holds the value; for a switch, whether it was given. */
 export function option(names: string, facts: ValueFacts & { value: `[=${string}]` }): string | boolean | undefined;
 export function option(names: string, facts: ValueFacts & { many: true }): string[];
 export function option<Value>(names: string, facts: ValueFacts & { parse(text: string): Value }): Value | undefined;
@@ -36,7 +36,7 @@ export function option(names: string, facts: OptionFacts): boolean;
 export function option(names: string, { value, many, parse, isDefault, mayBeUnset, ...rest }: AnyFacts): unknown {
   const completes = rest.completes ?? usualCompletions[value ?? ''] ?? [];
   const spec: OptionSpec = { ...rest, names: names.split(','), value: value ?? null, completes };
-  // clipanion gives each the type of the value that the field will have.
+  // clipanion gives each field the type of its value.
   const field: unknown =
     value !== undefined
       ? many === true
@@ -56,7 +56,7 @@ export function option(names: string, { value, many, parse, isDefault, mayBeUnse
 type AnyFacts = OptionFacts &
   Partial<ValueFacts> & { many?: true; parse?(text: string): unknown; isDefault?: true; mayBeUnset?: true };
 
-/** A word of its own, without the name of an option. */
+/** Declares a parameter, a word without the name of an option. */
 export function parameter(
   name: string,
   facts: { optional: true; completes?: readonly Completion[] },
@@ -70,7 +70,7 @@ export function parameter(
   return Object.assign(field, { [parameterSpec]: { name, isOptional: optional, isRest: false, completes } });
 }
 
-/** All words that are left. */
+/** Declares a parameter that takes all remaining words. */
 export function parameters(
   name: string,
   { atLeast = 0, completes = [] }: { atLeast?: 0 | 1; completes?: readonly Completion[] } = {},
@@ -80,7 +80,7 @@ export function parameters(
   return Object.assign(field, { [parameterSpec]: spec }) as unknown as string[];
 }
 
-/** The declarations of a command, in the order of its fields; those that every command has come first. */
+/** Returns the declarations of a command, in the order of its fields; those that every command has are first. */
 export function readSpecs(command: CommandClass<CliContext>): Pick<CommandPage, 'options' | 'parameters'> {
   const fields: unknown[] = Object.values(new command());
   const specsOf = <Spec>(key: symbol) =>

@@ -18,24 +18,27 @@ export function modelOption(): string | undefined {
 
 export function noStreamOption(): boolean {
   return option('--no-stream', {
-    describe: 'Ask for the answer in one piece, and show it when it is complete; also: git config teddy.stream false.',
+    describe: 'Show the answer only when it is complete; also: git config teddy.stream false.',
   });
 }
 
 type Going = Partial<Pick<GoingOn, 'run' | 'yes'>> & Pick<PlanningOptions, 'isInstead' | 'mode'>;
 
-/** The options of every command that asks a model in a session. */
+/** Base class of every command that asks a model in a session. */
 export abstract class AskingCommand extends TeddyCommand {
   session = sessionOption();
   agent = option('-a,--agent', {
     value: '<name>',
-    describe: 'Who answers: pathfinder (default), dev, architect, debugger, reviewer, or one of your own.',
+    describe: 'The agent: pathfinder (default), dev, architect, debugger, reviewer, or one of your own.',
   });
   model = modelOption();
-  provider = option('--provider', { value: '<name>', describe: `${providers.join(', ')}; openai if none is named.` });
+  provider = option('--provider', {
+    value: '<name>',
+    describe: `The provider: ${providers.join(', ')}. Default: openai.`,
+  });
   recording = option('--recording', {
     value: '<path>',
-    describe: 'Take recorded answers from a directory, a bundle or a branch.',
+    describe: 'Use recorded answers from a directory, a bundle or a branch.',
     completes: ['files'],
   });
   noStream = noStreamOption();
@@ -45,7 +48,7 @@ export abstract class PlanningCommand extends AskingCommand {
   message = option('-m,--message', { value: '<text>', describe: 'What you want, in your words.' });
   from = option('--from', {
     value: '<file>',
-    describe: 'Take the answer from a file, or with - from stdin, instead of asking a model.',
+    describe: 'Read the answer from a file, or with - from stdin, instead of asking a model.',
     excludes: ['--recording'],
   });
   edit = option('--edit', { describe: 'Write the message in your editor.' });
@@ -61,18 +64,18 @@ export abstract class PlanningCommand extends AskingCommand {
       from: this.from,
       recording: this.recording,
       stream: this.noStream ? false : undefined,
-      // With a message, the user first has to be shown the request; without one, they bring the answer.
+      // With a message, the user must first see the request; without one, the user provides the answer.
       inEditor: terminal.isInteractive && this.message === undefined && !this.edit,
       asksEndpoint,
     });
   }
 
-  /** Undefined when nobody can be asked. */
+  /** Returns undefined when nobody can be asked. */
   protected toForeignApproval(terminal: Terminal, signal: AbortSignal): ApproveForeign | undefined {
     return askingForeign(terminal, signal, { canAsk: terminal.isInteractive && !this.json });
   }
 
-  /** `-m -` is read from stdin. */
+  /** Returns the message; `-m -` reads it from stdin. */
   protected async composeMessage(
     terminal: Terminal,
     project: Project,
@@ -85,7 +88,7 @@ export abstract class PlanningCommand extends AskingCommand {
     return readMessage(terminal, signal);
   }
 
-  /** Asks the model that the options name, and shows the answer. Throws NO_MODEL after the message is safe. */
+  /** Asks the model that the options name, and shows the answer. Throws NO_MODEL, but only after the message is committed. */
   protected async planAndShow(
     terminal: Terminal,
     project: Project,
@@ -96,7 +99,7 @@ export abstract class PlanningCommand extends AskingCommand {
     return this.askAndShow(terminal, project, message, signal, await this.choose(terminal, project), going);
   }
 
-  /** Does the same when the model is already chosen. */
+  /** Asks a model that was already chosen, and shows the answer. */
   protected async askAndShow(
     terminal: Terminal,
     project: Project,
@@ -118,14 +121,14 @@ export abstract class PlanningCommand extends AskingCommand {
       mode,
       printJson: this.json ? (schema: string, value: object) => this.printJson(terminal, schema, value) : null,
     };
-    // Stdin that gave the message or the answer cannot answer a question too.
+    // When stdin provided the message or the answer, it cannot answer a question.
     const canAsk = terminal.isInteractive && terminal.isOutputTty && !this.json;
     const page = (text: string) => this.page(terminal, project, text);
     return planAndRun(terminal, project, options, { run: canAsk ? 'ask' : 'never', yes: false, page, ...going });
   }
 }
 
-/** For what no declaration can say: parameters, and values. Throws USAGE. */
+/** Checks what declarations cannot express: parameters and values. Throws USAGE. */
 export function requireOne(values: Record<string, boolean>): void {
   const given = Object.keys(values).filter((name) => values[name]);
   if (given.length > 1) throw exclusionError(...given);

@@ -1,4 +1,4 @@
-/** Finds the command that argv names, or says why there is none. */
+/** Finds the command that argv names, or explains why there is none. */
 import { isatty } from 'node:tty';
 import { Cli, type CommandClass } from 'clipanion';
 import { version } from '../../package.json';
@@ -13,7 +13,10 @@ import { readWords, toUnknownCommand } from './command-line.ts';
 
 type Command = CommandClass<CliContext>;
 
-/** By the words that call them. A process loads the one that it runs: setting up the code of all takes longer than most of them run. */
+/**
+ * The commands, by the words that call them. A process loads only the one that it runs, because setting up the code of
+ * all takes longer than most of them run.
+ */
 const commands: Record<string, () => Promise<Command>> = {
   status: async () => (await import('./commands/status.ts')).StatusCommand,
   hook: async () => (await import('./commands/hook.ts')).HookCommand,
@@ -90,10 +93,10 @@ const commands: Record<string, () => Promise<Command>> = {
   doctor: async () => (await import('./commands/doctor.ts')).DoctorCommand,
 };
 
-/** `teddy` without a word. */
+/** Loads `teddy` without a command. */
 const loadAlone = async () => (await import('./commands/status.ts')).TeddyAlone;
 
-/** `teddy session plan`, ...: every command for people, by its whole name. */
+/** The full name of every command for people, such as `teddy session plan`. */
 const paths = Object.keys(commands).flatMap((path) => (internalCommands.includes(path) ? [] : [`teddy ${path}`]));
 
 /** Runs the command line of `process`, with its streams and signals. Returns the exit code. */
@@ -105,9 +108,9 @@ export async function runCli(argv: string[]): Promise<number> {
   return runCommand(context);
 }
 
-/** Everything it needs from outside is in the context, so several can run in one process. */
+/** Runs a command. The context contains everything from outside, so that several can run in one process. */
 export async function runCommand(context: CliContext): Promise<number> {
-  // A shell asks for completions; the words that follow are those of another command.
+  // A shell asks for completions; the words that follow belong to another command.
   if (context.words[0] === 'complete')
     return (await import('./commands/completion.ts')).completeWords(context, await listCommands());
   const words = await toCommandFirst(askForHelp([...context.words]));
@@ -154,7 +157,7 @@ function toCli(known: readonly Command[]): Cli<CliContext> {
   return cli;
 }
 
-/** `teddy` and `teddy --json`. */
+/** Returns true for `teddy` and `teddy --json`. */
 async function isAlone(words: readonly string[]): Promise<boolean> {
   if (words.length === 0) return true;
   if (words.some((word) => !word.startsWith('-'))) return false;
@@ -162,20 +165,20 @@ async function isAlone(words: readonly string[]): Promise<boolean> {
   return words.every((word) => names.includes(word.replace(/=.*/s, '')));
 }
 
-/** Null for `teddy` alone. */
+/** Returns null for `teddy` alone. */
 function describe(command: Command): CommandPage | null {
   const [definition] = toCli([command]).definitions();
   return definition === undefined ? null : { ...definition, ...readSpecs(command) };
 }
 
-/** Every command for people with its own usage, as the help and the documents describe it. */
+/** Returns every command for people, as the help and the documents describe it. */
 export async function listCommands(): Promise<CommandPage[]> {
   const loaded = await Promise.all(Object.keys(commands).map(loadCommand));
   const internal = internalCommands.map((path) => `teddy ${path}`);
   return loaded.flatMap((command) => describe(command) ?? []).filter(({ path }) => !internal.includes(path));
 }
 
-/** Options may stand before the command: `teddy --json session list`. It is found first, in its whole name. */
+/** Finds the command and puts its full name first, because options may precede it: `teddy --json session list`. */
 async function toCommandFirst(words: readonly string[]): Promise<string[]> {
   if (words[0]?.startsWith('-') !== true) return expandShortForm(words);
   const options = (await listCommands()).flatMap((page) => page.options);
@@ -195,20 +198,20 @@ function findNamed(words: readonly string[]): (() => Promise<Command>) | null {
   return path === null ? null : () => loadCommand(path);
 }
 
-/** The command of a path of the table, which is where its words are written. */
+/** Loads the command of a path; its words are written only in the table of paths. */
 async function loadCommand(path: string): Promise<Command> {
   const load = commands[path];
-  if (load === undefined) throw new Error(`There is no command ${path}.`);
+  if (load === undefined) throw new Error(`The command ${path} does not exist.`);
   return Object.assign(await load(), { paths: [path.split(' ')] });
 }
 
-/** The longer one is meant of `session context` and `session context add`. */
+/** Prefers the longer path, of `session context` and `session context add`. */
 function findPath(words: readonly string[]): string | null {
   const named = Object.keys(commands).filter((path) => path.split(' ').every((name, at) => words[at] === name));
   return named.toSorted((one, other) => other.length - one.length)[0] ?? null;
 }
 
-/** `teddy help memo add`, as git has it, and `teddy memo --help add` are `teddy memo add --help`. */
+/** Turns `teddy help memo add`, as in git, and `teddy memo --help add` into `teddy memo add --help`. */
 function askForHelp(words: string[]): string[] {
   const [first = '', second = '', ...rest] = words;
   if (first === 'help' && words.length > 1) return [...words.slice(1), '--help'];
@@ -224,7 +227,10 @@ async function renderSummary(): Promise<string> {
   return (await import('./commands/help.ts')).renderSummary(await listCommands());
 }
 
-/** `teddy help`, `teddy session`, `teddy --help session`: help for what is no command. Throws USAGE for any other words. */
+/**
+ * Prints help for words that are not a command: `teddy help`, `teddy session`, `teddy --help session`. Throws USAGE for
+ * any other words.
+ */
 async function printGroupHelp(context: CliContext, words: readonly string[]): Promise<number> {
   const { findGroupHelp } = await import('./commands/help.ts');
   const names = words.filter((word) => !asksForHelp(word));
@@ -235,8 +241,8 @@ async function printGroupHelp(context: CliContext, words: readonly string[]): Pr
 }
 
 /**
- * `teddy session log | head -1` is not a failure, and neither is a closed window (EIO). Nothing ends here: `execute
- * -y | head -1` still has a report to write; only later output is lost.
+ * Ignores lost readers: `teddy session log | head -1` is not a failure, and neither is a closed window (EIO). The
+ * process continues, since `execute -y | head -1` still has a report to write; only later output is lost.
  */
 function ignoreLostReaders(): void {
   for (const stream of [process.stdout, process.stderr]) {
@@ -246,7 +252,7 @@ function ignoreLostReaders(): void {
   }
 }
 
-/** An error of the system may arrive as an event that nobody waits for. Node would print a place in its own code. */
+/** Handles a system error that arrives as an event without a listener; Node would print a place in its own code. */
 function endWithReason(context: CliContext): void {
   process.once('uncaughtException', (error) => {
     const options = { json: context.words.includes('--json'), debug: false };
@@ -255,8 +261,8 @@ function endWithReason(context: CliContext): void {
 }
 
 /**
- * Node restores the mode of a terminal when it ends, and aborts with a core dump if the terminal is closed by then.
- * The signal that closing sends is how any other program ends there; by now all the work is done.
+ * Node restores the terminal's mode when it exits, and aborts with a core dump if the terminal is closed. This exits by
+ * the signal that closing sends, like any other program; all the work is done at this point.
  */
 function endWithTerminal(): void {
   const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));

@@ -1,4 +1,4 @@
-/** All that the file of a command needs: its declarations, its project, its terminal, and errors that say what to do next. */
+/** Everything that a command's file needs: its declarations, its project, its terminal, and errors that name the next step. */
 import { Command } from 'clipanion';
 import { openCapture, openProject, startBeside } from '../app.ts';
 import { exitCodes, TeddyError } from '../errors.ts';
@@ -17,7 +17,7 @@ export type { Terminal } from './terminal.ts';
 
 type Usage = NonNullable<typeof Command.usage>;
 
-/** The texts of a command's help; its options and parameters say the rest. */
+/** Declares the texts of a command's help; its options and parameters provide the rest. */
 export function usage(texts: Usage): Usage {
   return texts;
 }
@@ -30,13 +30,13 @@ export function sessionOption(): string | undefined {
 }
 
 export abstract class TeddyCommand extends Command<CliContext> {
-  json = option('--json', { describe: 'Print one JSON document on stdout, also for errors.' });
-  color = option('--color', { value: '[=when]', describe: 'Colours: auto (default), always or never.' });
+  json = option('--json', { describe: 'Print one JSON document on stdout, even for errors.' });
+  color = option('--color', { value: '[=when]', describe: 'Use colors: auto (default), always or never.' });
 
   /** Reads options, calls one workflow and shows its result. Returns the exit code. */
   protected abstract run(terminal: Terminal): Promise<number>;
 
-  // Errors are handled here: clipanion's own handling prints to stdout and exits with 0.
+  // Handles errors, because clipanion would print them to stdout and exit with 0.
   async execute(): Promise<number> {
     let terminal = openTerminal(this.context, 'auto');
     try {
@@ -51,12 +51,12 @@ export abstract class TeddyCommand extends Command<CliContext> {
   }
 
   /**
-   * `once`: the command looks at HEAD as soon as the repository is open. Where it asks somebody first, or reads a long input, HEAD
-   * may have moved by then. `always`: it changes nothing.
+   * When to trust HEAD. `once`: the command reads HEAD as soon as the repository is open; it must not ask a question or
+   * read a long input first, because HEAD may move in the meantime. `always`: the command changes nothing.
    */
   protected trustsHead = (_terminal: Terminal): 'once' | 'always' | undefined => undefined;
 
-  /** Opens the project that the command runs in, and closes it whatever happens. */
+  /** Opens the project that the command runs in, and always closes it. */
   protected async withProject(
     terminal: Terminal,
     use: (project: Project) => Promise<number>,
@@ -65,7 +65,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
     return closeAfter(await openHere(terminal, notices, this.trustsHead(terminal)), use);
   }
 
-  /** The same with a signal that Ctrl-C aborts; `next` is as for `withInterrupt`. */
+  /** Opens the project, with a signal that Ctrl-C aborts; `next` is as for `withInterrupt`. */
   protected withProjectAndSignal(
     terminal: Terminal,
     next: string,
@@ -74,7 +74,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
     return withInterrupt(terminal, next, (signal) => this.withProject(terminal, (project) => use(project, signal)));
   }
 
-  /** Null when there is no repository here. */
+  /** Passes null when there is no repository here. */
   protected async withProjectIfAny(
     terminal: Terminal,
     use: (project: Project | null) => Promise<number>,
@@ -88,14 +88,14 @@ export abstract class TeddyCommand extends Command<CliContext> {
     return project === null ? use(null) : closeAfter(project, use);
   }
 
-  /** A person at a terminal can also be asked. */
+  /** Notices for the terminal, where a person can also be asked. */
   private notices(terminal: Terminal): Notices {
     const notices = terminalNotices(terminal);
     if (!terminal.isInteractive || this.json) return notices;
     return { ...notices, confirm: (question) => confirm(terminal, question) };
   }
 
-  /** A command that lists sessions has logs looked for that no hook told of: beside it, once a minute at most. */
+  /** Looks for logs that no hook reported. Commands that list sessions run this in the background, at most once a minute. */
   protected async sweepBeside(project: Project): Promise<void> {
     const { env, main } = this.context;
     const { exists } = await project.spool.look();
@@ -106,7 +106,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
       await startBeside([main, 'capture', 'sweep', '--json'], root);
   }
 
-  /** A command that writes does this first: it offers interrupted write sessions, or clears them away. */
+  /** Offers interrupted write sessions, or clears them away. A command that writes calls this first. */
   protected async offerOrphans(
     terminal: Terminal,
     project: Project,
@@ -114,7 +114,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
     /** False when input on stdin is not an answer. */
     mayAsk = true,
   ): Promise<void> {
-    // Usually there is none. A failure to look is only shown, and does not keep the command from its work.
+    // Usually there are none. A failure to look is only shown, and does not stop the command.
     if (await project.writes.isEmpty().catch(() => false)) return;
     const { offerOrphans } = await import('./ask/offer-orphans.ts');
     const page = (text: string) => this.page(terminal, project, text);
@@ -136,11 +136,11 @@ export abstract class TeddyCommand extends Command<CliContext> {
     if (this.color === true) return 'always';
     if (this.color === false) return 'never';
     if (this.color === 'auto' || this.color === 'always' || this.color === 'never') return this.color;
-    throw new TeddyError('USAGE', `--color=${String(this.color)} is not known.`, 'It can be auto, always or never.');
+    throw new TeddyError('USAGE', `--color does not accept ${String(this.color)}.`, 'Use auto, always or never.');
   }
 }
 
-/** The turns that a command takes, as a shell may have completed them. */
+/** Reads the turns that a command takes, which a shell may have completed to paths. */
 function readTurnPaths(given: TeddyCommand): void {
   const command: { session?: string | undefined; turn?: string; a?: string; b?: string } & TeddyCommand = given;
   for (const field of ['turn', 'a', 'b'] as const) {
@@ -152,7 +152,10 @@ function readTurnPaths(given: TeddyCommand): void {
   }
 }
 
-/** Without the session that was named, a next step would go to the one that HEAD is on, or to the newest. */
+/**
+ * Adds the named session to the hint. Without it, the next step would apply to the session that HEAD is on, or to the
+ * newest.
+ */
 function keepSession(error: unknown, command: object): unknown {
   const { session } = command as { session?: unknown };
   if (typeof session !== 'string' || !(error instanceof TeddyError) || error.hint === undefined) return error;
@@ -160,7 +163,7 @@ function keepSession(error: unknown, command: object): unknown {
   return Object.assign(error, { hint: error.hint.replace(step, (all) => `${all} -s ${toShellWord(session)}`) });
 }
 
-/** Offers the command again, with the newest session of those that match. */
+/** Suggests the same command with the newest of the matching sessions. */
 function withCommand({ code, message, selector, newest }: AmbiguousSessionError, argv: readonly string[]): TeddyError {
   const words = argv.map((word) =>
     word === selector
@@ -195,7 +198,7 @@ async function closeAfter(project: Project, use: (project: Project) => Promise<n
   }
 }
 
-/** Throws INTERRUPTED on Ctrl-C. */
+/** Asks a yes-or-no question. Throws INTERRUPTED on Ctrl-C. */
 async function confirm(terminal: Terminal, question: string): Promise<boolean> {
   const { askAgainHint, askYes } = await import('./ask/finish-write.ts');
   return withInterrupt(terminal, 'teddy status', (signal) =>
@@ -210,13 +213,13 @@ export function terminalNotices(terminal: Terminal): Notices {
   };
 }
 
-/** Ctrl-C, a request to end, a closed terminal: in each case, the commands that teddy runs have to end with it. */
+/** Ctrl-C, a request to terminate, or a closed terminal: in each case, the commands that teddy runs have to end too. */
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * The first Ctrl-C asks the command to end; the second one leaves at once. Entries that are on the line by then stay
- * there, and `next` is the command that says what is unfinished. A closed terminal sends its signal twice, itself and
- * through its shell, which does not count as a second Ctrl-C.
+ * Runs `work` with a signal. The first Ctrl-C asks the command to end; the second one exits at once. Entries already on
+ * the line stay there, and `next` is the command that shows what is unfinished. A closed terminal sends its signal
+ * twice, itself and through its shell, which does not count as a second Ctrl-C.
  */
 export async function withInterrupt<Value>(
   terminal: Terminal,
@@ -228,7 +231,7 @@ export async function withInterrupt<Value>(
   const interrupt = (name: NodeJS.Signals) => {
     if (!controller.signal.aborted) return controller.abort();
     if (name === 'SIGHUP') return;
-    terminal.say(`Leaving at once, without waiting for what is still running. \`${next}\` says what is unfinished.`);
+    terminal.say(`Exiting at once, without waiting for what is still running. \`${next}\` shows what is unfinished.`);
     exit(exitCodes.INTERRUPTED);
   };
   for (const name of endings) signals.on(name, interrupt);

@@ -1,4 +1,4 @@
-/** Controls what reaches the terminal: colours if they are wanted, and no control characters from anybody else. */
+/** Controls what reaches the terminal: colors if they are wanted, and no control characters from other sources. */
 import { spawn } from 'node:child_process';
 import { styleText } from 'node:util';
 import { toVisible, unseen } from '../session/text/visible-text.ts';
@@ -11,7 +11,7 @@ export interface Terminal {
   readonly context: CliContext;
   /** Prints a result on stdout. */
   print(text: string): void;
-  /** Prints anything else on stderr. On a terminal it begins a new line, whatever was printed before. */
+  /** Prints anything else on stderr. On a terminal it always begins on a new line. */
   say(text: string): void;
   /** Ends the line that the last result left open, if there is one. */
   endLine(): void;
@@ -19,12 +19,12 @@ export interface Terminal {
   redraw(line: string | null): void;
   /** Styles text for stdout or stderr, if that stream has colours. */
   style(style: Style, text: string, stream?: 'stdout' | 'stderr'): string;
-  /** Whether a person can be asked. */
+  /** True when a person can be asked. */
   readonly isInteractive: boolean;
-  /** Discards what was typed until now, if that must not be an answer. */
+  /** Discards what was typed so far, so that it cannot answer a question. */
   readonly beforeQuestion?: () => Promise<void>;
   readonly isOutputTty: boolean;
-  /** How many characters a line of stdout holds; infinite when it is not a terminal. */
+  /** The width of a line of stdout in characters; infinite when stdout is not a terminal. */
   readonly columns: number;
   /**
    * Shows a long text through the pager on a terminal, or else directly on stdout. `configured` is git's
@@ -34,15 +34,16 @@ export interface Terminal {
 }
 
 const eraseLine = '\r\u001b[K';
-// A line wider than the terminal would otherwise take two rows, of which only one could be erased.
+// Switches off wrapping, because a line wider than the terminal would take two rows, and only one of them could be
+// erased.
 const withoutWrap = '\u001b[?7l';
 const withWrap = '\u001b[?7h';
 
-/** Matches what `styleText` puts around a text, in a group, so that splitting keeps it. */
+/** Matches the escapes that `styleText` puts around a text, in a group, so that splitting keeps them. */
 // oxlint-disable-next-line no-control-regex -- it begins with an escape
 const ownStyle = /(\u001b\[(?:[1-4]|7|2[2-9]|3\d|9[0-7])m)/;
 
-/** Every second part is a style. */
+/** Makes the text between the styles visible; every second part is a style. */
 function showUnstyled(part: string, at: number): string {
   return at % 2 === 1 ? part : toVisible(part);
 }
@@ -57,7 +58,7 @@ export function openTerminal(context: CliContext, options: ColorMode): Terminal 
   };
   const colored = { stdout: hasColor(stdout), stderr: hasColor(stderr) };
   const canRedraw = stderr.isTTY === true && env['TERM'] !== 'dumb';
-  // Whatever a command forgot is shown here. What a program reads from a pipe stays as it is: a name has to be the name.
+  // Makes any remaining control characters visible. Output to a pipe is unchanged, because a program needs exact names.
   const toShown = (text: string, stream: 'stdout' | 'stderr') => {
     if (stream === 'stdout' && stdout.isTTY !== true) return text;
     return colored[stream] ? text.split(ownStyle).map(showUnstyled).join('') : toVisible(text);
@@ -95,20 +96,20 @@ export function openTerminal(context: CliContext, options: ColorMode): Terminal 
       colored[stream] ? styleText(style, text, { validateStream: false }) : text,
     isInteractive: stdin.isTTY === true && stderr.isTTY === true,
     isOutputTty: stdout.isTTY === true,
-    // A terminal that does not know its size says 0.
+    // A terminal that does not know its size reports 0.
     columns: (stdout.isTTY && stdout.columns) || Number.POSITIVE_INFINITY,
     page: (text, configured) => page(context, text, configured),
   };
 }
 
 async function page({ env, stdout }: CliContext, text: string, configured?: string): Promise<void> {
-  // The order is that of git; an empty value means no pager.
+  // The order is git's; an empty value means no pager.
   const pager = env['GIT_PAGER'] ?? configured ?? env['PAGER'] ?? 'less';
   const isLong = stdout.isTTY && text.split('\n').length > (stdout.rows ?? 0);
   if (!isLong || pager === '' || pager === 'cat' || !(await runPager(env, pager, text))) stdout.write(text);
 }
 
-/** False when the program does not exist. */
+/** Returns false when the program does not exist. */
 function runPager(env: Record<string, string | undefined>, pager: string, text: string): Promise<boolean> {
   const child = spawn('sh', ['-c', pager], {
     stdio: ['pipe', 'inherit', 'ignore'],
@@ -117,7 +118,7 @@ function runPager(env: Record<string, string | undefined>, pager: string, text: 
   return new Promise((resolve) => {
     child.on('error', () => resolve(false));
     child.on('close', (code) => resolve(code !== 127));
-    // Quitting the pager early closes the pipe; that is no error.
+    // Quitting the pager early closes the pipe, which is not an error.
     const { stdin } = child as { stdin?: typeof child.stdin };
     stdin?.on('error', () => undefined);
     stdin?.end(text);
@@ -125,8 +126,8 @@ function runPager(env: Record<string, string | undefined>, pager: string, text: 
 }
 
 /**
- * Renders a document of `--json`, with escapes for the characters that `toVisible` shows: it means the same, and does
- * nothing to a terminal.
+ * Renders a document of `--json`, with escapes for the characters that `toVisible` shows. The escapes mean the same,
+ * and do nothing to a terminal.
  */
 export function toJson(value: object): string {
   const escape = (found: string) =>
@@ -136,7 +137,7 @@ export function toJson(value: object): string {
   return `${JSON.stringify(value, null, 2).replace(unseen, escape)}\n`;
 }
 
-/** Does the same for text that arrives in pieces: a line end or a character may be split between two of them. */
+/** Makes text visible that arrives in pieces: a line end or a character may be split between two of them. */
 export function visibleChunks(): (text: string) => string {
   let held = '';
   return (text) => {

@@ -23,7 +23,7 @@ import { pairWords } from '../../plan/match/word-diff.ts';
 /** `all` with -y; `none` when nobody can be asked. */
 export type ApprovalMode = 'all' | 'ask' | 'none';
 
-/** `signal` aborts a question. */
+/** Returns an approver that asks. `signal` aborts a question. */
 export function askingApprover(tools: ActionTools): Approver {
   const { terminal, signal } = tools;
   const asked = new Set<number>();
@@ -44,17 +44,20 @@ export function askingApprover(tools: ActionTools): Approver {
   };
 }
 
-/** Enter alone was hardly meant: a second one gives the empty answer. Throws INTERRUPTED on Ctrl-C and at the end of input. */
+/**
+ * Enter alone was probably not intended: a second one gives the empty answer. Throws INTERRUPTED on Ctrl-C and at the
+ * end of input.
+ */
 async function askAnswer(terminal: Terminal, signal: AbortSignal): Promise<string> {
   for (let isEmpty = false; ; isEmpty = true) {
     const answer = await askText(terminal, signal, terminal.style('bold', 'Your answer: ', 'stderr'));
     if (answer === null) throw new TeddyError('INTERRUPTED', 'Interrupted before it was answered.');
     if (isEmpty || answer.trim() !== '') return answer;
-    terminal.say('That is an empty answer. Enter once more gives it; Ctrl-C decides later.');
+    terminal.say('That is an empty answer. Press Enter again to give it, or Ctrl-C to decide later.');
   }
 }
 
-/** With `-y`, everything is shown and nothing is asked. */
+/** Returns the approver for `-y`, which shows everything and asks nothing. */
 export function flagApprover(terminal: Terminal, isQuiet: boolean): Approver {
   return {
     by: 'flag',
@@ -70,7 +73,7 @@ export function flagApprover(terminal: Terminal, isQuiet: boolean): Approver {
   };
 }
 
-/** Throws INTERRUPTED on Ctrl-C and at the end of input: neither decides anything. */
+/** Asks about the memos. Throws INTERRUPTED on Ctrl-C and at the end of input, which decide nothing. */
 export async function askMemos(terminal: Terminal, signal: AbortSignal, changes: MemoChange[]): Promise<boolean> {
   terminal.say('The plan proposes to change the memos:');
   for (const { kind, fact } of changes) {
@@ -86,11 +89,11 @@ export async function askMemos(terminal: Terminal, signal: AbortSignal, changes:
   return askYesNo(terminal, signal, question, {
     hint: 'The plan is still pending: `teddy session execute`.',
     endIsNo: false,
-    help: 'y  take them: every session is told them\nn  leave the memos as they are, and go on with the plan',
+    help: 'y  accept them: teddy tells them to every session\nn  leave the memos as they are, and continue with the plan',
   });
 }
 
-/** Shows the texts that nobody here has seen yet. Throws INTERRUPTED on Ctrl-C; the end of input means no. */
+/** Shows texts that nobody here has accepted yet, and asks. Throws INTERRUPTED on Ctrl-C; the end of input means no. */
 export async function askForeign(terminal: Terminal, signal: AbortSignal, texts: SteeringText[]): Promise<boolean> {
   terminal.say(
     'These texts decide what the model is told and shown. They came from elsewhere, and you have not accepted them yet:\n',
@@ -130,7 +133,7 @@ async function showDuring<Value>(
   use: () => Promise<Value>,
 ): Promise<Value> {
   if (!isAnnounced) announce(terminal, action, count);
-  // A question has the line for itself.
+  // A question to the user needs no approval before it.
   if (handlerOf(action).asks) return use();
   const stop = showRunning(terminal, `Running ${action.index}/${count}`);
   return use().finally(stop);
@@ -204,12 +207,12 @@ function count(number: number, name: string): string[] {
   return number === 0 ? [] : [`${number} ${name}${number === 1 ? '' : 's'}`];
 }
 
-/** Shows what one action will do, and asks about it. */
+/** The terminal, editor and pager that a question about an action needs. */
 export interface ActionTools {
   terminal: Terminal;
   /** Aborts a question. */
   signal: AbortSignal;
-  /** Opens the user's editor and returns what it left. Throws TeddyError when the editor fails. */
+  /** Opens the user's editor and returns the edited text. Throws TeddyError when the editor fails. */
   edit(initial: string, fileName: string): Promise<string>;
   /** Shows a long text on stdout, through the pager. */
   page(text: string): Promise<void>;
@@ -224,12 +227,12 @@ interface Asked {
 
 const letters = {
   y: 'yes, do it',
-  n: 'no, skip this action and go on',
+  n: 'no, skip this action and continue',
   c: 'no, and say why: the model reads it',
   a: 'yes, and all the rest',
   e: 'edit it first, in your editor',
   d: 'show the whole diff',
-  x: 'close the turn; the rest is skipped, and the report says why',
+  x: 'close the turn; skip the rest, and record why in the report',
   q: 'decide later; the plan stays pending unless an action has run',
   '?': 'this help',
 };
@@ -243,7 +246,7 @@ const verbs = {
   read: 'Show this to the model?',
   fetch: 'Fetch this for the model?',
   search: 'Search for this?',
-  prune: 'Take this out of the context?',
+  prune: 'Remove this from the context?',
   ask: 'Answer this?',
   invoke: 'Hand over?',
 };
@@ -277,10 +280,10 @@ export async function askAction(tools: ActionTools, { action, effect, count, isL
   }
 }
 
-/** Returns null where the user does not want to close the turn after all. An end of the input keeps a no as it is. */
+/** Returns null when the user decides not to close the turn after all. The end of the input keeps a no. */
 async function askWhy({ terminal, signal }: ActionTools, letter: 'c' | 'x', isLast: boolean): Promise<Approval | null> {
   const ask = (question: string) => askLine(terminal, signal, terminal.style('bold', question, 'stderr'));
-  if (letter === 'x' && !/^y(es)?$/i.test((await ask('Close the turn, and run no more of it? [y,n] '))?.trim() ?? ''))
+  if (letter === 'x' && !/^y(es)?$/i.test((await ask('Close the turn, and skip the rest? [y,n] '))?.trim() ?? ''))
     return null;
   const reason = letter === 'x' ? 'Why? (Enter for no reason) ' : 'What should be different? ';
   const comment = (await askText(terminal, signal, terminal.style('bold', reason, 'stderr')))?.trim();
@@ -288,7 +291,7 @@ async function askWhy({ terminal, signal }: ActionTools, letter: 'c' | 'x', isLa
   if (letter === 'x') return { decision: 'quit', ...why };
   if (isLast) return { decision: 'no', ...why };
   for (;;) {
-    const answer = (await ask('Go on with the other actions? [y,n] '))?.trim().toLowerCase();
+    const answer = (await ask('Continue with the other actions? [y,n] '))?.trim().toLowerCase();
     if (answer === 'y' || answer === 'yes') return { decision: 'no', ...why };
     if (answer === undefined || answer === 'n' || answer === 'no') return { decision: 'quit', declines: true, ...why };
     terminal.say('y  ask about the next action\nn  stop here; the rest is skipped');
@@ -300,7 +303,7 @@ function toApproval(decision: Approval['decision'], edited: string | undefined):
   return isYes && edited !== undefined ? { decision, edited } : { decision };
 }
 
-/** Reads letters and whole words. Null when the answer is neither. */
+/** Reads letters and whole words. Returns null when the answer is neither. */
 function toLetter(answer: string, usable: Letter[]): Letter | null {
   const word = answer.trim().toLowerCase();
   const words: Record<string, Letter> = {
@@ -327,13 +330,13 @@ function renderHelp(usable: Letter[]): string {
   return usable.map((letter) => `${letter}  ${letters[letter]}`).join('\n');
 }
 
-/** The text that the user can edit; null when there is none. */
+/** Returns the text that the user can edit, or null when there is none. */
 function textOf(effect: Effect): string | null {
   if (effect.kind === 'command') return effect.script;
   return effect.kind === 'write' && !effect.after.includes(0) ? decodeText(effect.after) : null;
 }
 
-/** Null when the edited text was not accepted; the reason has been shown. */
+/** Returns null when the edited text was not accepted; the user has then seen the reason. */
 async function editEffect({ terminal, edit }: ActionTools, effect: Effect, edited?: string): Promise<string | null> {
   const initial = edited ?? textOf(effect) ?? '';
   try {
@@ -347,7 +350,7 @@ async function editEffect({ terminal, edit }: ActionTools, effect: Effect, edite
   return null;
 }
 
-/** Cuts a diff that would scroll the question out of sight. */
+/** Shows the effect, with a diff that is cut when it would scroll the question out of sight. */
 function showEffect(terminal: Terminal, effect: Effect, title: string): void {
   if (effect.kind !== 'write') {
     const shown = renderEffect(effect, title);

@@ -1,4 +1,4 @@
-/** Chooses the model, and asks the user to accept foreign texts that it would be sent. */
+/** Chooses the model, and asks the user to accept texts from elsewhere before the model gets them. */
 import { chooseModel, type ChosenModel, type ModelOptions } from '../../app.ts';
 import { findPreset } from '../../session/settings/presets.ts';
 import type { Project } from '../../ports/project.ts';
@@ -6,7 +6,7 @@ import type { ApproveForeign } from '../../workflow/line/foreign-texts.ts';
 import { toSurroundings, type CliContext } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** Flags take precedence over settings. Throws as `chooseModel` does. */
+/** Chooses from flags, which take precedence over settings. Throws as `chooseModel` does. */
 export function chooseFromFlags(
   project: Project,
   context: CliContext,
@@ -22,12 +22,12 @@ export function chooseFromFlags(
   });
 }
 
-/** Whether a model on a server is asked: the time of any other answer means nothing. */
+/** Returns whether a server's model is asked. The time of any other answer means nothing. */
 export function isServer({ provider }: Pick<ChosenModel, 'provider'>): boolean {
   return findPreset(provider) !== undefined;
 }
 
-/** Undefined when nobody can be asked. */
+/** Returns undefined when nobody can be asked. */
 export function askingForeign(
   terminal: Terminal,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** Shows a person the end of a write session: the written file, or the findings and the ways to deal with them. */
+/** Shows a person the end of a write session: the written file, or the findings and what to do about them. */
 import { TeddyError } from '../../errors.ts';
 import { askLine } from './line.ts';
 import { describeCorrection, showFindings, showWritten } from '../render/write.ts';
@@ -13,11 +13,11 @@ export interface Shown {
   printJson: ((value: object) => void) | null;
   /** The message that the user has already seen. */
   shownMessage?: string | undefined;
-  /** The session is one of the server at this URL. */
+  /** The URL of the server that the session belongs to. */
   server?: string | undefined;
 }
 
-/** Returns the exit code. Throws VALIDATION_FAILED, after a person was shown what was found. */
+/** Returns the exit code. Throws VALIDATION_FAILED after showing a person the findings. */
 export function showFinalized(shown: Shown, finalized: FinalizedAnswer): number {
   const { terminal, printJson, shownMessage, server } = shown;
   if (printJson !== null) {
@@ -38,7 +38,7 @@ export function showFinalized(shown: Shown, finalized: FinalizedAnswer): number 
   );
 }
 
-/** Whether a yes is all that is missing. */
+/** Returns whether a yes is all that is missing. */
 export function isShrinkAlone({ findings }: Pick<RejectedAnswer, 'findings'>): boolean {
   return findings.length > 0 && findings.every(({ check }) => check === 'shrink');
 }
@@ -46,13 +46,13 @@ export function isShrinkAlone({ findings }: Pick<RejectedAnswer, 'findings'>): b
 /** Throws INTERRUPTED on Ctrl-C. */
 export async function askShrink(terminal: Terminal, signal: AbortSignal, rejected: RejectedAnswer): Promise<boolean> {
   for (const { message } of rejected.findings) terminal.say(toVisible(message));
-  const question = 'The new content is less than half of the old. Write it all the same? [y/N] ';
+  const question = 'The new content is less than half as long as the old. Write it anyway? [y/N] ';
   return await askYes(terminal, signal, question, false);
 }
 
 /**
- * Asks until there is an answer; anything else that is typed or pasted is none. Enter alone means `usual`, and the end of the
- * input means no. Throws INTERRUPTED on Ctrl-C.
+ * Asks until there is an answer; other typed or pasted text is not an answer. Enter alone means `usual`, and the end of
+ * the input means no. Throws INTERRUPTED on Ctrl-C.
  */
 export async function askYes(
   terminal: Terminal,
@@ -70,7 +70,10 @@ export async function askYes(
   }
 }
 
-/** Whether an interrupted write session is taken up now; null where the input has ended without an answer. Throws INTERRUPTED on Ctrl-C, and for `q`. */
+/**
+ * Asks whether to recover an interrupted write session now; returns null when the input ends without an answer. Throws
+ * INTERRUPTED on Ctrl-C, and for `q`.
+ */
 export async function askRecover(terminal: Terminal, signal: AbortSignal): Promise<boolean | null> {
   for (;;) {
     const answer = (await askOrStop(terminal, signal, 'Recover previous write session? [Y,n,q,?] '))?.toLowerCase();
@@ -78,17 +81,17 @@ export async function askRecover(terminal: Terminal, signal: AbortSignal): Promi
     if (answer === 'n' || answer === 'no') return false;
     if (answer === '' || answer === 'y' || answer === 'yes') return true;
     if (answer === 'q' || answer === 'quit')
-      throw new TeddyError('INTERRUPTED', 'Stopped before anything was done.', listHint);
-    terminal.say('y  go on with it now (Enter)\nn  leave it, and go on\nq  leave it, and stop here\n?  this help');
+      throw new TeddyError('INTERRUPTED', 'You stopped before anything was done.', listHint);
+    terminal.say('y  continue it now (Enter)\nn  leave it, and continue\nq  leave it, and stop here\n?  this help');
   }
 }
 
-const listHint = '`teddy write list` shows what there is.';
+const listHint = '`teddy write list` lists the write sessions.';
 
 /** The hint after a question that is not about a write session. */
 export const askAgainHint = 'Run the command again: it asks once more.';
 
-/** The answer without the space around it; null when the input has ended. Throws INTERRUPTED, with the hint, on Ctrl-C. */
+/** Returns the trimmed answer, or null when the input has ended. Throws INTERRUPTED, with the hint, on Ctrl-C. */
 export async function askOrStop(
   terminal: Terminal,
   signal: AbortSignal,
@@ -97,5 +100,5 @@ export async function askOrStop(
 ): Promise<string | null> {
   const answer = await askLine(terminal, signal, terminal.style('bold', question, 'stderr'));
   if (!signal.aborted) return answer?.trim() ?? null;
-  throw new TeddyError('INTERRUPTED', 'Interrupted before it was answered.', hint);
+  throw new TeddyError('INTERRUPTED', 'You interrupted the question before it was answered.', hint);
 }

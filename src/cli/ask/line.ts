@@ -5,7 +5,7 @@ import { createInterface, type Interface } from 'node:readline/promises';
 import type { CliContext } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** Null on Ctrl-C, when the input has ended, or when the terminal was closed. */
+/** Returns null on Ctrl-C, when the input has ended, or when the terminal was closed. */
 export async function askLine(
   terminal: Terminal,
   signal: AbortSignal,
@@ -19,16 +19,16 @@ export async function askLine(
   if (lines === null) return null;
   const ended = new Promise<null>((resolve) => {
     lines.once('close', () => resolve(null));
-    // `on`, not `once`: every attempt to read a closed terminal, or to change its mode, is an error.
+    // `on`, not `once`: each attempt to read a closed terminal, or to change its mode, fails.
     lines.on('error', () => resolve(null));
   });
-  // In raw mode Ctrl-C is a key, not a signal; it has to mean the same.
+  // In raw mode Ctrl-C is a key, not a signal; it must have the same effect.
   lines.once('SIGINT', () => context.raise('SIGINT'));
   stopOnKey(lines, context);
   try {
     const first = lines.question(question, { signal });
     const answer = await Promise.race([gather(lines, context, first), ended]);
-    // Whatever comes next begins a line of its own.
+    // The next output must begin on a new line.
     if (answer === null) context.stderr.write('\n');
     return answer;
   } catch (error) {
@@ -39,7 +39,7 @@ export async function askLine(
   }
 }
 
-/** Takes a text: what is pasted, or arrives together, is one answer with all of its lines. Null as for `askLine`. */
+/** Reads a text: what is pasted, or arrives together, is one answer with all of its lines. Returns null as `askLine` does. */
 export async function askText(terminal: Terminal, signal: AbortSignal, question: string): Promise<string | null> {
   const { stderr, env } = terminal.context;
   const marks = env['TERM'] !== 'dumb';
@@ -49,15 +49,15 @@ export async function askText(terminal: Terminal, signal: AbortSignal, question:
   return signal.aborted ? null : text;
 }
 
-// On request, a terminal marks pasted text.
+// Asks the terminal to mark pasted text.
 export const announcePastes = '\u001b[?2004h';
 export const plainPastes = '\u001b[?2004l';
 const togetherMs = 30;
 
-/** Nothing that is pasted ends the text; Enter does, once nothing more arrives. */
+/** Gathers the lines until Enter, once nothing more arrives. Pasted text never ends it. */
 async function gatherText(lines: Interface, { stdin }: CliContext, first: Promise<string>): Promise<string> {
   let isPasted = false;
-  // A line end within a paste is none of Enter's.
+  // A line end within a paste does not count as Enter.
   let isEnded = false;
   const more: string[] = [];
   const watch = (_text: string | undefined, key: { name?: string } | undefined) => {
@@ -82,19 +82,19 @@ async function gatherText(lines: Interface, { stdin }: CliContext, first: Promis
   }
 }
 
-/** So has Ctrl-Z. What readline does by itself leaves the terminal deaf after `fg`. */
+/** Handles Ctrl-Z, which is a key in raw mode too. Readline's own handling leaves the terminal without input after `fg`. */
 export function stopOnKey(lines: EventEmitter & { prompt(keepsCursor: boolean): void }, context: CliContext): void {
   const { stdin, raise } = context;
   lines.on('SIGTSTP', () => {
     stdin.setRawMode?.(false);
-    // This returns when the process goes on.
+    // This call returns when the process continues.
     raise('SIGTSTP');
     stdin.setRawMode?.(true);
     lines.prompt(true);
   });
 }
 
-/** Null when the terminal is already closed: then it cannot be put into raw mode. */
+/** Returns null when the terminal is already closed and cannot be put into raw mode. */
 function openLines({ stdin, stderr }: CliContext): Interface | null {
   try {
     return createInterface({ input: stdin, output: stderr, terminal: true });

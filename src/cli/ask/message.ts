@@ -6,7 +6,7 @@ import { composeText } from '../../app.ts';
 import { toSurroundings, type CliContext } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** Null when the user says nothing. Throws INTERRUPTED on Ctrl-C. */
+/** Returns null when the user enters no message. Throws INTERRUPTED on Ctrl-C. */
 export async function askMessage(
   terminal: Terminal,
   project: Project,
@@ -18,7 +18,7 @@ export async function askMessage(
   if (signal.aborted)
     throw new TeddyError(
       'INTERRUPTED',
-      'Interrupted before anything was said.',
+      'You interrupted before you entered a message.',
       'To say it later: `teddy session plan -m "..."`.',
     );
   const answer = line?.trim() ?? '';
@@ -26,9 +26,9 @@ export async function askMessage(
   return message === '' ? null : message;
 }
 
-/** Opens the user's editor; the result is empty if they want no message. */
+/** Opens the user's editor; returns an empty text if the user wants no message. */
 export async function editMessage(context: CliContext, project: Project, initial = ''): Promise<string> {
-  const hint = '\n# What do you want? Lines that begin with # are left out; an empty message cancels.\n';
+  const hint = '\n# What do you want? Lines that begin with # are ignored; an empty message cancels.\n';
   const text = await composeText(project, toSurroundings(context), `${initial}${hint}`, 'MESSAGE.md');
   return text
     .split('\n')

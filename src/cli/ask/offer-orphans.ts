@@ -1,4 +1,4 @@
-/** Runs before a command that writes: offers interrupted write sessions, and clears away those over an hour old. */
+/** Offers interrupted write sessions, and clears away those over an hour old, before a command that writes. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { readRows, writeRows } from '../../session/entries/cached-rows.ts';
@@ -10,25 +10,25 @@ import { describeCleaned } from '../render/write.ts';
 import { toVisible } from '../../session/text/visible-text.ts';
 
 export interface Offering extends Omit<Recovering, 'printJson'> {
-  /** Whether a person can be asked. */
+  /** True when a person can be asked. */
   canAsk: boolean;
 }
 
-/** A failure here is a warning, and does not keep the command from its own work. Throws INTERRUPTED on Ctrl-C. */
+/** A failure is only a warning, and does not stop the command. Throws INTERRUPTED on Ctrl-C. */
 export async function offerOrphans(offering: Offering): Promise<void> {
   const { terminal, canAsk } = offering;
   const { orphans, cleaned } = await orNothing(offering, { orphans: [], cleaned: [] }, () =>
     sweepWrites(offering.project),
   );
   for (const one of cleaned) terminal.say(toVisible(describeCleaned(one)));
-  // A person is asked again until there is an answer; where nobody can be asked, it is told once a day.
+  // Asks a person again until there is an answer; when nobody can be asked, reports the session once a day.
   const told = canAsk ? 'answered-writes' : 'announced-writes';
   for (const view of await orNothing(offering, [], () => findFresh(offering.project, told, orphans))) {
     const left = `A write session was interrupted: ${describeLeft(offering, view)}.`;
     terminal.say(
       canAsk
         ? left
-        : `${left} Go on with it: teddy write recover ${view.id}, or with a model: teddy write ask --resume ${view.id}`,
+        : `${left} Continue it: teddy write recover ${view.id}, or with a model: teddy write ask --resume ${view.id}`,
     );
     const isDone = !canAsk || (await orNothing(offering, false, () => offer(offering, view)));
     if (isDone) await orNothing(offering, undefined, () => noteTold(offering.project, told, view));
@@ -53,7 +53,7 @@ async function noteTold(project: Project, told: string, { id }: WriteView): Prom
   await writeRows(project.repository.cache, told, [...(await readTold(project, told)), row]);
 }
 
-/** Returns whether it was answered that the session is left as it is. */
+/** Returns whether the person chose to leave the session as it is. */
 async function offer(offering: Offering, view: WriteView): Promise<boolean> {
   const { terminal, project, signal } = offering;
   const recovering = { ...offering, printJson: null };

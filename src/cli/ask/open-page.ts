@@ -1,4 +1,4 @@
-/** Opens the page of a session in the browser of the person. */
+/** Opens the page of a session in the person's browser. */
 import { spawn } from 'node:child_process';
 import { platform } from 'node:os';
 import { TeddyError } from '../../errors.ts';
@@ -10,21 +10,21 @@ import type { CliContext } from '../context.ts';
 
 type Server = Pick<ServerRecord, 'url' | 'token'>;
 
-/** Throws SERVER_UNREACHABLE, and what the server refuses. */
+/** Throws SERVER_UNREACHABLE, and what the server reports when it refuses. */
 export async function requestLink(server: Server, session: string | undefined): Promise<PageLink> {
   return (await call(server, 'page-links', session)) as PageLink;
 }
 
 /**
- * Shows a page of a server that another process runs. Where plans may not be approved with the link, that server opens the browser
- * itself, with a link that nobody else has. False: no browser could be started.
+ * Shows a page of a server that another process runs. If the link must not approve plans, that server opens the browser
+ * itself, with a link that nobody else has. Returns false when no browser could be started.
  */
 export async function showPage(
   server: Server,
   { link, mayApprove }: PageLink,
   { env, session }: { env: CliContext['env']; session: string | undefined },
 ): Promise<boolean> {
-  // A server of an earlier version says nothing of it.
+  // A server of an earlier version does not report this.
   if (mayApprove !== false) return openBrowser({ env }, link);
   return ((await call(server, 'page-openings', session)) as { opened: boolean }).opened;
 }
@@ -38,24 +38,24 @@ async function call({ url, token }: Server, path: string, session: string | unde
     throw new TeddyError(
       'SERVER_UNREACHABLE',
       `The server of this repository does not answer at ${url}.`,
-      'Stop `teddy serve`, and run this again.',
+      'Stop `teddy serve`, and run this command again.',
       { cause: error },
     );
   });
   if (response.ok) return JSON.parse(await response.text());
   throw new TeddyError(
     'SERVER_UNREACHABLE',
-    `The server at ${url} makes no link to its pages; it answers with status ${response.status}.`,
-    'It may be of another version: stop `teddy serve`, and run this again.',
+    `The server at ${url} refuses to create a link to its pages; it answers with status ${response.status}.`,
+    'It may be another version: stop `teddy serve`, and run this command again.',
   );
 }
 
-/** The variables with which the person's browser is started: an agent that runs this may have set others. */
+/** Reads the variables that start the person's browser, because an agent that runs this command may have set others. */
 export async function readBrowserEnvironment({ callers }: Project, { env }: CliContext): Promise<CliContext['env']> {
   return (await callers.personsEnvironment()) ?? env;
 }
 
-/** False when it could not be started, or has nowhere to show itself. */
+/** Returns false when the browser could not be started, or has no display. */
 export async function openBrowser({ env }: Pick<CliContext, 'env'>, link: string): Promise<boolean> {
   const own = (env['BROWSER'] ?? '').split(':').filter(Boolean);
   const hasScreen = platform() !== 'linux' || Boolean(env['DISPLAY'] || env['WAYLAND_DISPLAY']);
@@ -64,10 +64,13 @@ export async function openBrowser({ env }: Pick<CliContext, 'env'>, link: string
   return false;
 }
 
-/** A program that ends so soon with a failure has shown nothing. */
+/** A program that fails within this time has shown nothing. */
 const failsWithinMs = 500;
 
-/** `%s` in the command stands for the link, as other programs read BROWSER; without one it comes last. */
+/**
+ * `%s` in the command stands for the link, as for other programs that read BROWSER; without it, the link is the last
+ * argument.
+ */
 function start(command: string, link: string, env: CliContext['env']): Promise<boolean> {
   const words = command.match(/"[^"]*"|\S+/g)?.map((word) => word.replaceAll('"', '')) ?? [];
   const [program = '', ...given] = words.some((word) => word.includes('%s'))

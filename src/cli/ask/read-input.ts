@@ -1,4 +1,4 @@
-/** Content that is given to a command: bytes, as they come. */
+/** Reads content for a command: bytes, as they arrive. */
 import { readFile } from 'node:fs/promises';
 import { ContentTooLarge } from '../../write/write-errors.ts';
 import { TeddyError } from '../../errors.ts';
@@ -6,19 +6,19 @@ import { decodeText } from '../../session/text/bytes.ts';
 import { resolvePath } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** After so much silence, the user is told that the command is waiting. */
+/** How long stdin may be silent before the user is told that the command is waiting. */
 const patienceMs = 2000;
 
 export interface InputOptions {
   terminal: Terminal;
-  /** A single byte more ends the reading at once. */
+  /** A single additional byte ends the reading at once. */
   maxBytes: number;
   signal: AbortSignal;
-  /** The line that is shown when nothing arrives. */
+  /** The text that is shown when nothing arrives. */
   waiting: string;
 }
 
-/** Reads all of stdin. Throws CONTENT_TOO_LARGE, INTERRUPTED. */
+/** Reads all of stdin. Throws CONTENT_TOO_LARGE or INTERRUPTED. */
 export async function readInput({ terminal, maxBytes, signal, waiting }: InputOptions): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   let size = 0;
@@ -45,9 +45,7 @@ export async function readInput({ terminal, maxBytes, signal, waiting }: InputOp
   return Buffer.concat(pieces);
 }
 
-/**
- * Reads all of stdin as text; errors call it `what`. Throws USAGE if it is not UTF-8, CONTENT_TOO_LARGE, INTERRUPTED.
- */
+/** Reads all of stdin as text, which errors call `what`. Throws USAGE if it is not UTF-8, CONTENT_TOO_LARGE or INTERRUPTED. */
 export async function readTextInput(what: string, options: InputOptions): Promise<string> {
   const text = decodeText(await readInput(options).catch((error: unknown) => throwTooLong(error, what, options)));
   // A byte order mark is not part of the text.
@@ -67,7 +65,7 @@ export function readMessage(terminal: Terminal, signal: AbortSignal): Promise<st
   return readTextInput('message', { terminal, maxBytes: maxMessageBytes, signal, waiting });
 }
 
-/** No setting raises this limit, so the usual hint does not apply. */
+/** Replaces the usual hint, because no setting raises this limit. */
 function throwTooLong(error: unknown, what: string, { maxBytes }: InputOptions): never {
   if (!(error instanceof TeddyError) || error.code !== 'CONTENT_TOO_LARGE') throw error;
   throw new TeddyError(
@@ -81,12 +79,12 @@ function throwTooLong(error: unknown, what: string, { maxBytes }: InputOptions):
 function toInterrupted(): TeddyError {
   return new TeddyError(
     'INTERRUPTED',
-    'Interrupted before all of stdin was read.',
+    'You interrupted before all of stdin was read.',
     'Nothing was added; send it again.',
   );
 }
 
-/** `from` is a path, or `-` for stdin. Throws FILE_NOT_FOUND, CONTENT_TOO_LARGE, INTERRUPTED. */
+/** Reads from a path, or from stdin for `-`. Throws FILE_NOT_FOUND, CONTENT_TOO_LARGE or INTERRUPTED. */
 export async function readContentFrom(from: string, options: InputOptions): Promise<Uint8Array> {
   if (from === '-') return readInput(options);
   const bytes = await readFile(resolvePath(options.terminal.context, from)).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-/** The ways to go on with an interrupted write session, for `write recover` and wherever one is offered. */
+/** The ways to continue an interrupted write session, for `write recover` and for commands that offer one. */
 import { writeFile } from 'node:fs/promises';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
@@ -28,7 +28,7 @@ export interface Recovering {
   page(text: string): Promise<void>;
 }
 
-/** `create docs/guide.md, 12,345 bytes, 5 min ago`. */
+/** Returns, for example, `create docs/guide.md, 12,345 bytes, 5 min ago`. */
 export function describeLeft({ project }: Pick<Recovering, 'project'>, view: WriteView): string {
   const age = describeAge(view.savedAt, project.clock.now().getTime());
   return toVisible(`${describeTarget(toStatusAnswer(view))}, ${describeBytes(view.size + view.tailBytes)}, ${age} ago`);
@@ -37,18 +37,18 @@ export function describeLeft({ project }: Pick<Recovering, 'project'>, view: Wri
 /** Lists what `write recover` can do with the session. */
 export function listWays({ stage }: WriteView): { option: string; does: string }[] {
   const goOn = [
-    { option: '--finalize', does: 'it is whole: check it, and commit it' },
-    { option: '--continue', does: 'go on with it from stdin' },
+    { option: '--finalize', does: 'treat it as complete: check it, and commit it' },
+    { option: '--continue', does: 'continue it from stdin' },
   ];
   return [
     ...(stage === 'damaged' ? [] : goOn),
     { option: '--show', does: 'print what has arrived' },
     { option: '--output <file>', does: 'write what has arrived to a file' },
-    { option: '--discard', does: 'give it up' },
+    { option: '--discard', does: 'discard it' },
   ];
 }
 
-/** Whether the writer had ended the content, so that nothing is left to decide. */
+/** Returns whether the writer had ended the content, so that there is nothing left to decide. */
 export async function isWhole(project: Project, { id }: WriteView): Promise<boolean> {
   const phase = (await project.writes.find(id))?.state?.phase;
   return phase === 'finalizing' || phase === 'installing' || phase === 'installed';
@@ -67,7 +67,7 @@ export async function finalizeAndShow(recovering: Recovering, id: string, force:
 async function forceAndShow(recovering: Recovering, rejected: FinalizedAnswer & { success: false }): Promise<number> {
   const { terminal, project, signal, printJson } = recovering;
   showFindings(terminal, rejected);
-  const isAccepted = await askYes(terminal, signal, 'Write it all the same? [y/N] ', false);
+  const isAccepted = await askYes(terminal, signal, 'Write it anyway? [y/N] ', false);
   const finalized = isAccepted
     ? toFinalizedAnswer(await finalizeLeft(project, rejected.session_id, true, signal))
     : rejected;
@@ -83,11 +83,11 @@ export async function showLeft({ terminal, project, printJson, page }: Recoverin
     return;
   }
   await printContent(terminal, bytes, page);
-  if (tail.length > 0) terminal.say(`No save has confirmed the last ${describeBytes(tail.length)}.`);
+  if (tail.length > 0) terminal.say(`The last ${describeBytes(tail.length)} are not confirmed by a save.`);
   for (const line of describeAside(aside, false)) terminal.say(line);
 }
 
-/** Exports a damaged session too, and keeps it. Throws FILES_IN_THE_WAY, WRITE_FAILED. */
+/** Exports a session, even a damaged one, and keeps it. Throws FILES_IN_THE_WAY or WRITE_FAILED. */
 export async function exportLeft(
   { terminal, project, printJson }: Recovering,
   id: string,
@@ -100,10 +100,10 @@ export async function exportLeft(
     printJson({ session_id: id, output: path, size, unverified_bytes: tail.length, aside: toAsideJson(aside) });
     return;
   }
-  const unsure = tail.length === 0 ? '' : `; no save has confirmed the last ${describeBytes(tail.length)}`;
+  const unsure = tail.length === 0 ? '' : `; the last ${describeBytes(tail.length)} are not confirmed by a save`;
   terminal.print(`Wrote ${describeBytes(size)} to ${toVisible(path)}${unsure}.\n`);
   for (const line of describeAside(aside, false)) terminal.say(line);
-  terminal.say(`The write session stays. Give it up: teddy write recover ${id} --discard`);
+  terminal.say(`The write session is kept. To discard it: teddy write recover ${id} --discard`);
 }
 
 async function writeNewFile(path: string, bytes: Uint8Array): Promise<void> {
@@ -112,7 +112,7 @@ async function writeNewFile(path: string, bytes: Uint8Array): Promise<void> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') {
-      throw new TeddyError('FILES_IN_THE_WAY', `${path} exists already.`, 'Name a file that does not exist.', {
+      throw new TeddyError('FILES_IN_THE_WAY', `${path} exists already.`, 'Name a file that does not exist yet.', {
         cause: error,
       });
     }
@@ -129,7 +129,7 @@ export async function discardLeft({ terminal, project, printJson }: Recovering, 
 }
 
 const help = [
-  'f  finalize: it is whole; check it, and commit it',
+  'f  finalize: treat it as complete; check it, and commit it',
   's  show what has arrived',
   'o  write what has arrived to a file',
   'd  discard it',
@@ -137,7 +137,7 @@ const help = [
   '?  this help',
 ];
 
-/** Asks until something is done about the session. Null when that is put off. Throws INTERRUPTED on Ctrl-C. */
+/** Asks until something is done about the session. Returns null when the user puts that off. Throws INTERRUPTED on Ctrl-C. */
 export async function askWay(recovering: Recovering, view: WriteView): Promise<number | null> {
   const { terminal, signal } = recovering;
   const isDamaged = view.stage === 'damaged';
@@ -148,7 +148,7 @@ export async function askWay(recovering: Recovering, view: WriteView): Promise<n
     const answer = (await askOrStop(terminal, signal, question))?.toLowerCase() ?? 'q';
     if (answer === 'f' && !isDamaged) return finalizeAndShow(recovering, view.id, false);
     if (answer === 'q' || answer === 'quit') {
-      terminal.say(`It stays: teddy write recover ${toShellWord(view.id)}`);
+      terminal.say(`It is kept: teddy write recover ${toShellWord(view.id)}`);
       return null;
     }
     if (answer === 'd') {
@@ -161,7 +161,7 @@ export async function askWay(recovering: Recovering, view: WriteView): Promise<n
   }
 }
 
-/** False when nothing was written, after saying why. */
+/** Returns false when nothing was written, after explaining why. */
 async function exportAsked(recovering: Recovering, id: string): Promise<boolean> {
   const { terminal, project, signal } = recovering;
   const path = (await askOrStop(terminal, signal, 'File: ')) ?? '';

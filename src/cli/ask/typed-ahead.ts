@@ -1,20 +1,20 @@
 /**
- * Holds back text that was typed or pasted while nothing was asked: it neither answers a question nor is a command
- * until the user has seen it in an edit line.
+ * Holds back text that was typed or pasted while there was no question. It does not answer a question or act as a
+ * command until the user has seen it in an edit line.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import type { CliContext } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** A terminal that passes `unread` the text that was typed before a question was shown. */
+/** Returns a terminal that passes text typed before a question was shown to `unread`. */
 export function keepingTypedAhead(terminal: Terminal, unread: (text: string) => void): Terminal {
   return { ...terminal, beforeQuestion: async () => unread(await takeTypedAhead(terminal.context)) };
 }
 
 /**
- * Returns the text as it was typed, with the marks around pasted parts. A terminal hands it only to a listener, so
- * this listens for a moment.
+ * Returns the text as typed, with the marks around pasted parts. A terminal hands it only to a listener, so this
+ * listens for a moment.
  */
 export async function takeTypedAhead({ stdin, raise }: CliContext): Promise<string> {
   if (stdin.isTTY !== true || stdin.readableEnded || stdin.destroyed || !setRaw(stdin, true)) return '';
@@ -31,7 +31,7 @@ export async function takeTypedAhead({ stdin, raise }: CliContext): Promise<stri
 
 const ctrlC = '\u0003';
 const listenMs = 20;
-// The rest of a paste is still arriving; a terminal that never ends it must not hold up the conversation.
+// Limits the wait for the rest of a paste, because a terminal that never ends it must not block the conversation.
 const pasteQuietMs = 1000;
 
 async function listen(typed: () => string): Promise<void> {
@@ -51,7 +51,10 @@ function isPasteOpen(typed: string): boolean {
 const pasteStart = '\u001b[200~';
 const pasteEnd = '\u001b[201~';
 
-/** Returns lines for an edit line: without keys that are not text, and without the Enter that would have sent them. */
+/**
+ * Returns the lines for an edit line: without keys that are not text, and without the final Enter, which would have
+ * sent them.
+ */
 export function toEditText(typed: string): string {
   return stripVTControlCharacters(typed)
     .replace(/\r\n?/g, '\n')
@@ -59,13 +62,16 @@ export function toEditText(typed: string): string {
     .replace(/\n+$/, '');
 }
 
-/** Leaves out the lines that would have answered a question by a letter: they mean nothing anywhere else. */
+/** Removes lines with a single letter that would have answered a question, because they mean nothing anywhere else. */
 export function withoutAnswers(typed: string): string {
   const lines = typed.split(/(?<=[\r\n])/);
   return lines.filter((line) => !/^\s*[a-z?]?\s*$/i.test(line)).join('');
 }
 
-/** Only in raw mode does a terminal hand out a line that has not ended. False when the terminal is closed. */
+/**
+ * Sets raw mode, because a terminal passes on an unfinished line only in raw mode. Returns false when the terminal is
+ * closed.
+ */
 function setRaw(stdin: CliContext['stdin'], isRaw: boolean): boolean {
   try {
     stdin.setRawMode?.(isRaw);

@@ -3,19 +3,19 @@ import type { Project } from '../../ports/project.ts';
 import { option, parameter, TeddyCommand, type Terminal, usage } from '../teddy-command.ts';
 import { readWorkingDirectory } from '../context.ts';
 
-/** The options that both commands take for the lines in question. */
+/** Base class with the options that both commands take for the lines to explain. */
 abstract class LineCommand extends TeddyCommand {
   place = parameter('file[:line[-line]]');
   revision = option('--rev', {
     value: '<commit>',
-    describe: 'The file as it was in this commit. Default: as it is in the work tree.',
+    describe: 'Read the file from this commit. Default: from the work tree.',
   });
-  moves = option('-M', { describe: 'Find lines that were moved within the file.' });
-  copies = option('-C', { describe: 'Find lines that were copied from another file which the same commit changed.' });
+  moves = option('-M', { describe: 'Detect lines that were moved within the file.' });
+  copies = option('-C', { describe: 'Detect lines copied from another file that the same commit changed.' });
 
   protected override trustsHead = () => 'always' as const;
 
-  /** A path is relative to the current folder, as for git. */
+  /** Reads the path relative to the current directory, as git does. */
   protected toRequest(terminal: Terminal, project: Project) {
     const root = project.repository.workspace?.root;
     const cwd = readWorkingDirectory(terminal.context);
@@ -27,24 +27,24 @@ abstract class LineCommand extends TeddyCommand {
 export class WhyCommand extends LineCommand {
   static override usage = usage({
     category: 'Look',
-    description: 'Tell why a line is there: who asked for it, the plan, who approved it.',
+    description: 'Show why a line exists: who asked for it, the plan, who approved it.',
     details: `
-      Shows the turn that brought the line: the words that asked for it, the plan, the model, who approved the
-      plan, what happened, what stood there before, and where it landed. A line that somebody wrote by hand is
-      theirs, with their commit. Without a line, it tells the stories of all lines of the file.
+      Shows the turn that added the line: the words that asked for it, the plan, the model, who approved the plan, the
+      outcome, what the line replaced, and where it landed. A line that somebody wrote by hand is attributed to that
+      person and commit. Without a line number, it explains all lines of the file.
 
       teddy follows \`session land\`, undone turns, renamed files, archived sessions, and the sessions of captured
-      agents. A squash by a forge, or a commit of what an agent left in the work tree, names no session: teddy
-      finds it by its content, and says so. What nothing proves is called unknown. Lines that are not committed yet
-      are looked for in the newest snapshot of an agent's session, in new files as well. Where git's own
-      blame.ignoreRevsFile names a commit, teddy tells beside it whose the line was before, as git guesses.
+      agents. If a commit names no session (a squash by a forge, or a commit of what an agent left in the work tree),
+      teddy finds the session by content and marks it as such. What nothing proves is reported as unknown. Uncommitted
+      lines, including those of new files, are looked up in the newest snapshot of an agent's session. If git's
+      blame.ignoreRevsFile names a commit, teddy also reports who had the line before, as git guesses.
 
       Exit codes: 0 done; 1 git failed; 2 no such file, line or commit.
     `,
     examples: [
       ['One line', '$0 why src/app.ts:42'],
       ['Some lines', '$0 why src/app.ts:42-50'],
-      ['All lines of a file, as they were in an older commit', '$0 why src/app.ts --rev v1.2'],
+      ['All lines of a file in an older commit', '$0 why src/app.ts --rev v1.2'],
     ],
   });
 
@@ -67,15 +67,15 @@ export class WhyCommand extends LineCommand {
 export class BlameCommand extends LineCommand {
   static override usage = usage({
     category: 'Look',
-    description: 'Show for each line of a file which turn or person brought it.',
+    description: 'Show which turn or person added each line of a file.',
     details: `
-      Like \`git blame\`, but led on into the sessions: lines stand below the turn that brought them, with the
-      words that asked for it, the plan, the model, and who approved it; or below the commit of the person who
-      wrote them. \`by content\`: the commit names no session, and its lines were found in this one.
-      \`teddy why FILE:LINE\` tells the whole story of a line.
+      Like \`git blame\`, but follows lines into the sessions: they are grouped by the turn that added them, with the
+      words that asked for it, the plan, the model, and who approved it; or by the commit of the person who wrote
+      them. \`by content\` means that the commit names no session, and its lines were found in this one. \`teddy why
+      FILE:LINE\` tells the whole story of a line.
 
-      With --porcelain, it prints what \`git blame --porcelain\` prints, for the commits that teddy finds, with rows
-      teddy-author, teddy-session, teddy-turn, teddy-model, teddy-by-content and teddy-uncommitted in addition.
+      With --porcelain, it prints what \`git blame --porcelain\` prints for the commits that teddy finds, plus the
+      rows teddy-author, teddy-session, teddy-turn, teddy-model, teddy-by-content and teddy-uncommitted.
 
       Exit codes: 0 done; 1 git failed; 2 no such file, line or commit.
     `,
@@ -87,7 +87,7 @@ export class BlameCommand extends LineCommand {
   });
 
   porcelain = option('--porcelain', {
-    describe: 'For programs that read `git blame --porcelain`.',
+    describe: 'Print the format of `git blame --porcelain`, for programs.',
     excludes: ['--json'],
   });
 

@@ -1,4 +1,4 @@
-/** Shell completion: the script that a shell loads, and the words that it offers at Tab. */
+/** Shell completion: the script that a shell loads, and the words that it offers when Tab is pressed. */
 import type { RootCommand } from '@bomb.sh/tab';
 import { openProject } from '../../app.ts';
 import { TeddyError } from '../../errors.ts';
@@ -10,13 +10,13 @@ import { longName, type CommandPage, type Completion } from '../command-page.ts'
 
 const shells = ['bash', 'zsh', 'fish'];
 
-/** In bash, this function comes from the package bash-completion, which is not installed everywhere. */
+/** Defined in case the package bash-completion, which provides this function, is not installed. */
 const bashWords = `declare -F _get_comp_words_by_ref >/dev/null || _get_comp_words_by_ref() {
     cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} words=("\${COMP_WORDS[@]:0:COMP_CWORD+1}") cword=$COMP_CWORD
 }
 `;
 
-/** The completion of git calls it for `git teddy`, with the words and the place of the command among them. */
+/** Git's completion calls this function for `git teddy`, with the words and the position of the command among them. */
 const gitWords = `
 _git_teddy() {
     words=("\${words[@]:__git_cmd_idx}") cword=$((cword - __git_cmd_idx))
@@ -28,11 +28,11 @@ _git_teddy() {
 export class CompletionCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Set up',
-    description: 'Print a script by which a shell completes commands, options and session names.',
+    description: 'Print a script that lets a shell complete commands, options and session names.',
     details: `
-      Shells load it when they start: put \`source <(teddy completion bash)\` into ~/.bashrc or \`source <(teddy completion zsh)\`
-      into ~/.zshrc, or write the output of \`teddy completion fish\` to ~/.config/fish/completions/teddy.fish. In bash,
-      \`git teddy\` completes as well.
+      Shells load the script when they start: put \`source <(teddy completion bash)\` into ~/.bashrc or \`source
+      <(teddy completion zsh)\` into ~/.zshrc, or write the output of \`teddy completion fish\` to
+      ~/.config/fish/completions/teddy.fish. In bash, \`git teddy\` completes as well.
 
       Exit codes: 0 done; 2 no such shell.
     `,
@@ -46,12 +46,12 @@ export class CompletionCommand extends TeddyCommand {
     if (!shells.includes(shell))
       throw new TeddyError(
         'USAGE',
-        `There is no completion for ${JSON.stringify(shell)}.`,
-        'It can be bash, zsh or fish.',
+        `teddy has no completion script for ${JSON.stringify(shell)}.`,
+        'Choose bash, zsh or fish.',
       );
     const { script } = await import('@bomb.sh/tab');
     const text = collectOutput(() => script(shell, 'teddy', 'teddy'));
-    // Scripts of other programs declare the same constants, and so does this one when it is loaded again.
+    // Scripts of other programs declare the same constants, and so does this script when it is loaded again.
     const loadable = text.replaceAll(/^readonly (ShellComp\w+)=(\d+)$/gm, ': "$${$1:=$2}"');
     terminal.print(shell === 'bash' ? bashWords + passWords(loadable) + gitWords : loadable);
     return 0;
@@ -59,8 +59,8 @@ export class CompletionCommand extends TeddyCommand {
 }
 
 /**
- * The script of tab for bash joins the words and has the shell evaluate them: Tab would run the text in `$(...)`, and
- * write to the file after a `>`. Here each word is an argument, as it was typed.
+ * Passes each word to teddy as an argument, as the user typed it. The bash script of the package tab joins the words
+ * and has the shell evaluate them, so that Tab would run the text in `$(...)`, and write to the file after a `>`.
  */
 function passWords(script: string): string {
   const evaluation = /^ *requestComp="teddy complete -- [^]*?out=\$\(eval "\$requestComp" 2>\/dev\/null\)$/m;
@@ -71,7 +71,7 @@ function passWords(script: string): string {
     .replace('        compopt +o default\n', (line) => `${line}    else\n        compopt -o default\n`);
 }
 
-/** Prints the words that may come next, in the form that the script reads. */
+/** Prints the words that may come next, in the format that the script reads. */
 export async function completeWords(context: CliContext, pages: CommandPage[]): Promise<number> {
   const { RootCommand } = await import('@bomb.sh/tab');
   const root = new RootCommand();
@@ -85,7 +85,7 @@ export async function completeWords(context: CliContext, pages: CommandPage[]): 
   for (const page of [...pages, ...short]) describeCommand(root, page, offered);
   const words = context.words.slice(context.words[1] === '--' ? 2 : 1);
   const output = collectOutput(() => root.parse(words));
-  // tab always says that no file is offered.
+  // The package tab always reports that no files are offered.
   context.stdout.write(takesFile ? output.replace(/:\d+\n$/, ':0\n') : output);
   return 0;
 }
@@ -96,7 +96,7 @@ function describeCommand(
   { sessions, offerFiles }: { sessions: string[]; offerFiles: () => void },
 ): void {
   const name = path.split(' ').slice(1).join(' ');
-  // tab reaches `session plan` only where there is `session`.
+  // The package tab finds `session plan` only if `session` exists.
   const [family = ''] = name.split(' ');
   if (!root.commands.has(family)) root.command(family, describeGroup(family));
   const command = root.command(name, description ?? '');
@@ -122,7 +122,7 @@ function describeCommand(
     command.argument('shell', (complete) => shells.forEach((shell) => complete(shell, 'shell')));
 }
 
-/** Empty when there is no repository: then only commands and options are completed. */
+/** Returns an empty list outside a repository, so that only commands and options are completed. */
 async function listSessionNames(context: CliContext): Promise<string[]> {
   try {
     const notices = { info: () => undefined, warn: () => undefined };
@@ -139,7 +139,7 @@ async function listSessionNames(context: CliContext): Promise<string[]> {
   }
 }
 
-/** tab always prints with `console.log`, whatever the streams of the command are. */
+/** Captures `console.log`, because the package tab ignores the streams of the command. */
 function collectOutput(print: () => void): string {
   const lines: string[] = [];
   const { log } = console;

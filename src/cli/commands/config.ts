@@ -18,28 +18,28 @@ export class ConfigCommand extends TeddyCommand {
     category: 'Look',
     description: 'List all settings, or set one.',
     details: `
-      Options take precedence over the environment; then come \`git config teddy.<name>\` and
-      \`.teddy/config.yaml\`, which the project tracks and which can therefore set only a few. Of approvals, the
-      strictest value counts, and of that file what the base branch has, as last fetched. With a name, it prints
-      that value alone, or nothing if it is not set.
+      Options take precedence over the environment, followed by \`git config teddy.<name>\` and
+      \`.teddy/config.yaml\`, which the project tracks and which can therefore set only a few settings. For approvals,
+      the strictest value wins, and that file is read from the base branch, as last fetched. With a name, it prints
+      only that value, or nothing if it is not set.
 
-      \`set\` checks a value and gives it to \`git config\`, for this repository or, with --global, for all of yours; \`unset\` takes
-      it away again. Where another source takes precedence, it says so. The API key is \`OPENAI_API_KEY\`, or what \`git
-      credential\` keeps for the endpoint's host and the user name \`teddy\`; it is never printed.
+      \`set\` checks a value and passes it to \`git config\`, for this repository or, with --global, for all of yours;
+      \`unset\` removes it. If another source takes precedence, teddy reports it. The API key is \`OPENAI_API_KEY\`,
+      or what \`git credential\` stores for the endpoint's host and the user name \`teddy\`; it is never printed.
     `,
     examples: [
       ['All settings', '$0 config'],
       ['One value', '$0 config model'],
-      ['Set it here', '$0 config set model gpt-5'],
-      ['Set it for all repositories of yours', '$0 config set --global temperature 0.2'],
-      ['Take it away', '$0 config unset model'],
+      ['Set one in this repository', '$0 config set model gpt-5'],
+      ['Set one for all your repositories', '$0 config set --global temperature 0.2'],
+      ['Remove one', '$0 config unset model'],
     ],
   });
 
   name = parameter('set|unset|name', { optional: true });
   key = parameter('name', { optional: true });
   value = parameter('value', { optional: true });
-  global = option('--global', { describe: 'Set or unset it for all repositories of yours.' });
+  global = option('--global', { describe: 'Set or unset it for all your repositories.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const change = this.readChange();
@@ -61,13 +61,13 @@ export class ConfigCommand extends TeddyCommand {
     });
   }
 
-  /** Null when nothing is to be changed. */
+  /** Returns null when nothing is to be changed. */
   private readChange(): Change | null {
     const { name, key, value } = this;
     if (name !== 'set' && name !== 'unset') {
       if (key === undefined && !this.global) return null;
       const hint = `To set one: \`teddy config set ${name ?? '<name>'} ${key ?? '<value>'}\`.`;
-      throw new TeddyError('USAGE', 'To change a setting, say `set` or `unset`.', hint);
+      throw new TeddyError('USAGE', 'To change a setting, use `set` or `unset`.', hint);
     }
     const isSet = name === 'set';
     if (key === undefined || (value === undefined) === isSet) {
@@ -84,12 +84,12 @@ export class ConfigCommand extends TeddyCommand {
       throw new TeddyError(
         'BAD_SETTING',
         `teddy.${setting} was not changed: the value is empty.`,
-        `To take it away: \`teddy config unset ${setting}\`.`,
+        `To remove it: \`teddy config unset ${setting}\`.`,
       );
     if (value === undefined) return { name: setting, value: null };
     const parsed = parseSetting(setting, value);
     if ('value' in parsed) return { name: setting, value: parsed.value };
-    const hint = `It is for: ${settingOf(setting).purpose}. \`teddy config ${setting}\` prints what it is now.`;
+    const hint = `Its purpose: ${settingOf(setting).purpose}. \`teddy config ${setting}\` prints its current value.`;
     throw new TeddyError('BAD_SETTING', `teddy.${setting} was not changed: ${parsed.problem}.`, hint);
   }
 
@@ -109,13 +109,13 @@ export class ConfigCommand extends TeddyCommand {
       this.printJson(terminal, 'config', { settings: [toListed(found)] });
       return 0;
     }
-    const place = this.global ? 'your own configuration of git' : "this repository's configuration of git";
+    const place = this.global ? 'your global git configuration' : "this repository's git configuration";
     if (value !== null) terminal.say(`${key} is ${toVisible(value)}, in ${place}.`);
     else terminal.say(wasSet ? `${key} is no longer set in ${place}.` : `${key} was not set in ${place}.`);
     if (value === null && found.value !== null)
       terminal.say(toVisible(`It is still ${found.value} here, from ${found.origin}.`));
     if (value !== null && !found.origin.includes(`(${scope} `))
-      terminal.say(toVisible(`Here it stays ${found.value ?? 'unset'}: ${found.origin} takes precedence.`));
+      terminal.say(toVisible(`It is still ${found.value ?? 'unset'} here: ${found.origin} takes precedence.`));
     return 0;
   }
 
@@ -130,39 +130,39 @@ export class ConfigCommand extends TeddyCommand {
   }
 }
 
-/** The base branch decides about approvals as well. */
+/** Finds a setting here. For approvals, the base branch counts too. */
 async function find(project: Project, name: SettingName): Promise<FoundSetting> {
   if (name !== 'approvals') return project.settings.find(name);
   return (await import('../../workflow/line/approval-policy.ts')).readPolicyHere(project);
 }
 
-/** Throws AGENT_MAY_NOT_APPROVE where an agent asks for it, BAD_SETTING where it would not count. */
+/** Throws AGENT_MAY_NOT_APPROVE when an agent calls it, and BAD_SETTING when the setting would have no effect. */
 async function refuseAgents({ callers }: Project, isGlobal: boolean): Promise<void> {
   const trace = await callers.findAgent();
   if (trace !== null)
     throw new TeddyError(
       'AGENT_MAY_NOT_APPROVE',
-      `Only a person may say whether agents may approve plans. ${trace.seen}`,
+      `Only a person may decide whether agents may approve plans. ${trace.seen}`,
       'Set it in a terminal of your own, where no agent runs.',
     );
   if (!isGlobal)
     throw new TeddyError(
       'BAD_SETTING',
-      'teddy.agentsMayApprove was not changed: it counts in your global configuration only.',
+      'teddy.agentsMayApprove was not changed: it has an effect only in your global configuration.',
       'To set it there: `teddy config set --global agentsMayApprove true`.',
     );
 }
 
 interface Change {
   name: SettingName;
-  /** Null takes the setting away. */
+  /** Null removes the setting. */
   value: string | null;
 }
 
 function refuseKey(name: string): void {
   if (!/^(?:teddy\.)?key$/i.test(name)) return;
-  const hint = '`teddy config` says where it comes from.';
-  throw new TeddyError('BAD_SETTING', 'The key is never printed, and no setting holds it.', hint);
+  const hint = '`teddy config` shows where it is set.';
+  throw new TeddyError('BAD_SETTING', 'The key is never printed, and no setting stores it.', hint);
 }
 
 function isUsable(found: FoundSetting[], wanted: string): boolean {

@@ -11,20 +11,19 @@ export class DoctorCommand extends TeddyCommand {
     category: 'Look',
     description: 'Find what crashes and other clones left behind, and fix it.',
     details: `
-      It looks at locks, commands and runs that were killed, answers and files that were arriving, lines that
-      differ from those of remotes, missing objects, entries that are on no branch any more, work trees of ended
-      sessions, the configuration of git, the hooks that git runs, and what captures sessions of other agents.
-      Nothing changes without --fix.
+      Checks locks, killed commands and runs, answers and files that were still arriving, branches that differ from
+      their remotes, missing objects, entries that are no longer on any branch, work trees of ended sessions, git's
+      configuration, git hooks, and the capture of other agents' sessions. Nothing changes without --fix.
 
-      A note says where the hooks are. Each is \`installed\`; \`outdated\`: of another version, or not executable; \`edited\`: teddy's,
-      but somebody has changed it, so teddy neither replaces nor removes it; \`called\`: by somebody else's hook; \`foreign\`: the hook
-      that is there does not call teddy; or \`missing\`.
+      A note reports where the hooks are. Each is \`installed\`; \`outdated\`: from another version, or not
+      executable; \`edited\`: teddy's, but somebody has changed it, so teddy neither replaces nor removes it;
+      \`called\`: called by somebody else's hook; \`foreign\`: the existing hook does not call teddy; or \`missing\`.
 
-      With --fix, it fixes what it can prove to be its own; each finding says what that is. If something belongs
-      to somebody else, teddy names it and the command that you can run, and never removes it. Entries that are
-      on no branch get one; nothing is rewritten.
+      With --fix, teddy fixes what it can prove to be its own; each finding explains how. If something belongs to
+      somebody else, teddy names it and the command that you can run, and never removes it. Entries that are on no
+      branch get one; nothing is rewritten.
 
-      Exit codes: 0 nothing found, or everything fixed; 1 something is left; 2 it could not look.
+      Exit codes: 0 nothing found, or everything fixed; 1 problems remain; 2 the check could not be carried out.
     `,
     examples: [
       ['Only look', '$0 doctor'],
@@ -74,7 +73,7 @@ function renderExamined(terminal: Terminal, examined: Examined, fix: boolean): s
   const { findings, notes, seen } = examined;
   const parts = findings.map((finding) => renderFinding(terminal, finding));
   const told = notes.map((note) => `note: ${toVisible(note)}\n`).join('');
-  return `${parts.join('\n')}${parts.length === 0 ? '' : '\n'}${told}Looked at: ${seen.join(', ')}.\n${summarize(examined, fix)}\n`;
+  return `${parts.join('\n')}${parts.length === 0 ? '' : '\n'}${told}Checked: ${seen.join(', ')}.\n${summarize(examined, fix)}\n`;
 }
 
 function renderFinding(terminal: Terminal, finding: ReportedFinding): string {
@@ -95,7 +94,7 @@ const outcomeWords: Record<ReportedFinding['outcome'], string> = { left: 'found'
 function summarize({ findings, failures }: Examined, fix: boolean): string {
   const mended = findings.filter(({ outcome }) => outcome === 'mended').length;
   const left = findings.length - mended;
-  const unseen = failures.length === 0 ? '' : ' Not everything could be looked at.';
+  const unseen = failures.length === 0 ? '' : ' Some checks could not be carried out.';
   if (findings.length === 0) return `Nothing to fix.${unseen}`;
   if (fix) return `${mended} fixed, ${left} left.${unseen}`;
   const mendable = findings.filter((finding) => finding.fix !== null).length;

@@ -1,4 +1,4 @@
-/** Help for what is not a command by itself: `teddy --help`, and each group, such as `teddy session`. */
+/** Help for words that are not a command by themselves: `teddy --help`, and each group, such as `teddy session`. */
 import type { CommandPage } from '../command-page.ts';
 import { toPhrase, withParameters } from '../command-help.ts';
 import { wrap } from '../render/cut-to-width.ts';
@@ -6,35 +6,35 @@ import { wrap } from '../render/cut-to-width.ts';
 const coreLoopRows = `teddy: work with an AI on a code base, one commit for every step
 
 The core loop
-  teddy new <name>                  make a session and switch to its branch
+  teddy new <name>                  start a session and switch to its branch
   teddy plan -m <message>           say what you want; the answer is a plan
-  teddy execute                     run the plan, asking about each action
-  teddy land                        bring its code to the branch where it began
-  teddy status                      where you are, and what comes next;
-                                    \`teddy\` alone says the same
-  teddy why <file>:<line>           who asked for this line, and why
-  teddy blame <file>                the same, for all lines of a file
+  teddy execute                     run the plan; asks before each action
+  teddy land                        commit its code to the branch it began on
+  teddy status                      show where you are, and what to do next;
+                                    \`teddy\` alone does the same
+  teddy why <file>:<line>           show who asked for this line, and why
+  teddy blame <file>                show the same for all lines of a file
   teddy chat, ask, list, log, show, search, view, approve, reject
                                     short for \`teddy session chat\`, ...
 `;
 
-/** The subject of each group, and a note below its commands. */
+/** The title of each group, and a note printed after its commands. */
 const groups: Record<string, { title: string; note?: string }> = {
   session: { title: 'work with a model, turn by turn, on a branch teddy/<session>' },
   memo: {
-    title: 'facts that every session of this repository is told',
+    title: 'facts that teddy tells every session of this repository',
     note: `They are in memos.yaml on teddy/global: \`teddy global edit memos.yaml\` opens it.
-A plan may propose some too; teddy asks you about those.`,
+A plan may propose facts too; teddy asks you about each.`,
   },
   global: {
-    title: 'what all sessions share, on the branch teddy/global',
-    note: `The files are global.context, agents/<name>.md (an agent of your own, which you
-remove by saving it empty) and memos.yaml.`,
+    title: 'files that all sessions share, on the branch teddy/global',
+    note: `The files are global.context, agents/<name>.md (an agent of your own; save it
+empty to remove it) and memos.yaml.`,
   },
   worktree: {
     title: 'linked work trees, for several sessions side by side',
-    note: `The option --worktree of \`teddy session new\`, \`plan\` and \`execute\` makes them;
-\`teddy session list --all\` says which session is checked out where.`,
+    note: `\`teddy session new\`, \`plan\` and \`execute\` create them with --worktree;
+\`teddy session list --all\` shows where each session is checked out.`,
   },
   write: {
     title: 'large files as plain text, checked, and committed once',
@@ -42,24 +42,24 @@ remove by saving it empty) and memos.yaml.`,
   },
   capture: {
     title: 'sessions of Claude Code, Codex and others, as branches',
-    note: `Each agent calls a hook that notes its call; teddy then reads the agent's log.
+    note: `Each agent calls a hook that records the call; teddy then reads the agent's log.
 Nothing leaves this machine unless you push it.`,
   },
   ci: {
-    title: 'what a build server checks',
-    note: 'docs/ci.md has the files for GitHub Actions and other servers.',
+    title: 'checks for a build server',
+    note: 'See docs/ci.md for configuration files for GitHub Actions and other servers.',
   },
   hooks: {
-    title: 'what git itself does for sessions',
-    note: `They name session and turn in your own commits, verify what is pushed, and say
-where in a session you are. \`teddy doctor\` says which are installed.`,
+    title: 'git hooks for sessions',
+    note: `They name the session and turn in your own commits, verify pushes, and report
+where you are in a session. \`teddy doctor\` reports which are installed.`,
   },
 };
 
 const coreLoop = ['new', 'plan', 'execute', 'land'].map((name) => `teddy session ${name}`);
 const [column, width] = [36, 80];
 
-/** Null when the words name neither teddy itself nor a group. `listCommands` is asked for the commands of a group. */
+/** Returns null when the words name neither teddy itself nor a group. Calls `listCommands` for the commands of a group. */
 export async function findGroupHelp(
   words: readonly string[],
   listCommands: () => Promise<readonly CommandPage[]>,
@@ -83,7 +83,7 @@ export async function findGroupHelp(
   ].join('\n');
 }
 
-/** `teddy --help`: the core loop, the groups with the names of their commands, and all others. */
+/** Renders `teddy --help`: the core loop, the groups with the names of their commands, and all other commands. */
 export function renderSummary(pages: readonly CommandPage[]): string {
   const toGroup = ([name, { title }]: [string, { title: string }]) => {
     const words = pages.flatMap(({ path }) => (path.startsWith(`teddy ${name} `) ? [path.split(' ')[2] ?? ''] : []));
@@ -96,8 +96,8 @@ export function renderSummary(pages: readonly CommandPage[]): string {
     ...Object.entries(groups).map(toGroup),
     '\nOthers',
     ...pages.filter(isOther).map(renderRow),
-    '\n`teddy <group> --help` lists the commands of a group, and',
-    '`teddy <command> --help` explains one. Everything is plain git as well:',
+    '\n`teddy <group> --help` lists the commands of a group,',
+    '`teddy <command> --help` explains one. Plain git works on everything too:',
     'git log teddy/<session>, git show, git diff.\n',
   ].join('\n');
 }
@@ -113,7 +113,7 @@ function toRow(usage: string, description: string): string {
     : `  ${usage}\n${' '.repeat(column)}${text}`;
 }
 
-/** The line that the help of a group begins with, without its name. */
+/** The first line of a group's help, without the group's name. */
 export function describeGroup(name: string): string {
   return groups[name]?.title ?? '';
 }

@@ -1,4 +1,4 @@
-/** The scripts in `hooks/` call this command. */
+/** Runs a git hook; the scripts in `hooks/` call this command. */
 import { hookNames } from '../../ports/git.ts';
 import { text } from 'node:stream/consumers';
 import { openCapture, openMessageFile } from '../../app.ts';
@@ -14,16 +14,16 @@ export class HookCommand extends TeddyCommand {
     category: 'Hooks',
     description: 'Do the work of a git hook; `teddy hooks install` makes git call it.',
     details: `
-      prepare-commit-msg and commit-msg add \`Teddy-During: <session> <turn>\` to a commit of your own on a line. With
-      \`git config teddy.assistedByHook true\` they also name the models that certainly had a part in a commit.
-      post-rewrite reads from stdin what was rewritten, and warns if that was an entry. pre-push reads from
-      stdin what is pushed, and verifies the branches of sessions. post-checkout says where in a session you
-      are. The arguments are those that git passes to the hook.
+      prepare-commit-msg and commit-msg add \`Teddy-During: <session> <turn>\` to your own commits on a session's
+      branch. With \`git config teddy.assistedByHook true\` they also name the models that certainly contributed to a
+      commit. post-rewrite reads from stdin what was rewritten, and warns if that was an entry. pre-push reads from
+      stdin what is pushed, and verifies the sessions' branches. post-checkout reports where you are in a session. The
+      arguments are the ones that git passes to the hook.
 
-      Exit codes: 0 done, or no session is concerned; 1 what is pushed is not what it says, or holds a secret; 2
-      no such hook.
+      Exit codes: 0 done, or no session is involved; 1 a pushed session does not hold up, or contains a secret; 2 no
+      such hook.
     `,
-    examples: [['In a hook of your own', '$0 hook pre-push -- "$@"']],
+    examples: [['From a hook of your own', '$0 hook pre-push -- "$@"']],
   });
 
   name = parameter('name');
@@ -36,20 +36,20 @@ export class HookCommand extends TeddyCommand {
     if (this.name === 'prepare-commit-msg' || this.name === 'commit-msg') return this.addTrailer(terminal);
     throw new TeddyError(
       'UNKNOWN_HOOK',
-      `There is no hook ${JSON.stringify(this.name)}.`,
-      `It can be ${hookNames.slice(0, -1).join(', ')} or ${hookNames.at(-1)}.`,
+      `teddy has no hook ${JSON.stringify(this.name)}.`,
+      `The hooks are ${hookNames.slice(0, -1).join(', ')} and ${hookNames.at(-1)}.`,
     );
   }
 
   private addTrailer(terminal: Terminal): Promise<number> {
     const [path] = this.args;
     if (path === undefined)
-      throw new TeddyError('USAGE', `${this.name} needs the file with the message.`, 'git passes it to its hookNames.');
+      throw new TeddyError('USAGE', `${this.name} needs the file with the message.`, 'git passes it to its hooks.');
     return this.withProject(terminal, async (project) => {
       const { addDuringTrailer } = await import('../../workflow/hooks/add-during-trailer.ts');
       const { GIT_EDITOR: editor, GIT_INDEX_FILE: index } = this.context.env;
       await addDuringTrailer(project, await openMessageFile(resolvePath(this.context, path)), {
-        // With this value, git tells its hooks that it will not open an editor.
+        // Git sets this value for its hooks when it will not open an editor.
         isEdited: editor !== ':',
         indexFile: index === undefined ? null : resolvePath(this.context, index),
         listCaptured: async () => {
@@ -70,14 +70,14 @@ export class HookCommand extends TeddyCommand {
       const hint = terminal.style('cyan', 'hint:', 'stderr');
       terminal.say(`${warning} ${renderRewritten(rewritten)}`);
       terminal.say(
-        `${hint}  \`git reset --soft ${rewritten.oid.slice(0, 12)}\` undoes this; your changes are then staged, for a commit of their own.`,
+        `${hint}  \`git reset --soft ${rewritten.oid.slice(0, 12)}\` undoes this, and leaves your changes staged for a separate commit.`,
       );
       return 0;
     });
   }
 
   private describePlace(terminal: Terminal): Promise<number> {
-    // The third argument is 0 when files were checked out.
+    // The third argument is 0 for a checkout of files.
     if (this.args[2] === '0') return Promise.resolve(0);
     return this.withProject(terminal, async (project) => {
       const { describePlace } = await import('../../workflow/hooks/tell.ts');
@@ -95,7 +95,7 @@ export class HookCommand extends TeddyCommand {
         const checked = await checkPush(project, remote, parsePushedRefs(await text(this.context.stdin)), signal);
         const findings = renderPush(checked);
         if (findings.length === 0) return 0;
-        terminal.say(`${terminal.style(['red', 'bold'], 'error:', 'stderr')} A hook of teddy stopped the push.`);
+        terminal.say(`${terminal.style(['red', 'bold'], 'error:', 'stderr')} A teddy hook stopped the push.`);
         for (const finding of findings) terminal.say(toVisible(finding));
         const hint = terminal.style('cyan', 'hint:', 'stderr');
         terminal.say(
@@ -108,10 +108,10 @@ export class HookCommand extends TeddyCommand {
 }
 
 function renderPlace({ session, line, turn }: LinePosition): string {
-  const where = line === null ? `session ${session}` : `${line}, a line of session ${session}`;
+  const where = line === null ? `session ${session}` : `${line}, a branch of session ${session}`;
   if (turn === null) return `teddy: ${where}, no turn yet; next: teddy session plan -m <message>`;
   const [state, next] = {
-    open: turn.hasMessage ? ['waits for an answer', 'resume'] : ['has no message yet', 'plan -m <message>'],
+    open: turn.hasMessage ? ['is waiting for an answer', 'resume'] : ['has no message yet', 'plan -m <message>'],
     planned: ['has a plan to execute', 'execute'],
     closed: ['is done', 'plan -m <message>'],
   }[turn.status];
@@ -120,7 +120,7 @@ function renderPlace({ session, line, turn }: LinePosition): string {
 
 function renderRewritten({ entry: { kind, session, turn } }: RewrittenEntry): string {
   const place = turn === null ? '' : `turn ${turn} of `;
-  return `This replaced an entry (${place}session ${session}: ${kind}). Entries must not change: \`teddy session verify\` will find a fault.`;
+  return `This replaced an entry (${place}session ${session}: ${kind}). Entries must not change: \`teddy session verify\` will report a fault.`;
 }
 
 const shownFindings = 10;
@@ -134,7 +134,7 @@ function renderPush({ lines, secrets }: CheckedPush): string[] {
   );
   const leaving = secrets.map(
     ({ commit, path, kind }) =>
-      `  ${path ?? 'The message or a file name'} holds a secret: ${kind} (commit ${commit.slice(0, 12)})`,
+      `  ${path ?? 'The message or a file name'} contains a secret: ${kind} (commit ${commit.slice(0, 12)})`,
   );
   const all = [...broken, ...leaving];
   const more = all.length - shownFindings;

@@ -6,7 +6,7 @@ export class InitCommand extends TeddyCommand {
     category: 'Once',
     description: 'Set up what all sessions of a repository share.',
     details:
-      'Makes the branch `teddy/global` with `global.context` and an empty `memos.yaml`, unless it exists. `teddy session new` does this too.',
+      'Creates the branch `teddy/global` with `global.context` and an empty `memos.yaml`, unless it exists. `teddy session new` does this too.',
     examples: [['Prepare a repository', '$0 init']],
   });
 
@@ -14,7 +14,7 @@ export class InitCommand extends TeddyCommand {
     return this.withProject(terminal, async (project) => {
       const made = await initProject(project);
       if (this.json) this.printJson(terminal, 'init', { made });
-      else terminal.print(made === null ? 'Nothing to do: teddy/global exists.\n' : `Made ${made}.\n`);
+      else terminal.print(made === null ? 'Nothing to do: teddy/global already exists.\n' : `Made ${made}.\n`);
       return 0;
     });
   }

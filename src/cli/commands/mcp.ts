@@ -7,25 +7,25 @@ import { describeFailure } from './serve.ts';
 export class McpCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Set up',
-    description: 'Let agents ask about sessions, over MCP on stdin and stdout.',
+    description: 'Serve sessions to agents, over MCP on stdin and stdout.',
     details: `
-      Agents start it, not you: Claude Code with \`claude mcp add teddy -- teddy mcp\`, others by their settings;
-      docs/agents.md has them. It serves the repository that it is started in, until stdin ends.
+      Agents start this command, not you: Claude Code with \`claude mcp add teddy -- teddy mcp\`, others through their
+      settings (see docs/agents.md). It serves the repository that it is started in, until stdin ends.
 
-      An agent can search and read sessions, propose memos, hand in a plan, wait for your verdict on it, and write
-      large files. No tool approves or runs a plan, pushes or deletes. What sessions hold is handed over with
-      secrets masked, and marked as data.
+      An agent can search and read sessions, propose memos, submit a plan, wait for your verdict on it, and write
+      large files. No tool approves or runs a plan, pushes or deletes. Secrets in the content of sessions are masked
+      before an agent gets it, and the content is marked as data.
 
-      Exit codes: 0 stdin has ended, or it was told to end; 1 there is no repository.
+      Exit codes: 0 stdin has ended, or the server was stopped; 1 not a repository.
     `,
     examples: [
       ['For Claude Code', 'claude mcp add teddy -- $0 mcp'],
-      ['What an agent runs', '$0 mcp'],
+      ['The command that an agent runs', '$0 mcp'],
     ],
   });
 
   protected run(terminal: Terminal): Promise<number> {
-    // Nothing but the protocol is ever printed on stdout, errors included.
+    // Stdout carries nothing but the protocol, so errors are never printed there as JSON.
     this.json = false;
     const notices: Notices = terminalNotices(terminal);
     return this.withProject(

@@ -9,20 +9,20 @@ export class ModelsCommand extends TeddyCommand {
     category: 'Look',
     description: 'List the models of the endpoint.',
     details: `
-      With each model, it prints the window and the prices (US dollars for a million tokens in and out) if the
-      endpoint says them. The model in use is marked.
+      Prints each model with its context window and its prices (US dollars per million tokens in and out) if the
+      endpoint reports them. The model in use is marked.
 
       Exit codes: 0 listed; 2 the provider has no models; 5 there is no key, or the endpoint did not answer.
     `,
     examples: [
       ['The models of the endpoint in use', '$0 models'],
-      ['Of a server on this machine', '$0 models --provider ollama'],
+      ['The models of a server on this machine', '$0 models --provider ollama'],
     ],
   });
 
   provider = option('--provider', {
     value: '<name>',
-    describe: 'Whose models; also: git config teddy.provider <name>.',
+    describe: 'The provider to ask; also: git config teddy.provider <name>.',
   });
 
   protected run(terminal: Terminal): Promise<number> {
@@ -47,7 +47,7 @@ export class ModelsCommand extends TeddyCommand {
   }
 }
 
-/** `$1.25 / $10`. */
+/** Renders a price as `$1.25 / $10`. */
 function renderPrice({ input, output }: ModelPrice): string {
   return [input, output].map((amount) => `$${Number(amount.toFixed(4))}`).join(' / ');
 }
@@ -65,13 +65,13 @@ function renderColumns(rows: readonly string[][]): string {
 export class ModelsUpdateCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Look',
-    description: 'Fetch a list of windows and prices from models.dev.',
+    description: 'Fetch a list of context windows and prices from models.dev.',
     details: `
-      Nothing else fetches it. The list is kept in \`.git/teddy\`, with its date, and counts where the endpoint
-      itself says nothing. It counts before \`git config teddy.model.<name>.window <tokens>\` and \`git config
-      teddy.model.<name>.price <in>/<out>\` (US dollars for a million tokens).
+      Only this command fetches the list. It is saved in \`.git/teddy\` with its date, and is used when the endpoint
+      itself reports nothing. It takes precedence over \`git config teddy.model.<name>.window <tokens>\` and \`git
+      config teddy.model.<name>.price <in>/<out>\` (US dollars per million tokens).
 
-      Exit codes: 0 fetched; 5 it could not be fetched, and the list that was there is kept.
+      Exit codes: 0 fetched; 5 the list could not be fetched, and the previous one is unchanged.
     `,
     examples: [['Fetch the list', '$0 models update']],
   });
@@ -84,7 +84,7 @@ export class ModelsUpdateCommand extends TeddyCommand {
       if (this.json) this.printJson(terminal, 'models-update', listed);
       else
         terminal.say(
-          `${formatCount(count)} models of ${url} are kept${before === null ? '' : `, in place of the list of ${before.slice(0, 10)}`}.`,
+          `${formatCount(count)} models saved from ${url}${before === null ? '' : `, replacing the list of ${before.slice(0, 10)}`}.`,
         );
       return 0;
     });

@@ -14,23 +14,23 @@ export class ServeCommand extends TeddyCommand {
     category: 'Write large files',
     description: 'Serve sessions to browsers and other programs on this machine, over HTTP.',
     details: `
-      It listens only on 127.0.0.1, on port 5000 or the next free one, until Ctrl-C or SIGTERM; calls that are
-      under way then are finished. GET /openapi.json describes the calls. Each needs the token in
-      \`.git/teddy/server.json\`, which only you can read: Authorization: Bearer <token>.
+      Listens only on 127.0.0.1, on port 5000 or the next free one, until Ctrl-C or SIGTERM; calls in progress are
+      then finished. GET /openapi.json describes the calls. Each needs the token in \`.git/teddy/server.json\`, which
+      only you can read: Authorization: Bearer <token>.
 
-      A person looks at the sessions in a browser: \`teddy session view\` opens the pages, with a link that works
-      once. They show what happens while it happens; a message can be sent from there, and a plan run or refused.
+      To look at sessions in a browser, run \`teddy session view\`; it opens the pages with a link that works once.
+      The pages update live; from there you can send a message, and run or refuse a plan.
 
-      A voice front end or an editor adds what was said with POST /api/sessions/<session>/entries, follows a
-      session with GET /api/sessions/<session>/events, and reads it with GET /api/sessions/<session>/history;
-      GET /api/sessions lists them. Large files are written with /api/write-session/begin, append and finalize.
+      A voice front end or an editor adds messages with POST /api/sessions/<session>/entries, follows a session with
+      GET /api/sessions/<session>/events, and reads it with GET /api/sessions/<session>/history; GET /api/sessions
+      lists the sessions. Large files are written with /api/write-session/begin, append and finalize.
 
-      One server serves a repository; a second one is refused, with the address of the first. Each request is
-      one line of JSON on stderr, without content, and so is each notice.
+      A repository has one server; a second one is refused, with the address of the first. Each request and each
+      notice is logged as one line of JSON on stderr, without content.
     `,
     examples: [
       ['Until Ctrl-C', '$0 serve'],
-      ['On a port that is free, for a script', '$0 serve --port 0 --json'],
+      ['On any free port, for a script', '$0 serve --port 0 --json'],
     ],
   });
 
@@ -50,7 +50,7 @@ export class ServeCommand extends TeddyCommand {
     const server = await openServer(terminal, project, { port, report: toReport(terminal) });
     if (this.json) this.printJson(terminal, 'serve', { url: server.url, port: server.port, pid: process.pid });
     else terminal.print(`${server.url}\n`);
-    // One line: what follows it is the log, in JSON.
+    // Printed as one line, because the log in JSON follows.
     const token = `The token is in ${toVisible(project.servers.path)}.`;
     terminal.say(`${token} \`teddy session view\` opens the pages in a browser. Ctrl-C stops the server.`);
     await untilAborted(signal);
@@ -59,7 +59,7 @@ export class ServeCommand extends TeddyCommand {
   }
 }
 
-/** Throws SERVER_RUNNING, and USAGE when the port cannot be had. */
+/** Starts the server. Throws SERVER_RUNNING, and USAGE when the port is not available. */
 export async function openServer(
   terminal: Terminal,
   project: Project,
@@ -99,10 +99,10 @@ export async function openServer(
 function parsePort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (port <= 65_535) return port;
-  throw new TeddyError('USAGE', `--port=${text} is not a port.`, 'It is a number from 0 to 65535.');
+  throw new TeddyError('USAGE', `--port=${text} is not a port.`, 'Give a number from 0 to 65535.');
 }
 
-/** Notices are lines of JSON, as the requests are, so that the whole log reads alike. */
+/** Writes notices as lines of JSON, like requests, so that the whole log has one format. */
 function logNotices(terminal: Terminal): Notices {
   return { info: (text) => log(terminal, 'info', text), warn: (text) => log(terminal, 'warning', text) };
 }
@@ -118,7 +118,7 @@ function toReport(terminal: Terminal): RequestReport {
   };
 }
 
-/** An expected error says itself what to do. Any other is a defect, and its stack shows where. */
+/** Describes a failure. An expected error says what to do; any other is a defect, and its stack shows where. */
 export function describeFailure(error: unknown): string {
   if (error instanceof TeddyError) return [error.message, error.hint ?? ''].join(' ').trim();
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -1,4 +1,4 @@
-/** Says in a few lines where you are in a session. */
+/** Reports in a few lines where you are in a session. */
 import { Command } from 'clipanion';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
@@ -14,11 +14,11 @@ import { toVisible } from '../../session/text/visible-text.ts';
 export class StatusCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Look',
-    description: 'Say where you are, what is pending, and what comes next.',
+    description: 'Show where you are, what is pending, and what to do next.',
     details: `
-      It is about the line that HEAD is on and the turn that it has reached; if HEAD is on no line, about your
-      newest open session. \`teddy\` alone says the same. If hooks of git that teddy has installed, or what captures
-      other agents, do not work, it says so. Nothing changes.
+      Describes the session's branch that HEAD is on and its current turn, or your newest open session if HEAD is
+      elsewhere. \`teddy\` alone does the same. Also reports teddy's git hooks, and the capture of other agents, if
+      they do not work. Nothing changes.
     `,
     examples: [['Where am I?', '$0 status']],
   });
@@ -47,7 +47,7 @@ export class StatusCommand extends TeddyCommand {
     try {
       return await findBrokenHooks(project, hookSource(this.context.main, this.context.env));
     } catch (error) {
-      // The doctor says when teddy itself has lost its hooks; a status is printed all the same.
+      // Prints the status even when teddy's own hooks are missing; `teddy doctor` reports that.
       if (error instanceof TeddyError && error.code === 'FILE_NOT_FOUND') return [];
       throw error;
     }
@@ -72,11 +72,11 @@ export class StatusCommand extends TeddyCommand {
 interface CapturedStatus {
   captured: RecentCapture[];
   capturePaused: boolean;
-  /** Sentences about what is broken, each with the way out. */
+  /** Sentences about what is broken, each with a way to fix it. */
   captureWarnings: string[];
 }
 
-/** Outside a repository, all there is to say is what teddy is. */
+/** `teddy` without a command: the status, or the help outside a repository. */
 export class TeddyAlone extends StatusCommand {
   static override paths = [Command.Default];
   static override usage = undefined as never;
@@ -99,7 +99,7 @@ function renderStatus(
   const rows = [
     describeHead(terminal, status),
     ...describeTurn(status),
-    ...status.pendingOn.map((name) => `A plan waits on ${toVisible(name)}.`),
+    ...status.pendingOn.map((name) => `A plan is waiting on ${toVisible(name)}.`),
     ...describeFiles(status),
     ...captured.map(describeCapture),
     ...describeHooks(brokenHooks),
@@ -116,13 +116,13 @@ function describeHead(terminal: Terminal, { head, session, line, found }: Status
   const place = head === null ? 'A bare repository' : `On ${terminal.style('bold', toVisible(head))}`;
   if (line === null) return `${place}. No session of yours is open.`;
   if (found === 'detached') return `${place}, at an entry of ${session}.`;
-  if (found === 'open') return `${place}, which is not a session's line. The newest open session is ${session}.`;
+  if (found === 'open') return `${place}, which is not a session's branch. The newest open session is ${session}.`;
   return line === `teddy/${session}` ? `${place}.` : `${place}, a line of ${session}.`;
 }
 
 function describeTurn(status: Status): string[] {
   const { startsOn } = status;
-  const base = startsOn === null ? [] : [`It starts on top of ${startsOn}, which is not landed.`];
+  const base = startsOn === null ? [] : [`It starts on top of ${startsOn}, which has not landed.`];
   return [...describeState(status), ...base];
 }
 
@@ -130,7 +130,7 @@ function describeState(status: Status): string[] {
   const { line, turn, plan, question, handedIn, verdict, outcome, notRun, isInterrupted, executedBy } = status;
   const end = describeEnd(status);
   if (line === null) return [];
-  if (turn === null) return ['Nothing was said yet.'];
+  if (turn === null) return ['It has no message yet.'];
   if (executedBy !== null) return [`Turn ${turn.turn} is being executed by process ${executedBy}.`];
   if (isInterrupted) return [`The run of turn ${turn.turn} was interrupted.`];
   if (plan !== null) {
@@ -138,7 +138,7 @@ function describeState(status: Status): string[] {
     const waits =
       question === null
         ? []
-        : [`A question about it waits for an answer: ${toVisible(question.split('\n', 1)[0] ?? '')}`];
+        : [`A question about it is waiting for an answer: ${toVisible(question.split('\n', 1)[0] ?? '')}`];
     if (plan.problems > 0)
       return [
         `Turn ${turn.turn} has a plan that is not valid${title} (${countOf(plan.problems, 'problem')}).`,
@@ -149,34 +149,34 @@ function describeState(status: Status): string[] {
   }
   if (handedIn !== null)
     return [
-      `Turn ${turn.turn} has the plan of another agent, which waits for a verdict: ${toVisible(handedIn.title)}.`,
+      `Turn ${turn.turn} has another agent's plan, which is waiting for a verdict: ${toVisible(handedIn.title)}.`,
     ];
   if (turn.status === 'open' && turn.isOfAgent)
-    return [`Turn ${turn.turn} has the plan of another agent, which has not ended the turn yet.`];
+    return [`Turn ${turn.turn} has another agent's plan, and the agent has not ended the turn yet.`];
   if (turn.status === 'open')
-    return [turn.hasMessage ? `Turn ${turn.turn} waits for an answer.` : `Turn ${turn.turn} has no message yet.`];
+    return [turn.hasMessage ? `Turn ${turn.turn} is waiting for an answer.` : `Turn ${turn.turn} has no message yet.`];
   if (outcome !== null)
     return [endSentence(`Turn ${turn.turn} ${describeOutcome(outcome)}${end === null ? '' : `. ${end}`}`)];
   const part = notRun === null ? '' : `: ${notRun}`;
   return [`Turn ${turn.turn} is closed${part}.${end === null ? '' : ` ${end}.`}`];
 }
 
-/** Without a full stop; null: its code is nowhere else yet. */
+/** Says where the turn's code went, without a full stop. Returns null when it is nowhere else yet. */
 function describeEnd({ hasLanded, lost, committed }: Status): string | null {
   if (lost !== null) {
     const oids = lost.landed.map((oid) => oid.slice(0, 10)).join(', ');
     return `It landed on ${toVisible(lost.branch)} as ${oids}, and ${toVisible(lost.branch)} no longer has all of it`;
   }
-  if (hasLanded) return 'All of the line has landed';
+  if (hasLanded) return 'All of its code has landed';
   return committed === null ? null : `Its code was committed as ${committed.slice(0, 10)}`;
 }
 
-/** A person's words may end with a full stop of their own. */
+/** Adds a full stop, unless the person's words already end a sentence. */
 function endSentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
-/** `failed: action 2 of 3 (EXECUTE npm test), exit 1`. */
+/** For example `failed: action 2 of 3 (EXECUTE npm test), exit 1`. */
 function describeOutcome({
   status,
   error,
@@ -207,7 +207,7 @@ function describeFiles({ edits, operation, leftoverWrites, proposedMemos }: Stat
   ];
 }
 
-/** One line, whatever is wrong: `teddy doctor` says it all. */
+/** Returns at most one line, even for several broken hooks; `teddy doctor` lists them all. */
 function describeHooks([first, ...others]: BrokenHook[]): string[] {
   if (first === undefined) return [];
   const more = others.length === 0 ? '' : `, and ${countOf(others.length, 'other fault')}`;
@@ -218,7 +218,7 @@ function describeCapture({ agent, line, turn, model, awaitsVerdict }: RecentCapt
   const by = model === null ? agent : `${agent}, ${model}`;
   const [to, at] = ['teddy session', `-s ${toShellWord(line)}`];
   const waits = awaitsVerdict
-    ? `: its plan waits for a verdict, \`${to} show ${at}\`, \`${to} approve ${at}\` or \`${to} reject ${at} -m "what to do instead"\``
+    ? `: its plan is waiting for a verdict, \`${to} show ${at}\`, \`${to} approve ${at}\` or \`${to} reject ${at} -m "what to do instead"\``
     : '';
   return `Captured: ${toVisible(line)}${turn === null ? '' : `, turn ${turn}`} [${toVisible(by)}]${waits}`;
 }

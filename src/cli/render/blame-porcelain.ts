@@ -1,4 +1,4 @@
-/** `git blame --porcelain` of the commits that teddy finds, with rows of its own, which readers of that format pass over. */
+/** Prints `git blame --porcelain` of the commits that teddy finds, with additional rows that readers of that format ignore. */
 import type { Project } from '../../ports/project.ts';
 import type { Oid } from '../../names.ts';
 import type { BlamedFile } from '../../workflow/blame/blame-file.ts';

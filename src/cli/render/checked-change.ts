@@ -1,4 +1,4 @@
-/** Renders the check of a change: each part with the command that repeats it, and at last what is missing, in its own words. */
+/** Renders the check of a change: each part with the command that repeats it, followed by what is missing. */
 import { countOf } from '../../session/spending/describe-spending.ts';
 import { toVisible } from '../../session/text/visible-text.ts';
 import type { CheckedChange, CheckedLanding } from '../../workflow/ci/ci.ts';
@@ -8,23 +8,23 @@ import { describeProof, renderReplay } from './replay.ts';
 import { renderVerified } from './verified.ts';
 
 export interface Strictness {
-  /** Parts that are not proven fail. */
+  /** True when parts that are not proven fail. */
   isStrict: boolean;
-  /** Commits that no session explains fail, and so do landings whose session cannot be had. */
+  /** True when commits that no session explains fail, and landings whose session cannot be fetched. */
   needsSession: boolean;
-  /** Approvals or signatures are asked for, which have to be seen. */
+  /** True when approvals or signatures are required. */
   hasPolicy: boolean;
 }
 
 export interface Verdict {
   ok: boolean;
-  /** One line. */
+  /** A single line. */
   text: string;
-  /** The next steps, a line each. */
+  /** The next steps, one per line. */
   hints: string[];
 }
 
-/** Says what is missing, the gravest first. */
+/** Reports what is missing, the most serious first. */
 export function judge(checked: CheckedChange, { isStrict, needsSession, hasPolicy }: Strictness): Verdict {
   const unseen = checked.landings.filter(({ isUnseen }) => isUnseen).length;
   const faults = [
@@ -56,7 +56,7 @@ export function judge(checked: CheckedChange, { isStrict, needsSession, hasPolic
 }
 
 const toRunCommands =
-  '`--run-commands` (TEDDY_RUN_COMMANDS=1) runs the commands again, where that may run; `--no-strict` (TEDDY_STRICT=0) lets such files pass.';
+  '`--run-commands` (TEDDY_RUN_COMMANDS=1) runs the commands again, where that is allowed; `--no-strict` (TEDDY_STRICT=0) lets such files pass.';
 
 function listFaults({ verified, replayed, failed, landings, squashes }: CheckedChange): string[] {
   const violations = verified.flatMap(({ result }) => result.lines.flatMap((line) => line.violations));
@@ -126,7 +126,7 @@ export function renderChecked(checked: CheckedChange, verdict: Verdict, terminal
   ].join('');
 }
 
-/** The sessions of which the change itself has entries. */
+/** Returns the sessions that the change itself contains entries of. */
 function listMergeable({ verified }: CheckedChange): Set<string> {
   const brought = verified.filter(({ result }) => result.change !== undefined);
   return new Set(brought.flatMap(({ result }) => result.lines.map(({ session }) => session)));

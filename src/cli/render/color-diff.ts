@@ -6,9 +6,9 @@ import type { Piece } from '../../plan/match/word-diff.ts';
 type PairWords = (lines: readonly string[]) => Map<number, Piece[]>;
 
 /**
- * Colours are added after control characters were made visible, so that a file's own escape sequences have no effect.
- * With `pairWords`, the words that differ are emphasised; it is a parameter because the code that compares words
- * takes time to load.
+ * Colors the diff after control characters were made visible, so that a file's own escape sequences have no effect.
+ * With `pairWords`, words that differ are emphasized; it is a parameter because the code that compares words takes time
+ * to load.
  */
 export function colorDiff(
   terminal: Terminal,
@@ -33,7 +33,7 @@ export function colorDiff(
     .join('\n');
 }
 
-/** Joins the sign with the unchanged text after it, for a single run of colour. */
+/** Joins the sign with the unchanged text after it, for a single run of color. */
 function mergeSign(line: string, [first, ...rest]: Piece[]): Piece[] {
   const sign = line.slice(0, 1);
   if (!first || first.isChanged) return [{ text: sign, isChanged: false }, ...(first ? [first] : []), ...rest];

@@ -24,7 +24,7 @@ export function renderCost(terminal: Terminal, cost: LineCost): string {
   const parts = [
     terminal.style('bold', toVisible(`${cost.session} (${cost.line})`)),
     cost.turns.length === 0
-      ? 'There is no turn yet.'
+      ? 'There are no turns yet.'
       : renderTable(terminal, ['turn', ...toHeads(hasCached), 'model', ''], turns, [
           'total',
           ...toCells(cost.spent, null, hasCached),
@@ -44,7 +44,7 @@ function toHeads(hasCached: boolean): string[] {
   return ['in>', ...(hasCached ? ['cached>'] : []), 'out>', 'cost>'];
 }
 
-/** Reported numbers have no mark; `~` marks an estimate, `-` means that nothing is known. */
+/** Reported numbers have no mark; `~` marks an estimate, and `-` means that nothing is known. */
 function toCells(
   { answers, unreported, inputTokens, outputTokens, cachedTokens = 0, costUsd, estimatedUsd }: Spending,
   guess: Tokens | null,
@@ -67,12 +67,12 @@ function toCells(
   ];
 }
 
-/** `9,000 (82 %)`. */
+/** Returns, for example, `9,000 (82 %)`. */
 function toShare(part: number, whole: number): string {
   return whole === 0 ? formatCount(part) : `${formatCount(part)} (${Math.floor((100 * part) / whole)} %)`;
 }
 
-/** How well the caches of the endpoints were used, and how much was thought. */
+/** Describes how well the endpoints' caches were used, and how much reasoning there was. */
 function describeParts({ inputTokens, outputTokens, cachedTokens, reasoningTokens }: Spending): string[] {
   return [
     ...(cachedTokens === undefined
@@ -84,9 +84,9 @@ function describeParts({ inputTokens, outputTokens, cachedTokens, reasoningToken
   ];
 }
 
-/** An unknown cost is never counted as nothing. */
+/** Names the models without a known price, because an unknown cost is never counted as zero. */
 function describePrices({ spent, unpriced }: LineCost): string[] {
-  const estimated = spent.estimatedUsd === undefined ? [] : ['~ marks a cost by the prices of the models.'];
+  const estimated = spent.estimatedUsd === undefined ? [] : ['~ marks a cost estimated from the prices of the models.'];
   const [model] = unpriced;
   if (model === undefined) return estimated;
   const key = toVisible(`teddy.model.${model}.price`);
@@ -120,8 +120,8 @@ function describePart(what: string, { limit, spent }: BudgetPart): string[] {
 const gap = '  ';
 
 /**
- * Renders rows of cells below their heads, as wide as the terminal: the last column is cut to fit. A `>` at the end
- * of a head aligns its column to the right. `total` is the last row. Ends without a newline.
+ * Renders rows of cells below their heads, as wide as the terminal: the last column is cut to fit. A `>` at the end of
+ * a head aligns its column to the right. `total` is the last row. The result has no final newline.
  */
 function renderTable(
   terminal: Terminal,

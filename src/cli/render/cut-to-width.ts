@@ -1,11 +1,14 @@
-/** Widths as a terminal shows them: wide characters of East Asia and emoji take two columns, combining marks take none. */
+/**
+ * Computes widths as a terminal shows them: wide characters of East Asia and emoji take two columns, combining marks
+ * take none.
+ */
 import { eastAsianWidth } from 'get-east-asian-width';
 
 export function widthOf(text: string): number {
   return isPlain(text) ? text.length : measure(text).reduce((sum, { columns }) => sum + columns, 0);
 }
 
-/** Adds blanks up to a width. */
+/** Adds spaces up to a width. */
 export function padTo(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - widthOf(text)));
 }
@@ -24,7 +27,7 @@ export function cutToWidth(text: string, columns: number): string {
   return `${kept.trimEnd()}…`;
 }
 
-/** Lines that fit, as far as words do. `columns` may be infinite. */
+/** Wraps the text at words into lines that fit. `columns` may be infinite. */
 export function wrap(text: string, columns: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
@@ -39,7 +42,10 @@ function isPlain(text: string): boolean {
   return !/[^\x20-\x7e]/.test(text);
 }
 
-/** `Intl.Segmenter` would find whole clusters, but takes 8 ms to begin; what joins clusters is shown as text by `toVisible`. */
+/**
+ * Measures single characters. `Intl.Segmenter` would find whole clusters, but takes 8 ms to start; `toVisible` shows
+ * the characters that join clusters as text.
+ */
 function measure(text: string): { character: string; columns: number }[] {
   let before = 0;
   return [...text].map((character) => {
@@ -49,9 +55,9 @@ function measure(text: string): { character: string; columns: number }[] {
   });
 }
 
-/** `before`: the columns of the character that a mark goes on. */
+/** `before` is the width of the character that a mark combines with. */
 function columnsOf(character: string, before: number): number {
-  // It makes an emoji of a narrow symbol.
+  // The variation selector turns a narrow symbol into an emoji.
   if (character === '\uFE0F') return before === 1 ? 1 : 0;
   if (/[\p{Mn}\p{Me}\p{Cf}\p{Cc}\u1160-\u11FF]/u.test(character)) return 0;
   if (before === 2 && /\p{Emoji_Modifier}/u.test(character)) return 0;

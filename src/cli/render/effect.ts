@@ -15,9 +15,9 @@ export function renderEffect(effect: Effect, title: string): string {
     return said.length === 0 ? '' : toVisible(`  ${said.join(', ')}`);
   }
   if (effect.kind === 'prune') return title.endsWith(` ${effect.resource}`) ? '' : toVisible(`  ${effect.resource}`);
-  if (effect.kind === 'invoke') return toVisible(`  hand over to ${effect.agent}: ${effect.text}`);
+  if (effect.kind === 'invoke') return toVisible(`  hand off to ${effect.agent}: ${effect.text}`);
   if (effect.kind === 'search') return effect.queries.map((query) => toVisible(`  ? ${query}`)).join('\n');
-  // The title has the first line alone.
+  // The title has only the first line.
   if (effect.kind === 'ask')
     return effect.text.trim().includes('\n') ? toVisible(effect.text.trim().replace(/^(?=.)/gm, '  ')) : '';
   const env = Object.entries(effect.env).map(([key, value]) => `  ${key}=${value}`);
@@ -34,7 +34,7 @@ export function toUndoneJson({ line, turn, isRedo, commit, restored, left }: Und
   return { session: line.session, line: shortRef(line.ref), turn, redo: isRedo, commit, restored, left };
 }
 
-/** `option` names the line in a command, where that is needed. */
+/** `option` names the line in a suggested command, when that is needed. */
 export function showUndone(terminal: Terminal, { turn, isRedo, commit, restored, left }: Undone, option: string): void {
   const warning = terminal.style('yellow', 'warning:', 'stderr');
   for (const { path, reason } of left)

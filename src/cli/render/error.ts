@@ -3,7 +3,7 @@ import { TeddyError, toWorldError } from '../../errors.ts';
 import { toJson, type Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/text/visible-text.ts';
 
-/** Returns the exit code. An error that is not a TeddyError is a defect to report, so its stack is shown. */
+/** Renders the error and returns the exit code. An error that is not a TeddyError is a bug to report, so its stack is shown. */
 export function renderError(terminal: Terminal, cause: unknown, options: { json: boolean; debug: boolean }): number {
   const error = toWorldError(cause) ?? cause;
   if (!(error instanceof TeddyError)) return renderDefect(terminal, error, options.json);
@@ -19,7 +19,7 @@ export function renderError(terminal: Terminal, cause: unknown, options: { json:
   return exitCode;
 }
 
-/** An error as `--json` has it. */
+/** The document for an error with `--json`. */
 export function errorDocument({ code, message, hint }: TeddyError) {
   return { code, message, hint: hint ?? null };
 }

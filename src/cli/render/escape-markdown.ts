@@ -1,7 +1,7 @@
 /** Escapes somebody else's text for Markdown, so that it adds no structure, HTML, mention or reference. */
 import { toVisible } from '../../session/text/visible-text.ts';
 
-// Forges look for references after they resolve entities, so only a character in between breaks them up.
+// Forges look for references after they resolve entities, so only a character inside a reference breaks it up.
 const apart = '&#8203;';
 
 /** Renders one line as text of a paragraph, a table cell or a heading. */
@@ -26,7 +26,7 @@ export function escapeHtml(text: string): string {
   );
 }
 
-/** Breaks up `@name`, `#1`, `GH-1`, `owner/name#1` and URLs, which a forge would link, notify or close. */
+/** Breaks up `@name`, `#1`, `GH-1`, `owner/name#1` and URLs, so that a forge does not link, notify or close anything. */
 function splitReferences(text: string, escape: (text: string) => string): string {
   return escape(text.replace(/&/g, '\u{F0000}'))
     .replace(/</g, '&lt;')
@@ -59,7 +59,7 @@ export function toCode(text: string): string {
   return `${fence}${pad}${line}${pad}${fence}`;
 }
 
-/** Does the same in a table, where `|` would end the cell even in code. */
+/** Renders one line as code in a table, where `|` would end the cell even in code. */
 export function toCodeCell(text: string): string {
   return toCode(text).replace(/\|/g, '\\|');
 }

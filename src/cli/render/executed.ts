@@ -11,7 +11,7 @@ import { showProblems } from './problems.ts';
 import type { Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/text/visible-text.ts';
 
-/** The last execution; `tries` are the plans before it, none of which was valid. */
+/** Returns the last execution; `tries` are the plans before it, none of which was valid. */
 export function toExecutedJson({ executed, tries, stopped }: ExecutedOrReplanned): object {
   const { line, report, commit, leftOut } = executed;
   return {
@@ -41,7 +41,7 @@ export function showExecuted(terminal: Terminal, { line, report, commit, leftOut
     );
   if (report.rollback) {
     const { restored } = report.rollback;
-    terminal.say(`Rolled back: put back ${countOf(restored.length, 'file')}.`);
+    terminal.say(`Rolled back: restored ${countOf(restored.length, 'file')}.`);
   }
   const changed = report.changes.length;
   const files = `${countOf(changed, 'file')} changed`;
@@ -52,7 +52,7 @@ export function showExecuted(terminal: Terminal, { line, report, commit, leftOut
   );
 }
 
-/** `action 2 of 3, EXECUTE, failed`; null where no action says why. */
+/** Returns, for example, `action 2 of 3, EXECUTE, failed`, or null when no action explains the status. */
 function describeError({ run_summary, action_logs: logs }: Executed['report']): string | null {
   const failed = logs.find(({ status }) => status === 'FAILURE');
   if (failed === undefined || !run_summary.error?.startsWith('action ')) return null;
@@ -69,7 +69,7 @@ export function showRolledBack(
   selector: string | undefined,
 ): void {
   const option = selector === undefined ? '' : ` -s ${toShellWord(selector)}`;
-  terminal.print(`Rolled back turn ${turn} of ${session}: put back ${countOf(restored.length, 'file')}.\n`);
+  terminal.print(`Rolled back turn ${turn} of ${session}: restored ${countOf(restored.length, 'file')}.\n`);
   terminal.say(`The plan is pending again: teddy session execute${option}`);
 }
 
@@ -107,7 +107,7 @@ function describeStop(stopped: ReplanStop): string {
     case 'budget_spent':
       return `teddy asked for no other plan: ${stopped.error.message}`;
     case 'no_plan':
-      return `Turn ${stopped.turn} brought an answer with nothing to run, not another plan.`;
+      return `The answer in turn ${stopped.turn} has nothing to run, so it is not another plan.`;
   }
 }
 

@@ -1,4 +1,4 @@
-/** The turns that `session search` has found: turn by turn for a terminal, line by line for a pipe. */
+/** Renders the turns that `session search` found: turn by turn for a terminal, line by line for a pipe. */
 import { cutLine } from '../../session/text/text-pattern.ts';
 import { toVisible } from '../../session/text/visible-text.ts';
 import type { FoundMatch, FoundTurn } from '../../workflow/review/search-sessions.ts';
@@ -6,7 +6,7 @@ import type { Terminal } from '../terminal.ts';
 import { cutToWidth, padTo, widthOf } from './cut-to-width.ts';
 import { describeAge } from './time.ts';
 
-/** `most`: so many lines of a turn are shown. */
+/** Shows at most `most` lines of a turn. */
 export function renderFoundTurn(
   terminal: Terminal,
   { line, lineName, turn, title, at, matches }: FoundTurn,
@@ -31,7 +31,7 @@ export function renderFoundTurn(
   ].join('\n');
 }
 
-/** `columns` may be infinite. Wide characters take more of them. */
+/** Fits a match into a width. `columns` may be infinite; wide characters take more than one. */
 function fitMatch(match: FoundMatch, columns: number): Pick<FoundMatch, 'text' | 'marks'> {
   const width = widthOf(match.text);
   if (width <= columns) return match;
@@ -39,7 +39,7 @@ function fitMatch(match: FoundMatch, columns: number): Pick<FoundMatch, 'text' |
   return cutLine(match, Math.max(Math.floor(((columns - dots) * match.text.length) / width), 20));
 }
 
-/** Session, turn, branch, place, title and text. A tab is only in the text. */
+/** Returns rows with session, turn, branch, place, title and text. Only the text may contain a tab. */
 export function renderFoundRows({ line, lineName, turn, title, matches }: FoundTurn): string {
   return matches
     .map((match) => [line.session, turn, lineName, toWhere(match), title.replaceAll('\t', ' '), match.text])
@@ -47,7 +47,7 @@ export function renderFoundRows({ line, lineName, turn, title, matches }: FoundT
     .join('');
 }
 
-/** `message`, `plan:12`, `report:output/2.log:7`, `code:src/ago.js:3`. */
+/** Returns, for example, `message`, `plan:12`, `report:output/2.log:7` or `code:src/ago.js:3`. */
 function toWhere({ place, file, number }: FoundMatch): string {
   const isOwn = file === null || file === 'plan.md' || file === 'report.md';
   return toVisible([place, ...(isOwn ? [] : [file]), ...(number === null ? [] : [number])].join(':'));

@@ -11,11 +11,11 @@ const hashLength = 10;
 interface Drawing {
   terminal: Terminal;
   lines: Map<string, GraphLine>;
-  /** Indexed by depth: a lane is drawn from the tip of its line to the point where it leaves. */
+  /** Indexed by depth: a lane is drawn from the tip of its line to the point where it forks. */
   isOpen: boolean[];
 }
 
-/** Ends with a newline; empty without entries. */
+/** Ends with a newline; returns an empty text without entries. */
 export function renderGraph(terminal: Terminal, { lines, entries }: SessionGraph): string {
   const drawing: Drawing = { terminal, lines: new Map(lines.map((line) => [line.name, line])), isOpen: [] };
   const ends = new Map(entries.map((entry) => [entry.line, entry.commit]));
@@ -59,7 +59,7 @@ function describe(entry: GraphEntry): string {
   return toVisible(entry.entry === null ? `${entry.author.name}: ${entry.subject}` : describeLogged(entry));
 }
 
-/** A message begins a turn, and an outcome ends it, so both stand out. */
+/** Emphasizes messages and outcomes, because they begin and end a turn. */
 function styleEntry(terminal: Terminal, { entry }: GraphEntry, text: string): string {
   if (entry === null) return terminal.style('dim', text);
   if (entry.kind === 'message') return terminal.style('bold', text);
@@ -72,7 +72,7 @@ function styleEntry(terminal: Terminal, { entry }: GraphEntry, text: string): st
   return text.slice(0, at + 2) + terminal.style(style, text.slice(at + 2, end)) + text.slice(end);
 }
 
-/** Draws the point where a line leaves; its parent is right below. */
+/** Draws the point where a line forks; its parent is right below. */
 function drawEnd(drawing: Drawing, { depth, leaves }: GraphLine): string[] {
   drawing.isOpen[depth] = false;
   if (leaves === null) return [];

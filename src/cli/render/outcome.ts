@@ -1,4 +1,4 @@
-/** Renders what running a plan did, for a person: status, each action, files put back, decisions. */
+/** Renders what running a plan did, for a person: status, actions, restored files, decisions. */
 import { describeNotRun, type ActionLog, type Report } from '../../plan/report/report.ts';
 import { formatDuration } from '../../session/spending/describe-spending.ts';
 import type { Style, Terminal } from '../terminal.ts';
@@ -26,7 +26,7 @@ export function renderOutcome(terminal: Terminal, report: Report): string[] {
   ];
 }
 
-/** A person's reason may have several lines. */
+/** Renders the summary. A person's reason may have several lines. */
 function renderSummary(terminal: Terminal, report: Report): string[] {
   const { status, error, start_time: start, end_time: end } = report.run_summary;
   const took = formatDuration(Math.max(Date.parse(end) - Date.parse(start), 0));
@@ -42,7 +42,7 @@ export function styleStatus(terminal: Terminal, status: string): string {
 
 const shownLines = 10;
 
-/** Returns one line and, for a command that failed, where it failed and the end of its output. */
+/** Returns one line; for a command that failed, also where it failed and the end of its output. */
 function renderLog(terminal: Terminal, log: ActionLog): string[] {
   const { index, action_type: type, status, details } = log;
   const more = [
@@ -58,7 +58,7 @@ function renderLog(terminal: Terminal, log: ActionLog): string[] {
   return [line, ...[...restored, ...lastOutput(log)].map((text) => terminal.style('dim', `   ${toVisible(text)}`))];
 }
 
-/** The target of an action: a path, or the first line of a command. */
+/** Returns the target of an action: a path, or the first line of a command. */
 function targetOf({ params }: Pick<ActionLog, 'params'>): string {
   const [first = ''] = Object.values(params);
   return (typeof first === 'object' ? '' : String(first)).split('\n')[0] ?? '';

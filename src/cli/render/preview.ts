@@ -27,13 +27,13 @@ export function renderPreview(terminal: Terminal, preview: PlanPreview): string 
   return `${sections.join('\n\n')}\n`;
 }
 
-/** Says on stderr what is wrong, what is not known, and what comes next. */
+/** Reports on stderr what is wrong, what is not known, and what to do next. */
 export function showFindings(terminal: Terminal, { problems, actions }: PlanPreview): void {
   showProblems(terminal, problems);
   const command = actions.findIndex(({ effect }) => effect?.kind === 'command');
   if (command !== -1 && actions.slice(command).some(({ effect }) => effect?.kind === 'write'))
     terminal.say(
-      'It is not known what a command would change, so the actions after it are shown for the files as they are now.',
+      'teddy cannot know what a command would change, so the actions after it are shown for the files as they are now.',
     );
   terminal.say(
     problems.length === 0
@@ -52,7 +52,7 @@ export function toPreviewJson({ session, line, turn, title, actions, memos, file
   return { session, line, turn, title, actions: shown, files, memos, problems };
 }
 
-/** The contents of files are left out, since the diffs have them. */
+/** Omits the contents of files, since the diffs have them. */
 function toEffectJson(effect: Effect): object {
   if (effect.kind === 'write') {
     const matches = effect.matches.map(({ pair, kind, line }) => ({ pair, match: kind, line }));
@@ -102,7 +102,7 @@ function describeEffect(action: Action, effect: Effect, title: string): string {
 function describeWrite(effect: WriteEffect): string {
   const change = toChange(effect);
   if (change === 'added') return '  a new file';
-  if (change === 'none') return '  the file has this content already';
+  if (change === 'none') return '  the file already has this content';
   if (effect.matches.length === 0) return '  the whole file is replaced';
   return groupByPair(effect.matches)
     .map((matches) => `  ${describeMatches(matches)}`)

@@ -1,4 +1,4 @@
-/** Shows what is wrong with a plan, and texts that other people wrote. */
+/** Shows the problems of a plan, and texts that other people wrote. */
 import type { Problem } from '../../plan/match/problem.ts';
 import { showHint } from './show-answer.ts';
 import type { Terminal } from '../terminal.ts';
@@ -13,7 +13,7 @@ export function showProblems(terminal: Terminal, problems: readonly Problem[]): 
   }
 }
 
-/** Renders the texts that came from elsewhere, to be read before they are accepted. */
+/** Renders the texts from elsewhere, so that the user can read them before accepting them. */
 export function renderForeign(terminal: Terminal, texts: SteeringText[], stream: 'stdout' | 'stderr'): string {
   return texts
     .map(({ name, text }) => `${terminal.style('bold', `--- ${name}`, stream)}\n${toVisible(text).trimEnd()}\n`)

@@ -12,10 +12,10 @@ export interface AnswerProgress {
 }
 
 const redrawMs = 200;
-// A guess until the endpoint reports: four bytes of English are about one token.
+// An estimate until the endpoint reports: four bytes of English are about one token.
 const bytesPerToken = 4;
 
-/** With `isStreamed`, the answer itself is shown on the same terminal, so its first characters replace the line. */
+/** With `isStreamed`, the answer itself is shown on the same terminal, so that its first characters replace the line. */
 export function showProgress(terminal: Terminal, { isStreamed }: { isStreamed: boolean }): AnswerProgress {
   const begunMs = performance.now();
   let bytes = 0;
@@ -73,8 +73,9 @@ function describeProgress(elapsedMs: number, bytes: number, usage: Usage | null)
 }
 
 /**
- * `gpt-5, 1,234 tokens in (1,024 cached), 567 out, 12.3 s, 46 tokens/s, $0.0123`, as far as it is known. The time is null
- * when no model was asked. There is no speed when the time includes tools or waiting for a person.
+ * Returns, for example, `gpt-5, 1,234 tokens in (1,024 cached), 567 out, 12.3 s, 46 tokens/s, $0.0123`, as far as
+ * known. The time is null when no model was asked. There is no speed when the time includes tools or waiting for a
+ * person.
  */
 export function describeEffort(
   usage: CachedUsage | null,
@@ -98,7 +99,7 @@ function describeTokens({ input, output, cached = 0 }: CachedUsage): string[] {
   return [`${formatCount(input)} tokens in${known}`, `${formatCount(output)} out`];
 }
 
-// Less than a second, or less than a token a second, is too little to measure a speed.
+// Returns nothing below one second or one token per second, which is too little to measure a speed.
 function describeSpeed(tokens: number, elapsedMs: number): string[] {
   const speed = elapsedMs < 1000 ? 0 : Math.round(tokens / (elapsedMs / 1000));
   return speed === 0 ? [] : [`${formatCount(speed)} token${speed === 1 ? '' : 's'}/s`];

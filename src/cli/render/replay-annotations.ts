@@ -10,7 +10,10 @@ import type { Terminal } from '../terminal.ts';
 const maxAnnotations = 10;
 const maxSummaryRows = 200;
 
-/** Does nothing elsewhere. With `json`, stdout is one document; the runner also reads stderr. */
+/**
+ * Writes the annotations on GitHub Actions, and does nothing elsewhere. With `json`, stdout is one document, so they go
+ * to stderr, which the runner also reads.
+ */
 export async function annotate(terminal: Terminal, replayed: ReplayedLine, json: boolean): Promise<void> {
   const { context } = terminal;
   if (context.env['GITHUB_ACTIONS'] !== 'true') return;
@@ -63,7 +66,7 @@ function escapeProperty(text: string): string {
   return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
 }
 
-/** The runner obeys nothing between the two lines. Nobody else can know `token`. */
+/** Fences the output with two lines between which the runner obeys no commands. Nobody else can know `token`. */
 export function fenceOutput(text: string, token: string): string {
   return `::stop-commands::${token}\n${text.endsWith('\n') ? text : `${text}\n`}::${token}::\n`;
 }
@@ -72,7 +75,7 @@ export function fenceOutput(text: string, token: string): string {
 export function renderStepSummary(line: ReplayedLine): string {
   const { session, line: name, turns } = line;
   const order = { different: 0, not_compared: 1, same: 2, nothing_to_compare: 3 };
-  // In a long session, turns that differ are shown in any case.
+  // In a long session, turns that differ are always shown.
   const rows = turns.length > maxSummaryRows ? turns.toSorted((a, b) => order[a.outcome] - order[b.outcome]) : turns;
   const all = [
     ...turns.flatMap(({ differences }) => differences).map((one) => [describePlace(one), one.message] as const),
@@ -104,7 +107,7 @@ export function renderStepSummary(line: ReplayedLine): string {
   ].join('\n');
 }
 
-/** Returns one line without any markup. */
+/** Returns one line without markup. */
 function toCell(text: string): string {
   return toVisible(text)
     .replace(/\s+/g, ' ')

@@ -63,7 +63,7 @@ export function renderReplay(line: ReplayedLine, terminal: Terminal): string {
   ].join('\n');
 }
 
-/** `3 same, 1 not run`; for a turn without actions, the reason. */
+/** Returns, for example, `3 same, 1 not run`; for a turn without actions, the reason. */
 export function describeActions({ actions, note }: ReplayedTurn): string {
   if (actions.length === 0) return note ?? 'no actions';
   const counts = new Map<ActionOutcome, number>();
@@ -79,7 +79,7 @@ function renderUnsure({ turn, actions, note }: ReplayedTurn): string[] {
   ];
 }
 
-/** `turn 02, action 3, src/a.ts` */
+/** Returns, for example, `turn 02, action 3, src/a.ts`. */
 export function describePlace({ turn, action, path }: Difference): string {
   return [`turn ${turn}`, ...(action === null ? [] : [`action ${action}`]), ...(path === null ? [] : [path])].join(
     ', ',
@@ -96,7 +96,7 @@ function renderDifference(difference: Difference, terminal: Terminal): string[] 
   ];
 }
 
-/** `12 turns replayed: 11 the same, 1 different; 3 with nothing to compare.` */
+/** Returns, for example, `12 turns replayed: 11 the same, 1 different; 3 with nothing to compare.` */
 export function summarise({ turns, derived, ranCommands }: ReplayedLine): string {
   const count = (outcome: ReplayedTurn['outcome']) => turns.filter((turn) => turn.outcome === outcome).length;
   const [same, different, nothing] = [count('same'), count('different'), count('nothing_to_compare')];
@@ -115,7 +115,7 @@ export function summarise({ turns, derived, ranCommands }: ReplayedLine): string
   ].join('');
 }
 
-/** `turn 01, src/app.ts: action 2, a command, changed it`, on one line whatever the names are. */
+/** Returns, for example, `turn 01, src/app.ts: action 2, a command, changed it`, always on one line. */
 export function describeOpen({ turn, path, reason }: UnprovenPath): string {
   return `turn ${turn}, ${path}: ${reason}`.replace(/\s+/g, ' ');
 }
@@ -123,8 +123,8 @@ export function describeOpen({ turn, path, reason }: UnprovenPath): string {
 const shownPaths = 5;
 
 /**
- * Says on one line how much is proven: `proof: nothing differs; 3 paths proven, 1 not proven (turn 01, src/app.ts:
- * action 2, a command, changed it)`. The CI files find this line in the output by its first word.
+ * Returns one line about how much is proven: `proof: nothing differs; 3 paths proven, 1 not proven (turn 01,
+ * src/app.ts: action 2, a command, changed it)`. The CI files find this line in the output by its first word.
  */
 export function describeProof({ turns, unplanned }: ReplayedLine): string {
   const different = turns.filter(({ outcome }) => outcome === 'different').length;

@@ -53,7 +53,7 @@ export function toOutcome(turn: TurnLabel | ReviewedTurn): string {
   ].join(', ');
 }
 
-/** `Approved by Ada: Go on.`, and what was said of which line. */
+/** Returns, for example, `Approved by Ada: Go on.`, with the comments on single lines. */
 function renderVerdict({ verdict, author, text, comments }: ReviewedTurn['verdicts'][number]): string {
   const words = { approved: 'Approved by', rejected: 'Rejected by', none: 'No verdict' };
   const who = verdict === 'none' ? '' : ` ${describePerson(author)}`;
@@ -66,7 +66,7 @@ function renderVerdict({ verdict, author, text, comments }: ReviewedTurn['verdic
   return [`${words[verdict]}${who}${why}`, ...(rows.length === 0 ? [] : ['', ...rows, ...rest])].join('\n');
 }
 
-/** `Approved by Ada, one by one: 3 actions.` */
+/** Returns, for example, `Approved by Ada, one by one: 3 actions.` */
 function renderDecision({ decision, by, author, actions }: Decision): string {
   const who = describePerson(author);
   if (decision === 'rejected') return `Rejected by ${who}.`;
@@ -76,7 +76,7 @@ function renderDecision({ decision, by, author, actions }: Decision): string {
     : `Approved by ${who}, one by one: ${count}.`;
 }
 
-/** `gpt-5 (openai)`, `claude-opus-5 (anthropic, for claude-code)`. */
+/** Returns, for example, `gpt-5 (openai)` or `claude-opus-5 (anthropic, for claude-code)`. */
 export function describeAnswerer({ model, provider, agent }: Answerer): string {
   const more = [
     ...(provider === null || provider === model || model === null ? [] : [escapeMarkdown(cutTo(provider, 50))]),
@@ -89,7 +89,7 @@ export function describePerson({ name }: CommitAuthor): string {
   return escapeMarkdown(cutTo(name, 100));
 }
 
-/** Counts characters; `…` replaces the rest. */
+/** Cuts to a number of characters; `…` replaces the rest. */
 export function cutTo(text: string, max: number): string {
   const characters = [...text];
   return characters.length <= max ? text : `${characters.slice(0, max - 1).join('')}…`;
@@ -101,7 +101,7 @@ function noteLong(message: string, { turn }: ReviewedTurn, session: string): str
   return `\n\n${formatCount(more)} more characters: \`teddy session show ${turn} -s ${session}\`.`;
 }
 
-/** `3. EXECUTE npm test: FAILURE, exit 1, 1.2 s (why)`. */
+/** Returns lines such as `3. EXECUTE npm test: FAILURE, exit 1, 1.2 s (why)`. */
 function renderActions(actions: readonly ReviewedAction[]): string {
   const rows = actions.slice(0, maxActions).map(({ index, type, target, status, exitCode, durationMs, reason }) => {
     const more = [

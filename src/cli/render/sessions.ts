@@ -7,7 +7,7 @@ import { toVisible } from '../../session/text/visible-text.ts';
 import { cutToWidth, padTo, widthOf } from './cut-to-width.ts';
 import { describeAge } from './time.ts';
 
-/** A terminal of the usual size has room for so many. */
+/** The number of rows that fit a terminal of the usual size. */
 const firstPage = 20;
 
 export function takeFirst(sessions: ListedSession[], limit: number): ListedSession[] {
@@ -26,10 +26,13 @@ const stateStyles: Partial<Record<string, Style>> = {
   landed: 'dim',
   committed: 'dim',
 };
-/** A few long names must not push the other rows out of the terminal; of 80 columns they leave some for the titles. */
+/**
+ * Limits names, so that a few long ones do not push the other columns out of the terminal; 80 columns leave some for
+ * the titles.
+ */
 const widestName = (columns: number) => Math.min(36, Math.floor(columns * 0.35));
 
-/** `workTrees` says where sessions are checked out beside this work tree; it is left out when that is not to be shown. */
+/** `workTrees` says where sessions are checked out in other work trees; omit it to hide that. */
 export function renderSessions(
   terminal: Terminal,
   sessions: ListedSession[],
@@ -47,7 +50,7 @@ export function renderSessions(
     .map(({ one, cells: [session = '', turns = '', age = '', state = ''] }) => {
       const widest = Math.min(widths[0] ?? 0, widestName(terminal.columns));
       const shown = toVisible(session);
-      // A program reads whole names.
+      // In a pipe names are never cut, because a program needs whole names.
       const name = padTo(Number.isFinite(terminal.columns) ? cutToWidth(shown, widest) : shown, widest);
       const shownTurns = turns.padEnd(widths[1] ?? 0);
       const shownAge = age.padEnd(widths[2] ?? 0);
@@ -60,7 +63,7 @@ export function renderSessions(
       const branches = widthOf(toVisible(one.title)) + widthOf(full) > room ? short : full;
       const title = cutToWidth(toVisible(one.title), Math.max(room - widthOf(branches), 10));
       const text = cutToWidth(`${title}${branches}`, room);
-      // A path that is cut leads nowhere: the terminal may break it.
+      // A path is never cut, even if the terminal wraps it.
       const places = (workTrees?.get(one.session) ?? []).map((tree) => describeWorkTree(tree, one));
       const place = places.length === 0 ? '' : `  ${places.join(', ')}`;
       const style = stateStyles[one.awaitsVerdict ? 'pending' : nameEnd(one)];
@@ -70,7 +73,7 @@ export function renderSessions(
     .join('');
 }
 
-/** Names the branch where it is another than that of the row. */
+/** Names the branch when it is not the row's own branch. */
 function describeWorkTree({ path, branch }: SessionWorkTree, one: ListedSession): string {
   return `in ${toVisible(path)}${branch === one.line ? '' : ` (${toVisible(branch)})`}`;
 }
@@ -78,11 +81,11 @@ function describeWorkTree({ path, branch }: SessionWorkTree, one: ListedSession)
 function toState({ state, last, archived, remotes, awaitsVerdict, committed }: ListedSession): string {
   if (state === 'pending') return 'pending plan';
   if (committed !== null) return `committed as ${committed.slice(0, 7)}`;
-  if (state === 'open' && awaitsVerdict) return 'plan to judge';
+  if (state === 'open' && awaitsVerdict) return 'plan awaits verdict';
   return archived || remotes.length === 0 ? nameEnd({ state, last }) : `only on ${remotes.join(', ')}`;
 }
 
-/** In the words of the report and of `teddy status`: a plan that somebody has refused has not failed. */
+/** Uses the words of the report and of `teddy status`: a plan that somebody refused has not failed. */
 function nameEnd({ state, last }: Pick<ListedSession, 'state' | 'last'>): string {
   const end = state === 'failed' ? /^report: (ABORTED|SKIPPED) /.exec(last)?.[1] : undefined;
   return end?.toLowerCase() ?? state;
@@ -92,7 +95,10 @@ function describeAgent({ agent, model }: ListedSession): string {
   return agent === null ? '' : ` [${toVisible(model === null ? agent : `${agent}, ${model}`)}]`;
 }
 
-/** The main line has another name, HEAD is on another line, or there are conversation branches: one that waits is named. */
+/**
+ * Describes the branches when the main line has another name, HEAD is on another line, or there are conversation
+ * branches; names one with a pending step.
+ */
 function describeBranches({
   session,
   line: branch,

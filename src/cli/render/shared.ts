@@ -1,4 +1,4 @@
-/** Renders push, pull and sync: the progress of a transfer, what happened to each line, what was in the way. */
+/** Renders push, pull and sync: the progress of a transfer, what happened to each line, and what was in the way. */
 import { exitCodes } from '../../errors.ts';
 import type { TransferProgress } from '../../ports/git.ts';
 import { formatCount } from '../../session/text/format-count.ts';
@@ -40,7 +40,7 @@ const words: Record<Step, string> = {
   pushed: 'pushed',
 };
 
-/** Prints on stdout what was done, line by line, and says on stderr what was not done, and why. */
+/** Prints on stdout what was done, line by line, and on stderr what was not done, and why. */
 export function showShared(
   terminal: Terminal,
   shared: Shared,
@@ -55,7 +55,7 @@ export function showShared(
   for (const line of lines) if (line.did.length === 0) sayLeft(terminal, line, name);
   sayLeftOut(terminal, leftOut, `teddy session ${verb} ${name}`, selector);
   sayMonthsLeft(terminal, monthsLeft, verb, name);
-  // After a dry run it may be refused: there is more to pull.
+  // After a dry run, the command may be refused because there is more to pull.
   if (verb === 'pull' && !(dryRun && done.length > 0)) sayAhead(terminal, shared, selector);
   const hasProblem = shared.refusal !== null || lines.some(({ problem }) => problem !== null);
   const isElsewhere = verb === 'pull' && session !== null && !lines.some((line) => line.session === session);
@@ -71,16 +71,16 @@ function renderLine(terminal: Terminal, { ref, did, tail }: SharedLine, dryRun: 
   return `${terminal.style('bold', toLabel(ref))}  ${steps}${where}`;
 }
 
-/** Names a line that stays as it is although the two sides differ. */
+/** Names a line that stays unchanged although the two sides differ. */
 function sayLeft(terminal: Terminal, { ref, session, standing, problem }: SharedLine, remote: string): void {
   if (problem !== null) return;
   const name = toLabel(ref);
   const word = toShellWord(session ?? name);
   const again = `teddy session push ${remote} -s ${word}`;
-  if (standing === 'gone') terminal.say(`${name} was deleted on ${remote}; it stays here. To send it again: ${again}`);
+  if (standing === 'gone') terminal.say(`${name} was deleted on ${remote}, but kept here. To send it again: ${again}`);
   if (standing === 'archived-there')
     terminal.say(
-      `${name} was archived on ${remote}; it stays here. To put it away: teddy session archive ${word}; to send it again: ${again}`,
+      `${name} was archived on ${remote}, but kept here. To archive it: teddy session archive ${word}; to send it again: ${again}`,
     );
   if (standing === 'archived-here')
     terminal.say(
@@ -89,26 +89,29 @@ function sayLeft(terminal: Terminal, { ref, session, standing, problem }: Shared
   if (standing === 'renamed') terminal.say(`${remote} has ${name}, which has another name here.`);
 }
 
-/** Names the branches that stay here, so that nobody believes that the remote has them; not other sessions' where one was named. */
+/**
+ * Names the branches that were not sent, so that nobody believes that the remote has them. When one session was named,
+ * other sessions' branches are not mentioned.
+ */
 function sayLeftOut(terminal: Terminal, refs: readonly RefName[], push: string, selector: string | undefined): void {
   const left = selector === undefined ? refs : refs.filter((ref) => parseLineRef(ref) === null);
   const [first] = left;
   if (first === undefined) return;
   const isAll = left.some((ref) => parseLineRef(ref) !== null);
   const way = isAll ? `all sessions: ${push} --all` : `one: ${push} -s ${toShellWord(toLabel(first))}`;
-  terminal.say(`Left out: ${nameSome(left.map(toLabel))}. To send ${way}`);
+  terminal.say(`Not sent: ${nameSome(left.map(toLabel))}. To send ${way}`);
 }
 
-/** Archives come only when they are asked for. */
+/** Says which months are archived on the remote, because archives are fetched only on request. */
 function sayMonthsLeft(terminal: Terminal, months: readonly string[], verb: string, remote: string): void {
   const [newest] = months;
   if (newest === undefined) return;
   terminal.say(
-    `Archived sessions stay on ${remote}, of ${nameSome(months)}. To take those of a month: teddy session ${verb} ${remote} --all --archive ${newest}`,
+    `Archived sessions of ${nameSome(months)} were not fetched from ${remote}. To fetch those of a month: teddy session ${verb} ${remote} --all --archive ${newest}`,
   );
 }
 
-/** The command pushes what was pulled: without `-s` that is all sessions, or the one that HEAD is on. */
+/** Suggests pushing what was pulled: without `-s` that is all sessions, or the one that HEAD is on. */
 function sayAhead(terminal: Terminal, { remote, session, lines }: Shared, selector: string | undefined): void {
   const ahead = lines.filter(
     ({ standing, did, problem }) =>
@@ -126,7 +129,7 @@ function toLabel(ref: RefName): string {
   return toVisible(nameRef(ref));
 }
 
-/** Says what was in the way. A line that was kept out decides the exit code: nobody who pulls must miss it. */
+/** Says what was in the way. A rejected line determines the exit code, so that nobody who pulls can miss it. */
 export function endShared(terminal: Terminal, shared: Shared, { json }: { json: boolean }): number {
   const problems = shared.lines.flatMap(({ problem }) => problem ?? []);
   const all = shared.refusal === null ? problems : [...problems, shared.refusal];

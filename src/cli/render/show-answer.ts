@@ -1,4 +1,4 @@
-/** Shows the answer of a model as it arrives, and remarks on it when it is on its line. */
+/** Shows a model's answer as it arrives, and remarks on it once it is committed. */
 import type { ChosenModel } from '../../app.ts';
 import type { Answer, PlanRequest } from '../../workflow/turn/plan.ts';
 import { describeEffort, showProgress, type AnswerProgress } from './progress.ts';
@@ -7,16 +7,16 @@ import { toVisible } from '../../session/text/visible-text.ts';
 
 type Asked = Parameters<NonNullable<PlanRequest['onAsk']>>[0];
 
-/** Listens to one answer. */
+/** The view of one answer. */
 export interface AnswerView extends Required<Pick<PlanRequest, 'onText' | 'onUsage' | 'onAsk'>> {
   /**
-   * Removes the progress and ends the line; it may be called several times. Returns the time since the model was
+   * Removes the progress display and ends the line; may be called more than once. Returns the time since the model was
    * asked, or null.
    */
   end(): number | null;
 }
 
-/** With `isStreamed`, the text itself is printed. `describeAsked` says who is asked; null when nobody is. */
+/** With `isStreamed`, prints the text itself. `describeAsked` describes who is asked; null when nobody is. */
 export function viewAnswer(
   terminal: Terminal,
   { isStreamed, describeAsked }: { isStreamed: boolean; describeAsked: (asked: Asked) => string | null },
@@ -43,7 +43,7 @@ export function viewAnswer(
   };
 }
 
-/** Shows what was tolerated in the answer, and the secrets that it holds. */
+/** Shows what was tolerated in the answer, and which secrets it contains. */
 export function showRemarks(terminal: Terminal, { entry, notes, secrets }: Answer): void {
   for (const note of notes)
     terminal.say(terminal.style('dim', `note: line ${note.line}: ${toVisible(note.message)}`, 'stderr'));
@@ -65,12 +65,12 @@ export function showPlanProblems(terminal: Terminal, problems: Answer['problems'
   }
 }
 
-/** An example may have several lines. */
+/** Shows the hint, which may be an example of several lines. */
 export function showHint(terminal: Terminal, hint: string | undefined): void {
   for (const line of hint?.split('\n') ?? []) terminal.say(`         ${toVisible(line)}`);
 }
 
-/** Both are null when they would mean nothing. */
+/** The model and the time of an answer. Both are null when they would mean nothing. */
 export interface Effort {
   elapsedMs: number | null;
   model: string | null;
@@ -84,7 +84,7 @@ export function showCommitted(terminal: Terminal, answer: Answer, { elapsedMs, m
   );
 }
 
-/** The time that a recorded answer takes means nothing. */
+/** Omits the time of a recorded answer, which means nothing. */
 export function toEffort({ provider, model }: ChosenModel, elapsedMs: number | null): Effort {
   const isAsked = provider !== 'manual' && provider !== 'recorded';
   return { elapsedMs: isAsked ? elapsedMs : null, model: (isAsked && model?.model) || null };

@@ -1,6 +1,6 @@
-/** Times for people: local, or how long ago. `--json` has them in ISO 8601. */
+/** Formats times for people: local, or how long ago. `--json` has them in ISO 8601. */
 
-/** `2026-01-24 15:04`, in the time zone of this machine; empty when it is no time. */
+/** Returns, for example, `2026-01-24 15:04`, in the time zone of this machine; empty when `iso` is not a time. */
 export function formatTime(iso: string): string {
   const time = new Date(iso);
   if (Number.isNaN(time.getTime())) return '';
@@ -12,7 +12,7 @@ export function formatTime(iso: string): string {
 const hour = 3600;
 const day = 24 * hour;
 
-/** `12 s`, `5 min`, `3 h`, `2 days`, `4 months`. */
+/** Returns, for example, `12 s`, `5 min`, `3 h`, `2 days` or `4 months`. */
 export function describeAge(since: string, nowMs: number): string {
   const seconds = Math.max(0, Math.round((nowMs - Date.parse(since)) / 1000));
   if (Number.isNaN(seconds)) return '';

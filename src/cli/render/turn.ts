@@ -1,4 +1,4 @@
-/** Renders a turn for a person: what was said, planned and done. */
+/** Renders a turn for a person: its messages, plan and outcome. */
 import { formatCount } from '../../session/text/format-count.ts';
 import { countWhole } from '../../session/text/clip-line.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
@@ -63,14 +63,14 @@ export function describeAsides({ thoughts, notes }: ShownTurn['asides'], session
   return counts.length === 0 ? null : `${counts.join(' and ')} (\`teddy session view ${session}\`)`;
 }
 
-/** `gpt-5 (openai), agent pathfinder`. */
+/** Returns, for example, `gpt-5 (openai), agent pathfinder`. */
 function describeModel({ model, provider, agent }: ShownTurn): string | null {
   if (model === null) return agent === null ? null : `agent ${agent}`;
   const by = provider === null || provider === model ? '' : ` (${provider})`;
   return `${model}${by}${agent === null ? '' : `, agent ${agent}`}`;
 }
 
-/** `2026-01-24 10:05 to 10:07`. */
+/** Returns, for example, `2026-01-24 10:05 to 10:07`. */
 function toPeriod(times: readonly string[]): string {
   const [from = '', to = ''] = [times[0], times.at(-1)].map((time) => formatTime(time ?? ''));
   if (from === '') return '';
@@ -78,14 +78,17 @@ function toPeriod(times: readonly string[]): string {
   return `${from} to ${to.slice(0, 10) === from.slice(0, 10) ? to.slice(11) : to}`;
 }
 
-/** Whether tools were called, something was spoken, or the plan was asked about: then the order matters. */
+/**
+ * Returns whether the order of the messages matters, because tools were called, something was spoken, or the user asked
+ * about the plan.
+ */
 function isTalk({ said }: ShownTurn): boolean {
   const planned = said.findIndex(({ file }) => file === 'plan.md');
   const isAsked = planned !== -1 && said.slice(planned).some(({ title }) => title.startsWith('Message'));
   return isAsked || said.some((part) => part.tool !== undefined || part.title.endsWith('(spoken)'));
 }
 
-/** The plan of another agent is told in a call, and stands before all that came of the messages. */
+/** Adds the plan of another agent, which was submitted in a call, before everything that followed the messages. */
 function withPlan({ said, plan }: ShownTurn): Titled[] {
   const titled = said.map(toTitled);
   if (plan === null || said.some(({ file }) => file === 'plan.md')) return titled;
@@ -106,7 +109,7 @@ function toUsual({ messages, plan, reply, replyIsPartial }: ShownTurn): Titled[]
   ];
 }
 
-/** Making a long text visible takes time. `--json` has all of it. */
+/** Cuts a long text, because making it visible takes time. `--json` has all of it. */
 function cutLong(text: string, { turn, line }: ShownTurn): string {
   if (text.length <= maxShownText) return text.trimEnd();
   const more = formatCount(countWhole(text) - maxShownText);

@@ -1,4 +1,4 @@
-/** Renders what `verify` has found: a row a line, and a row a fault. */
+/** Renders the result of `verify`: one row per line, and one row per fault. */
 import { countOf } from '../../session/spending/describe-spending.ts';
 import { formatCount } from '../../session/text/format-count.ts';
 import type { VerifiedLine, Violation } from '../../session/entries/violation.ts';
@@ -55,7 +55,7 @@ function renderViolation({ rule, commit, turn, path, message }: Violation): stri
   return `  ${toRow(`${place.join(' ')}: ${message}`)}\n`;
 }
 
-/** Text from a repository must not begin a line of its own. */
+/** Makes sure that text from a repository cannot begin a new line. */
 function toRow(text: string): string {
   return toVisible(text)
     .split('\n')

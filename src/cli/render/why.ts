@@ -1,4 +1,4 @@
-/** The authors of lines, and the stories of turns, for a person and as JSON. */
+/** Renders the authors of lines, and the stories of turns, for a person and as JSON. */
 import { toVisible } from '../../session/text/visible-text.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
 import type { AttributedRun, Author } from '../../workflow/blame/attribute-lines.ts';
@@ -11,10 +11,10 @@ import { formatTime } from './time.ts';
 
 type Stories = Pick<BlamedFile, 'turns' | 'commits'>;
 
-/** Lines of a message that `why` shows, and stories of a file; `blame` shows one line of a message. */
+/** The limits of `why`: lines of a message, and stories of a file. `blame` shows one line of a message. */
 const [maxMessageLines, maxStories] = [12, 10];
 
-/** Where a title goes on. */
+/** The indentation of a title's second and later lines. */
 const titleIndent = '    ';
 
 export function renderBlame(terminal: Terminal, blamed: BlamedFile): string {
@@ -39,7 +39,7 @@ function styleOf({ kind }: Author): 'cyan' | 'green' | 'yellow' {
   return kind === 'unknown' ? 'yellow' : 'green';
 }
 
-/** A turn's story is told once. */
+/** Describes a run of lines. A turn's story is told only once. */
 function describeRun(stories: Stories, { author, uncommitted, guess }: AttributedRun, told: Set<string>): string[] {
   const past = guess === undefined ? '' : `; before that, as git guesses: ${describeAuthor(guess, stories)}`;
   const title = `${describeAuthor(author, stories)}${uncommitted ? ', not committed yet' : ''}${past}`;
@@ -56,7 +56,7 @@ function firstLine(text: string): string {
   return rest.length === 0 ? line : `${line} ...`;
 }
 
-/** `turn 02 of 20261121-fix-ago, gpt-5, approved by Ada Lovelace`. */
+/** Returns, for example, `turn 02 of 20261121-fix-ago, gpt-5, approved by Ada Lovelace`. */
 function describeAuthor(author: Author, { turns, commits }: Stories): string {
   if (author.kind === 'uncommitted') return `not committed yet${author.isOwn ? ', your own edit' : ''}`;
   if (author.kind === 'unknown') return `unknown, in ${author.commit.slice(0, 10)}: ${toVisible(author.reason)}`;
@@ -85,7 +85,7 @@ function describeCommit({ author, at, commit, subject, session, turn }: CommitSt
 
 function nameModel({ model, provider, agent }: TurnStory): string | null {
   if (model === null) return agent;
-  // No model answered.
+  // An answer by hand has no model.
   if (provider === 'manual' || model === 'manual') return 'an answer by hand';
   if (provider === 'recorded') return 'a recorded answer';
   return agent === null || provider === agent ? model : `${agent} (${model})`;
@@ -162,7 +162,7 @@ function toRows(label: string, text: string | null): Row[] {
   return text === null ? [] : [[label, text]];
 }
 
-/** Without a label, the text stands alone. */
+/** Without a label, the text is printed alone. */
 function renderRow([label, text]: Row, columns: number): string {
   const indent = label === '' ? 0 : labelWidth;
   const [first = '', ...rest] = toVisible(text)

@@ -4,7 +4,7 @@ import type { Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/text/visible-text.ts';
 
 export interface WriteProgress {
-  /** Nothing of the next answer has arrived yet. */
+  /** Shows that nothing of the next answer has arrived yet. */
   wait(): void;
   content(target: string, received: { bytes: number; lines: number }): void;
   /** Removes the line until the next call. */

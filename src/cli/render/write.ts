@@ -9,13 +9,13 @@ import { toVisible } from '../../session/text/visible-text.ts';
 import { describeAge } from './time.ts';
 import type { FinalizeAnswer, RejectedAnswer, StatusAnswer } from '../../http/schemas.ts';
 
-/** `branch`: that of the session which the file belongs to, where that is known. */
+/** `branch` is the branch of the session that the file belongs to, if known. */
 export function renderStatus(terminal: Terminal, write: StatusAnswer, nowMs: number, branch?: string): string {
   const { session_id, status, stage, intent, size, unverified_bytes, findings, reason, commit } = write;
   const lines = [
     `${describeTarget(write)}${toPlace(branch)}${intent === null || intent === '' ? '' : `: ${intent}`}`,
     `${describeBytes(size)}, last written ${describeAge(write.saved_at, nowMs)} ago`,
-    ...(unverified_bytes === 0 ? [] : [`${describeBytes(unverified_bytes)} more that no save has confirmed`]),
+    ...(unverified_bytes === 0 ? [] : [`${describeBytes(unverified_bytes)} more, not confirmed by a save`]),
     ...(reason === null ? [] : [`It failed: ${reason}`]),
     ...(findings.length === 0 ? [] : [`${findings.length === 1 ? '1 finding' : `${findings.length} findings`}:`]),
     ...findings.map(
@@ -52,7 +52,7 @@ function toPlace(branch: string | undefined): string {
 }
 
 export function describeTarget({ operation, target_file }: Pick<StatusAnswer, 'operation' | 'target_file'>): string {
-  return target_file === null ? 'nothing says which file' : `${operation ?? 'write'} ${target_file}`;
+  return target_file === null ? 'of an unknown file' : `${operation ?? 'write'} ${target_file}`;
 }
 
 function describeStage(stage: string): string {
@@ -63,7 +63,7 @@ export function describeBytes(bytes: number): string {
   return bytes === 1 ? '1 byte' : `${formatCount(bytes)} bytes`;
 }
 
-/** Prints `<path> <commit>` on stdout, and says on stderr what was checked. */
+/** Prints `<path> <commit>` on stdout, and the checks on stderr. */
 export function showWritten(
   terminal: Terminal,
   { written_path, commit, notes, validation_summary }: FinalizeAnswer,
@@ -77,7 +77,7 @@ export function showFindings(terminal: Terminal, { message }: Pick<RejectedAnswe
   terminal.say(toVisible(message.trimEnd()));
 }
 
-/** Says what can be done with a content that was not accepted. */
+/** Describes what the user can do with content that was not accepted. */
 export function describeCorrection({ session_id: id, reason }: RejectedAnswer, server: string | undefined): string {
   const option = server === undefined ? '' : ` --server ${toShellWord(server)}`;
   if (reason === null)
@@ -86,7 +86,7 @@ export function describeCorrection({ session_id: id, reason }: RejectedAnswer, s
   return `${kept} \`teddy write recover ${id} --finalize --force\` writes it as it is, --output <file> elsewhere.`;
 }
 
-/** Prints the bytes as they are, but on a terminal nothing in them can move the cursor. */
+/** Prints the bytes unchanged; on a terminal, control characters are made visible. */
 export async function printContent(
   terminal: Terminal,
   bytes: Uint8Array,
@@ -96,15 +96,15 @@ export async function printContent(
   else terminal.context.stdout.write(bytes);
 }
 
-/** Tells, in lines for stderr, what was set aside when the session was opened again. */
+/** Returns lines for stderr about the bytes that were set aside when the session was reopened. */
 export function describeAside(aside: WriteContent['aside'], isPrinted: boolean): string[] {
   return aside.map(({ name, bytes }) => {
-    const what = `${name}: ${describeBytes(bytes.length)} that no save had confirmed were set aside`;
+    const what = `${name}: ${describeBytes(bytes.length)} not confirmed by a save were set aside`;
     return toVisible(isPrinted ? `${what}.` : `${what}: \`teddy write show <id> --tail\` prints them.`);
   });
 }
 
-/** Describes the same in JSON. */
+/** Returns the same facts for JSON. */
 export function toAsideJson(aside: WriteContent['aside']): { name: string; bytes: number }[] {
   return aside.map(({ name, bytes }) => ({ name, bytes: bytes.length }));
 }

@@ -4,17 +4,17 @@ import { formatCount } from '../../../session/text/format-count.ts';
 import { TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { toVisible } from '../../../session/text/visible-text.ts';
 
-/** An open turn is followed so long after its log has grown last. */
+/** How long an open turn is followed after its log last grew. */
 const lingerMs = 30_000;
 
 export class CaptureDrainCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Capture',
-    description: 'Take in what the hooks of other agents have noted; the hooks call this.',
+    description: 'Capture what the hooks of other agents have noted; the hooks call this.',
     details: `
-      Reads the logs that the hooks tell of, and appends what is new to the lines of their sessions. It follows a
-      turn that is open until the turn ends, or until its log has not grown for 30 seconds. One process at a time
-      does this in a repository; a second one ends at once. HEAD, your files and your branches stay as they are.
+      Reads the logs that the hooks point to, and appends what is new to the sessions' branches. It follows an open
+      turn until the turn ends, or until its log has not grown for 30 seconds. Only one process at a time does this in
+      a repository; a second one exits at once. HEAD, your files and your branches do not change.
     `,
     examples: [['By hand, after a crash', '$0 capture drain']],
   });
@@ -25,7 +25,7 @@ export class CaptureDrainCommand extends TeddyCommand {
       const { drain } = await import('../../../workflow/capture/drain.ts');
       const drained = await drain(project, openCapture(project, this.context.env), { signal, lingerMs });
       if (this.json) this.printJson(terminal, 'capture-drain', { ...drained, isBusy: drained === null });
-      else if (drained === null) terminal.say('Another process drains already.');
+      else if (drained === null) terminal.say('Another process is already reading the logs.');
       else {
         for (const problem of drained.problems) terminal.say(toVisible(problem));
         const entries = drained.entries === 1 ? '1 entry' : `${formatCount(drained.entries)} entries`;

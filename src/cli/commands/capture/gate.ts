@@ -11,13 +11,13 @@ import { openBrowser, readBrowserEnvironment, requestLink, showPage } from '../.
 import { describeFailure, openServer } from '../serve.ts';
 import { option, parameter, TeddyCommand, type Terminal, usage, withInterrupt } from '../../teddy-command.ts';
 
-/** How long the drainer may take until the plan is on its line: until then, the agent's own question is not shown. */
+/** How long to wait until the plan is on its line. The agent's own question stays hidden until then. */
 const findMs = 5_000;
-/** How often the line is looked at. */
+/** How often to look at the line. */
 const [findEveryMs, waitEveryMs] = [25, 200];
-/** Less than the hour that the agent gives its hook: then there is time to say that nobody has decided. */
+/** Shorter than the hour that the agent gives its hook, which leaves time to report that nobody decided. */
 const limitMs = 59 * 60 * 1000;
-/** How long the page stays connected after the verdict: it shows it, and then that the server has stopped. */
+/** How long the page stays connected after the verdict, to show the verdict and then that the server has stopped. */
 const showMs = 1_000;
 
 const silent: Notices = { info: () => undefined, warn: () => undefined };
@@ -25,13 +25,13 @@ const silent: Notices = { info: () => undefined, warn: () => undefined };
 export class CaptureGateCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Capture',
-    description: 'Hold an agent until somebody has judged its plan; the hook of `capture install --gate` calls this.',
+    description: 'Make an agent wait for a verdict on its plan; the hook of `capture install --gate` calls this.',
     details: `
-      Reads the call of the agent's hook on stdin, waits until the plan is on the line of its session, shows it, and
-      waits for a verdict: from the page, from \`teddy session approve\` or \`reject\`, or from a pull. Prints the answer
-      for the agent. If nobody decides, or anything fails, it prints nothing: then the agent asks by itself.
+      Reads the call of the agent's hook on stdin, waits until the plan is on its session's branch, shows it, and
+      waits for a verdict: from the page, from \`teddy session approve\` or \`reject\`, or from a pull. Prints the
+      answer for the agent. If nobody decides, or anything fails, it prints nothing, and the agent asks you itself.
 
-      Exit codes: 0 in every case, since an agent takes any other one for a failure of the hook.
+      Exit codes: 0 always, since an agent treats any other code as a failure of the hook.
     `,
     examples: [['As the hook calls it', '$0 capture gate claude-code < call.json']],
   });
@@ -39,7 +39,7 @@ export class CaptureGateCommand extends TeddyCommand {
   agent = parameter('agent');
   parent = option('--parent', {
     value: '<pid>',
-    describe: 'The process that waits: without it, nobody does any more.',
+    describe: 'The waiting process; when it exits, the gate closes.',
   });
 
   protected async run(terminal: Terminal): Promise<number> {
@@ -53,7 +53,7 @@ export class CaptureGateCommand extends TeddyCommand {
       withInterrupt(terminal, 'teddy capture status', (signal) =>
         this.hold(terminal, project, { call, payload, signal }),
       );
-    // Whatever fails, the agent's own question decides; nothing of it may reach the agent as an answer.
+    // On any failure, the agent asks its own question; the agent must not read an error as an answer.
     return this.withProject(terminal, hold, silent).catch((error: unknown) => {
       terminal.say(describeFailure(error));
       return 0;
@@ -102,7 +102,10 @@ export class CaptureGateCommand extends TeddyCommand {
     return 0;
   }
 
-  /** On the server that runs in the repository, or on one that stops with the gate. Null: no browser could be opened. */
+  /**
+   * Opens the page on the repository's running server, or else on one that stops with the gate. Returns null when no
+   * browser could be opened.
+   */
   private async openPage(terminal: Terminal, project: Project, { ref }: WaitingPlan) {
     const running = await project.servers.read();
     const failure = (error: unknown) => terminal.say(describeFailure(error));
@@ -129,7 +132,7 @@ async function readAll(terminal: Terminal): Promise<string> {
   return Buffer.concat(pieces).toString('utf8');
 }
 
-/** False when the time is over, when the agent has gone, or when the gate was told to end. */
+/** Returns false when the time is over, the agent has exited, or the gate was told to stop. */
 function toPause(
   capture: Pick<Capture, 'isAlive'>,
   { pid }: GateCall,

@@ -12,37 +12,41 @@ export class CaptureInstallCommand extends TeddyCommand {
     category: 'Capture',
     description: 'Capture what Claude Code, Codex, opencode and others do in this repository.',
     details: `
-      It marks this repository as captured, and adds hooks to your own configuration of each agent that it
-      finds. A hook does nothing in a repository that is not captured. What else is in these files stays as it
-      is, and \`teddy capture uninstall\` takes the hooks out again.
+      Marks this repository as captured, and adds hooks to your own configuration of each agent that it finds. A hook
+      does nothing in a repository that is not captured. The rest of these files does not change, and \`teddy capture
+      uninstall\` removes the hooks again.
 
-      Nothing that is captured leaves this machine unless you push it. Codex asks you once whether it may run the
+      What is captured does not leave this machine unless you push it. Codex asks you once whether it may run the
       hooks: answer \`/hooks\` there.
 
-      With --gate, Claude Code hands each plan of its plan mode to teddy and waits: the plan is an entry of its
-      session, a page opens to read it, comment on its lines, approve or reject it, and so do \`teddy session approve\`
-      and \`reject\` in another terminal, or a pull that brings somebody's verdict. Without a verdict within an
-      hour, and whenever anything fails, Claude Code asks you itself. \`git config teddy.gate terminal\` opens no page.
+      With --gate, Claude Code hands each plan of its plan mode to teddy and waits. The plan becomes an entry of its
+      session, and a page opens to read it, comment on its lines, and approve or reject it; \`teddy session approve\`
+      and \`reject\` in another terminal work too, and so does a pull that brings somebody's verdict. If there is no
+      verdict within an hour, or anything fails, Claude Code asks you itself. With \`git config teddy.gate terminal\`,
+      no page opens.
 
-      At a terminal, it asks first. Without one, it says what it would do, and does it with --yes.
+      At a terminal, it asks first. Without one, it prints what it would do, and does it only with --yes.
 
-      Exit codes: 0 installed, or installed before; 1 a file cannot be written; 2 no such agent, or none was
-      found; 3 the file of an agent is in the way, and the others are done; 4 you said no, or nobody could be
-      asked.
+      Exit codes: 0 installed, now or before; 1 a file cannot be written; 2 no such agent, or none was found; 3 an
+      agent's file is in the way, and the others are done; 4 you said no, or nobody could be asked.
     `,
     examples: [
       ['For the agents on this machine', '$0 capture install'],
-      ['And let plans wait for a verdict', '$0 capture install --gate'],
-      ['For one of them, without being asked', '$0 capture install --agent codex --yes'],
+      ['And make plans wait for a verdict', '$0 capture install --gate'],
+      ['For one of them, without a question', '$0 capture install --agent codex --yes'],
     ],
   });
 
-  agents = option('--agent', { value: '<name>', many: true, describe: 'Only this agent; may be given again.' });
+  agents = option('--agent', {
+    value: '<name>',
+    many: true,
+    describe: 'Install for this agent only; can be repeated.',
+  });
   gate = option('--gate', {
     mayBeUnset: true,
-    describe: "Let Claude Code's plans wait for your verdict; --no-gate lets them pass again.",
+    describe: "Make Claude Code's plans wait for your verdict; --no-gate lets them pass again.",
   });
-  yes = option('-y,--yes', { describe: 'Do not ask.' });
+  yes = option('-y,--yes', { describe: 'Install without asking.' });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
@@ -66,13 +70,13 @@ export class CaptureInstallCommand extends TeddyCommand {
       if (this.json) this.printJson(terminal, 'capture-install', { agents: outcomes.map(toOutcomeJson), isUntrusted });
       else {
         for (const outcome of outcomes) showOutcome(terminal, outcome);
-        terminal.say('This repository is captured. `teddy capture status` says whether it works.');
+        terminal.say('This repository is captured. `teddy capture status` shows whether it works.');
         if (states.some(({ hooks, gate }) => hooks === 'installed' && gate))
           terminal.say(
-            'Plans of Claude Code wait for a verdict here: on the page that opens, or by `teddy session approve` or `reject`.',
+            "Claude Code's plans now wait for a verdict here: on the page that opens, or with `teddy session approve` or `reject`.",
           );
         if (isUntrusted)
-          terminal.say('Codex runs the hooks after you have trusted them: start it, and answer `/hooks` once.');
+          terminal.say('Codex runs the hooks only after you trust them: start Codex, and answer `/hooks` once.');
       }
       return toExitCode(outcomes);
     });
@@ -83,7 +87,7 @@ export class CaptureInstallCommand extends TeddyCommand {
     const words = ['capture', 'install', ...gate, ...this.agents.flatMap((name) => ['--agent', name]), '--yes'];
     return new TeddyError(
       'NOT_APPROVED',
-      'Nothing was installed: there is no terminal to ask you at.',
+      'Nothing was installed: there is no terminal in which to ask you.',
       `To install it: \`teddy ${words.map(toShellWord).join(' ')}\`.`,
     );
   }
@@ -91,23 +95,23 @@ export class CaptureInstallCommand extends TeddyCommand {
 
 function describePlan(agents: readonly AgentState[], gate?: boolean): string[] {
   return [
-    'teddy will capture the sessions of these agents in this repository, and add hooks to your configuration of each:',
+    "teddy will capture these agents' sessions in this repository, and add hooks to your configuration of each agent:",
     ...agents.map(({ title, path, hooks }) =>
       toVisible(`  ${title.padEnd(12)}  ${path}${hooks === 'installed' ? ' (has them)' : ''}`),
     ),
     ...(gate === true && agents.some(({ canGate }) => canGate)
-      ? ['Before Claude Code carries out a plan, it will wait until somebody has approved or rejected it.']
+      ? ['Before Claude Code carries out a plan, it will wait until somebody approves or rejects it.']
       : []),
-    'The hooks do nothing in other repositories. What is captured stays on this machine until you push it.',
+    'The hooks do nothing in other repositories. Captured sessions stay on this machine until you push them.',
   ];
 }
 
 const outcomeTexts: Record<AgentOutcome['outcome'], string> = {
   installed: 'hooks installed',
-  unchanged: 'has its hooks',
-  restored: 'hooks removed, the file is as it was',
-  removed: 'hooks removed, other changes stay',
-  missing: 'has no hooks',
+  unchanged: 'hooks already installed',
+  restored: 'hooks removed, original file restored',
+  removed: 'hooks removed, other changes kept',
+  missing: 'no hooks',
   failed: 'not changed',
 };
 
@@ -121,7 +125,7 @@ export function toOutcomeJson({ name, path, outcome, error }: AgentOutcome) {
   return { name, path, outcome, error: error && errorDocument(error) };
 }
 
-/** The first failure decides. */
+/** Returns the exit code of the first failure, or 0. */
 export function toExitCode(outcomes: readonly AgentOutcome[]): number {
   const failed = outcomes.find(({ error }) => error !== null);
   return failed?.error == null ? 0 : exitCodes[failed.error.code];

@@ -1,7 +1,7 @@
 import { notCapturedError } from '../../../errors.ts';
 import { TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
-const exits = 'Exit codes: 0 done, or it was so before; 1 not a repository; 3 it is not captured.';
+const exits = 'Exit codes: 0 done, now or before; 1 not a repository; 3 the repository is not captured.';
 
 abstract class PauseOrResumeCommand extends TeddyCommand {
   protected abstract readonly pauses: boolean;
@@ -26,9 +26,9 @@ abstract class PauseOrResumeCommand extends TeddyCommand {
 export class CapturePauseCommand extends PauseOrResumeCommand {
   static override usage = usage({
     category: 'Capture',
-    description: 'Capture nothing in this repository for a while.',
+    description: 'Pause capturing in this repository.',
     details: `
-      Hooks note nothing until \`teddy capture resume\`. What was noted before is still read.
+      Hooks record nothing until \`teddy capture resume\`. What they recorded before is still read.
 
       ${exits}
     `,

@@ -6,13 +6,13 @@ import { TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 export class CaptureStatusCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Capture',
-    description: 'Say whether capture works here, and for which agents.',
+    description: 'Show whether capture works here, and for which agents.',
     details: `
-      For each agent: whether it is on this machine; whether its hooks are \`installed\`, \`changed\`, \`missing\`, or
-      \`unknown\` because its file cannot be read; when it called last in this repository; and how many of its
-      sessions are here. Warnings follow, each with its way out.
+      Shows for each agent: whether it is on this machine; whether its hooks are \`installed\`, \`changed\`,
+      \`missing\`, or \`unknown\` because its file cannot be read; when it last called a hook in this repository; and
+      how many of its sessions are here. Warnings follow, each with a way to fix it.
 
-      Exit codes: 0 done, whatever it says; 1 not a repository.
+      Exit codes: 0 done, regardless of the findings; 1 not a repository.
     `,
     examples: [
       ['Whether it works', '$0 capture status'],
@@ -65,7 +65,7 @@ function render(terminal: Terminal, { captured, paused, drainer, agents, warning
     .map(({ title, hooks, gate, trusted, lastBell, sessions }) =>
       [
         `  ${title.padEnd(12)}  hooks ${hooks}`,
-        ...(gate ? ['plans wait at the gate'] : []),
+        ...(gate ? ['plans wait for a verdict'] : []),
         ...(trusted === null ? [] : [trusted ? 'trusted' : 'not trusted']),
         lastBell === null ? 'never called here' : `called ${toTime(lastBell)}`,
         `${sessions} ${sessions === 1 ? 'session' : 'sessions'}`,
@@ -74,7 +74,7 @@ function render(terminal: Terminal, { captured, paused, drainer, agents, warning
   const lines = [
     `This repository is ${state}.`,
     ...(drainer === null ? [] : [`Process ${drainer} is reading what the hooks have noted.`]),
-    ...(rows.length === 0 ? ['No agent that teddy captures is on this machine.'] : rows),
+    ...(rows.length === 0 ? ['teddy found no agent on this machine that it can capture.'] : rows),
     ...warnings.map((text) => `${terminal.style('yellow', 'warning:')} ${toVisible(text)}`),
   ];
   return lines.map((line) => `${line}\n`).join('');

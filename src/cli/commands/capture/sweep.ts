@@ -10,22 +10,22 @@ import { toVisible } from '../../../session/text/visible-text.ts';
 export class CaptureSweepCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Capture',
-    description: 'Take in the sessions of this repository that no hook has told of.',
+    description: 'Capture sessions of this repository that no hook reported.',
     details: `
-      Takes in what hooks have noted and no process has read. Then looks through the logs of the agents for sessions
-      that began in this repository or in one of its linked work trees, and appends what is new to their branches.
-      Without --since, it takes those that were written to since capturing was switched on here; with it, older ones
-      as well. What is on a session's branch already is not taken again.
+      Reads what hooks have noted but no process has read yet. Then searches the agents' logs for sessions that began
+      in this repository or in one of its linked work trees, and appends what is new to their branches. Without
+      --since, it considers sessions written to since capturing was switched on here; with it, older ones too. It
+      skips what is already on a session's branch.
     `,
     examples: [
-      ['What was missed', '$0 capture sweep'],
-      ['What was there before, too', '$0 capture sweep --since 7d'],
+      ['Capture what was missed', '$0 capture sweep'],
+      ['Include older sessions', '$0 capture sweep --since 7d'],
     ],
   });
 
   since = option('--since', {
     value: '<time>',
-    describe: 'How far back: 30m, 12h, 7d, 4w, or a date such as 2026-11-01.',
+    describe: 'How far to go back: 30m, 12h, 7d, 4w, or a date such as 2026-11-01.',
   });
 
   protected run(terminal: Terminal): Promise<number> {
@@ -36,7 +36,7 @@ export class CaptureSweepCommand extends TeddyCommand {
         signal,
         sinceMs,
         pause: () => sleep(200, undefined, { signal }).catch(() => undefined),
-        onBusy: (pid) => terminal.say(`Process ${pid} is draining; waiting for it.`),
+        onBusy: (pid) => terminal.say(`Process ${pid} is already reading the logs; waiting for it.`),
         onLog: (log) => (this.json ? undefined : terminal.say(describe(log))),
       });
       if (this.json) this.printJson(terminal, 'capture-sweep', { ...swept });

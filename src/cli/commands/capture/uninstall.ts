@@ -9,33 +9,33 @@ export class CaptureUninstallCommand extends TeddyCommand {
     category: 'Capture',
     description: 'Stop capturing in this repository, or remove the hooks of agents.',
     details: `
-      Alone, it stops capturing in this repository. Hooks in your configuration stay, since other repositories
-      may use them; they do nothing here any more. The sessions that were captured stay as well, and what hooks
-      have noted but nothing has read is kept for the next installation.
+      By itself, it stops capturing in this repository. Hooks in your configuration stay, since other repositories may
+      use them; they no longer do anything here. Captured sessions stay too, and what hooks have noted but teddy has
+      not read yet is kept for the next installation.
 
-      With --agent, it removes the hooks of that agent from your configuration, for all repositories, and leaves
-      this repository as it is. With --all, it does both, for every agent. A file that nobody has changed since
-      is restored to the byte; from any other, only teddy's hooks are removed.
+      With --agent, it removes the hooks of that agent from your configuration, for all repositories, and does not
+      change this repository. With --all, it does both, for every agent. A file that nobody has changed since is
+      restored byte for byte; from any other file, only teddy's hooks are removed.
 
-      Exit codes: 0 done, or nothing to do; 1 a file cannot be written, or not a repository; 2 no such agent; 3
-      the file of an agent is in the way, and the others are done.
+      Exit codes: 0 done, or nothing to do; 1 a file cannot be written, or not a repository; 2 no such agent; 3 an
+      agent's file is in the way, and the others are done.
     `,
     examples: [
-      ['In this repository', '$0 capture uninstall'],
-      ['Also the hooks of all agents', '$0 capture uninstall --all'],
+      ['Stop in this repository', '$0 capture uninstall'],
+      ['Also remove the hooks of all agents', '$0 capture uninstall --all'],
     ],
   });
 
   agents = option('--agent', {
     value: '<name>',
     many: true,
-    describe: 'Remove the hooks of this agent; may be given again.',
+    describe: 'Remove the hooks of this agent; can be repeated.',
   });
   all = option('--all', { describe: 'Stop here, and remove the hooks of all agents.' });
 
   protected run(terminal: Terminal): Promise<number> {
     if (this.all && this.agents.length > 0)
-      throw new TeddyError('USAGE', '--all and --agent exclude each other.', 'Leave one of them out.');
+      throw new TeddyError('USAGE', '--all cannot be combined with --agent.', 'Omit one of them.');
     return this.withProjectIfAny(terminal, async (project) => {
       const { chooseAgents, stopCapture, uninstallHooksOf } = await import('../../../workflow/capture/install.ts');
       const isUser = this.all || this.agents.length > 0;
@@ -59,7 +59,7 @@ export class CaptureUninstallCommand extends TeddyCommand {
         });
       else {
         if (stopped !== null) showStopped(terminal, stopped);
-        // Most agents have none.
+        // With --all, agents without hooks are not mentioned, because most have none.
         for (const one of outcomes) if (!this.all || one.outcome !== 'missing') showOutcome(terminal, one);
         if (!isUser && left.length > 0)
           terminal.say(
@@ -72,9 +72,9 @@ export class CaptureUninstallCommand extends TeddyCommand {
 }
 
 function showStopped(terminal: Terminal, { was, kept }: { was: boolean; kept: string | null }): void {
-  terminal.say(was ? 'This repository is not captured any more.' : 'This repository was not captured.');
+  terminal.say(was ? 'This repository is no longer captured.' : 'This repository was not captured.');
   if (kept !== null)
     terminal.say(
-      toVisible(`What hooks have noted and nothing has read is kept in ${kept}, for the next installation.`),
+      toVisible(`What hooks have noted but teddy has not read is kept in ${kept} for the next installation.`),
     );
 }

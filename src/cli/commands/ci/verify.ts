@@ -20,29 +20,29 @@ import {
 export class CiVerifyCommand extends TeddyCommand {
   static override usage = usage({
     category: 'CI',
-    description: 'Verify and replay the sessions of a change, and those that its commits have landed.',
+    description: 'Verify and replay the sessions of a change, and the ones that its commits landed.',
     details: `
-      With --base, it looks at every commit that --head has and --base does not. Entries of sessions are verified
-      and replayed. Of a commit that landed a session, the session is fetched if it is not here, verified and
-      replayed as far as it has landed, and its approvals are checked; the commit has to hold what a merge of the
-      session's code gives, and nothing else. Files of a session that come without its entries, as by a squash, are
-      a fault. Commits that no session explains are counted: nobody has looked at them.
+      With --base, it checks every commit that --head has and --base does not. Entries of sessions are verified and
+      replayed. For a commit that landed a session, teddy fetches the session if it is missing, verifies it, replays
+      it up to the point that has landed, and checks its approvals; the commit must contain exactly what a merge of
+      the session's code gives. Files of a session without its entries, as after a squash, are a fault. Commits that
+      no session explains are only counted, not checked.
 
       Without --base, it verifies and replays the branches or commits that you name, or else every session of the
       repository.
 
-      What cannot be had, or what only a command or a person explains, is not proven. The policy comes from the
-      base branch, never from the change: its \`.teddy/config.yaml\` can ask for approvals, and a relative path after
-      --signed-by is a file of the base branch.
+      Anything that cannot be fetched, or that only a command or a person explains, counts as not proven. The policy
+      comes from the base branch, never from the change: its \`.teddy/config.yaml\` can require approvals, and a
+      relative path after --signed-by names a file of the base branch.
 
-      It runs nothing of the change unless you give --run-commands, and it works in a bare clone.
+      It runs nothing from the change unless you give --run-commands, and it works in a bare clone.
 
-      Exit codes: 0 all sessions are what they say, or there is none; 1 something differs, is missing or is not
-      proven; 2 it could not be found out.
+      Exit codes: 0 every session holds up, or there is none; 1 something differs, is missing or is not proven; 2 the
+      check could not be carried out.
     `,
     examples: [
-      ['What a pull request adds', '$0 ci verify --base origin/main'],
-      ['The same, with an approval by somebody else', '$0 ci verify --base origin/main --require-approval=others'],
+      ['The commits that a pull request adds', '$0 ci verify --base origin/main'],
+      ['Also require approval by somebody else', '$0 ci verify --base origin/main --require-approval=others'],
       ['One session', '$0 ci verify teddy/20260124-add-user-auth'],
       ['Every session of this clone', '$0 ci verify'],
     ],
@@ -51,12 +51,12 @@ export class CiVerifyCommand extends TeddyCommand {
   targets = parameters('branch or commit');
   base = option('--base', {
     value: '<commit>',
-    describe: 'The branch or commit that the change is to be merged into.',
+    describe: 'The branch or commit that the change will be merged into.',
   });
-  head = option('--head', { value: '<commit>', describe: 'The change. Default: HEAD.' });
+  head = option('--head', { value: '<commit>', describe: 'The branch or commit with the change. Default: HEAD.' });
   strict = option('--strict', {
     isDefault: true,
-    describe: 'Fail if something is not proven. This is the default; --no-strict lets it pass, and says so.',
+    describe: 'Fail if something is not proven (the default). With --no-strict it only warns.',
   });
   requireSession = option('--require-session', {
     describe: 'Fail if the change has commits that no session explains.',
@@ -68,7 +68,7 @@ export class CiVerifyCommand extends TeddyCommand {
   });
   junit = option('--junit', {
     value: '<file>',
-    describe: 'A directory for the results, one file of JUnit XML per session.',
+    describe: 'Write the results to this directory, one JUnit XML file per session.',
   });
 
   protected override trustsHead = () => 'always' as const;
@@ -102,15 +102,22 @@ export class CiVerifyCommand extends TeddyCommand {
 
   private refuseContradictions(): void {
     if (this.base === undefined && this.head !== undefined)
-      throw new TeddyError('USAGE', '`--head` needs `--base`.', 'Say what the change is to be merged into: `--base`.');
+      throw new TeddyError(
+        'USAGE',
+        '`--head` needs `--base`.',
+        'Name the branch that the change will be merged into with `--base`.',
+      );
     if (this.base !== undefined && this.targets.length > 0)
-      throw new TeddyError('USAGE', '`--base` and a name exclude each other.', 'Leave one of them out.');
+      throw new TeddyError('USAGE', '`--base` cannot be combined with a name.', 'Omit one of them.');
     for (const target of this.targets)
       if (target.startsWith('-'))
         throw new TeddyError('USAGE', `${target} is neither a branch nor a commit.`, 'Name branches or commits.');
   }
 
-  /** A checkout holds the files of the change, which has no say in the keys. */
+  /**
+   * Reads the key file from the base branch, because the checkout holds the files of the change, which must not choose
+   * the keys.
+   */
   private async readKeyFile(project: Project, path: string): Promise<string | null> {
     const { base } = this;
     if (base === undefined || isAbsolute(path)) return readKeyFile(this.context, path);
@@ -118,10 +125,14 @@ export class CiVerifyCommand extends TeddyCommand {
     const text = await readBaseFile(project, base, path);
     if (text !== null) return text;
     const hint = 'Give a fingerprint, a file of the base branch, or an absolute path.';
-    throw new TeddyError('USAGE', `${base} has no file ${JSON.stringify(path)}, which \`--signed-by\` names.`, hint);
+    throw new TeddyError(
+      'USAGE',
+      `\`--signed-by\` names the file ${JSON.stringify(path)}, which ${base} does not have.`,
+      hint,
+    );
   }
 
-  /** A file may hold what looks like a command to the runner of GitHub Actions. */
+  /** Guards the output, because a file may contain text that the GitHub Actions runner would take for a command. */
   private async show(terminal: Terminal, project: Project, text: string): Promise<void> {
     if (this.context.env['GITHUB_ACTIONS'] !== 'true') return this.page(terminal, project, text);
     const { fenceOutput } = await import('../../render/replay-annotations.ts');
@@ -138,15 +149,22 @@ export class CiVerifyCommand extends TeddyCommand {
   }
 }
 
-/** A checkout may hold a link of that name, and what is written there is published. Throws USAGE. */
+/**
+ * Makes the directory, but refuses a symbolic link: a checkout may contain one of that name, and the results are
+ * published. Throws USAGE.
+ */
 async function makeDirectory(context: CliContext, name: string): Promise<void> {
   const path = resolvePath(context, name).replace(/\/+$/, '');
   const found = await lstat(path).catch(() => null);
   if (found?.isSymbolicLink() === true)
     throw new TeddyError('USAGE', `${name} is a link.`, 'Name a directory outside of the checkout.');
-  // Node's way to make all directories above as well never ends below /proc.
+  // Node's recursive mkdir never returns for a path below /proc.
   await mkdir(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'EEXIST' && found?.isDirectory() === true) return;
-    throw new TeddyError('USAGE', `${name} cannot be made: ${error.message}.`, 'Name another directory.');
+    throw new TeddyError(
+      'USAGE',
+      `The directory ${name} could not be created: ${error.message}.`,
+      'Name another directory.',
+    );
   });
 }

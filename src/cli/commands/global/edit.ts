@@ -7,13 +7,13 @@ export class GlobalEditCommand extends TeddyCommand {
     category: 'Shared by all sessions',
     description: 'Edit a file that all sessions share, in your editor.',
     details: `
-      The file is \`global.context\` (the default), \`memos.yaml\`, or \`agents/<name>.md\`: an agent of your own,
-      which may be new. Your own agent takes precedence over a built-in one of the same name; to remove it, save
-      it empty. teddy checks what you save, and keeps what others have changed meanwhile. The files are on the
+      The file is \`global.context\` (the default), \`memos.yaml\`, or \`agents/<name>.md\` for an agent of your own,
+      new or existing. Your own agent takes precedence over a built-in one of the same name; to remove it, save an
+      empty file. teddy checks what you save, and keeps what others changed in the meantime. The files are on the
       branch \`teddy/global\`: \`git show teddy/global:global.context\`.
     `,
     examples: [
-      ['What every session is shown', '$0 global edit'],
+      ['The files that every session shows the model', '$0 global edit'],
       ['All memos at once', '$0 global edit memos.yaml'],
       ['An agent of your own', '$0 global edit agents/release-notes.md'],
     ],
@@ -29,7 +29,7 @@ export class GlobalEditCommand extends TeddyCommand {
       const edited = await editGlobal(project, this.file ?? 'global.context', compose);
       const { file, commit, removed } = edited;
       if (this.json) this.printJson(terminal, 'global-edit', edited);
-      else if (commit === null) terminal.print(`Nothing was changed in ${file}.\n`);
+      else if (commit === null) terminal.print(`You made no changes to ${file}.\n`);
       else if (removed) terminal.print(`Removed ${file} from teddy/global.\n`);
       else terminal.print(`Saved ${file} on teddy/global as ${commit.slice(0, 10)}.\n`);
       return 0;

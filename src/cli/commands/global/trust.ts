@@ -6,10 +6,10 @@ export class GlobalTrustCommand extends TeddyCommand {
     category: 'Shared by all sessions',
     description: 'Accept agents and context lists that came from elsewhere.',
     details: `
-      What a remote has on \`teddy/global\` or in a session decides what a model is told and shown, so teddy uses
-      it only after your yes. In a terminal, \`plan\` asks; this command prints everything that you have not
-      accepted yet and accepts it, also without a terminal. A changed text has to be accepted again. Memos are
-      only facts, so teddy does not ask about them: \`teddy memo list\`.
+      What a remote holds on \`teddy/global\` or in a session decides what a model is told and shown, so teddy uses it
+      only after you accept it. In a terminal, \`plan\` asks; this command prints everything that you have not
+      accepted yet and accepts it, even without a terminal. If a text changes, it has to be accepted again. Memos are
+      only facts, so teddy does not ask about them: see \`teddy memo list\`.
     `,
     examples: [
       ['Only look', '$0 global trust --dry-run'],
@@ -18,7 +18,7 @@ export class GlobalTrustCommand extends TeddyCommand {
   });
 
   session = sessionOption();
-  dryRun = option('--dry-run', { describe: 'Print what would be accepted; change nothing.' });
+  dryRun = option('--dry-run', { describe: 'Print what would be accepted, without accepting it.' });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
@@ -29,7 +29,7 @@ export class GlobalTrustCommand extends TeddyCommand {
       else {
         await this.page(terminal, project, renderForeign(terminal, texts, 'stdout'));
         terminal.say(
-          this.dryRun ? 'Nothing is accepted yet.' : `Accepted: ${texts.map(({ name }) => name).join(', ')}.`,
+          this.dryRun ? 'Nothing has been accepted yet.' : `Accepted: ${texts.map(({ name }) => name).join(', ')}.`,
         );
       }
       return 0;

@@ -11,26 +11,26 @@ export class HooksInstallCommand extends TeddyCommand {
     category: 'Hooks',
     description: "Make git run teddy's hooks in this repository.",
     details: `
-      prepare-commit-msg and commit-msg name session and turn in your own commits on a line; post-rewrite warns
-      if \`git commit --amend\` has replaced an entry; pre-push verifies the branches of sessions that are pushed;
-      post-checkout says where in a session you are. They do nothing elsewhere, and nothing if teddy cannot be
-      found.
+      prepare-commit-msg and commit-msg name the session and turn in your own commits on a session's branch;
+      post-rewrite warns if \`git commit --amend\` replaced an entry; pre-push verifies the sessions' branches that
+      you push; post-checkout reports where you are in a session. The hooks do nothing outside sessions, and nothing
+      if teddy cannot be found.
 
-      An existing hook is kept as \`<name>.before-teddy\` and runs first, with the same arguments and input; what
-      it refuses stays refused. If somebody has changed one of teddy's hooks, install does not overwrite it and
-      says what to do. If core.hooksPath leads into the work tree, as with husky, the files are the project's:
-      install prints what to add to them.
+      An existing hook is kept as \`<name>.before-teddy\` and runs first, with the same arguments and input; if it
+      fails, the operation is still refused. If somebody has edited one of teddy's hooks, install does not overwrite
+      it and prints what to do. If core.hooksPath points into the work tree, as with husky, the files belong to the
+      project: install prints what to add to them.
 
-      Exit codes: 0 installed, or installed before; 1 a file cannot be written; 3 a hook is in the way, other
-      repositories use the same hooks, or you have to add lines by hand.
+      Exit codes: 0 installed, now or before; 1 a file cannot be written; 3 a hook is in the way, other repositories
+      use the same hooks, or you have to add lines by hand.
     `,
     examples: [
       ['In this repository', '$0 hooks install'],
-      ['Where the user’s hooks for all repositories are', '$0 hooks install --shared'],
+      ['In the directory of your hooks for all repositories', '$0 hooks install --shared'],
     ],
   });
 
-  shared = option('--shared', { describe: 'Go on even if other repositories use the same hooks.' });
+  shared = option('--shared', { describe: 'Proceed even if other repositories use the same hooks.' });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
@@ -62,7 +62,7 @@ function show(terminal: Terminal, { place, hooks, byHand }: InstalledHooks): voi
 
 function showByHand(terminal: Terminal, byHand: InstalledHooks['byHand']): void {
   terminal.say(
-    'The hooks of this repository are files of the project; teddy does not write to them. Add a line to each:',
+    'The hooks of this repository belong to the project, so teddy does not write to them. Add a line to each:',
   );
   for (const { path, line } of byHand) terminal.say(toVisible(`\n${path}\n    ${line}`));
   terminal.say('\nIf a file does not exist yet, create it with `#!/bin/sh` and that line, and make it executable.');
@@ -71,18 +71,18 @@ function showByHand(terminal: Terminal, byHand: InstalledHooks['byHand']): void 
 export class HooksUninstallCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Hooks',
-    description: "Remove teddy's hooks, and put back what was there before.",
+    description: "Remove teddy's hooks, and restore the previous ones.",
     details: `
-      Somebody else's hook stays as it is. If it calls teddy, or if somebody has changed one of teddy's hooks,
-      uninstall names it: its author has to remove it.
+      teddy leaves hooks of others alone. If such a hook calls teddy, or if somebody has edited one of teddy's hooks,
+      uninstall names it, and you have to remove the lines by hand.
 
-      Exit codes: 0 done, or nothing to do; 1 a file cannot be written; 3 other repositories use the same hooks,
-      or you have to remove lines by hand.
+      Exit codes: 0 done, or nothing to do; 1 a file cannot be written; 3 other repositories use the same hooks, or
+      you have to remove lines by hand.
     `,
     examples: [['In this repository', '$0 hooks uninstall']],
   });
 
-  shared = option('--shared', { describe: 'Go on even if other repositories use the same hooks.' });
+  shared = option('--shared', { describe: 'Proceed even if other repositories use the same hooks.' });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
@@ -93,7 +93,7 @@ export class HooksUninstallCommand extends TeddyCommand {
       if (this.json) this.printJson(terminal, 'hooks-uninstall', toUninstalledJson(done));
       else showUninstalled(terminal, done);
       if (!this.json && done.elsewhere !== null)
-        terminal.say(toVisible(`teddy’s hooks are in ${done.elsewhere}, where git does not look now.`));
+        terminal.say(toVisible(`teddy’s hooks are in ${done.elsewhere}, where git no longer looks.`));
       return done.hooks.some(({ state }) => state === 'called' || state === 'edited') ? exitCodes.HOOK_IN_THE_WAY : 0;
     });
   }
@@ -102,7 +102,7 @@ export class HooksUninstallCommand extends TeddyCommand {
 function toUninstalledJson({ place, hooks }: UninstalledHooks) {
   return {
     ...toPlaceJson(place),
-    /** `state` is the one from before. */
+    /** `state` is the state before the removal. */
     hooks: hooks.map((hook) => ({ ...toHookJson(hook), removed: hook.removed, restored: hook.restored })),
   };
 }
@@ -111,22 +111,22 @@ function showUninstalled(terminal: Terminal, { place, hooks }: UninstalledHooks)
   const done = hooks.filter(({ removed }) => removed);
   terminal.say(done.length === 0 ? `${renderPlace(place)}: teddy has no hooks there` : renderPlace(place));
   for (const { name, restored } of done)
-    terminal.say(`  ${name.padEnd(18)}  removed${restored ? ', the earlier one is back' : ''}`);
+    terminal.say(`  ${name.padEnd(18)}  removed${restored ? ', and the previous hook is restored' : ''}`);
   for (const { name, path, state, before } of hooks) {
     if (state === 'called')
-      terminal.say(toVisible(`  ${name.padEnd(18)}  ${path} calls teddy: remove that line there`));
+      terminal.say(toVisible(`  ${name.padEnd(18)}  ${path} calls teddy: remove that line by hand`));
     if (state === 'edited')
       terminal.say(
         toVisible(
-          `  ${name.padEnd(18)}  ${path} was changed since it was installed, and stays: remove teddy’s lines by hand`,
+          `  ${name.padEnd(18)}  ${path} has been edited since it was installed, so teddy kept it: remove teddy’s lines by hand`,
         ),
       );
     if (state === 'foreign' && before !== null)
-      terminal.say(toVisible(`  ${name.padEnd(18)}  was replaced since; the earlier one is at ${before}`));
+      terminal.say(toVisible(`  ${name.padEnd(18)}  has been replaced since; the previous hook is at ${before}`));
   }
 }
 
-/** Shows the hooks of git, and where they are. */
+/** The directory of the hooks, and the setting that names it. */
 function toPlaceJson({ dir, kind, origin }: HookTarget) {
   return { directory: dir, kind, hooksPath: origin };
 }
@@ -142,7 +142,7 @@ function renderPlace(place: HookTarget): string {
 export function renderHook({ name, path, state, before }: ListedHook): string {
   const ways = {
     outdated: ', run `teddy hooks install`',
-    edited: `, ${path} was changed since, so teddy leaves it alone`,
+    edited: `, ${path} has been edited since, so teddy leaves it alone`,
     foreign: `, ${path} does not call teddy`,
   };
   const way = state === 'outdated' || state === 'edited' || state === 'foreign' ? ways[state] : '';

@@ -5,7 +5,7 @@ export class MemoAddCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Memos',
     description: 'Remember a fact for every session.',
-    details: 'The fact is on `teddy/global` at once, and in the next request of each session.',
+    details: 'The fact is saved on `teddy/global` at once, and every session includes it in its next request.',
     examples: [
       ['Tell every session', '$0 memo add "Use pnpm, never npm"'],
       ['A fact that begins with a hyphen', '$0 memo add -- "-O2 breaks the parser"'],
@@ -29,10 +29,10 @@ export class MemoRemoveCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Memos',
     description: 'Forget a fact.',
-    details: 'Name it by its words, or by its number in `teddy memo list`.',
+    details: 'Give its text, or its number in `teddy memo list`.',
     examples: [
       ['By its number', '$0 memo remove 3'],
-      ['By its words', '$0 memo remove "Use pnpm, never npm"'],
+      ['By its text', '$0 memo remove "Use pnpm, never npm"'],
     ],
   });
 

@@ -5,7 +5,7 @@ import { toVisible } from '../../../session/text/visible-text.ts';
 export class MemoListCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Memos',
-    description: 'List the facts that every session is told.',
+    description: 'List the facts that teddy tells every session.',
     details: `
       Each has a number, by which \`teddy memo remove\` removes it. Facts that an agent has proposed are listed after
       them, and no session is told of one before you add it.
@@ -23,7 +23,7 @@ export class MemoListCommand extends TeddyCommand {
       ]);
       const [memos, proposed] = await Promise.all([listMemos(project), listProposed(project)]);
       if (this.json) this.printJson(terminal, 'memo-list', { memos, proposed });
-      else if (memos.length === 0) terminal.say('There is no memo yet. Add one: teddy memo add "Use pnpm"');
+      else if (memos.length === 0) terminal.say('There are no memos yet. Add one: teddy memo add "Use pnpm"');
       else await this.page(terminal, project, memos.map((fact, at) => renderMemo(fact, at + 1, memos.length)).join(''));
       if (!this.json) for (const fact of proposed) terminal.say(describeProposal(fact));
       return 0;
@@ -33,7 +33,7 @@ export class MemoListCommand extends TeddyCommand {
 
 function describeProposal(fact: string): string {
   const word = toShellWord(fact);
-  return `Proposed by an agent: ${toVisible(fact)}\n  Take it: teddy memo add -- ${toVisible(word)}\n  Drop it: teddy memo remove -- ${toVisible(word)}`;
+  return `Proposed by an agent: ${toVisible(fact)}\n  Accept: teddy memo add -- ${toVisible(word)}\n  Reject: teddy memo remove -- ${toVisible(word)}`;
 }
 
 function renderMemo(fact: string, number: number, count: number): string {

@@ -9,25 +9,25 @@ import { toSurroundings } from '../../context.ts';
 import { toExecuteCommand, toLineOption } from '../../render/name-line.ts';
 import { option, parameter, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
-/** The last line in the editor. */
+/** The last line of the file in the editor. */
 const editorHelp =
-  '>> To comment on a line of the plan, add a line that begins with >> below it. This one is left out.';
+  '>> To comment on a line of the plan, add a line that begins with >> below it. This line is ignored.';
 
 abstract class VerdictCommand extends TeddyCommand {
   turn = parameter('turn', { optional: true });
   session = sessionOption();
-  message = option('-m,--message', { value: '<text>', describe: 'What to say about the plan.' });
+  message = option('-m,--message', { value: '<text>', describe: 'Your remark on the plan.' });
   comments = option('--comment', {
     value: '<line:text>',
     many: true,
-    describe: 'Say something about one line of plan.md: 12:"...". Give it several times for several lines.',
+    describe: 'Comment on one line of plan.md: 12:"..."; can be repeated.',
   });
   edit = option('-e,--edit', {
-    describe: 'Open the plan in your editor: a line that begins with >> is a comment on the line above it.',
+    describe: 'Open the plan in your editor; a line that begins with >> comments on the line above it.',
   });
   sha256 = option('--sha256', {
     value: '<hex>',
-    describe: 'Refuse if the plan is another one: the beginning of its sha256.',
+    describe: "Refuse if the plan's sha256 does not begin with this.",
   });
 
   protected abstract readonly verdict: 'approved' | 'rejected';
@@ -55,7 +55,7 @@ abstract class VerdictCommand extends TeddyCommand {
     });
   }
 
-  /** The verdict is on the plan that the person has read in the editor, whatever has come since. */
+  /** Ties the verdict to the plan that the person read in the editor, even if another plan has arrived since. */
   private async editComments(terminal: Terminal, project: Project, sha256: string | undefined) {
     const [{ findPlan }, { readPlanComments }] = await Promise.all([
       import('../../../workflow/run/give-verdict.ts'),
@@ -82,8 +82,8 @@ abstract class VerdictCommand extends TeddyCommand {
     if (this.sha256 === undefined || /^[0-9a-f]{8,64}$/i.test(this.sha256)) return this.sha256;
     throw new TeddyError(
       'USAGE',
-      `${JSON.stringify(this.sha256.slice(0, 80))} is not a sha256, or too short a piece of one.`,
-      'Give its first 8 hexadecimal digits, or all 64.',
+      `${JSON.stringify(this.sha256.slice(0, 80))} is not a sha256, or is too short.`,
+      'Give at least its first 8 hexadecimal digits, or all 64.',
     );
   }
 }
@@ -93,24 +93,24 @@ export class SessionApproveCommand extends VerdictCommand {
     category: 'Go on',
     description: 'Approve the plan of a turn, as an entry of the session.',
     details: `
-      It approves the plan of the latest turn, or of the one that you name, also after the fact. The entry has
-      your name and the plan's sha256: it holds for these bytes and no others. It goes where the session goes: push
-      it, and the clone that pulls it has your approval.
+      Approves the plan of the latest turn, or of the one that you name, even after it was run. The entry has your
+      name and the plan's sha256: it applies to these bytes only. It travels with the session: push the session, and
+      every clone that pulls it has your approval.
 
-      With \`git config teddy.approvals 1\`, \`teddy session execute\` refuses a plan that nobody approved, unless
-      you are asked about each of its actions; \`others\` asks for the approval of somebody who did not write the
-      message. Names are easily forged, so \`others\` asks for signatures as well where teddy.sign is set.
-      \`teddy session verify --require-approval\` is the same rule for CI.
+      With \`git config teddy.approvals 1\`, \`teddy session execute\` refuses a plan that nobody has approved, unless
+      you are asked about each of its actions; \`others\` requires the approval of somebody who did not write the
+      message. Names are easily forged, so \`others\` also requires signatures where teddy.sign is set. \`teddy
+      session verify --require-approval\` applies the same rule in CI.
 
-      An AI agent that calls this is refused: by the variables that agents set for their tools, or by its program
-      among the processes that have started this. It may still reject a plan.
+      An AI agent that calls this command is refused; teddy recognizes it by the variables that agents set for their
+      tools, or by its program among the parent processes. It may still reject a plan.
 
-      Exit codes: 0 approved; 2 no such turn, or a comment on a line that the plan does not have; 3 there is no
-      plan, it is not the one that --sha256 names, or an agent has started this.
+      Exit codes: 0 approved; 2 no such turn, or a comment on a line that the plan does not have; 3 there is no plan,
+      it is not the one that --sha256 names, or an agent started this command.
     `,
     examples: [
-      ['The plan that waits', '$0 session approve'],
-      ['An earlier one, with a remark', '$0 session approve 02 -m "Fine, as agreed."'],
+      ['The pending plan', '$0 session approve'],
+      ['An earlier plan, with a remark', '$0 session approve 02 -m "Fine, as agreed."'],
       ['With a remark on line 12', '$0 session approve --comment 12:"Nice."'],
     ],
   });
@@ -121,18 +121,17 @@ export class SessionApproveCommand extends VerdictCommand {
 export class SessionRejectCommand extends VerdictCommand {
   static override usage = usage({
     category: 'Go on',
-    description: 'Reject the plan of a turn and say why, as an entry of the session.',
+    description: 'Reject the plan of a turn with a reason, as an entry of the session.',
     details: `
-      Nothing of the plan is run, and its turn is closed. The model reads what you say with the next message; an
-      agent that waits at the gate gets it as the answer to its plan. Nobody has to be on the line's branch
-      for it.
+      The plan does not run, and its turn is closed. The model reads what you say with the next message; an agent that
+      is waiting at the gate gets it as the answer to its plan. You do not have to be on the session's branch.
 
-      Exit codes: 0 rejected; 2 nothing was said, no such turn, or a comment on a line that the plan does not
-      have; 3 there is no plan that waits, or it is not the one that --sha256 names.
+      Exit codes: 0 rejected; 2 you gave no reason, no such turn, or a comment on a line that the plan does not have;
+      3 there is no pending plan, or it is not the one that --sha256 names.
     `,
     examples: [
-      ['The plan that waits', '$0 session reject -m "Keep the old flag."'],
-      ['What is wrong, line by line', '$0 session reject --comment 12:"Not in src/." --comment 20:"Why?"'],
+      ['The pending plan', '$0 session reject -m "Keep the old flag."'],
+      ['With comments on single lines', '$0 session reject --comment 12:"Not in src/." --comment 20:"Why?"'],
       ['In your editor', '$0 session reject --edit'],
     ],
   });
@@ -144,7 +143,7 @@ function commandOf(verdict: 'approved' | 'rejected'): string {
   return verdict === 'approved' ? 'approve' : 'reject';
 }
 
-/** `12:Not in src/.` Throws USAGE. */
+/** Reads a comment such as `12:Not in src/.` Throws USAGE. */
 function parseComment(text: string): PlanComment {
   const [, line, said] = /^(\d{1,9}):(.*)$/s.exec(text) ?? [];
   if (line !== undefined && said !== undefined) return { line: Number(line), text: said };
@@ -170,13 +169,13 @@ async function showGiven(terminal: Terminal, project: Project, given: GivenVerdi
   if (report !== null) terminal.say('The turn is closed, and the model sees what you said with your next message.');
   const option = toLineOption(project, line);
   if (verdict.verdict === 'approved' && !given.isEnough) {
-    terminal.say('teddy.approvals asks for the approval of somebody else as well: push the session, and pull theirs.');
+    terminal.say("teddy.approvals also requires another person's approval: push the session, and pull theirs.");
     terminal.say(`Next: ${hasRemote ? `teddy session push${option}` : 'git remote add origin <url>'}`);
   } else if (plan.isForeign)
     terminal.say(
       verdict.verdict === 'approved'
-        ? 'If the agent still waits, it goes on now.'
-        : 'If the agent still waits, it reads what you said and plans again.',
+        ? 'If the agent is still waiting, it continues now.'
+        : 'If the agent is still waiting, it reads what you said and plans again.',
     );
   else if (report !== null) terminal.say(`Next: teddy session plan${option} -m "..."`);
   else if (line.state.latest?.turn === verdict.turn && line.state.latest.status === 'planned') {

@@ -13,32 +13,31 @@ import { toVisible } from '../../../session/text/visible-text.ts';
 export class SessionArchiveCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Put away',
-    description: 'Put away the branches of a session; nothing is lost.',
+    description: 'Archive the branches of a session, without losing anything.',
     details: `
-      teddy deletes the main line and all conversation branches, and keeps what was on them under
-      refs/teddy/archive/, below the month of the session: \`history\`, \`replay\` and \`verify\` still find it by its
-      id. It need not have landed. If this work tree is on one of the branches, teddy switches to the branch that
-      the session started from, unless edits are in the way. If another work tree is on one of them, nothing
-      changes.
+      Deletes the main branch and all conversation branches, and keeps their contents under refs/teddy/archive/, below
+      the month of the session: \`history\`, \`replay\` and \`verify\` still find it by its id. The session need not
+      have landed. If this work tree is on one of the branches, teddy switches to the branch that the session started
+      from, unless edits are in the way. If another work tree is on one of them, nothing changes.
 
-      Branches on a remote stay, unless you give --remote. Then teddy archives the session here, lists its
-      branches there, with the authors of their last turns and what has not landed, and asks. It deletes only
-      branches that have nothing which is not archived here.
+      Branches on a remote stay, unless you give --remote. Then teddy archives the session here, lists its branches
+      there, with the authors of their last turns and what has not landed, and asks. It deletes a branch only if
+      everything on it is archived here.
 
-      With --landed, teddy puts away all sessions whose main line has landed as it stands; with --older, only
-      those whose last step, on any of their branches, is older. A session that is checked out in a work tree
-      stays, as does one that teddy would not archive by its name: teddy says why, and goes on with the others.
-      With --dry-run, teddy lists the sessions and changes nothing.
+      With --landed, teddy archives all sessions whose main branch has landed completely; with --older, only those
+      whose last step, on any of their branches, is older. A session that is checked out in a work tree stays, as does
+      one that teddy would not archive by its name: teddy reports why, and continues with the others. With --dry-run,
+      teddy lists the sessions and changes nothing.
 
-      Exit codes: 0 done, or archived before; 2 no such session; 3 a branch is checked out, or an archive of
-      that name holds something else; with --landed, 3 if one of the sessions stays for such a reason; 4 --remote
-      was not approved; 5 the remote cannot be reached.
+      Exit codes: 0 done, or archived before; 2 no such session; 3 a branch is checked out, or an archive of that name
+      has other content; with --landed, 3 if one of the sessions stays for such a reason; 4 --remote was not approved;
+      5 the remote cannot be reached.
     `,
     examples: [
       ['A session that has landed', '$0 session archive add-user-auth'],
-      ['Its branches on origin as well', '$0 session archive add-user-auth --remote=origin'],
-      ['Bring it back', '$0 session archive --restore add-user-auth'],
-      ['What has landed and is older than 30 days', '$0 session archive --landed --older 30d --dry-run'],
+      ['Also delete its branches on origin', '$0 session archive add-user-auth --remote=origin'],
+      ['Restore it', '$0 session archive --restore add-user-auth'],
+      ['All sessions that landed and are older than 30 days', '$0 session archive --landed --older 30d --dry-run'],
     ],
   });
 
@@ -46,21 +45,21 @@ export class SessionArchiveCommand extends TeddyCommand {
   session = sessionOption();
   remote = option('--remote', {
     value: '[=name]',
-    describe: 'Also delete its branches on the remote, after a list and a question.',
+    describe: 'Also delete its branches on the remote; lists them and asks first.',
   });
-  yes = option('-y,--yes', { describe: 'Delete there without asking; takes a whole name.' });
-  restore = option('--restore', { describe: 'Make the branches again; the archive stays.', excludes: ['--remote'] });
+  yes = option('-y,--yes', { describe: 'Delete on the remote without asking; requires the whole name.' });
+  restore = option('--restore', { describe: 'Create the branches again; the archive stays.', excludes: ['--remote'] });
   landed = option('--landed', {
-    describe: 'Put away all sessions that have landed.',
+    describe: 'Archive all sessions that have landed.',
     excludes: ['--restore', '--remote'],
   });
   older = option('--older', {
     value: '<time>',
-    describe: 'With --landed: only if the last step is older: 12h, 30d, 4w, or a date such as 2026-11-01.',
+    describe: 'With --landed: only if the last step is older than 12h, 30d, 4w, or a date such as 2026-11-01.',
     requires: ['--landed'],
   });
   dryRun = option('--dry-run', {
-    describe: 'With --landed: list the sessions; change nothing.',
+    describe: 'With --landed: list the sessions without changing anything.',
     requires: ['--landed'],
   });
 
@@ -76,8 +75,8 @@ export class SessionArchiveCommand extends TeddyCommand {
     if ((this.target ?? this.session) !== undefined)
       throw new TeddyError(
         'USAGE',
-        '--landed puts away every session that has landed, and a session was named as well.',
-        'Leave one of them out.',
+        '--landed archives every session that has landed, so it cannot be combined with a session.',
+        'Omit one of them.',
       );
     const { older, dryRun, json } = this;
     return this.withProjectAndSignal(terminal, 'teddy session archive --landed', async (project, signal) => {
@@ -131,12 +130,12 @@ export class SessionArchiveCommand extends TeddyCommand {
     const there = await listRemoteArchive(project, session, remote, { signal });
     const name = toVisible(there.remote.label);
     for (const ref of there.left)
-      terminal.say(toVisible(`${shortRef(ref)} on ${name} has something that is not archived here, and stays.`));
+      terminal.say(toVisible(`${shortRef(ref)} on ${name} has something that is not archived here, so it is kept.`));
     if (there.branches.length === 0) {
       if (there.left.length === 0) terminal.say(`${name} has no branch of ${session} to delete.`);
       return [];
     }
-    terminal.say(`To be deleted on ${name}:`);
+    terminal.say(`These will be deleted on ${name}:`);
     for (const { ref, author, hasLanded } of there.branches)
       terminal.say(
         toVisible(`  ${shortRef(ref)}  last turn by ${author}, ${hasLanded ? 'landed there' : 'not landed there'}`),
@@ -144,7 +143,7 @@ export class SessionArchiveCommand extends TeddyCommand {
     if (!this.yes) await this.requireYes(project, name, session);
     await deleteOnRemote(project, there, { signal });
     const refs = there.branches.map(({ ref }) => ref);
-    for (const ref of refs) if (!this.json) terminal.print(toVisible(`${shortRef(ref)} is deleted on ${name}\n`));
+    for (const ref of refs) if (!this.json) terminal.print(toVisible(`Deleted ${shortRef(ref)} on ${name}\n`));
     return refs;
   }
 
@@ -155,7 +154,7 @@ export class SessionArchiveCommand extends TeddyCommand {
 
   private async requireYes({ notices }: Project, name: string, session: SessionId): Promise<void> {
     if (await notices.confirm?.(`${session} is archived here. Delete them on ${name}, too?`)) return;
-    const hint = `To delete without being asked: \`${toCommand(session, name)}\`.`;
+    const hint = `To delete without a question: \`${toCommand(session, name)}\`.`;
     throw new TeddyError('NOT_APPROVED', `Nothing was deleted on ${name}. Here, ${session} is archived.`, hint);
   }
 }
@@ -167,7 +166,7 @@ function toCommand(session: SessionId, remote: string): string {
 function requireTarget(target: string | undefined): string {
   if (target !== undefined) return target;
   const hint = '`git for-each-ref refs/teddy/archive/` shows what is archived.';
-  throw new TeddyError('USAGE', 'No session was named.', hint);
+  throw new TeddyError('USAGE', 'You named no session.', hint);
 }
 
 function toJson({ session, lines }: RestoredSession): object {
@@ -199,9 +198,9 @@ function showLanded(
     renderError(terminal, problem, { json: false, debug: false });
   }
   for (const root of archived.flatMap(({ workTrees }) => workTrees))
-    terminal.say(toVisible(`A work tree is still there: teddy worktree remove ${toShellWord(root)}`));
-  const age = older === undefined ? '' : ` and whose last step is older than ${older}`;
-  if (archived.length + refused.length === 0) terminal.say(`There is no session here that has landed${age}.`);
+    terminal.say(toVisible(`A work tree is left: teddy worktree remove ${toShellWord(root)}`));
+  const age = older === undefined ? '' : ` with a last step older than ${older}`;
+  if (archived.length + refused.length === 0) terminal.say(`No session here has landed${age}.`);
   const count = archived.length === 1 ? '1 session' : `${archived.length} sessions`;
   if (dryRun) terminal.say(`${count} would be archived. Nothing was changed: this was a dry run.`);
   else if (archived.length > 0)
@@ -211,23 +210,23 @@ function showLanded(
 function warnOfUnlanded(terminal: Terminal, lines: ArchivedSession['lines'], keeps: string): void {
   const warning = terminal.style('yellow', 'warning:', 'stderr');
   for (const { line, hasLanded } of lines)
-    if (!hasLanded) terminal.say(`${warning} ${shortRef(line)} has not landed: only the archive ${keeps} it now.`);
+    if (!hasLanded) terminal.say(`${warning} ${shortRef(line)} has not landed: now only the archive ${keeps} it.`);
 }
 
 function showArchived(terminal: Terminal, { session, lines, kept, switchedTo, workTrees }: ArchivedSession): void {
-  if (lines.length === 0) return terminal.say(`${session} is archived already.`);
+  if (lines.length === 0) return terminal.say(`${session} is already archived.`);
   if (switchedTo !== null) terminal.say(toVisible(`Switched to ${switchedTo}.`));
   warnOfUnlanded(terminal, lines, 'keeps');
   for (const { line, archive } of lines) terminal.print(toVisible(`${shortRef(line)} is now ${archive}\n`));
   for (const ref of kept)
-    terminal.say(toVisible(`${shortRef(ref)} is your own branch with turns of this session, and stays.`));
+    terminal.say(toVisible(`${shortRef(ref)} is your own branch with turns of this session, so it is kept.`));
   for (const root of workTrees)
-    terminal.say(toVisible(`Its work tree is still there: teddy worktree remove ${toShellWord(root)}`));
+    terminal.say(toVisible(`Its work tree is left: teddy worktree remove ${toShellWord(root)}`));
   terminal.say(`To bring it back: teddy session archive --restore ${session}`);
 }
 
 function showRestored(terminal: Terminal, { session, lines }: RestoredSession): void {
-  if (lines.length === 0) return terminal.say(`The branches of ${session} exist already.`);
+  if (lines.length === 0) return terminal.say(`The branches of ${session} already exist.`);
   for (const { line } of lines) terminal.print(`${shortRef(line)}\n`);
   const [first] = lines;
   if (first !== undefined) terminal.say(`To work on it: git switch ${shortRef(first.line)}`);

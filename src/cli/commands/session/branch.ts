@@ -9,19 +9,19 @@ import { option, parameter, type Terminal, usage } from '../../teddy-command.ts'
 export class SessionBranchCommand extends PlanningCommand {
   static override usage = usage({
     category: 'Go on',
-    description: 'Try again from an earlier turn, on a branch of its own.',
+    description: 'Try again from an earlier turn, on a new branch.',
     details: `
       The new branch leaves where the turn began, with the code that the turn saw and the context that the model
       was shown. With \`-m\`, your message is planned there at once.
     `,
     examples: [
       ['Another attempt at turn 02', '$0 session branch 02 -m "Use a library instead"'],
-      ['Only make the branch', '$0 session branch 02'],
+      ['Only create the branch', '$0 session branch 02'],
     ],
   });
 
   turn = parameter('turn');
-  noSwitch = option('--no-switch', { describe: 'Make the branch, but stay where you are.' });
+  noSwitch = option('--no-switch', { describe: 'Create the branch without switching to it.' });
   noPlan = option('--no-plan', { describe: 'Record the message of -m without asking the model.' });
 
   protected run(terminal: Terminal): Promise<number> {
@@ -46,7 +46,7 @@ export class SessionBranchCommand extends PlanningCommand {
         return 0;
       }
       this.session = branch;
-      // The model is chosen only once, since an answer on stdin can be read only once.
+      // Passes on the model already chosen, because an answer on stdin can be read only once.
       if (!this.noPlan) return this.askAndShow(terminal, project, message, signal, choice);
       const { recordMessage } = await import('../../../workflow/turn/plan.ts');
       const opened = await recordMessage(project, {

@@ -10,24 +10,24 @@ import { option, type Terminal, usage, withInterrupt } from '../../teddy-command
 export class SessionChatCommand extends AskingCommand {
   static override usage = usage({
     category: 'Talk',
-    description: 'Talk with the model, which may use tools that you approve.',
+    description: 'Talk with the model, which can use tools with your approval.',
     details: `
-      teddy commits each message before it asks the model, each batch of calls with all its results as soon as
-      the batch is done, and the answer when it is complete. The model reads, lists and searches files without
-      asking; you are asked about each command and each file that it writes. If you deny a call, the turn ends.
+      teddy commits each message before it asks the model, each batch of calls with all its results as soon as the
+      batch is done, and the answer when it is complete. The model reads, lists and searches files without asking; you
+      are asked about each command and each file that it writes. If you deny a call, the turn ends.
 
-      In a terminal it is a conversation: /help lists its commands, Ctrl-C stops an answer, and Ctrl-D leaves.
-      With \`-m\` it is one exchange: the answer goes to stdout, everything else to stderr. With \`--provider
-      manual\`, no model is asked: the message is committed, and \`session plan --from\` brings the answer.
+      In a terminal it is a conversation: /help lists its commands, Ctrl-C stops an answer, and Ctrl-D leaves. With
+      \`-m\` it is one exchange: the answer goes to stdout, everything else to stderr. With \`--provider manual\`, no
+      model is asked: the message is committed, and you add the answer with \`session plan --from\`.
 
-      Exit codes: 0 answered, or committed for an answer by hand; 3 a plan is pending; 4 a call was denied, by
-      you or because nobody could be asked; 5 the model failed; 130 interrupted.
+      Exit codes: 0 answered, or committed for an answer by hand; 3 a plan is pending; 4 a call was denied, by you or
+      because nobody could be asked; 5 the model failed; 130 interrupted.
     `,
     examples: [
       ['Talk', '$0 session chat'],
       ['One question', '$0 session chat -m "Where is the port set?"'],
       ['The output of another program', 'git diff | $0 session chat -m -'],
-      ['In a script, with every call approved', '$0 session chat -y -m "Run the tests and say what fails"'],
+      ['In a script, approving every call', '$0 session chat -y -m "Run the tests and say what fails"'],
     ],
   });
 
@@ -35,7 +35,7 @@ export class SessionChatCommand extends AskingCommand {
   yes = option('-y,--yes', { describe: 'Approve every call, and every action of /execute.' });
 
   protected run(terminal: Terminal): Promise<number> {
-    // This is loaded while git is asked about the repository.
+    // Loads while git reads the repository.
     void import('../../../workflow/chat/turn.ts');
     return this.withProject(terminal, (project) =>
       this.message === undefined ? this.converse(terminal, project) : this.askOnce(terminal, project, this.message),
@@ -108,7 +108,7 @@ function toNoTerminal(isJson: boolean): TeddyError {
     'USAGE',
     isJson
       ? 'A conversation cannot be printed as JSON, but one exchange can.'
-      : 'A conversation needs a terminal, and there is none.',
+      : 'There is no terminal, and a conversation needs one.',
     'Send one message: -m "..."; -m - reads it from stdin.',
   );
 }

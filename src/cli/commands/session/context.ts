@@ -12,12 +12,12 @@ import { toVisible } from '../../../session/text/visible-text.ts';
 export class SessionContextCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Look',
-    description: 'Show which files the model is shown next, and why.',
+    description: 'Show which files the model will see next, and why.',
     details:
-      'One row per file: its tokens (an estimate), and the line that put it there. Then come the files that were left out, with the reason, and a bar of what the next request spends of its budget. Nothing changes; `context add` and `context drop` change the list.',
+      'Prints one row per file: its tokens (an estimate), and the line of a list that adds it; then the files that were left out, with the reason, and a bar that shows how the next request uses its budget. Nothing changes; use `context add` and `context drop` to change the list.',
     examples: [
       ['The context of the next turn', '$0 session context'],
-      ['Why a file is shown, or is not', '$0 session context --why src/app.ts'],
+      ['Why a file is shown or not', '$0 session context --why src/app.ts'],
       ['Which lines concern a directory', '$0 session context --why src'],
     ],
   });
@@ -53,17 +53,17 @@ export class SessionContextCommand extends TeddyCommand {
 
 function describeCaveats({ keeps, turn, edited }: ShownContext): string[] {
   const kept = {
-    context: `Turn ${turn} shows the model what the turn that it branched from did; edits to the lists count from the next turn on.`,
+    context: `Turn ${turn} shows the model the same files as the turn that it branched from; edits to the lists apply from the next turn on.`,
     request: `Turn ${turn} is open: \`teddy session plan\` sends its request unchanged; with a new message (-m), the model is shown these files.`,
   };
   const files = countOf(edited, 'edited file');
   return [
     ...(keeps === null ? [] : [kept[keeps]]),
-    ...(edited === 0 ? [] : [`Not counted: ${files}; the next plan commits your edits before it shows files.`]),
+    ...(edited === 0 ? [] : [`Not counted: ${files}. The next plan commits your edits before it shows files.`]),
   ];
 }
 
-/** `1 file`, `1,200 files`. */
+/** Renders the files and the budget. Counts look like `1 file`, `1,200 files`. */
 export function renderContext(terminal: Terminal, shown: ShownContext): string {
   const { files, leftOut, takenAway, notes, ignored } = shown;
   const title = (text: string) => terminal.style('bold', text);
@@ -90,7 +90,7 @@ const partStyles = {
   message: ['u', 'bold'],
 } as const;
 
-/** A bar of the budget, in the order of the request; every part that spends anything has at least one character. */
+/** Renders the budget as a bar, in the order of the request. Every part that uses any tokens gets at least one character. */
 function renderBudget(terminal: Terminal, { total, model, spent, left }: SpentBudget): string[] {
   const width = Math.min((terminal.context.stdout.columns || 80) - 4, 76);
   const parts = (Object.keys(partStyles) as (keyof typeof partStyles)[]).map((name) => ({ name, tokens: spent[name] }));
@@ -113,7 +113,7 @@ function renderBudget(terminal: Terminal, { total, model, spent, left }: SpentBu
 
 function summarize({ files, tokens }: ShownContext): string {
   const count = files.filter(({ kind }) => kind === 'shown').length;
-  if (files.length === 0) return 'No file is shown. Name some: `teddy session context add <path>`.';
+  if (files.length === 0) return 'No files are shown. Add some: `teddy session context add <path>`.';
   return `${countOf(count, 'file')} shown, about ${countOf(tokens, 'token')}`;
 }
 
@@ -127,10 +127,10 @@ function renderRows(terminal: Terminal, files: readonly ContextRow[]): string[] 
   });
 }
 
-// A few long paths must not push the next column of the other rows out of the terminal.
+// Limits the column, so that a few long paths do not push the next column out of the terminal.
 const widestPath = 40;
 
-/** The tokens of a file, or the reason why it has none. */
+/** Returns the tokens of a file, or the reason why it has none. */
 function toAmount({ kind, tokens, reason }: ContextRow): string {
   if (kind === 'missing') return 'missing';
   return kind === 'shown' ? formatCount(tokens) : reason === 'budget' ? 'too large' : (reason ?? 'not text');

@@ -9,34 +9,35 @@ import { toVisible } from '../../../session/text/visible-text.ts';
 export class SessionDeleteCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Put away',
-    description: 'Delete the branches of a session here.',
+    description: 'Delete the local branches of a session.',
     details: `
-      It lists the main line, the conversation branches and the archive of the session, with what has not landed and what no remote
-      has, and asks. What they held is kept below refs/teddy/keep/deleted/ for 30 days: --restore takes it back. After that,
-      \`teddy doctor --fix\` removes it for good. Branches on a remote stay. To put a session away and keep it, use \`session archive\`.
+      Lists the main branch, the conversation branches and the archive of the session, with what has not landed and
+      what is on no remote, and asks. The contents are kept below refs/teddy/keep/deleted/ for 30 days: --restore
+      brings them back. After that, \`teddy doctor --fix\` deletes them permanently. Branches on a remote stay. To put
+      a session away and keep it, use \`session archive\`.
 
-      Exit codes: 0 done; 2 no such session; 3 a branch is checked out, or a turn, a run or a write session is not finished; 4 it was
-      not approved.
+      Exit codes: 0 done; 2 no such session; 3 a branch is checked out, or a turn, a run or a write session is not
+      finished; 4 not approved.
     `,
     examples: [
-      ['A session that led nowhere', '$0 session delete try-again'],
-      ['Without being asked', '$0 session delete try-again -y'],
-      ['Take it back', '$0 session delete --restore 20260124-try-again'],
+      ['Delete a session that led nowhere', '$0 session delete try-again'],
+      ['Delete without a question', '$0 session delete try-again -y'],
+      ['Restore it', '$0 session delete --restore 20260124-try-again'],
     ],
   });
 
   target = parameter('session', { optional: true, completes: ['sessions'] });
   session = sessionOption();
   yes = option('-y,--yes', { describe: 'Delete without asking.' });
-  restore = option('--restore', { describe: 'Take back what the last deletion of this session id has deleted.' });
+  restore = option('--restore', { describe: 'Restore what the last deletion of this session deleted.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const target = toTarget(this.target, this.session);
     if (target === undefined)
       throw new TeddyError(
         'USAGE',
-        'No session was named.',
-        '`teddy session list` shows them: `teddy session delete <session>`.',
+        'You named no session.',
+        'Name one from `teddy session list`: `teddy session delete <session>`.',
       );
     return this.withProject(terminal, (project) =>
       this.restore ? this.takeBack(terminal, project, target) : this.remove(terminal, project, target),
@@ -54,7 +55,7 @@ export class SessionDeleteCommand extends TeddyCommand {
       throw new TeddyError(
         'NOT_APPROVED',
         `Nothing of ${session} was deleted.`,
-        `To delete without being asked: \`${command}\`.`,
+        `To delete without a question: \`${command}\`.`,
       );
     const kept = await deleteSession(project, deletion);
     if (this.json) {
@@ -64,7 +65,7 @@ export class SessionDeleteCommand extends TeddyCommand {
       return 0;
     }
     for (const { ref } of [...lines, ...archives]) terminal.print(`${toVisible(shortRef(ref))} is deleted\n`);
-    terminal.say(`For 30 days it can be taken back: teddy session delete --restore ${session}`);
+    terminal.say(`It can be restored for 30 days: teddy session delete --restore ${session}`);
     return 0;
   }
 
@@ -85,7 +86,7 @@ export class SessionDeleteCommand extends TeddyCommand {
 }
 
 function describeDeletion(terminal: Terminal, { session, lines, archives, left }: Deletion): void {
-  terminal.say(`To be deleted of ${session}, here:`);
+  terminal.say(`These will be deleted locally for ${session}:`);
   for (const { ref, turns, hasLanded, isPushed } of lines) {
     const facts = [
       `${turns} ${turns === 1 ? 'turn' : 'turns'}`,
@@ -99,5 +100,5 @@ function describeDeletion(terminal: Terminal, { session, lines, archives, left }
     terminal.say(toVisible(`  ${ref}  its archive, ${turns} ${turns === 1 ? 'turn' : 'turns'}${landed}`));
   }
   for (const ref of left)
-    terminal.say(toVisible(`${shortRef(ref)} is your own branch with turns of this session, and stays.`));
+    terminal.say(toVisible(`${shortRef(ref)} is your own branch with turns of this session, so it is kept.`));
 }

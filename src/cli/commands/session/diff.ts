@@ -7,17 +7,16 @@ export class SessionDiffCommand extends TeddyCommand {
     category: 'Look',
     description: 'Compare two turns: messages, plans, contexts, code.',
     details: `
-      Name a turn (02, 02-branch-01), or a line (also an archived one) or a commit, whose last turn counts. A
-      single turn is compared with the one before it. Code is compared as each turn left it, without .teddy;
-      contexts by the files that the model was shown.
+      Name a turn (02, 02-branch-01); or a branch (even an archived one) or a commit to use its last turn. A single
+      turn is compared with the one before it. Code is compared as each turn left it, without .teddy; contexts are
+      compared by the files that the model was shown.
 
-      Exit codes: 0 done, whether they differ or not; 1 the session is damaged; 2 no such turn, session or
-      commit.
+      Exit codes: 0 done, whether they differ or not; 1 the session is damaged; 2 no such turn, session or commit.
     `,
     examples: [
       ['How turn 03 differs from turn 02', '$0 session diff 02 03'],
       ['A turn and another attempt at it', '$0 session diff 02 02-branch-01'],
-      ['A turn and the one before it, in short', '$0 session diff 02 --stat'],
+      ['A summary of how a turn differs from the one before it', '$0 session diff 02 --stat'],
       ['Only the code of two branches', '$0 session diff teddy/x teddy/x--02-branch-01 --only code'],
     ],
   });
@@ -26,7 +25,7 @@ export class SessionDiffCommand extends TeddyCommand {
   b = parameter('other turn', { optional: true });
   session = sessionOption();
   only = option('--only', { value: '<part>', describe: 'Compare one part only: plan, context or code.' });
-  stat = option('--stat', { describe: 'Show how much differs, without the lines.' });
+  stat = option('--stat', { describe: 'Show how much differs, without the changed lines.' });
 
   protected override trustsHead = () => 'always' as const;
 
@@ -49,5 +48,5 @@ export class SessionDiffCommand extends TeddyCommand {
 function toPart(parts: readonly ComparedPart[], text: string | undefined): ComparedPart | undefined {
   const part = parts.find((known) => known === text);
   if (part !== undefined || text === undefined) return part;
-  throw new TeddyError('USAGE', `--only=${text} is not known.`, `It can be ${parts.join(', ')}.`);
+  throw new TeddyError('USAGE', `--only does not accept ${text}.`, `Use one of ${parts.join(', ')}.`);
 }

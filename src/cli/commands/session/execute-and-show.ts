@@ -1,4 +1,4 @@
-/** Executes the pending plan and shows it: for `session execute` and `session resume`. */
+/** Executes the pending plan and shows the result, for `session execute` and `session resume`. */
 import { composeText } from '../../../app.ts';
 import type { Project } from '../../../ports/project.ts';
 import { executeOrReplan } from '../../../workflow/run/execute-or-replan.ts';
@@ -22,9 +22,9 @@ export interface Execution {
   signal: AbortSignal;
   /** Shows long text to a person. */
   page(text: string): Promise<void>;
-  /** Whether the next step is named after a success too. */
+  /** True to name the next step after a success too. */
   namesNext?: boolean;
-  /** The caller says what comes next. */
+  /** True when the caller names the next step. */
   isInChat?: boolean;
 }
 
@@ -36,7 +36,7 @@ export async function executeAndShow(execution: Execution, options: ExecutionOpt
   try {
     return await runAndShow(execution, options, undefined);
   } catch (error) {
-    // Running nothing does not decide what to do about actions that have already run.
+    // Running nothing does not settle what to do about actions that have already run.
     if (!(error instanceof InterruptedRun) || !canAsk(terminal, options) || options.reject !== undefined) throw error;
     const choice = await askInterrupted(terminal, signal, error);
     if (choice === null) throw error;
@@ -64,13 +64,13 @@ async function runAndShow(
   const { terminal, project, signal, namesNext = false, isInChat = false } = execution;
   const { replans, printJson } = options;
   const request = { ...toRequest(execution, options), interrupted };
-  // Replanning is for plans that are not valid, and a killed run had a valid one.
+  // Replanning is for plans that are not valid, and an interrupted plan was valid.
   const tries = interrupted === undefined ? replans : 0;
   const replanning = showReplanning(terminal, project, { replans: tries, json: printJson !== null, signal });
   const done = await executeOrReplan(project, request, replanning).finally(() => replanning.end());
   if (printJson) printJson('execute', toExecutedJson(done));
   else if (!isInChat) showNext(terminal, done, { namesNext, option: toLineOption(project, done.executed.line) });
-  // Rejecting the plan is what the user asked for.
+  // A rejection is a success, because the user asked for it.
   return toExitCode(done.executed, request.reject !== undefined || interrupted === 'keep');
 }
 
@@ -108,16 +108,16 @@ function toRequest({ terminal, project, signal, page }: Execution, options: Exec
 const answers: Record<string, InterruptedChoice> = { r: 'resume', b: 'rollback', k: 'keep' };
 
 const help = [
-  'r  resume: report the interrupted action as failed, and go on after it',
-  'b  roll back: put the files back as they were before the run; the plan stays pending',
-  'k  keep: report what was done as it stands, and run nothing more',
+  'r  resume: report the interrupted action as failed, and continue after it',
+  'b  roll back: restore the files as they were before the run; the plan stays pending',
+  'k  keep: report what was done so far, and run nothing more',
   'q  decide later',
   '?  this help',
 ].join('\n');
 
 /**
- * Asks what to do about a run that was killed; null when the user decides later. Whatever the answer, no action that
- * had begun runs again. Throws INTERRUPTED on Ctrl-C.
+ * Asks what to do about a killed run; returns null when the user decides later. With any answer, no action that had
+ * begun runs again. Throws INTERRUPTED on Ctrl-C.
  */
 async function askInterrupted(
   terminal: Terminal,
@@ -131,7 +131,7 @@ async function askInterrupted(
     if (signal.aborted)
       throw new TeddyError(
         'INTERRUPTED',
-        'Interrupted before anything was decided.',
+        'You interrupted before you had decided anything.',
         'Run the command again to decide.',
       );
     const word = answer?.trim().toLowerCase() ?? 'q';

@@ -9,17 +9,17 @@ import { option, sessionOption, TeddyCommand, type Terminal, usage } from '../..
 export class SessionExecuteCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Start',
-    description: 'Run the pending plan, asking about each action.',
+    description: 'Run the pending plan, and ask about each action.',
     details: `
-      teddy checks the whole plan before it asks anything. A run ends with one commit: the report, and exactly
-      the code that changed.
+      teddy checks the whole plan before it asks anything. A run ends with one commit: the report, and exactly the
+      code that changed.
 
-      If the plan is not valid, the report says why. With \`--replan\`, the model is then asked for another plan,
-      each time in a new turn, until a plan is valid, the tries or the budget are used up, or the same problems
-      occur twice. The last plan that was executed decides the exit code.
+      If the plan is not valid, the report explains why. With \`--replan\`, the model is then asked for another plan,
+      each time in a new turn, until a plan is valid, the tries or the budget are used up, or the same problems occur
+      twice. The last executed plan determines the exit code.
 
-      Exit codes: 0 done; 1 an action or the validation failed; 3 there is no plan, or its approval is missing; 4 not approved; 5 the model
-      gave no other plan; 130 interrupted.
+      Exit codes: 0 done; 1 an action or the validation failed; 3 there is no plan, or its approval is missing; 4 not
+      approved; 5 the model gave no other plan; 130 interrupted.
     `,
     examples: [
       ['Decide action by action', '$0 session execute'],
@@ -34,7 +34,7 @@ export class SessionExecuteCommand extends TeddyCommand {
   yes = option('-y,--yes', { describe: 'Approve every action, but no memos; --memos=yes approves those.' });
   only = option('--only', {
     value: '<list>',
-    describe: 'Run only these actions, by number: 1,3-5. This approves none of them.',
+    describe: 'Run only these actions, by number: 1,3-5. This does not approve them.',
   });
   skip = option('--skip', { value: '<list>', describe: 'Run all actions except these.' });
   reject = option('--reject', {
@@ -46,14 +46,14 @@ export class SessionExecuteCommand extends TeddyCommand {
   replan = option('--replan', {
     value: '<n>',
     describe:
-      'If the plan is not valid, ask for another one, at most this many times: 0 to 10. Default: 0, or 2 in a terminal.',
+      'If the plan is not valid, ask for another one, at most this many times (0 to 10). Default: 0, or 2 in a terminal.',
   });
   dryRun = option('--dry-run', {
-    describe: 'Show what the plan would do, with one diff per file; change nothing.',
+    describe: 'Show what the plan would do, with one diff per file, without changing anything.',
     excludes: ['-y', '--reject', '--memos', '--rollback', '--worktree', '--interrupted'],
   });
-  worktree = option('--worktree', { describe: 'Use a linked work tree of its own.' });
-  rollback = option('--rollback', { describe: 'If the run does not finish, put back every file that it changed.' });
+  worktree = option('--worktree', { describe: 'Use a linked work tree for the session.' });
+  rollback = option('--rollback', { describe: 'If the run does not finish, restore every file that it changed.' });
   interrupted = option('--interrupted', {
     value: '<choice>',
     describe: 'What to do about a run that was killed: resume, rollback or keep. In a terminal, teddy asks.',
@@ -64,12 +64,12 @@ export class SessionExecuteCommand extends TeddyCommand {
   protected run(terminal: Terminal): Promise<number> {
     const options = this.toOptions(terminal);
     if (this.dryRun) return this.preview(terminal, options.selection);
-    // This is loaded while git is asked about the repository.
+    // Loads while git reads the repository.
     const loading = Promise.all([import('./execute-and-show.ts'), import('../../ask/typed-ahead.ts')]);
     return this.withProjectAndSignal(terminal, 'teddy session execute', async (project, signal) => {
       await this.offerOrphans(terminal, project, signal);
       const [{ executeAndShow }, { keepingTypedAhead }] = await loading;
-      // A key that was pressed before the question was shown approves nothing.
+      // A key pressed before the question was shown approves nothing.
       const asking = keepingTypedAhead(terminal, () => undefined);
       if (this.worktree) {
         const { openWorkTree } = await import('../../../workflow/line/open-work-tree.ts');
@@ -80,7 +80,7 @@ export class SessionExecuteCommand extends TeddyCommand {
     });
   }
 
-  /** Throws USAGE. */
+  /** Reads the options. Throws USAGE. */
   private toOptions(terminal: Terminal): ExecutionOptions {
     const reject = this.reject === true ? '' : this.reject === false ? undefined : this.reject;
     const replans = parseReplans(this.replan);
@@ -92,7 +92,7 @@ export class SessionExecuteCommand extends TeddyCommand {
       '--dry-run': this.dryRun,
       '--interrupted': interrupted !== undefined,
     };
-    // `--replan` concerns a plan that may come.
+    // `--replan` is about a future plan, so options about this plan's actions do not fit.
     if ((replans ?? 0) > 0) refuseBeside('--replan', ofThisPlan);
     const { '--only': only, '--skip': skip } = ofThisPlan;
     const decided = { '-y': this.yes, '--only': only, '--skip': skip };
@@ -126,7 +126,7 @@ export class SessionExecuteCommand extends TeddyCommand {
   }
 }
 
-/** Throws USAGE for any other word. */
+/** Reads an option that takes one of these words. Throws USAGE for any other word. */
 function parseWord<Word extends string>(
   flag: string,
   text: string | undefined,
@@ -137,12 +137,12 @@ function parseWord<Word extends string>(
   if (word !== undefined) return word;
   throw new TeddyError(
     'USAGE',
-    `${flag}=${text} is not known.`,
-    `It is ${words.slice(0, -1).join(', ')} or ${words.at(-1)}.`,
+    `${flag} does not accept ${text}.`,
+    `Use ${words.slice(0, -1).join(', ')} or ${words.at(-1)}.`,
   );
 }
 
-/** Throws USAGE where one of the options was given beside `flag`. */
+/** Throws USAGE when one of these options was given together with `flag`. */
 function refuseBeside(flag: string, given: Record<string, boolean>): void {
   for (const [other, isGiven] of Object.entries(given)) requireOne({ [other]: isGiven, [flag]: true });
 }

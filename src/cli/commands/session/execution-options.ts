@@ -1,11 +1,11 @@
-/** The options with which a plan is executed, as values. */
+/** The options of executing a plan, as values. */
 import { interruptedChoices } from '../../../workflow/line/unfinished-run.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { Selection } from '../../../workflow/run/select-actions.ts';
 
 export type InterruptedChoice = (typeof interruptedChoices)[number];
 
-/** The options of a run for which nothing else was asked. */
+/** The options of a run, with defaults for all others. */
 export function toExecutionOptions(given: Pick<ExecutionOptions, 'selector' | 'yes' | 'printJson'>): ExecutionOptions {
   return {
     selection: { only: undefined, skip: undefined },
@@ -25,7 +25,7 @@ export interface ExecutionOptions {
   /** The reason for running nothing and closing the turn; it may be empty. */
   reject: string | undefined;
   memos: 'yes' | 'no' | undefined;
-  /** How many other plans may be asked for; undefined when the option was not given. */
+  /** How many more plans may be requested; undefined when the option was not given. */
   replans: number | undefined;
   rollback: boolean;
   interrupted: InterruptedChoice | undefined;
@@ -35,7 +35,7 @@ export interface ExecutionOptions {
 
 const maxRange = 10_000;
 
-/** Reads `1,3` and `2-4`. Throws USAGE. */
+/** Reads lists such as `1,3` and `2-4`. Throws USAGE. */
 export function parseActionList(flag: string, text: string | undefined): number[] | undefined {
   return text?.split(',').flatMap((part) => parseRange(flag, part.trim()));
 }

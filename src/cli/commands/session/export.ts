@@ -13,28 +13,28 @@ const formats = ['agent-trace'];
 export class SessionExportCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Elsewhere',
-    description: 'Export a session: its page, its files, its history, its branch, or who brought its lines.',
+    description: 'Export a session: its page, its files, its history, its branch, or who wrote its lines.',
     details: `
       Give exactly one of --html, --dir, --jsonl, --bundle and --format. An existing file is replaced only with
       --force; the directory has to be new or empty. \`teddy session review\` prints a session as Markdown.
 
-      The page shows the turns of all lines of the session, with plans, reports, diffs, requests and cost. It is one
-      file, which needs neither a server nor the network, and secrets in it are masked. It says what
-      \`teddy session verify\` and \`teddy session replay\` find, and \`teddy session verify --page <file>\` compares the page
-      with the repository. All other exports are exact: nothing in them is masked.
+      The page shows the turns of all branches of the session, with plans, reports, diffs, requests and cost. It is
+      one file, which needs neither a server nor the network, and secrets in it are masked. It includes the findings
+      of \`teddy session verify\` and \`teddy session replay\`, and \`teddy session verify --page <file>\` compares
+      the page with the repository. All other exports are exact: nothing in them is masked.
 
-      What --jsonl writes can be imported again. A bundle is a remote in a file: \`git fetch <file> <branch>\`,
+      The output of --jsonl can be imported again. A bundle is a remote in a file: \`git fetch <file> <branch>\`,
       \`git clone -b <branch> <file>\`, \`teddy session plan --recording <file>\`.
 
-      With --format agent-trace, it prints a record of Agent Trace 0.1.0 (agent-trace.dev): for each text file that the session
-      has changed, which of its lines models have brought, which a person, and of which nothing is known. The lines are
-      those at the tip of the session, or with --rev those of another commit, such as the branch where it landed. The
-      same commit gives the same bytes.
+      With --format agent-trace, it prints a record of Agent Trace 0.1.0 (agent-trace.dev): for each text file that
+      the session changed, which lines models wrote, which a person wrote, and which are of unknown origin. The lines
+      are those at the tip of the session, or with --rev those of another commit, such as the branch where it landed.
+      The same commit gives the same bytes.
     `,
     examples: [
-      ['For the browser', '$0 session export --html session.html'],
+      ['As a page for the browser', '$0 session export --html session.html'],
       ['For another program', '$0 session export -s add-login --jsonl -'],
-      ['Who brought its lines, as they are on main', '$0 session export -s add-login --format agent-trace --rev main'],
+      ['Who wrote its lines, as of main', '$0 session export -s add-login --format agent-trace --rev main'],
     ],
   });
 
@@ -46,7 +46,7 @@ export class SessionExportCommand extends TeddyCommand {
   });
   dir = option('--dir', {
     value: '<directory>',
-    describe: 'Write the files of the session, as the last entry has them.',
+    describe: 'Write the files of the session, as of its last entry.',
     excludes: ['--jsonl', '--bundle', '--format'],
   });
   jsonl = option('--jsonl', {
@@ -56,18 +56,18 @@ export class SessionExportCommand extends TeddyCommand {
   });
   bundle = option('--bundle', {
     value: '<file>',
-    describe: 'Write the branch with all of its commits; - is stdout.',
+    describe: 'Write a bundle of the branch with all its commits; - is stdout.',
     excludes: ['--format'],
   });
-  format = option('--format', { value: '<name>', describe: `${formats.join(', ')}; to stdout, or to --output.` });
+  format = option('--format', { value: '<name>', describe: `Write ${formats.join(', ')} to stdout, or to --output.` });
   output = option('--output', {
     value: '<file>',
-    describe: 'Where --format writes; - is stdout.',
+    describe: 'The file that --format writes; - is stdout.',
     requires: ['--format'],
   });
   revision = option('--rev', {
     value: '<commit>',
-    describe: 'With --format: the lines of this commit. Default: the tip.',
+    describe: 'With --format: use the lines of this commit. Default: the tip.',
     requires: ['--format'],
   });
   force = option('--force', { describe: 'Replace an existing file.' });
@@ -116,14 +116,14 @@ export class SessionExportCommand extends TeddyCommand {
     }
     throw new TeddyError(
       'USAGE',
-      'No option says what to export.',
+      'You did not say what to export.',
       'Give one of --html, --dir, --jsonl, --bundle and --format; Markdown is `teddy session review`.',
     );
   }
 
   private stdout(): ExportTarget {
     const { stdout } = this.context;
-    if (this.json) throw new TeddyError('USAGE', '--json and an export to stdout exclude each other.', 'Name a file.');
+    if (this.json) throw new TeddyError('USAGE', '--json cannot be combined with an export to stdout.', 'Name a file.');
     return {
       name: '-',
       refuse: async () => undefined,
@@ -146,14 +146,14 @@ function describePage({ page }: ExportedSession): string {
 function requireNames(given: Record<string, string | undefined>): void {
   const empty = Object.keys(given).find((option) => given[option] === '');
   if (empty !== undefined)
-    throw new TeddyError('USAGE', `${empty} is empty.`, `Name what is to be written: ${empty} <path>.`);
+    throw new TeddyError('USAGE', `${empty} is empty.`, `Name the file or directory to write: ${empty} <path>.`);
 }
 
 function requireFormat(format: string | undefined): void {
   if (format !== undefined && !formats.includes(format))
     throw new TeddyError(
       'UNKNOWN_FORMAT',
-      `There is no format ${JSON.stringify(format)}.`,
-      `It can be ${formats.join(', ')}. Other exports have options of their own: --html, --dir, --jsonl, --bundle; Markdown is \`teddy session review\`.`,
+      `The format ${JSON.stringify(format)} does not exist.`,
+      `Use ${formats.join(', ')}. Other exports have options of their own: --html, --dir, --jsonl, --bundle; Markdown is \`teddy session review\`.`,
     );
 }

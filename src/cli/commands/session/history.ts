@@ -8,30 +8,30 @@ import { toVisible } from '../../../session/text/visible-text.ts';
 export class SessionHistoryCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Look',
-    description: 'Print the messages of a session as a model would get them.',
+    description: 'Print the messages of a session as a model would see them.',
     details: `
-      Everything that was said and called, in order, up to now or up to a commit. You get the same bytes from
-      .git alone, from a clone, and from any commit that holds the same turns.
+      Prints all messages and calls in order, up to now or up to a commit. You get the same bytes from .git alone,
+      from a clone, and from any commit that has the same turns.
 
-      openai (the default, also in a terminal) and anthropic are one JSON array with one message per line; jsonl
-      has one record per line; markdown is for reading. If something had to be put right so that a provider
-      accepts it, stderr says so; nothing that is stored is changed.
+      openai (the default, also in a terminal) and anthropic are one JSON array with one message per line; jsonl has
+      one record per line; markdown is for reading. If something had to be corrected for a provider to accept it,
+      stderr reports it; stored data never changes.
 
-      Exit codes: 0 done; 1 the repository is damaged, or the history would break a rule of the format; 2 no
-      such session, commit, turn or format; 3 the commit belongs to no session.
+      Exit codes: 0 done; 1 the repository is damaged, or the history would break a rule of the format; 2 no such
+      session, commit, turn or format; 3 the commit belongs to no session.
     `,
     examples: [
       ['The session that HEAD is on', '$0 session history'],
-      ['For reading, from turn 03 on', '$0 session history --format markdown --from 03'],
+      ['Readable, from turn 03 on', '$0 session history --format markdown --from 03'],
       ['As it was three commits ago', '$0 session history HEAD~3 --format anthropic'],
-      ['Another session, as records', '$0 session history add-user-auth --format jsonl'],
+      ['Another session, as JSON lines', '$0 session history add-user-auth --format jsonl'],
     ],
   });
 
   target = parameter('session or commit', { optional: true, completes: ['sessions'] });
   session = sessionOption();
   format = option('--format', { value: '<name>', describe: `${historyFormats.join(', ')}; default: openai.` });
-  from = option('--from', { value: '<turn>', describe: 'Leave out the turns before this one.' });
+  from = option('--from', { value: '<turn>', describe: 'Omit the turns before this one.' });
 
   protected override trustsHead = () => 'always' as const;
 
@@ -47,7 +47,7 @@ export class SessionHistoryCommand extends TeddyCommand {
         return 0;
       }
       sayRepairs(terminal, shown);
-      // The bytes are printed without decoding them: a long history is in the cache already.
+      // Writes the bytes undecoded, because a long history is in the cache already.
       if (terminal.isOutputTty) await this.page(terminal, project, toVisible(shown.text));
       else this.context.stdout.write(shown.bytes);
       return 0;
@@ -60,8 +60,8 @@ function toFormat(text = 'openai'): HistoryFormat {
   if (format !== undefined) return format;
   throw new TeddyError(
     'UNKNOWN_FORMAT',
-    `There is no format ${JSON.stringify(text)}.`,
-    `It can be ${historyFormats.slice(0, -1).join(', ')} or ${historyFormats.at(-1)}.`,
+    `The format ${JSON.stringify(text)} does not exist.`,
+    `Use ${historyFormats.slice(0, -1).join(', ')} or ${historyFormats.at(-1)}.`,
   );
 }
 

@@ -21,18 +21,17 @@ const redrawMs = 200;
 export class SessionImportCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Elsewhere',
-    description: 'Make a session from a conversation that another program logged.',
+    description: 'Create a session from a conversation that another program logged.',
     details: `
-      Reads the logs of the agents that \`teddy capture\` follows, what \`opencode export\` prints, messages in the
-      format of OpenAI's API, and what \`teddy session export --jsonl\` writes. Where the conversation in the log
-      parts, since somebody went back, the session's branch has what was worked on last, and each abandoned
-      attempt has a conversation branch. The session starts from HEAD, which stays where it is. Secrets are masked. The
-      same bytes are imported only once: the second time, teddy names the session that exists. Prints the
-      session's directory on stdout.
+      Reads the logs of the agents that \`teddy capture\` follows, the output of \`opencode export\`, messages in the
+      format of OpenAI's API, and the output of \`teddy session export --jsonl\`. If the conversation in the log forks
+      because somebody went back, the session's branch gets the most recent attempt, and each abandoned attempt gets a
+      conversation branch. The session starts from HEAD, which does not move. Secrets are masked. The same bytes are
+      imported only once: the second time, teddy names the existing session. Prints the session's directory on stdout.
     `,
     examples: [
-      ['What would be imported', '$0 session import rollout.jsonl --dry-run'],
-      ['Under a name of your own', '$0 session import chat.json --name api-design'],
+      ['Preview the import', '$0 session import rollout.jsonl --dry-run'],
+      ['Choose the name of the session', '$0 session import chat.json --name api-design'],
     ],
   });
 
@@ -42,15 +41,15 @@ export class SessionImportCommand extends TeddyCommand {
     describe: `The format, if teddy does not recognize it: ${importFormats.join(', ')}.`,
   });
   name = option('--name', { value: '<name>', describe: 'The name of the session.' });
-  dryRun = option('--dry-run', { describe: 'Show what would be imported; change nothing.' });
+  dryRun = option('--dry-run', { describe: 'Show what would be imported, without changing anything.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const format = parseFormat(this.format);
     if (this.file === '-')
       throw new TeddyError(
         'USAGE',
-        'A log is read twice, so it cannot come from stdin.',
-        'Save it to a file, and name that; ./- is a file called -.',
+        'teddy reads a log twice, so it cannot come from stdin.',
+        'Save it to a file, and name that file; ./- is a file called -.',
       );
     return this.withProjectAndSignal(terminal, 'teddy session list', async (project, signal) => {
       const { importSession, previewImport } = await import('../../../workflow/conversation/import-session.ts');
@@ -88,14 +87,14 @@ export class SessionImportCommand extends TeddyCommand {
     if (made !== null) terminal.say(`Made ${made}.`);
     const name = terminal.style('bold', line, 'stderr');
     if (isNew) {
-      terminal.say(`Made the branch ${name} from a log of ${format}: ${describeSize(entries, turns)}.`);
+      terminal.say(`Created the branch ${name} from a log of ${format}: ${describeSize(entries, turns)}.`);
       sayAbandoned(terminal, imported.abandoned);
       sayReport(terminal, report, maskedSecrets);
     } else {
       terminal.say(`It was imported before, and nothing has changed: ${name}.`);
-      if (this.name !== undefined) terminal.say('It keeps its name: --name was not used.');
+      if (this.name !== undefined) terminal.say('It keeps its name; --name had no effect.');
     }
-    // It may have been archived since, or only be on a remote.
+    // The session may have been archived since, or be on a remote only.
     const next = line.startsWith('refs/') ? `teddy session archive --restore ${session}` : toSwitchCommand(line);
     terminal.say(`Next: ${next}`);
     terminal.print(`${directory}\n`);
@@ -107,7 +106,7 @@ function parseFormat(text: string | undefined): ImportFormat | undefined {
   const format = importFormats.find((known) => known === text);
   if (format !== undefined) return format;
   const hint = `Choose one of: ${importFormats.join(', ')}.`;
-  throw new TeddyError('UNKNOWN_FORMAT', `There is no format ${JSON.stringify(text)}.`, hint);
+  throw new TeddyError('UNKNOWN_FORMAT', `The format ${JSON.stringify(text)} does not exist.`, hint);
 }
 
 function showProgress(terminal: Terminal): (progress: ImportProgress) => void {
@@ -122,19 +121,18 @@ function showProgress(terminal: Terminal): (progress: ImportProgress) => void {
   };
 }
 
-/** Every branch is named, since its turns are on no other branch. */
+/** Names every branch, because an abandoned attempt's turns are on no other branch. */
 function sayAbandoned(terminal: Terminal, abandoned: readonly AbandonedAttempt[]): void {
   if (abandoned.length === 0) return;
   const attempts = abandoned.length === 1 ? 'an attempt' : `${formatCount(abandoned.length)} attempts`;
-  terminal.say(`The log also holds ${attempts}, abandoned for a later one:`);
+  terminal.say(`The log also contains ${attempts}, abandoned for a later one:`);
   for (const { line: branch, sourceLine, entries, turns } of abandoned)
     terminal.say(`  ${branch ?? 'on no branch here'} (line ${sourceLine}): ${describeSize(entries, turns)}`);
 }
 
 function sayReport(terminal: Terminal, report: ImportReport, maskedSecrets: number): void {
   const { skipped, repaired, leftOut } = report;
-  if (report.summaries > 0)
-    terminal.say(`Summaries of a compaction, marked as such: ${formatCount(report.summaries)}.`);
+  if (report.summaries > 0) terminal.say(`Compaction summaries, marked as such: ${formatCount(report.summaries)}.`);
   if (leftOut.length > 0) terminal.say(`Left out: ${toVisible(describeLeftOut(leftOut))}.`);
   sayIssues(terminal, 'skipped', skipped);
   sayIssues(terminal, 'repaired', repaired);

@@ -14,36 +14,35 @@ import { toVisible } from '../../../session/text/visible-text.ts';
 export class SessionLandCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Land',
-    description: "Bring a session's code to a branch, as one commit.",
+    description: "Land a session's code on a branch, as one commit.",
     details: `
-      The branch is --onto, or the one that the session started from. It gets the code at the tip of the line,
-      merged as git merges, and keeps its own .teddy: the turns stay on the line, and under refs/teddy/archive/.
-      Landing again brings what is new since then. If the branch is checked out, its files are updated as by
-      \`git merge --ff-only\`; edits in the way stop it. HEAD stays where it is.
+      The target is --onto, or else the branch that the session started from. It gets the code at the tip of the
+      session's branch, merged as git merges, and keeps its own .teddy; the turns stay on the session's branch, and
+      under refs/teddy/archive/. Landing again adds what is new since then. If the target is checked out, its files
+      are updated as by \`git merge --ff-only\`; edits in the way stop the landing. HEAD does not move.
 
-      If the session was started from another session's line, that session's code comes along, and teddy says
-      so.
+      If the session was started from another session's branch, that session's code lands too, and teddy says so.
 
-      The message ends in an \`Assisted-by: <tool>:<model>\` for each model whose turns brought code that lands,
-      as the Linux kernel wants it. \`git config teddy.assistedBy false\` leaves these trailers out; a trailer
-      with {tool} and {model} in place of \`false\` gives them another form.
+      The message ends with an \`Assisted-by: <tool>:<model>\` trailer for each model whose turns contributed code, as
+      the Linux kernel requires. \`git config teddy.assistedBy false\` omits these trailers; a trailer with {tool} and
+      {model} in place of \`false\` changes their format.
 
-      Your own edits that a snapshot of the line took land with it, and so does the code of a turn whose run failed; both are
-      named, here and in the message. Edits that were there before the session's first message may be for another commit:
-      teddy asks, and without a terminal it wants --with-own-edits.
+      Your own edits that a snapshot of the branch recorded land with it, and so does the code of a turn whose run
+      failed; both are named, here and in the message. Edits from before the session's first message may belong to
+      another commit: teddy asks, and without a terminal it requires --with-own-edits.
 
-      A conflict changes nothing; teddy names the command for merging by hand.
+      A conflict changes nothing; teddy prints the command to merge by hand.
 
       With \`git config teddy.notes git-ai\`, the commit gets an authorship log in the format of git-ai: a note in
-      refs/notes/ai that says which of its lines models have brought. No push takes it along unless you name it.
+      refs/notes/ai that records which of its lines models wrote. A push does not include it unless you name it.
 
-      Exit codes: 0 done; 1 git failed; 2 no such session or branch; 3 nothing to land, own edits, a conflict, edits in the
-      way, or a merge or the like in progress.
+      Exit codes: 0 done; 1 git failed; 2 no such session or branch; 3 nothing to land, own edits, a conflict, edits
+      in the way, or a merge or a similar operation in progress.
     `,
     examples: [
       ['The session that HEAD is on', '$0 session land'],
-      ['What it would do', '$0 session land --dry-run'],
-      ['Another one, on a branch for a pull request', '$0 session land add-user-auth --onto feature'],
+      ['Preview it', '$0 session land --dry-run'],
+      ['Another session, on a branch for a pull request', '$0 session land add-user-auth --onto feature'],
       ['With a message of your own', '$0 session land -m "Add the login route"'],
     ],
   });
@@ -52,7 +51,7 @@ export class SessionLandCommand extends TeddyCommand {
   session = sessionOption();
   onto = option('--onto', {
     value: '<branch>',
-    describe: 'The branch to land on. Default: the one that the session started from.',
+    describe: 'The branch to land on. Default: the branch that the session started from.',
   });
   message = option('-m,--message', {
     value: '<text>',
@@ -60,9 +59,9 @@ export class SessionLandCommand extends TeddyCommand {
   });
   edit = option('--edit', { describe: 'Write the message in your editor.' });
   withOwnEdits = option('--with-own-edits', {
-    describe: "Land your own edits from before the session's first message, too, without a question.",
+    describe: "Also land your own edits from before the session's first message, without asking.",
   });
-  dryRun = option('--dry-run', { describe: 'Show what would land; change nothing.' });
+  dryRun = option('--dry-run', { describe: 'Show what would land, without changing anything.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const target = toTarget(this.target, this.session);
@@ -112,7 +111,7 @@ function showLanded(terminal: Terminal, landed: Landed): void {
       toVisible(`Its message has the ${assistedBy.length === 1 ? 'trailer' : 'trailers'} ${assistedBy.join('; ')}.`),
     );
   if (root !== null && !wasCutOff) terminal.say(`The files in ${toVisible(root)} were updated.`);
-  if (archive !== null) terminal.say(`Its turns stay on ${toVisible(line.name)}, and under ${archive}.`);
+  if (archive !== null) terminal.say(`Its turns are kept on ${toVisible(line.name)}, and under ${archive}.`);
   if (note !== null) sayNote(terminal, note, remote);
   if (remote !== null) terminal.say(toVisible(`Next: git push ${toShellWord(remote)} ${toShellWord(shortRef(onto))}`));
   if (archiveCommand === null) return;
@@ -127,21 +126,22 @@ function sayNote(terminal: Terminal, { ref, lines, files }: AuthorshipNote, remo
 }
 
 function sayAlong(terminal: Terminal, along: readonly string[]): void {
-  if (along.length > 0) terminal.say(`The code of ${along.join(', ')} comes along: the line started from it.`);
+  if (along.length > 0)
+    terminal.say(`The code of ${along.join(', ')} is included, because this session started from it.`);
 }
 
 function sayBesides(terminal: Terminal, { ownEdits, failed }: Landed): void {
   const edits = nameEdits(ownEdits, (names) => `your own edits of ${names}`);
-  if (edits.length > 0) terminal.say(toVisible(`With it come ${edits.join(' and ')}.`));
+  if (edits.length > 0) terminal.say(toVisible(`It includes ${edits.join(' and ')}.`));
   for (const { turn, status } of failed)
-    terminal.say(`The run of turn ${turn} ended in ${status}; its code comes along.`);
+    terminal.say(`The run of turn ${turn} ended in ${status}; its code is included.`);
 }
 
 function showDryRun(terminal: Terminal, landed: Landed): void {
   const { line, onto, message, along, changes, root, obstacle } = landed;
   const where = root === null ? '' : `, and the files in ${root} would be updated`;
   const count = countOf(changes.length, 'file');
-  const would = obstacle === null ? 'would land' : 'is refused as things are, and would land';
+  const would = obstacle === null ? 'would land' : 'cannot land yet; it would land';
   terminal.say(toVisible(`${line.name} ${would} on ${shortRef(onto)}${where}: ${count}. No branch was moved.`));
   sayAlong(terminal, along);
   sayBesides(terminal, landed);

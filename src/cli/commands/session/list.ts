@@ -9,33 +9,34 @@ export class SessionListCommand extends TeddyCommand {
     category: 'Look',
     description: 'List all sessions, newest first.',
     details: `
-      Each is listed with the number of its turns, the age of its last step, its state, and the title of that step; the newest step
-      comes first. A terminal shows 50 sessions. A star marks the session that HEAD is on, which is always on the first page.
+      Shows each session's turns, age, state and latest step, newest first. A terminal shows 50 sessions. A star marks
+      the session that HEAD is on, which is always on the first page.
 
-      A session has a plan that is pending, or it is open, closed, landed, committed (somebody has committed what another
-      agent did in it), archived, or only on a remote; failed, aborted and skipped say how its last run ended.
-      \`git switch teddy/<session>\` makes a branch of one that is on a remote here; if several remotes have it,
-      \`git switch --track <remote>/teddy/<session>\` does.
+      A session has a pending plan, or is open, closed, landed, committed (somebody has committed what another agent
+      did in it), archived, or only on a remote; failed, aborted and skipped describe how its last run ended. For a
+      session that is only on a remote, \`git switch teddy/<session>\` creates the branch here; if several remotes
+      have it, use \`git switch --track <remote>/teddy/<session>\`.
 
-      With \`--all\`, each session says in which other work trees its branches are checked out; \`git worktree list\` lists all of these.
+      With \`--all\`, each session shows which other work trees have its branches checked out; \`git worktree list\`
+      lists all work trees.
     `,
     examples: [
       ['All sessions', '$0 session list'],
-      ['My own that have not landed', '$0 session list --mine --open'],
-      ['Archived ones as well', '$0 session list --archived'],
+      ['My sessions that have not landed', '$0 session list --mine --open'],
+      ['Include archived sessions', '$0 session list --archived'],
     ],
   });
 
-  archived = option('--archived', { describe: 'Also list sessions whose branches were archived.' });
+  archived = option('--archived', { describe: 'Also list archived sessions.' });
   limit = option('--limit', {
     value: '<n>',
     parse: (text) => parseLimit(text, 'sessions'),
-    describe: 'List so many at most; on a terminal, 50 without it.',
+    describe: 'List at most this many. Default on a terminal: 50.',
     excludes: ['--all'],
   });
-  all = option('--all', { describe: 'List all of them on a terminal, too.' });
-  mine = option('--mine', { describe: 'List those that you started, by the e-mail address in git.' });
-  open = option('--open', { describe: 'List those with a branch here that have not landed.' });
+  all = option('--all', { describe: 'List all of them, even on a terminal.' });
+  mine = option('--mine', { describe: 'List only sessions you started (by your git e-mail address).' });
+  open = option('--open', { describe: 'List only sessions with a local branch that have not landed.' });
 
   protected override trustsHead = () => 'always' as const;
 
@@ -54,7 +55,7 @@ export class SessionListCommand extends TeddyCommand {
           sessions: sessions.map((one) => ({ ...one, workTrees: workTrees?.get(one.session) ?? [] })),
         });
       else if (found.length === 0)
-        terminal.say(this.mine || this.open ? 'There is no such session.' : await describeNone(project));
+        terminal.say(this.mine || this.open ? 'No sessions match.' : await describeNone(project));
       else {
         await this.page(terminal, project, renderSessions(terminal, sessions, now.getTime(), workTrees));
         if (sessions.length < count)
@@ -87,7 +88,7 @@ async function describeNone(project: Project): Promise<string> {
   const { listRecorded } = await import('../../../workflow/line/find-recorded.ts');
   const { size } = new Set((await listRecorded(project)).map(({ session }) => session));
   const start = 'Start one: teddy session new <name>';
-  if (size === 0) return `There is no session yet. ${start}`;
+  if (size === 0) return `There are no sessions yet. ${start}`;
   const archived = size === 1 ? '1 session is archived' : `${size} sessions are archived`;
-  return `No session is in progress here. ${archived}: teddy session list --archived. ${start}`;
+  return `No sessions are in progress here. ${archived}: teddy session list --archived. ${start}`;
 }

@@ -12,12 +12,12 @@ export class SessionLogCommand extends TeddyCommand {
     category: 'Look',
     description: 'Show the steps of a session, newest first.',
     details: `
-      It shows the same as \`git log --first-parent\` of its branch, with one line per step. Name a session by its
-      id or a part of it, a branch (also an archived one), a commit, or a range of commits.
+      Shows the same as \`git log --first-parent\` on its branch, with one line per step. Name a session by its id or
+      a part of it, a branch (even an archived one), a commit, or a range of commits.
 
-      With --graph, it draws the session's main line and all its conversation branches, each step once: a branch
-      is above the step that it leaves from. Lines that are only on a remote, or archived, are marked. Your own
-      commits are dimmed.
+      With --graph, draws the session's main branch and all its conversation branches, each step once: a branch is
+      above the step where it forks. Branches that are only on a remote, or archived, are marked. Your own commits are
+      dimmed.
 
       Exit codes: 0 done; 1 the repository is damaged; 2 no such session or commit.
     `,
@@ -25,13 +25,13 @@ export class SessionLogCommand extends TeddyCommand {
       ['The session that HEAD is on', '$0 session log'],
       ['With its conversation branches', '$0 session log --graph'],
       ['Another one', '$0 session log add-user-auth'],
-      ['What came after a commit', '$0 session log 3f2a9c1..teddy/20260124-add-user-auth'],
+      ['The steps after a commit', '$0 session log 3f2a9c1..teddy/20260124-add-user-auth'],
     ],
   });
 
   target = parameter('session, commit or range', { optional: true, completes: ['sessions'] });
   session = sessionOption();
-  graph = option('--graph', { describe: 'Draw all lines of the session.' });
+  graph = option('--graph', { describe: 'Draw all branches of the session.' });
 
   protected override trustsHead = () => 'always' as const;
 

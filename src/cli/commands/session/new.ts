@@ -8,30 +8,33 @@ import { toVisible } from '../../../session/text/visible-text.ts';
 export class SessionNewCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Start',
-    description: 'Make a session and switch to its branch.',
+    description: 'Start a session and switch to its branch.',
     details: `
-      The branch is teddy/<date>-<name>. It starts at HEAD, or at --from. If HEAD is on the line of a session
-      that has landed, it starts at the branch where that session landed. Uncommitted work stays as it is.
-      Prints the session's directory on stdout; with \`--no-switch\`, no work tree has the directory, so it is
-      printed as git names it.
+      The branch is teddy/<date>-<name>. It starts at HEAD, or at --from. If HEAD is on the branch of a session that
+      has landed, it starts at the branch where that session landed. Uncommitted work does not change. Prints the
+      session's directory on stdout; with \`--no-switch\`, no work tree has the directory, so it is printed as git
+      names it.
 
-      With \`--worktree\`, the branch is checked out in a linked work tree, in teddy/worktrees/ of the git
-      directory. This work tree and its uncommitted work stay as they are, so you can work on several sessions
-      at the same time. \`teddy session list --all\` shows these work trees, \`teddy worktree remove\` removes them.
-      Hooks of git do not run, and submodules are left to \`git submodule update\`.
+      With \`--worktree\`, the branch is checked out in a linked work tree, in teddy/worktrees/ of the git directory.
+      This work tree and its uncommitted work do not change, so you can work on several sessions at the same time.
+      \`teddy session list --all\` shows these work trees, \`teddy worktree remove\` removes them. Git hooks do not
+      run, and submodules are left to \`git submodule update\`.
     `,
     examples: [
       ['Start a session', '$0 session new add-login-route'],
       ['Stay on this branch', '$0 session new add-login-route --no-switch'],
       ['Start from another branch', '$0 session new add-login-route --from main'],
-      ['Leave this work tree alone', '$0 session new add-login-route --worktree'],
+      ['Use a separate work tree', '$0 session new add-login-route --worktree'],
     ],
   });
 
   name = parameter('name');
-  noSwitch = option('--no-switch', { describe: 'Make the branch, but stay where you are.', excludes: ['--worktree'] });
+  noSwitch = option('--no-switch', {
+    describe: 'Create the branch without switching to it.',
+    excludes: ['--worktree'],
+  });
   from = option('--from', { value: '<branch>', describe: 'The branch or session to start from.' });
-  worktree = option('--worktree', { describe: 'Use a linked work tree of its own.' });
+  worktree = option('--worktree', { describe: 'Use a linked work tree for the session.' });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
@@ -47,12 +50,12 @@ export class SessionNewCommand extends TeddyCommand {
       if (made.made !== null) terminal.say(`Made ${made.made}.`);
       const bold = terminal.style('bold', branch, 'stderr');
       if (workTree !== null) {
-        terminal.say(`Made the branch ${bold} and its work tree ${toVisible(workTree)}.`);
+        terminal.say(`Created the branch ${bold} and its work tree ${toVisible(workTree)}.`);
         terminal.say(`Next: cd ${toShellWord(workTree)} && teddy session plan -m "what you want"`);
         terminal.print(`${resolve(workTree, directory)}\n`);
         return 0;
       }
-      terminal.say(switched ? `Switched to the new branch ${bold}.` : `Made the branch ${bold}.`);
+      terminal.say(switched ? `Switched to the new branch ${bold}.` : `Created the branch ${bold}.`);
       const option = switched ? '' : ` -s ${session}`;
       terminal.say(`Next: teddy session plan${option} -m "what you want", or to talk: teddy session chat${option}`);
       const root = switched ? project.repository.workspace?.root : undefined;

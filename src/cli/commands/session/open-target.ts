@@ -1,4 +1,4 @@
-/** Opens the target of `verify` and `replay`: whatever git knows by that name, or else a bundle file. */
+/** Opens the target of `verify` and `replay`: anything git knows by that name, or else a bundle file. */
 import { open, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { openBundled } from '../../../app.ts';
@@ -7,8 +7,8 @@ import type { Project } from '../../../ports/project.ts';
 import { readWorkingDirectory, type CliContext } from '../../context.ts';
 
 /**
- * Returns the repository of the bundle, which the caller closes; null when the target is not a bundle. Throws
- * BAD_RECORDING, UNKNOWN_SESSION, AMBIGUOUS_SESSION.
+ * Returns the repository of the bundle, which the caller must close, or null when the target is not a bundle. Throws
+ * BAD_RECORDING, UNKNOWN_SESSION or AMBIGUOUS_SESSION.
  */
 export async function openIfBundle(
   context: CliContext,
@@ -23,12 +23,12 @@ export async function openIfBundle(
   if ((await listRecorded(bundled)).length > 0) return bundled;
   await bundled.repository.close();
   const hint = 'Make one with `git bundle create <file> teddy/<session>`.';
-  throw new TeddyError('UNKNOWN_SESSION', `The bundle ${target} holds no session.`, hint);
+  throw new TeddyError('UNKNOWN_SESSION', `The bundle ${target} contains no session.`, hint);
 }
 
 /**
- * No name in git begins like this. A file of a checkout may be somebody else's, so it never takes the place of a
- * branch of that name.
+ * Returns whether the target must be a path: no name in git begins like this. Other targets are looked up in git first,
+ * because a file of a checkout may be somebody else's, and must never hide a branch of that name.
  */
 function isPath(target: string): boolean {
   return /^\.{0,2}\//.test(target);
@@ -47,7 +47,7 @@ async function isKnown(here: Project, target: string): Promise<boolean> {
 }
 
 async function startsBundle(path: string): Promise<boolean> {
-  // A pipe is not opened, since nobody may ever write to it.
+  // Does not open a pipe, because no process may ever write to it.
   if (!(await stat(path).catch(() => null))?.isFile()) return false;
   const file = await open(path, 'r');
   try {

@@ -12,20 +12,20 @@ export class SessionOpenCommand extends TeddyCommand {
     category: 'Elsewhere',
     description: 'Continue a session in Claude Code or Codex.',
     details: `
-      Writes the history of the session, up to its end or to a turn, as a log of that agent's own, and prints the
-      command that resumes it. The session may be one of teddy's, or come from any agent and any machine. The agent gets
-      the messages, the answers, and the tool calls with their results; thinking stays behind, and what is masked
+      Writes the history of the session, up to its end or to a turn, as a log in the agent's own format, and prints
+      the command that resumes it. The session can be teddy's own or come from any agent and any machine. The agent
+      gets the messages, the answers, and the tool calls with their results; thinking is left out, and masked text
       stays masked.
 
-      The log gets a new id, and belongs to the current folder: start the agent here. Nothing else of the agent's
-      files is touched, and nothing is written in the repository.
+      The log gets a new id, and belongs to the current directory: start the agent here. None of the agent's other
+      files are touched, and nothing is written in the repository.
 
       Exit codes: 0 done; 1 the log could not be written, or the repository is damaged; 2 no such session, turn or
       agent; 3 a file is in the way.
     `,
     examples: [
-      ['Go on in Claude Code', '$0 session open add-login --with claude-code'],
-      ['Go on in Codex from turn 03', '$0 session open add-login:03 --with codex'],
+      ['Continue in Claude Code', '$0 session open add-login --with claude-code'],
+      ['Continue in Codex from turn 03', '$0 session open add-login:03 --with codex'],
     ],
   });
 
@@ -53,14 +53,14 @@ function toAgent(text: string): AgentName {
   const agent = openableAgents.find((known) => known === text);
   if (agent !== undefined) return agent;
   const hint = `Choose one of: ${openableAgents.join(', ')}.`;
-  throw new TeddyError('UNKNOWN_AGENT', `A session cannot be opened with ${JSON.stringify(text)}.`, hint);
+  throw new TeddyError('UNKNOWN_AGENT', `teddy cannot open a session with ${JSON.stringify(text)}.`, hint);
 }
 
 function showOpened(terminal: Terminal, opened: OpenedSession): void {
   const { agent, turns, turn, session, repairs, command } = opened;
   const count = `${formatCount(turns)} ${turns === 1 ? 'turn' : 'turns'}`;
   terminal.say(toVisible(`Wrote ${count} of ${session}, up to ${turn}, to ${opened.path}.`));
-  const put = 'The history needed repairs; `teddy session history` names them.';
+  const put = 'The history needed repairs; `teddy session history` lists them.';
   if (repairs.length > 0) terminal.say(put);
   if (!opened.isInstalled)
     terminal.say(`There is no \`${command.split(' ')[0]}\` on your PATH: install ${agent} first.`);

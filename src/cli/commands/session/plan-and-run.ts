@@ -1,4 +1,4 @@
-/** Shows a plan and goes on with it in the same process: runs it, asks for another one instead, or leaves it pending. */
+/** Shows a plan, and then runs it, asks for another one, or leaves it pending, in the same process. */
 import { exitCodes } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import { toSelector } from '../../../workflow/line/find.ts';
@@ -11,21 +11,24 @@ import { toExecutionOptions } from './execution-options.ts';
 import { planAndShow, sayNext, type PlanningOptions } from './plan-and-show.ts';
 
 export interface GoingOn {
-  /** `ask`: the user is asked after each plan that can be run. */
+  /** `ask` asks the user after each plan that can be run. */
   run: 'ask' | 'now' | 'never';
-  /** Approve every action, as `execute -y` does. */
+  /** True to approve every action, as `execute -y` does. */
   yes: boolean;
   page(text: string): Promise<void>;
 }
 
-/** Returns the exit code: that of `execute` if the plan is run. Throws NO_MODEL after the message is safe. */
+/**
+ * Returns the exit code, which is the one of `execute` when the plan is run. Throws NO_MODEL, but only after the
+ * message is committed.
+ */
 export async function planAndRun(
   given: Terminal,
   project: Project,
   options: PlanningOptions,
   going: GoingOn,
 ): Promise<number> {
-  // A key that was pressed before the question was shown decides nothing.
+  // A key pressed before the question was shown decides nothing.
   const terminal = keepingTypedAhead(given, () => undefined);
   const { printJson, signal } = options;
   let asked = options;
@@ -39,7 +42,7 @@ export async function planAndRun(
     if (planned !== null) printJson?.('plan', planned);
     if (answer === null || printJson !== null) return 0;
     if (runs) return runPlan(terminal, project, answer, { ...going, signal, printJson: null });
-    // A plan is executed in files: elsewhere, the next step is only named.
+    // Running a plan needs its files. On another line, only the next step is named.
     const isHere = toSelector(project, answer.line) === undefined;
     const isAsked = going.run === 'ask' && answer.isPending && answer.problems.length === 0 && isHere;
     const next = isAsked ? await askNext(terminal, project, answer, options) : { kind: 'keep' as const };
@@ -57,14 +60,14 @@ export async function planAndRun(
 
 type Next = { kind: 'run' } | { kind: 'keep' } | { kind: 'ask' | 'instead'; message: string };
 
-/** The end of the input, and Ctrl-C, leave the plan pending. */
+/** Asks what to do with the plan. The end of the input and Ctrl-C leave the plan pending. */
 async function askNext(
   terminal: Terminal,
   project: Project,
   { turn }: Answer,
   { choice, signal }: PlanningOptions,
 ): Promise<Next> {
-  // A person who brings answers by hand brings the next one by a command.
+  // A person who writes answers by hand adds the next one with a command.
   const canAskAgain = choice.provider !== 'manual';
   for (;;) {
     const question = canAskAgain ? '[a]sk about it, [r]un it, [i]nstead, [k]eep? ' : '[r]un it, [k]eep? ';
@@ -79,20 +82,23 @@ async function askNext(
       continue;
     }
     if (canAskAgain) terminal.say('a  ask about it: the model answers in words, and the plan stays pending');
-    terminal.say(`r  run it: you are asked about each action of turn ${turn}`);
-    if (canAskAgain) terminal.say('i  refuse it, and say what to do instead: the model is asked again');
+    terminal.say(`r  run it: teddy asks you about each action of turn ${turn}`);
+    if (canAskAgain) terminal.say('i  refuse it, and say what to do instead: teddy asks the model again');
     terminal.say('k  keep it: it stays pending');
   }
 }
 
-/** Asks about a plan that was not run, when there is another message; null: it stays, and nothing is sent. */
+/**
+ * Asks what to do with a plan that was not run when there is another message. Returns null when the plan stays pending
+ * and nothing is sent.
+ */
 export async function askPending(
   terminal: Terminal,
   signal: AbortSignal,
   turn: string,
 ): Promise<'ask' | 'run' | 'instead' | null> {
   const asking = keepingTypedAhead(terminal, () => undefined);
-  asking.say(`Turn ${turn} has a plan that was not run.`);
+  asking.say(`Turn ${turn} has a plan that has not been run.`);
   for (;;) {
     const question = '[a]sk that about it, [r]un it, plan [i]nstead, [k]eep and stop? ';
     const word = (await askLine(asking, signal, asking.style('bold', question, 'stderr')))?.trim().toLowerCase() ?? 'k';
@@ -101,9 +107,9 @@ export async function askPending(
     if (word === 'i' || word === 'instead') return 'instead';
     if (word === 'k' || word === 'keep' || word === 'q') return null;
     asking.say('a  ask the model your message about it; the plan stays pending');
-    asking.say('r  run it: you are asked about each of its actions, and then your message is planned');
+    asking.say('r  run it: teddy asks you about each of its actions, and then plans your message');
     asking.say('i  refuse it with your message, and ask the model for another plan');
-    asking.say('k  keep it, and stop: your message is not sent');
+    asking.say('k  keep it, and stop without sending your message');
   }
 }
 
@@ -123,7 +129,7 @@ export async function runPlan(
   return executeAndShow({ terminal, project, signal, page, namesNext: true }, options);
 }
 
-/** One document for both: the plan, with the execution in it. */
+/** Prints one document: the plan, with its execution inside. */
 async function runForJson(
   terminal: Terminal,
   project: Project,

@@ -1,4 +1,4 @@
-/** Asks for a plan and shows the answer: for `session plan`, `session branch` with a message, and `session resume`. */
+/** Asks for a plan and shows the answer, for `session plan`, `session branch` with a message, and `session resume`. */
 import { TeddyError } from '../../../errors.ts';
 import type { ChosenModel } from '../../../app.ts';
 import type { Project } from '../../../ports/project.ts';
@@ -12,16 +12,19 @@ import { toVisible } from '../../../session/text/visible-text.ts';
 
 export interface PlanningOptions extends Omit<PlanRequest, 'choice' | 'onText' | 'onUsage' | 'onAsk'> {
   choice: ChosenModel;
-  /** Whether the answer is shown when it is complete, not as it arrives. */
+  /** True to show the answer when it is complete, not as it arrives. */
   isQuiet: boolean;
   /** Null when the result is for a person. */
   printJson: ((schema: string, value: object) => void) | null;
-  /** Whether the message refuses the pending plan; there must be one. */
+  /** True when the message refuses the pending plan; there must be one. */
   isInstead?: boolean;
   signal: AbortSignal;
 }
 
-/** Returns the answer; null: the message is committed, and nobody was asked. Throws NO_MODEL after the message is safe. */
+/**
+ * Returns the answer, or null when the message is committed but no model was asked. Throws NO_MODEL, but only after the
+ * message is committed.
+ */
 export async function planAndShow(
   terminal: Terminal,
   project: Project,
@@ -31,7 +34,7 @@ export async function planAndShow(
   const isShown = !isQuiet && !printJson && terminal.isOutputTty;
   const view = viewAnswer(terminal, {
     isStreamed: isShown,
-    // An answer by hand is here already, so no model is asked.
+    // An answer by hand is already here, so no model is asked.
     describeAsked: ({ line, turn, agent, label }) =>
       choice.provider === 'manual' ? null : `Turn ${turn} of ${line.session}: asking ${label} as ${agent} ...`,
   });
@@ -87,12 +90,12 @@ function showOutcome(
 }
 
 function sayRefused(terminal: Terminal, { line, report }: Executed): void {
-  terminal.say(`Turn ${report.turn} of ${line.session}: refused; nothing of it was run.`);
+  terminal.say(`Turn ${report.turn} of ${line.session}: refused; none of its actions ran.`);
 }
 
 const maxDifferences = 12;
 
-/** Says in short what the new plan does otherwise. */
+/** Summarizes what the new plan does differently. */
 function showDifference(terminal: Terminal, { turn: old, difference }: Replaced, { turn }: Answer): void {
   if (difference === null) return;
   const { removed, added, changed } = difference;
@@ -102,10 +105,10 @@ function showDifference(terminal: Terminal, { turn: old, difference }: Replaced,
     ...changed.map((row) => toVisible(`  ~ ${row}`)),
   ];
   const more = rows.length <= maxDifferences ? [] : [`  and ${rows.length - maxDifferences} more`];
-  if (rows.length === 0) return terminal.say(`It does the same as the plan of turn ${old}.`);
-  const shown = [`It differs from the plan of turn ${old}:`, ...rows.slice(0, maxDifferences), ...more];
+  if (rows.length === 0) return terminal.say(`It does the same as turn ${old}'s plan.`);
+  const shown = [`It differs from turn ${old}'s plan:`, ...rows.slice(0, maxDifferences), ...more];
   terminal.say(shown.join('\n'));
-  terminal.say(`All of it: teddy session diff ${old} ${turn} --only plan`);
+  terminal.say(`See the whole difference: teddy session diff ${old} ${turn} --only plan`);
 }
 
 function showOpen(
@@ -126,7 +129,7 @@ function showOpen(
     terminal.say(
       `Turn ${turn} of ${line.session}: your message is committed. Show the model the text of the file below,`,
     );
-    terminal.say(`then bring its answer: teddy session ${verb}${option} --from <file>  (or --from - to paste it).`);
+    terminal.say(`then add its answer: teddy session ${verb}${option} --from <file>  (or --from - to paste it).`);
     terminal.print(`${logPath}\n`);
   }
 }
@@ -141,6 +144,6 @@ export async function sayNext(
   terminal.say(`To ask about it: teddy session ask${option} -m "..."`);
   if (problems.length === 0) return terminal.say(`Next: ${await toExecuteCommand(project, line)}`);
   terminal.say('The plan is not valid. Executing it runs nothing and records why; then plan again.');
-  if (line.workspace !== null) terminal.say(`To have it mended: teddy session execute${option} --replan 2`);
+  if (line.workspace !== null) terminal.say(`To have it fixed: teddy session execute${option} --replan 2`);
   terminal.say(`Next: teddy session plan${option} --instead -m "..."`);
 }

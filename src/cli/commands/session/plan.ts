@@ -10,15 +10,15 @@ export class SessionPlanCommand extends PlanningCommand {
     category: 'Start',
     description: 'Say what you want; the answer is a plan.',
     details: `
-      teddy first commits your own edits of tracked files, as a snapshot, then your message, and only then asks
-      the model. With \`--worktree\`, it uses a linked work tree: the one where the line is checked out, or a new
-      one. It refuses if the main work tree is on the line.
+      teddy first commits your own edits of tracked files, as a snapshot, then your message, and only then asks the
+      model. With \`--worktree\`, it uses a linked work tree: the one where the branch is checked out, or a new one.
+      It refuses if the main work tree is on the branch.
 
       Without \`-m\`, it asks the model again about a turn that has no answer yet, with exactly the same request.
 
-      If the last plan was not run yet, \`--instead\` refuses it: the message is the reason, and the model answers it
-      with another plan. In a terminal, teddy asks what to do with a plan; \`--run\` goes on to run it at once, as
-      \`session execute\` does, with its exit codes.
+      If the last plan has not been run, \`--instead\` refuses it: the message is the reason, and the model answers it
+      with another plan. In a terminal, teddy asks what to do with a plan; \`--run\` runs it at once, as \`session
+      execute\` does, with its exit codes.
     `,
     examples: [
       ['Ask for a plan', '$0 session plan -m "Add a login route"'],
@@ -31,27 +31,31 @@ export class SessionPlanCommand extends PlanningCommand {
   });
 
   dryRun = option('--dry-run', {
-    describe: 'Print what would be sent; change nothing.',
+    describe: 'Print what would be sent, without sending or changing anything.',
     excludes: ['--worktree', '--instead', '--run'],
   });
   instead = option('--instead', { describe: 'Refuse the pending plan; the message says what to do instead.' });
   runs = option('--run', { describe: 'Run the plan at once.' });
   yes = option('-y,--yes', { describe: 'With --run: approve every action, but no memos.' });
-  worktree = option('--worktree', { describe: 'Use a linked work tree of its own.' });
+  worktree = option('--worktree', { describe: 'Use a linked work tree for the session.' });
 
   protected override trustsHead = ({ isInteractive }: Terminal) =>
     isInteractive || this.edit || this.message === '-' ? undefined : 'once';
 
   protected run(terminal: Terminal): Promise<number> {
     if (this.yes && !this.runs)
-      throw new TeddyError('USAGE', '-y approves the actions of a plan that is run.', 'Add --run, or leave out -y.');
+      throw new TeddyError(
+        'USAGE',
+        '-y needs --run, because it approves the actions of a run.',
+        'Add --run, or omit -y.',
+      );
     if (this.instead && this.message === undefined && !this.edit)
       throw new TeddyError(
         'EMPTY_MESSAGE',
         '--instead needs a message that says what to do instead.',
         'Give it with -m, or write it with --edit.',
       );
-    // This is loaded while git is asked about the repository.
+    // Loads while git reads the repository.
     void import('../../../workflow/turn/plan.ts');
     return this.withProjectAndSignal(terminal, 'teddy session plan', async (project, signal) => {
       if (!this.dryRun) await this.offerOrphans(terminal, project, signal);
@@ -111,14 +115,14 @@ export class SessionPlanCommand extends PlanningCommand {
 export class SessionAskCommand extends PlanningCommand {
   static override usage = usage({
     category: 'Talk',
-    description: 'Ask about the pending plan, and leave it as it is.',
+    description: 'Ask about the pending plan, without changing it.',
     details: `
-      The model answers in words, which change nothing: the plan stays pending, and so does an approval that it has.
-      Question and answer are in the plan's turn, and the next plan is made with both.
+      The model answers in words, which change nothing: the plan stays pending, and any approval of it stays valid.
+      Question and answer become part of the plan's turn, and the next plan takes both into account.
 
       Without a question, it asks the last one again if that has no answer yet.
 
-      Exit codes: 0 answered, or committed for an answer by hand; 2 nothing was asked; 3 no plan is pending; 5 the
+      Exit codes: 0 answered, or committed for an answer by hand; 2 no question was given; 3 no plan is pending; 5 the
       model failed; 130 interrupted.
     `,
     examples: [
@@ -133,7 +137,7 @@ export class SessionAskCommand extends PlanningCommand {
   protected run(terminal: Terminal): Promise<number> {
     requireOne({ 'the question': this.question !== undefined, '-m': this.message !== undefined });
     this.message ??= this.question;
-    // This is loaded while git is asked about the repository.
+    // Loads while git reads the repository.
     void import('../../../workflow/turn/plan.ts');
     return this.withProjectAndSignal(terminal, 'teddy session show', async (project, signal) => {
       await this.offerOrphans(terminal, project, signal);

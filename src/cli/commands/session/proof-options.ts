@@ -1,4 +1,4 @@
-/** The options that say what a check asks for: keys that have signed, and approvals. */
+/** The options of a check that require signatures and approvals. */
 import { readFile } from 'node:fs/promises';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
@@ -6,16 +6,19 @@ import type { NeededApproval } from '../../../workflow/verify/check-approval.ts'
 import { resolvePath, type CliContext } from '../../context.ts';
 import { option } from '../../teddy-command.ts';
 
-/** `--require-approval`, alone or with a value of `teddy.approvals`. Throws USAGE. */
+/** Reads `--require-approval`, alone or with a value of `teddy.approvals`. Throws USAGE. */
 export function toNeededApproval(given: string | boolean | undefined): NeededApproval | undefined {
   if (given === undefined || given === false) return undefined;
   if (given === true || given === 'anybody' || given === '1') return 'anybody';
   if (given === 'others') return 'others';
   const hint = 'Give `--require-approval` alone for an approval by anybody, or `--require-approval=others`.';
-  throw new TeddyError('USAGE', `--require-approval=${given} is not known.`, hint);
+  throw new TeddyError('USAGE', `--require-approval does not accept ${given}.`, hint);
 }
 
-/** `--signed-by`; undefined: no key was named. `readText` gives null for what is no file. Throws USAGE. */
+/**
+ * Reads the keys of `--signed-by`; undefined when none was given. `readText` returns null when there is no such file.
+ * Throws USAGE.
+ */
 export async function readKeys(
   project: Project,
   named: readonly string[],
@@ -26,7 +29,7 @@ export async function readKeys(
   return readSigningKeys(project, named, readText);
 }
 
-/** Returns null where there is no such file. Throws USAGE. */
+/** Returns null when there is no such file. Throws USAGE. */
 export function readKeyFile(context: CliContext, path: string): Promise<string | null> {
   return readFile(resolvePath(context, path), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
@@ -39,7 +42,7 @@ export function signedByOption(): string[] {
     value: '<key>',
     many: true,
     describe:
-      'Require every entry to be signed by this key: its fingerprint, or a file with public ssh keys. Give it several times to allow several keys.',
+      'Require every entry to be signed by this key: its fingerprint, or a file with public ssh keys. Repeat it to allow several keys.',
     completes: ['files'],
   });
 }
@@ -47,6 +50,6 @@ export function signedByOption(): string[] {
 export function requireApprovalOption(): string | boolean | undefined {
   return option('--require-approval', {
     value: '[=whose]',
-    describe: 'Require an approval of every plan that was run; =others asks for that of somebody else.',
+    describe: 'Require an approval of every plan that was run; =others requires that of another person.',
   });
 }

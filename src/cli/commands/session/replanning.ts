@@ -1,4 +1,4 @@
-/** `--replan`: asks the model for another plan when one is not valid, and shows the answer. */
+/** Implements `--replan`: asks the model for another plan when one is not valid, and shows the answer. */
 import type { ChosenModel } from '../../../app.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
@@ -19,7 +19,7 @@ export function parseReplans(text: string | undefined): number | undefined {
   throw new TeddyError(
     'USAGE',
     `--replan: ${JSON.stringify(text)} is not a number of tries.`,
-    `It is a whole number from 0 to ${maxReplans}: --replan 2.`,
+    `Give a whole number from 0 to ${maxReplans}: --replan 2.`,
   );
 }
 
@@ -30,7 +30,7 @@ interface ReplanningOptions {
   signal: AbortSignal;
 }
 
-/** `end` removes what is left of the progress, whatever happened. */
+/** `end` removes any remaining progress display. */
 export interface ShownReplanning extends Replanning {
   end(): void;
 }
@@ -62,7 +62,7 @@ export function showReplanning(terminal: Terminal, project: Project, options: Re
     onAnswered(answer) {
       const elapsedMs = view?.end() ?? null;
       if (json) return;
-      // A plan is shown when it is executed; an answer with nothing to run is itself the result.
+      // A plan is shown when it is executed. An answer with nothing to run is shown here, as the result.
       if (!isStreamed && answer.actions === 0) terminal.print(`${toVisible(answer.text).replace(/\n$/, '')}\n`);
       showRemarks(terminal, answer);
       showCommitted(terminal, answer, chosen === null ? { elapsedMs: null, model: null } : toEffort(chosen, elapsedMs));
@@ -78,6 +78,6 @@ function toNobody(): TeddyError {
   return new TeddyError(
     'NO_MODEL',
     'The provider is manual, so there is no model to ask for another plan.',
-    'Bring one yourself: `teddy session plan -m "..." --from <file>`.',
+    'Provide one yourself: `teddy session plan -m "..." --from <file>`.',
   );
 }

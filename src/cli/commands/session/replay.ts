@@ -19,34 +19,34 @@ import { toVisible } from '../../../session/text/visible-text.ts';
 export class SessionReplayCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Look',
-    description: 'Repeat what the reports of a session say was done, and compare.',
+    description: "Repeat what a session's reports say was done, and compare the results.",
     details: `
-      For every report, teddy reads the plan again, performs its actions on the code of the commit before it,
-      and compares the result byte for byte with what was committed. It also checks the logs of the turns
-      against what they were made of. Everything happens in memory, so it works in a bare clone and on a bundle
-      too. Whether the entries are what they say, and in order, is what \`teddy session verify\` checks: run both.
+      For every report, teddy reads the plan again, performs its actions on the code of the commit before it, and
+      compares the result byte for byte with what was committed. It also checks the logs of the turns against what
+      they were made from. Everything happens in memory, so it works in a bare clone and on a bundle too. \`teddy
+      session verify\` checks that the entries are intact and in order: run both.
 
-      It does not run the commands of a plan: it applies their recorded effect and lists them as \`not run\`.
-      With --run-commands, it runs them in a temporary repository that only reads the objects of this one, with
-      your environment and your rights, and compares exit code, output (except times and places) and changed
-      files. Do so only where you would run the plan yourself.
+      It does not run the commands of a plan: it applies their recorded effect and lists them as \`not run\`. With
+      --run-commands, it runs them in a temporary repository that only reads the objects of this one, with your
+      environment and your permissions, and compares exit code, output (except times and places) and changed files. Do
+      so only where you would run the plan yourself.
 
       A path in a report's commit is proven if the plan produces it, byte for byte, from the code of the commit
-      before. If only a command, a filter of git or the user's own words in place of the plan can explain it, it
-      is listed as not proven, and its turn is \`not compared\`. With --strict, the exit code is then 1. What
-      comes out the same when a command runs again is proven by --run-commands. Snapshots and commits of your
-      own are counted, since no plan describes them.
+      before. If only a command, a git filter or the user's own words in place of the plan can explain it, it is
+      listed as not proven, and its turn is \`not compared\`. With --strict, the exit code is then 1. --run-commands
+      proves what comes out the same when a command runs again. Snapshots and your own commits are only counted, since
+      no plan describes them.
 
-      A commit stands for its line up to there. A name is a file if git does not know the name, or if it begins
-      with \`./\`. All lines of a bundle are replayed; with --json, several are in \`lines\`. On GitHub Actions,
-      each difference is also an annotation, and the step summary has a table.
+      A commit stands for its branch up to that commit. A name is a file if git does not know the name, or if it
+      begins with \`./\`. All branches of a bundle are replayed; with --json, several are in \`lines\`. On GitHub
+      Actions, each difference is also an annotation, and the step summary has a table.
 
-      Exit codes: 0 the same; 1 something differs, or the repository is damaged; 2 no such session, commit or
-      file; 130 interrupted.
+      Exit codes: 0 identical; 1 something differs, or the repository is damaged; 2 no such session, commit or file;
+      130 interrupted.
     `,
     examples: [
       ['The session that HEAD is on', '$0 session replay'],
-      ['Another session, its commands too', '$0 session replay add-user-auth --run-commands'],
+      ['Another session, including its commands', '$0 session replay add-user-auth --run-commands'],
       ['The turns of a pull request, in CI', '$0 session replay origin/main..HEAD --junit replay.xml'],
       ['A session in a file', '$0 session replay session.bundle --json'],
     ],
@@ -57,7 +57,7 @@ export class SessionReplayCommand extends TeddyCommand {
   runCommands = option('--run-commands', {
     describe: 'Also run the commands of the plans, in a temporary repository.',
   });
-  strict = option('--strict', { describe: 'Exit with 1 also if something that a commit holds is not proven.' });
+  strict = option('--strict', { describe: 'Also exit with 1 if something in a commit is not proven.' });
   junit = option('--junit', {
     value: '<file>',
     describe: 'Write the result as JUnit XML, with one test case per turn.',
@@ -120,7 +120,7 @@ export class SessionReplayCommand extends TeddyCommand {
     for (const line of replayed) await annotate(terminal, line, this.json);
   }
 
-  /** A line of a file may look like a command to the runner. */
+  /** Fences the output, because a line of a file may look like a command to the runner. */
   private async fence(text: string): Promise<string> {
     const { fenceOutput } = await import('../../render/replay-annotations.ts');
     return fenceOutput(text, randomUUID());

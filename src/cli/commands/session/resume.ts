@@ -18,12 +18,12 @@ interface Resuming {
 export class SessionResumeCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Go on',
-    description: 'Do what comes next: run the plan, ask the model again, or take your next message.',
+    description: 'Do the next step: run the plan, ask the model again, or take your next message.',
     details: `
-      A plan without a report is executed as by \`session execute\`; if its run was killed, teddy first asks you
-      what to do about that. A message without an answer is sent again with exactly the same request, as by
-      \`session plan\`, or as in the conversation that it belongs to. If nothing is waiting, teddy asks for your
-      next message, provided there is a terminal.
+      A plan without a report is executed as by \`session execute\`; if its run was killed, teddy first asks you what
+      to do about that. A message without an answer is sent again with exactly the same request, as by \`session
+      plan\`, or as in its conversation. If nothing is waiting, teddy asks for your next message, provided there is a
+      terminal.
 
       Each call does one step. Exit codes: those of \`session execute\` and \`session plan\`; also 3 if nothing is
       waiting and nobody can be asked.
@@ -42,7 +42,7 @@ export class SessionResumeCommand extends TeddyCommand {
   noStream = noStreamOption();
 
   protected run(terminal: Terminal): Promise<number> {
-    // This is loaded while git is asked about the repository.
+    // Loads while git reads the repository.
     const loading = import('../../../workflow/turn/find-next-step.ts');
     return this.withProjectAndSignal(terminal, 'teddy session resume', async (project, signal) => {
       await this.offerOrphans(terminal, project, signal);
@@ -63,7 +63,7 @@ export class SessionResumeCommand extends TeddyCommand {
       import('./execute-and-show.ts'),
       import('../../ask/typed-ahead.ts'),
     ]);
-    // A key that was pressed before the question was shown approves nothing.
+    // A key pressed before the question was shown approves nothing.
     const asking = keepingTypedAhead(terminal, () => undefined);
     const page = (text: string) => this.page(terminal, project, text);
     const options = toExecutionOptions({
@@ -75,7 +75,7 @@ export class SessionResumeCommand extends TeddyCommand {
   }
 
   private async ask({ terminal, project, signal, step }: Resuming, message?: string): Promise<number> {
-    // A person was to bring the answer, and still is.
+    // The answer was to be written by hand, and still is.
     const isManual = step.kind === 'ask' && step.provider === 'manual';
     const { planAndRun } = await import('./plan-and-run.ts');
     const options = {
@@ -122,7 +122,7 @@ export class SessionResumeCommand extends TeddyCommand {
     );
   }
 
-  /** Throws NOTHING_TO_RESUME if nobody can be asked. */
+  /** Asks for the next message. Throws NOTHING_TO_RESUME when nobody can be asked. */
   private async askNext(resuming: Resuming): Promise<number> {
     const { terminal, project, signal, step } = resuming;
     if (!this.canAsk(terminal)) throw toNothing(step);
@@ -130,7 +130,7 @@ export class SessionResumeCommand extends TeddyCommand {
     const { askMessage } = await import('../../ask/message.ts');
     const message = await askMessage(terminal, project, signal);
     if (message !== null) return this.ask(resuming, message);
-    terminal.say('Nothing was said, and nothing has changed.');
+    terminal.say('You entered no message, so nothing has changed.');
     const option = this.session === undefined ? '' : ` -s ${toShellWord(this.session)}`;
     terminal.say(`Next: teddy session plan${option} -m "..."`);
     return 0;
@@ -147,15 +147,16 @@ export class SessionResumeCommand extends TeddyCommand {
 
 function describeStep(step: NextStep): string {
   const { session } = step.line;
-  if (step.kind === 'message') return `Nothing waits in ${session}.`;
-  const waiting = step.kind === 'execute' ? 'its plan waits to be executed' : 'its message waits for an answer';
-  return `Going on with turn ${step.turn} of ${session}: ${waiting}.`;
+  if (step.kind === 'message') return `Nothing is waiting in ${session}.`;
+  const waiting =
+    step.kind === 'execute' ? 'its plan is waiting to be executed' : 'its message is waiting for an answer';
+  return `Continuing turn ${step.turn} of ${session}: ${waiting}.`;
 }
 
 function toNothing({ line }: NextStep): TeddyError {
   return new TeddyError(
     'NOTHING_TO_RESUME',
-    `Nothing waits on ${shortRef(line.ref)}: no plan to execute, and no message without an answer.`,
-    'Say what is next: `teddy session plan -m "..."`, or to talk: `teddy session chat`.',
+    `Nothing is waiting on ${shortRef(line.ref)}: no plan to execute, and no message without an answer.`,
+    'Continue with `teddy session plan -m "..."`, or talk with `teddy session chat`.',
   );
 }

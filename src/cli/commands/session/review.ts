@@ -4,22 +4,22 @@ import { parameter, sessionOption, TeddyCommand, type Terminal, usage } from '..
 export class SessionReviewCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Look',
-    description: 'Print a session as Markdown, for the body of a pull request.',
+    description: 'Print a session as Markdown, for use as the body of a pull request.',
     details: `
-      It names the models that answered, who approved and rejected plans, and who worked on the line. Then it has
-      a table of the turns; for each turn the message, the plan's actions with their outcome, who approved them,
-      models, tokens, cost and changed files; the totals; and how to look closer, verify and replay. Texts of
-      models and users are quoted so that they mention nobody, close no issue and add no structure; secrets in them are masked.
+      Names the models that answered, who approved and rejected plans, and who worked on the branch. A table of the
+      turns follows, with each turn's message, the plan's actions and their outcome, who approved them, models,
+      tokens, cost and changed files; then the totals, and how to look closer, verify and replay. Texts from models
+      and users are quoted so that they mention nobody, close no issue and add no structure; secrets in them are
+      masked.
 
-      It stays below the 65,536 characters that GitHub allows: if necessary, it leaves out the details of older
-      turns and says so. With --json it has all turns.
+      The text stays below the 65,536 characters that GitHub allows: if necessary, it omits the details of older turns
+      and says so. With --json it has all turns.
 
-      Exit codes: 0 done; 1 the session is damaged, or it cannot be searched for secrets; 2 no such session or
-      commit.
+      Exit codes: 0 done; 1 the session is damaged, or it cannot be searched for secrets; 2 no such session or commit.
     `,
     examples: [
       ['The session that HEAD is on', '$0 session review'],
-      ['As a pull request, with the GitHub CLI', '$0 session review | gh pr create --title "..." --body-file -'],
+      ['Open a pull request with the GitHub CLI', '$0 session review | gh pr create --title "..." --body-file -'],
       ['For a program', '$0 session review add-user-auth --json'],
     ],
   });

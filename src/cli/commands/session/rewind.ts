@@ -8,12 +8,12 @@ import { parameter, sessionOption, TeddyCommand, type Terminal, usage } from '..
 export class SessionRewindCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Go on',
-    description: 'Go back to the end of a turn, on a branch of its own.',
+    description: 'Go back to the end of a turn, on a new branch.',
     details: `
-      The code is exactly as it was after the turn, and the next turn goes on from there. The line that you
-      leave stays as it is. If edits are in the way, teddy stops and changes nothing.
+      The code is exactly as it was after the turn, and the next turn continues from there. The branch that you
+      leave does not change. If edits are in the way, teddy stops and changes nothing.
     `,
-    examples: [['Go on from turn 02', '$0 session rewind 02']],
+    examples: [['Continue from turn 02', '$0 session rewind 02']],
   });
 
   turn = parameter('turn');

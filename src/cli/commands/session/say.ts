@@ -7,31 +7,31 @@ import { option, sessionOption, TeddyCommand, type Terminal, usage } from '../..
 export class SessionSayCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Talk',
-    description: 'Add what was said elsewhere, by voice or by text.',
+    description: 'Add a message or an answer from elsewhere, spoken or written.',
     details: `
-      Adds one record to the transcript, as one commit. No model is asked, but the next turn knows of it. A
+      Adds one record to the transcript, as one commit. No model is asked, but the next turn includes the record. A
       message by the user opens a turn, unless one is waiting for an answer. With \`--id\` you can send a record
       again: teddy adds it only once.
 
       Prints \`<turn> <commit>\`.
 
-      Exit codes: 0 it is there; 2 wrong usage; 3 the id is there with other content.
+      Exit codes: 0 added, now or before; 2 wrong usage; 3 a record with this id has other content.
     `,
     examples: [
-      ['A message, by voice', '$0 session say --voice -m "Where is the port set?"'],
+      ['A spoken message', '$0 session say --voice -m "Where is the port set?"'],
       ['An answer', '$0 session say --voice --role assistant -m "In src/app.ts"'],
       [
         'An answer, up to where it was interrupted',
         '$0 session say --voice --role assistant --interrupted -m "In src"',
       ],
-      ['Somebody interrupted an answer, of which nothing is known', '$0 session say --voice --interrupted'],
+      ['An interrupted answer of unknown content', '$0 session say --voice --interrupted'],
     ],
   });
 
   message = option('-m,--message', { value: '<text>', describe: 'What was said; - reads it from stdin.' });
-  voice = option('--voice', { describe: 'It was spoken.' });
+  voice = option('--voice', { describe: 'Mark the text as spoken.' });
   role = option('--role', { value: '<name>', describe: 'Who said it: user (default) or assistant.' });
-  interrupted = option('--interrupted', { describe: 'The assistant was interrupted; with -m, after these words.' });
+  interrupted = option('--interrupted', { describe: 'Mark the answer as interrupted; with -m, after these words.' });
   id = option('--id', { value: '<id>', describe: 'The id of the record, unique in its session. Default: a new one.' });
   session = sessionOption();
 
@@ -52,21 +52,21 @@ export class SessionSayCommand extends TeddyCommand {
     });
   }
 
-  /** Throws USAGE. */
+  /** Reads --role. Throws USAGE. */
   private toRole(): 'user' | 'assistant' {
     const { role = this.interrupted ? 'assistant' : 'user' } = this;
     if (role !== 'user' && role !== 'assistant')
-      throw new TeddyError('USAGE', `--role=${role} is not known.`, 'It is user or assistant.');
+      throw new TeddyError('USAGE', `--role does not accept ${role}.`, 'Use user or assistant.');
     if (this.interrupted && role === 'user')
       throw new TeddyError(
         'USAGE',
-        '--interrupted is about the assistant.',
-        'Leave --role out, or say --role assistant.',
+        '--interrupted applies to the assistant only.',
+        'Omit --role, or use --role assistant.',
       );
     return role;
   }
 
-  /** Only an interruption by voice needs no text. */
+  /** Requires a text, except for an interruption by voice. */
   private requireText(): void {
     if (this.message !== undefined || (this.interrupted && this.voice)) return;
     throw new TeddyError(
@@ -91,7 +91,7 @@ export class SessionSayCommand extends TeddyCommand {
     const { session, line, turn, commit, entry, isNew } = appended;
     if (this.json) return this.printJson(terminal, 'say', { session, line, turn, commit, entry, isNew });
     terminal.print(`${turn} ${commit.slice(0, 10)}\n`);
-    const what = isNew ? this.describe(role) : 'it was there already; nothing was added.';
+    const what = isNew ? this.describe(role) : 'this record was already there, so nothing was added.';
     terminal.say(`Turn ${turn} of ${session}: ${what}`);
   }
 

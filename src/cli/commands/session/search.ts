@@ -20,9 +20,9 @@ import { withinTime } from './within-time.ts';
 
 const onTerminal = 50;
 const linesOnTerminal = 5;
-/** Characters of a line in a pipe or in JSON. */
+/** The maximum length of a line in a pipe or in JSON, in characters. */
 const maxWidth = 240;
-/** An expression may search a text for so long. */
+/** How long an expression may take to search one text. */
 const maxSeconds = 5;
 
 export class SessionSearchCommand extends TeddyCommand {
@@ -30,29 +30,31 @@ export class SessionSearchCommand extends TeddyCommand {
     category: 'Look',
     description: 'Find what was said, planned and run in any session.',
     details: `
-      Searches every session: those with a branch here, those that only a remote has, and archived ones. The session with the newest
-      step comes first, and of a session the newest turn. A turn that several branches share is shown once.
+      Searches every session: local ones, those only on a remote, and archived ones. The session with the newest step
+      comes first, and within a session the newest turn. A turn that several branches share is shown once.
 
-      The text is taken as it is, as by \`git grep -F\`; several words are one phrase, with a blank between them. With -E it is a
-      regular expression of JavaScript, with the flag u, which is tried on each line: \\d is a digit, \\b the edge of a word, and a
-      mark such as ( or . stands for itself behind a backslash. An expression that repeats something, with *, +, ? or {2}, is not
-      tried on lines of more than ${formatCount(maxRepeatedLine)} characters, and teddy says how many
-      those were; the search ends with an error when a text takes it more than ${maxSeconds} seconds. Secrets are masked before teddy searches.
+      The text is taken literally, as by \`git grep -F\`; several words are one phrase, separated by spaces. With -E
+      it is a JavaScript regular expression with the flag u, which is matched against each line: \\d is a digit, \\b
+      the edge of a word, and a backslash makes a character such as ( or . literal. An expression that repeats
+      something, with *, +, ? or {2}, is not tried on lines of more than ${formatCount(maxRepeatedLine)} characters,
+      and teddy reports how many lines those were; the search fails if one text takes more than ${maxSeconds} seconds.
+      Secrets are masked before teddy searches.
 
-      With --in, you name where to search: message (what you said, also with a verdict), plan, report (also what commands printed, and what
-      tools were called with and gave back), answer (of models), and code (lines that a step of the session has brought and that are
-      still there at the end of its branch). Without --in, teddy searches all but the code.
+      With --in, you name where to search: message (what you said, also with a verdict), plan, report (also the output
+      of commands, and the calls of tools with their results), answer (of models), and code (lines that a step of the
+      session added and that still exist at the tip of its branch). Without --in, teddy searches everything but the
+      code.
 
-      A terminal shows at most ${onTerminal} turns, and ${linesOnTerminal} lines of each. Into a pipe, teddy prints a row for each
-      line: session, turn, branch, place, title and text, with tabs between them.
+      A terminal shows at most ${onTerminal} turns, and ${linesOnTerminal} lines of each. In a pipe, teddy prints one
+      row per line: session, turn, branch, place, title and text, separated by tabs.
 
       Exit codes: 0 something was found; 1 nothing was, as with \`git grep\`, or the search failed; 2 wrong usage.
     `,
     examples: [
       ['A phrase', '$0 session search "time zone"'],
-      ['Short for it, in any case', '$0 search -i time zone'],
+      ['The same in short, ignoring case', '$0 search -i time zone'],
       ['What you asked for in the last two weeks', '$0 search --in message --since 2w login'],
-      ['Commands and their output', '$0 search --in report -E "ENOENT|EACCES"'],
+      ['In commands and their output', '$0 search --in report -E "ENOENT|EACCES"'],
       ['Which session wrote this line', '$0 search --in code "export function ago"'],
     ],
   });
@@ -61,21 +63,21 @@ export class SessionSearchCommand extends TeddyCommand {
   in = option('--in', {
     value: '<places>',
     many: true,
-    describe: `Where: ${searchScopes.join(', ')}; several with commas. Without it: all but code.`,
+    describe: `Where to search: ${searchScopes.join(', ')}; separate several with commas. Default: all but code.`,
   });
   since = option('--since', {
     value: '<time>',
-    describe: 'Only turns of that time or newer: 30m, 12h, 7d, 4w, or a date such as 2026-11-01.',
+    describe: 'Only turns since then: 30m, 12h, 7d, 4w, or a date such as 2026-11-01.',
   });
-  isRegex = option('-E,--regexp', { describe: 'The text is a regular expression of JavaScript.' });
-  ignoreCase = option('-i,--ignore-case', { describe: 'Ignore the case of letters.' });
+  isRegex = option('-E,--regexp', { describe: 'Treat the text as a JavaScript regular expression.' });
+  ignoreCase = option('-i,--ignore-case', { describe: 'Ignore case.' });
   limit = option('--limit', {
     value: '<n>',
     parse: (text) => parseLimit(text, 'turns'),
-    describe: `Show so many turns at most; on a terminal, ${onTerminal} without it.`,
+    describe: `Show at most this many turns. Default on a terminal: ${onTerminal}.`,
     excludes: ['--all'],
   });
-  all = option('--all', { describe: 'Show all turns on a terminal, too.' });
+  all = option('--all', { describe: 'Show all turns, even on a terminal.' });
 
   protected override trustsHead = () => 'always' as const;
 
@@ -89,7 +91,7 @@ export class SessionSearchCommand extends TeddyCommand {
       const now = project.clock.now().getTime();
       const sinceMs = this.since === undefined ? null : parseSince(this.since, now);
       const pattern = this.readPattern(text);
-      // Nothing is left half done: Ctrl-C may end the process itself.
+      // Ctrl-C may end the process at any time, because a search changes nothing.
       const { signal } = new AbortController();
       const { searchSessions } = await import('../../../workflow/review/search-sessions.ts');
       const search = await searchSessions(project, { patterns: [pattern], places, sinceMs, width: maxWidth, signal });
@@ -110,12 +112,12 @@ export class SessionSearchCommand extends TeddyCommand {
     const options = { ignoresCase: this.ignoreCase };
     if (!this.isRegex) return plainPattern(text, options);
     if (text.includes('\n'))
-      throw new TeddyError('USAGE', 'An expression has one line.', 'Write a|b for either, or leave out -E.');
+      throw new TeddyError('USAGE', 'An expression cannot span several lines.', 'Write a|b for either, or omit -E.');
     const limit = <T>(search: () => T): T => withinTime(maxSeconds * 1000, search, () => toTooSlow(text));
     return regexPattern(text, { ...options, limit });
   }
 
-  /** Returns how many turns were found; into a pipe, each is printed as soon as it is. */
+  /** Returns how many turns were found. In a pipe, prints each turn as soon as it is found. */
   private async show(
     terminal: Terminal,
     project: Project,
@@ -127,7 +129,7 @@ export class SessionSearchCommand extends TeddyCommand {
     let [count, first, hasMore]: [number, FoundTurn | null, boolean] = [0, null, false];
     for await (const turn of turns) {
       hasMore = count === limit;
-      // The reader of the pipe has gone: `teddy search x | head`.
+      // The reader of the pipe has exited: `teddy search x | head`.
       if (hasMore || this.context.stdout.destroyed) break;
       count += 1;
       first ??= turn;
@@ -167,24 +169,24 @@ export class SessionSearchCommand extends TeddyCommand {
     const hint = ways.length === 0 ? '' : `; ${ways.join(', ')}`;
     if (lines > 0) return `Nothing was found in ${where} of sessions${since}${hint}.`;
     if (this.since !== undefined) return `No session has steps since ${this.since}.`;
-    return 'There is no session yet. Start one: teddy session new <name>';
+    return 'There are no sessions yet. Start one: teddy session new <name>';
   }
 }
 
 function describePassedOver(count: number): string {
   const lines = `${countOf(count, 'line')} of more than ${formatCount(maxRepeatedLine)} characters`;
-  return `${lines} ${count === 1 ? 'was' : 'were'} not tried, since the expression repeats something.`;
+  return `${lines} ${count === 1 ? 'was' : 'were'} not searched, because the expression repeats something.`;
 }
 
 function toTooSlow(expression: string): TeddyError {
   return new TeddyError(
     'ACTION_FAILED',
-    `The expression ${expression} tries too many ways through a text: it took more than ${maxSeconds} seconds.`,
-    'Repeat nothing that repeats something itself, as (a+)+ does, or leave out -E to search for plain text.',
+    `The expression ${expression} backtracks too much: one text took more than ${maxSeconds} seconds.`,
+    'Avoid nested repetition such as (a+)+, or omit -E to search for plain text.',
   );
 }
 
-/** Throws USAGE. */
+/** Reads the places of --in. Throws USAGE. */
 function parsePlaces(given: readonly string[]): SearchScope[] {
   if (given.length === 0) return searchScopes.filter((place) => place !== 'code');
   const words = given.flatMap((value) => value.split(',')).map((word) => word.trim());
@@ -192,8 +194,8 @@ function parsePlaces(given: readonly string[]): SearchScope[] {
   if (unknown === undefined) return searchScopes.filter((place) => words.includes(place));
   throw new TeddyError(
     'USAGE',
-    `--in: unknown place ${JSON.stringify(unknown)}.`,
-    `It can be ${searchScopes.slice(0, -1).join(', ')} and ${searchScopes.at(-1)}: --in message,plan.`,
+    `--in does not accept ${JSON.stringify(unknown)}.`,
+    `Use ${searchScopes.slice(0, -1).join(', ')} and ${searchScopes.at(-1)}: --in message,plan.`,
   );
 }
 

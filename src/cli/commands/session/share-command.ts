@@ -1,4 +1,4 @@
-/** `session push`, `pull` and `sync` share this: options in, one workflow, its lines out. */
+/** Base class of `session push`, `pull` and `sync`: each reads the options, runs one workflow, and prints its results. */
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { Shared, ShareRequest } from '../../../workflow/sharing/shared-line.ts';
@@ -9,7 +9,7 @@ export function archiveOption(): string[] {
   return option('--archive', {
     value: '<yyyy-mm>',
     many: true,
-    describe: 'Also take the archived sessions of a month, 2026-01; several times for several months.',
+    describe: 'Include the archived sessions of a month, such as 2026-01; can be repeated.',
   });
 }
 
@@ -17,15 +17,15 @@ export abstract class ShareCommand extends TeddyCommand {
   remote = parameter('remote', { optional: true });
   session = option('-s,--session', {
     value: '<session>',
-    describe: 'A session id or a unique part of it, or a branch: its main line and all its branches.',
+    describe: 'A session id or a unique part of it, or a branch: the session with all its branches.',
   });
   all = option('--all', { describe: 'Share all sessions.', excludes: ['-s'] });
-  dryRun = option('--dry-run', { describe: 'Show what would be done; change nothing.' });
+  dryRun = option('--dry-run', { describe: 'Show what would happen, without changing anything.' });
 
   protected override trustsHead = () => 'once' as const;
   protected readonly archive: string[] = [];
   protected abstract readonly verb: string;
-  /** Returns the workflow. */
+  /** Loads the workflow. */
   protected abstract load(): Promise<(project: Project, request: ShareRequest) => Promise<Shared>>;
 
   protected run(terminal: Terminal): Promise<number> {
@@ -38,7 +38,7 @@ export abstract class ShareCommand extends TeddyCommand {
     });
   }
 
-  /** A session that was given in the place of a remote. */
+  /** Adds a hint when the user gave a session in place of a remote. */
   private async withSessionHint(project: Project, error: unknown): Promise<unknown> {
     const { remote, verb } = this;
     if (!(error instanceof TeddyError) || !ofRemotes.includes(error.code) || remote === undefined) return error;
@@ -50,7 +50,7 @@ export abstract class ShareCommand extends TeddyCommand {
     const hasRemote = (await project.repository.remotes.names()).length > 0;
     const hint = hasRemote
       ? `${remote} is a session: \`teddy session ${verb} -s ${named.session}\`.`
-      : `${remote} is a session, which -s would name, and this repository has no remote: \`git remote add origin <url>\`.`;
+      : `${remote} is a session, to be named with -s, and this repository has no remote: \`git remote add origin <url>\`.`;
     return new TeddyError(error.code, error.message, hint, { cause: error });
   }
 
@@ -71,10 +71,10 @@ export abstract class ShareCommand extends TeddyCommand {
 
 const ofRemotes = ['UNKNOWN_REMOTE', 'REMOTE_UNREACHABLE'];
 
-/** Throws USAGE. */
+/** Reads the values of --archive. Throws USAGE. */
 function parseMonths(months: readonly string[]): readonly string[] {
   const wrong = months.find((month) => !/^\d{4}-(?:0[1-9]|1[0-2])$/.test(month));
   if (wrong === undefined) return months;
   const message = `--archive cannot be ${JSON.stringify(wrong)}.`;
-  throw new TeddyError('USAGE', message, 'Write the year and the month of the sessions: --archive 2026-01.');
+  throw new TeddyError('USAGE', message, 'Give the year and the month of the sessions: --archive 2026-01.');
 }

@@ -5,11 +5,11 @@ export class SessionShowCommand extends TeddyCommand {
     category: 'Look',
     description: 'Show a turn: message, plan, outcome and diff.',
     details: `
-      Without a turn, it shows the last one of the line. 02 is turn 02 of the line that HEAD is on, or of the
-      one that -s names; 02-branch-01 is found on any branch. If you name a line, also an archived one, you see
-      its last turn; if you name a commit, its last turn as it was then.
+      Without a turn, it shows the branch's last one. 02 is turn 02 of the session's branch that HEAD is on, or of the
+      one that -s names; 02-branch-01 is found on any branch. If you name a branch, even an archived one, you see its
+      last turn; if you name a commit, you see its last turn as of that commit.
 
-      The diff is what running the plan changed, not what you changed before or after.
+      The diff shows what running the plan changed, not what you changed before or after.
 
       Exit codes: 0 done; 1 the session is damaged; 2 no such turn, session or commit.
     `,

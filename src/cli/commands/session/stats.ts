@@ -11,19 +11,20 @@ import { toTarget } from './target-option.ts';
 export class SessionStatsCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Look',
-    description: 'Count turns, plans, failures, cost, and the lines by models and people that are still there.',
+    description: 'Count turns, plans, failures, cost, and the surviving lines by models and people.',
     details: `
-      Counts all sessions: local, archived, and those that only a remote has; what the lines of a session share counts once. A plan
-      is accepted when it was run or approved, and rejected when somebody refused it.
+      Counts all sessions: local, archived, and those only on a remote; what the branches of a session share counts
+      once. A plan counts as accepted when it was run or approved, and as rejected when somebody refused it.
 
-      Lines are those of the files that sessions changed, as HEAD has them, by who brought them; \`teddy blame\`
-      shows them one by one. With --since, turns that began since then, and lines committed since then.
+      Lines are counted in the files that sessions changed, as of HEAD, by who added them; \`teddy blame\` shows them
+      one by one. With --since, counts turns that began and lines committed since then.
 
-      Of a session that is named, it shows tokens and money by turn, by model, and against the budget. Tokens are those that the
-      endpoint reported, with the share that it read from its cache; the cost is what the endpoint named, or else, marked with ~,
-      what the known prices make of it (see \`teddy models update\`). A price that nobody knows is shown as unknown. For answers
-      without a report, an estimate is marked with ~ and counted separately. A conversation branch includes what led to it, as its
-      budget (teddy.maxTurns, teddy.maxTokens) counts it.
+      For a named session, shows tokens and money by turn, by model, and against the budget. Tokens are the ones that
+      the endpoint reported, with the share that it read from its cache; the cost is the one that the endpoint
+      reported, or else an estimate from the known prices, marked with ~ (see \`teddy models update\`). If no price is
+      known, the cost is shown as unknown. For answers without reported tokens, an estimate is marked with ~ and
+      counted separately. A conversation branch includes the turns before it, as its budget (teddy.maxTurns,
+      teddy.maxTokens) counts them.
 
       Exit codes: 0 done; 1 the repository is damaged; 2 wrong usage, or no such session or commit; 130 interrupted.
     `,
@@ -39,7 +40,7 @@ export class SessionStatsCommand extends TeddyCommand {
   session = sessionOption();
   since = option('--since', {
     value: '<time>',
-    describe: 'How far back: 30m, 12h, 7d, 4w, or a date such as 2026-11-01.',
+    describe: 'How far to go back: 30m, 12h, 7d, 4w, or a date such as 2026-11-01.',
   });
 
   protected override trustsHead = () => 'always' as const;
@@ -47,7 +48,11 @@ export class SessionStatsCommand extends TeddyCommand {
   protected run(terminal: Terminal): Promise<number> {
     const target = toTarget(this.target, this.session);
     if (target !== undefined && this.since !== undefined)
-      throw new TeddyError('USAGE', '--since counts all sessions.', `Leave out --since, or ${JSON.stringify(target)}.`);
+      throw new TeddyError(
+        'USAGE',
+        '--since counts all sessions, so it cannot be combined with a session.',
+        `Omit --since or ${JSON.stringify(target)}.`,
+      );
     return target === undefined ? this.showAll(terminal) : this.showLine(terminal, target);
   }
 
@@ -115,5 +120,5 @@ function toLineRows({ files, models, people, unknown }: LineStats): [string, str
 
 function nameModel(model: string | null): string {
   if (model === 'manual') return 'answers by hand';
-  return toVisible(model ?? 'a model that is not named');
+  return toVisible(model ?? 'an unnamed model');
 }

@@ -1,16 +1,16 @@
-/** Which session a command means, and which it meant when it is run once more. */
+/** Determines which session a command targets, and makes sure that a repeated command targets the same one. */
 import { TeddyError } from '../../../errors.ts';
 import { sessionDir, shortRef, type RefName, type SessionId } from '../../../names.ts';
 
-/** A target is named only once: as an argument, or by `-s`. Throws USAGE. */
+/** Returns the target, which may be given only once: as an argument, or with `-s`. Throws USAGE. */
 export function toTarget(target: string | undefined, session: string | undefined): string | undefined {
   if (target === undefined || session === undefined) return target ?? session;
-  throw new TeddyError('USAGE', 'A session is named twice.', `Leave out \`-s\`, or ${JSON.stringify(target)}.`);
+  throw new TeddyError('USAGE', 'You named the session twice.', `Omit \`-s\` or ${JSON.stringify(target)}.`);
 }
 
 /**
- * Run once more, a command that asks nobody must not mean another session. `refs`: its branches and archives. Throws USAGE for a
- * part of a name.
+ * Requires a whole name of a command that asks nobody, because a part of a name could match another session when the
+ * command runs again. `refs` are the session's branches and archives. Throws USAGE for a part of a name.
  */
 export function requireWholeName(
   target: string,
@@ -18,6 +18,6 @@ export function requireWholeName(
 ): void {
   const names = [session, session.slice('20260124-'.length), sessionDir(session), ...refs.map(shortRef)];
   if (names.includes(target)) return;
-  const message = `-y takes a whole name, and ${JSON.stringify(target)} is only a part of ${session}.`;
-  throw new TeddyError('USAGE', message, `If that one is meant: \`${command}\`.`);
+  const message = `-y requires a whole name, and ${JSON.stringify(target)} is only a part of ${session}.`;
+  throw new TeddyError('USAGE', message, `If you mean that session: \`${command}\`.`);
 }

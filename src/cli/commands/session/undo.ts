@@ -9,30 +9,30 @@ export class SessionUndoCommand extends TeddyCommand {
     category: 'Go on',
     description: 'Undo the code changes of a turn, as one more step.',
     details: `
-      Without a turn, it undoes the newest one that changed code and is not undone yet. If some files are no
-      longer as the turn left them, teddy names them and changes nothing; with --partial it undoes the changes
-      of the others.
+      Without a turn, it undoes the newest one that changed code and has not been undone. If files have changed since
+      the turn, teddy names them and changes nothing; with --partial it undoes the changes to the other files.
 
-      The undo of a turn that is undone puts its changes back, on the same branch.
+      Undoing an undone turn restores its changes, on the same branch.
 
-      Exit codes: 0 done; 1 it failed halfway; 2 no such turn; 3 files have changed since, or there is nothing
-      to undo.
+      Exit codes: 0 done; 1 it failed halfway; 2 no such turn; 3 files have changed since, or there is nothing to
+      undo.
     `,
     examples: [
       ['The last turn that changed code', '$0 session undo'],
-      ['An earlier one', '$0 session undo 02'],
-      ['Only what nobody has edited since', '$0 session undo --partial'],
+      ['An earlier turn', '$0 session undo 02'],
+      ['Only files that nobody has edited since', '$0 session undo --partial'],
     ],
   });
 
   turn = parameter('turn', { optional: true });
   session = sessionOption();
-  partial = option('--partial', { describe: 'Undo files that are as the turn left them, and leave the others.' });
+  partial = option('--partial', { describe: 'Undo only files that have not changed since the turn.' });
 
   protected override trustsHead = ({ isInteractive }: Terminal) => (isInteractive ? undefined : 'once');
 
   protected run(terminal: Terminal): Promise<number> {
-    // Undoing is short, and files without their entry are worse than waiting, so it finishes despite Ctrl-C.
+    // Finishes despite Ctrl-C, because undoing is short, and changed files without their entry would be worse than
+    // waiting.
     return this.withProjectAndSignal(terminal, 'teddy session undo', async (project, signal) => {
       await this.offerOrphans(terminal, project, signal);
       const options = { turn: this.turn, selector: this.session, isPartial: this.partial };

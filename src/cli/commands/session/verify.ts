@@ -25,35 +25,35 @@ import { toVisible } from '../../../session/text/visible-text.ts';
 export class SessionVerifyCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Look',
-    description: 'Check that nothing of a session was rewritten, forged or lost.',
+    description: 'Check that no part of a session was rewritten, forged or lost.',
     details: `
-      For every entry of a line, it checks the trailers and the place in the order, that published files stayed
-      as they were, hashes, reports against what their commits changed, secrets, paths, and signatures if there
-      are any. What each _context.log shows is rendered again from the commits and compared byte for byte
-      (derived); what nothing can render again, such as a file that only the disk had, is counted as attested.
+      For every entry of a branch, it checks the trailers and their order, that published files did not change,
+      hashes, reports against what their commits changed, secrets, paths, and signatures if there are any. What each
+      _context.log shows is rendered again from the commits and compared byte for byte (derived); what cannot be
+      rendered again, such as a file that was only on disk, is counted as attested.
 
-      Name the session by its id, a branch, a commit, a range (a..b), or a bundle file; without a name, it is
-      the line that HEAD is on, else the newest session. A name is a file if git does not know the name, or if
-      it begins with \`./\`. All lines of a bundle are checked. For a range, teddy checks all lines that it
-      brings, also by a merge; each session file in the range has to match an entry in the range.
-      Only signatures reveal somebody who rewrote a whole session with new hashes: \`git config teddy.sign true\`
-      signs entries, and --signed-by requires every entry to be signed by one of the keys.
+      Name the session by its id, a branch, a commit, a range (a..b), or a bundle file; without a name, it is the
+      session's branch that HEAD is on, or else the newest session. A name is a file if git does not know the name, or
+      if it begins with \`./\`. All branches of a bundle are checked. For a range, teddy checks all branches that it
+      includes, even through a merge; each session file in the range has to match an entry in the range. If somebody
+      rewrote a whole session with new hashes, only signatures reveal it: \`git config teddy.sign true\` signs
+      entries, and --signed-by requires every entry to be signed by one of the keys.
 
-      With --require-approval, a plan that was run without an approval is a fault, and so is an agent that went
-      on without one. The approval may come later. Whoever was asked about each action has approved the plan; for
-      others, that is not enough. Names are easily forged: give --signed-by as well, and the keys have to differ too.
+      With --require-approval, it is a fault if a plan was run without approval, or an agent continued without one.
+      The approval may come later. A person who was asked about each action has approved the plan; for =others, that
+      is not enough. Names are easily forged: give --signed-by as well, and the keys have to differ too.
 
-      With --page, teddy takes a file of \`teddy session export --html\`, renders the page again from the commits
-      that it is made of, and compares every byte, however far the session has come since. Only the version of teddy that
-      made a page can do that.
+      With --page, teddy takes a file from \`teddy session export --html\`, renders the page again from the commits
+      that it was made from, and compares every byte, even if the session has grown since. Only the version of teddy
+      that made a page can do that.
 
-      Exit codes: 0 no fault; 1 faults, each named with commit, turn and file, or a shallow clone that lacks
-      some of the line, or a page that differs or that another version made; 2 no such session, commit or file.
+      Exit codes: 0 no fault; 1 faults, each named with commit, turn and file, or a shallow clone that lacks part of
+      the branch, or a page that differs or that another version made; 2 no such session, commit or file.
     `,
     examples: [
       ['The session that HEAD is on', '$0 session verify'],
-      ['Every line of the repository, and its objects', '$0 session verify --all --fsck'],
-      ['What a pull request adds', '$0 session verify main..teddy/20260124-add-user-auth'],
+      ['Every session branch of the repository, and its objects', '$0 session verify --all --fsck'],
+      ['The entries that a pull request adds', '$0 session verify main..teddy/20260124-add-user-auth'],
       ['A bundle that somebody sent, for a script', '$0 session verify session.bundle --json'],
       ['A page that somebody sent', '$0 session verify --page session.html'],
       ['Every plan that was run, approved by somebody else', '$0 session verify --require-approval=others'],
@@ -63,11 +63,11 @@ export class SessionVerifyCommand extends TeddyCommand {
 
   target = parameter('session, commit, range or bundle', { optional: true, completes: ['sessions', 'files'] });
   session = sessionOption();
-  all = option('--all', { describe: 'Check every line, also archived ones and those of remotes.' });
+  all = option('--all', { describe: 'Check every session branch, including archived and remote ones.' });
   fsck = option('--fsck', { describe: 'Also run git fsck.' });
   signedBy = signedByOption();
   requireApproval = requireApprovalOption();
-  file = option('--page', { value: '<file>', describe: 'Compare a page with the commits that it is made of.' });
+  file = option('--page', { value: '<file>', describe: 'Compare a page with the commits that it was made from.' });
 
   protected override trustsHead = () => 'always' as const;
 
@@ -122,20 +122,20 @@ export class SessionVerifyCommand extends TeddyCommand {
   private toTarget(): string | undefined {
     const target = toTarget(this.target, this.session);
     if (this.all && target !== undefined)
-      throw new TeddyError('USAGE', '`--all` and a name exclude each other.', 'Leave one of them out.');
+      throw new TeddyError('USAGE', '`--all` cannot be combined with a name.', 'Omit one of them.');
     const isMore =
       target !== undefined || this.all || this.fsck || this.signedBy.length > 0 || this.requireApproval !== undefined;
     if (this.file !== undefined && isMore)
       throw new TeddyError(
         'USAGE',
-        '`--page` says itself what is compared, and takes neither a name nor another check.',
+        '`--page` cannot be combined with a name or another check.',
         'Give `--page` alone; without it, `teddy session verify` checks the session.',
       );
     return target;
   }
 }
 
-/** Larger than any page; a file that is, is none. */
+/** Larger than any page, so that a larger file cannot be a page. */
 const maxPageBytes = 256 * 1024 * 1024;
 
 async function readPageBytes(path: string, name: string): Promise<Uint8Array> {
@@ -144,12 +144,12 @@ async function readPageBytes(path: string, name: string): Promise<Uint8Array> {
     if (found.isFile() && found.size <= maxPageBytes) return await readFile(path);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code === 'ENOENT' ? `There is no file ${name}.` : `${name} cannot be read: ${message}.`;
+    const reason = code === 'ENOENT' ? `The file ${name} does not exist.` : `${name} cannot be read: ${message}.`;
     throw new TeddyError('FILE_NOT_FOUND', reason, 'Name a file that `teddy session export --html <file>` made.');
   }
   throw new TeddyError(
     'USAGE',
-    `${name} is too large to be a page, or no file.`,
+    `${name} is too large to be a page, or is not a file.`,
     'Make one: `teddy session export --html <file>`.',
   );
 }
@@ -166,12 +166,12 @@ function renderVerifiedPage(terminal: Terminal, file: string, page: VerifiedPage
   const { line = 0, turn = null, part = null, hasMasks = false } = difference ?? {};
   const place = [...(turn === null ? [] : [`turn ${turn}`]), ...(part === null ? [] : [`#${part}`]), `line ${line}`];
   const note = hasMasks
-    ? '  One of the two masks more secrets. Variables and .env files of a machine hold some that others do not know.\n'
+    ? '  One of the two masks more secrets. Variables and .env files of one machine may contain secrets that another does not have.\n'
     : '';
   return `${toVisible(file)}: ${terminal.style('red', 'different')} from what the repository gives, first in ${place.join(', ')}: ${of}\n${note}`;
 }
 
-/** Progress is shown so rarely that it costs nothing; a short line is done before anybody could read it. */
+/** Shows progress rarely enough to cost nothing; a short branch is done before anybody could read it. */
 const entriesPerReport = 500;
 
 function toProgress(terminal: Terminal): (entries: number) => void {

@@ -8,35 +8,39 @@ import { option, parameter, TeddyCommand, type Terminal, usage } from '../../ted
 export class SessionViewCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Look',
-    description: 'Open the page of a session in a browser, live.',
+    description: "Open a session's live page in a browser.",
     details: `
-      The page shows the session turn by turn, and what happens while it happens: an answer that arrives, actions
-      that run, entries that another process adds. A message can be sent from there, and a plan run or refused, as
-      \`session plan\` and \`session execute\` do it. Without a session, it is the one that HEAD is on, or the newest that
-      is open; with \`--list\`, the page of all sessions.
+      The page shows the session turn by turn and updates live: answers as they arrive, actions as they run, entries
+      that another process adds. From the page you can send a message, and run or refuse a plan, as with \`session
+      plan\` and \`session execute\`. Without a session, it opens the one that HEAD is on, or else the newest open
+      one; with \`--list\`, it opens the page of all sessions.
 
-      The pages are served to this machine alone. If \`teddy serve\` runs in the repository, its address is used;
-      otherwise this command serves them itself, until Ctrl-C. The link works once, within a minute: the browser
-      that opens it is let in until the server stops.
+      Only this machine can reach the pages. If \`teddy serve\` runs in the repository, its address is used; otherwise
+      this command serves them itself, until Ctrl-C. The link works once, within a minute; the browser that opens it
+      has access until the server stops.
 
-      The browser is that of the system, or the command in BROWSER.
+      The browser is the system's, or the command in BROWSER.
     `,
     examples: [
       ['Open the session that you are on', '$0 session view'],
-      ['Open another one', '$0 session view add-login'],
+      ['Open another session', '$0 session view add-login'],
       ['Only print the link', '$0 session view --no-open'],
     ],
   });
 
   session = parameter('session', { optional: true, completes: ['sessions'] });
   list = option('--list', { describe: 'Open the list of all sessions.' });
-  noOpen = option('--no-open', { describe: 'Print the link, and open no browser.' });
+  noOpen = option('--no-open', { describe: 'Print the link without opening a browser.' });
 
   protected run(terminal: Terminal): Promise<number> {
     if (this.list && this.session !== undefined)
-      throw new TeddyError('USAGE', '--list shows all sessions, and one was named.', 'Leave out one of them.');
+      throw new TeddyError(
+        'USAGE',
+        '--list shows all sessions, so it cannot be combined with a session.',
+        'Omit one of them.',
+      );
     return this.withProjectAndSignal(terminal, 'teddy session log', async (project, signal) => {
-      // Without a session there is nothing to look at, and no server is started.
+      // Checks that there is a session before it starts a server.
       const selector = this.list ? undefined : await this.find(project);
       const env = await readBrowserEnvironment(project, terminal.context);
       const isHidden = await this.isHidden(project);
@@ -66,7 +70,10 @@ export class SessionViewCommand extends TeddyCommand {
     return (await findPageSource(project, this.session)).line;
   }
 
-  /** An agent that had the link could approve plans on the page. Throws AGENT_MAY_NOT_APPROVE where it wants nothing else. */
+  /**
+   * Hides the link from agents, which could use it to approve plans on the page. Throws AGENT_MAY_NOT_APPROVE when the
+   * caller asks for nothing but the link.
+   */
   private async isHidden(project: Project): Promise<boolean> {
     const { mayApprove } = await import('../../../workflow/line/needed-approval.ts');
     const trace = await project.callers.findAgent();
@@ -74,8 +81,8 @@ export class SessionViewCommand extends TeddyCommand {
     if (!this.noOpen && !this.json) return true;
     throw new TeddyError(
       'AGENT_MAY_NOT_APPROVE',
-      `The link opens a page on which plans can be approved, and is for the browser of a person. ${trace.seen}`,
-      'Leave out --no-open and --json, and the page opens there.',
+      `The link opens a page where plans can be approved, so only a person may use it. ${trace.seen}`,
+      "Omit --no-open and --json to open the page in the person's browser.",
     );
   }
 
@@ -90,15 +97,15 @@ export class SessionViewCommand extends TeddyCommand {
     if (isHidden)
       terminal.say(
         isOpened === true
-          ? 'The page is open in the browser of the person. The link is not shown, since an agent has started this.'
-          : 'No browser could be started. A person opens the page in a terminal of their own: `teddy session view`.',
+          ? "The page is open in the person's browser. The link is not shown, because an agent started this command."
+          : 'No browser could be started. A person can open the page from their own terminal: `teddy session view`.',
       );
     else {
       if (isOpened === false) terminal.say('No browser could be started. Open the link yourself.');
       if (mayApprove === false)
-        terminal.say('With this link no plan can be approved, since nothing shows that a person has asked for it.');
-      terminal.say('The link works once, within a minute; `teddy session view` makes another one.');
+        terminal.say('Plans cannot be approved with this link, because nothing shows that a person asked for it.');
+      terminal.say('The link works once, within a minute; `teddy session view` creates another one.');
     }
-    if (isOwn) terminal.say('The pages are served from here until Ctrl-C, which also stops what was begun on them.');
+    if (isOwn) terminal.say('This command serves the pages until Ctrl-C, which also stops what was started on them.');
   }
 }

@@ -1,14 +1,17 @@
-/** Ends a computation that never comes to an end by itself, such as that of a regular expression. */
+/** Stops a synchronous computation that may not terminate, such as matching a regular expression. */
 import { createContext, Script } from 'node:vm';
 
 const script = new Script('compute()');
 
-/** Returns what `compute` returns, and throws what it throws; after `ms`, what `toError` makes. It waits for nothing. */
+/**
+ * Returns what `compute` returns, and throws what it throws; after `ms` milliseconds, throws the error of `toError`.
+ * `compute` must be synchronous.
+ */
 export function withinTime<T>(ms: number, compute: () => T, toError: () => Error): T {
   try {
     return script.runInContext(createContext({ compute }), { timeout: ms }) as T;
   } catch (error) {
-    // An error of that context is no instance of our `Error`.
+    // An error from that context is not an instance of our `Error`.
     throw (error as { code?: unknown }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT' ? toError() : error;
   }
 }

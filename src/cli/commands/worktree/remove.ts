@@ -11,24 +11,25 @@ import { toVisible } from '../../../session/text/visible-text.ts';
 export class WorktreeRemoveCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Work trees',
-    description: 'Remove linked work trees that teddy made; the branches stay.',
+    description: 'Remove linked work trees that teddy made, but keep their branches.',
     details: `
-      It never removes a work tree that has edits, staged or untracked files, is in the middle of a merge or the
-      like, is locked, is executing a plan, or is the one that you are in. Files that git ignores are removed
-      with it, as by \`git worktree remove\`, and are named.
+      Never removes a work tree that has edits, staged or untracked files, is in the middle of a merge or a similar
+      operation, is locked, is executing a plan, or is the one you are in. As with \`git worktree remove\`, files that
+      git ignores are removed too; they are listed.
 
-      With \`--ended\`, it keeps and names those that it may not remove, and the exit code is 3. A line has ended when all its
-      commits are in the branch that its session started from or in the default branch (here or as last fetched), when it has
-      landed there, when it is archived, or when its branch is deleted. A squash merge cannot be told from other commits.
+      With \`--ended\`, it keeps and lists those that it may not remove, and the exit code is 3. A session's branch
+      has ended when all its commits are in the branch that its session started from or in the default branch (here or
+      as last fetched), when it has landed there, when it is archived, or when it is deleted. teddy cannot recognize a
+      squash merge.
     `,
     examples: [
-      ['The one of a session', '$0 worktree remove 20260124-add-login'],
-      ['All whose line has ended', '$0 worktree remove --ended'],
+      ['The work tree of a session', '$0 worktree remove 20260124-add-login'],
+      ['All work trees of ended branches', '$0 worktree remove --ended'],
     ],
   });
 
   worktree = parameter('session', { optional: true, completes: ['sessions'] });
-  ended = option('--ended', { describe: 'Remove all whose line was merged, archived or deleted.' });
+  ended = option('--ended', { describe: 'Remove all whose branch was merged, archived or deleted.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const request = this.toRequest();
@@ -46,7 +47,7 @@ export class WorktreeRemoveCommand extends TeddyCommand {
     if (this.ended) return { kind: 'ended' };
     if (this.worktree === undefined) {
       const hint = 'Name a session, a branch or a path of `git worktree list`, or use --ended.';
-      throw new TeddyError('USAGE', 'No work tree was named.', hint);
+      throw new TeddyError('USAGE', 'You named no work tree.', hint);
     }
     return { kind: 'one', selector: this.worktree, path: resolvePath(this.context, this.worktree) };
   }
@@ -59,7 +60,7 @@ export class WorktreeRemoveCommand extends TeddyCommand {
     }
     for (const { tree, reason } of kept)
       terminal.say(`Kept the work tree of ${shortRef(tree.line)}: ${toVisible(reason.message)}`);
-    if (removed.length + kept.length === 0) terminal.say('There is no work tree whose line has ended.');
+    if (removed.length + kept.length === 0) terminal.say('There are no work trees of ended branches.');
   }
 }
 

@@ -1,4 +1,4 @@
-/** Has a model write files, and shows how they come along: for `write ask`. */
+/** Has a model write files, and shows their progress, for `write ask`. */
 import type { ApprovalMode } from '../../ask/approval.ts';
 import type { ChosenModel } from '../../../app.ts';
 import { TeddyError } from '../../../errors.ts';
@@ -18,9 +18,9 @@ import { visibleChunks, type Terminal } from '../../terminal.ts';
 
 export interface AskOptions {
   choice: ChosenModel & { model: Model };
-  /** Undefined: the message that waits for its answer. */
+  /** The message; undefined for the one that is waiting for its answer. */
   message: string | undefined;
-  /** The write session to go on with; undefined for a new one. */
+  /** The write session to continue; undefined for a new one. */
   resume: string | undefined;
   session: string | undefined;
   signal: AbortSignal;
@@ -29,7 +29,7 @@ export interface AskOptions {
   printJson: ((schema: string, value: object) => void) | null;
 }
 
-/** Returns the exit code. Throws NOT_APPROVED when that is why nothing was written. */
+/** Returns the exit code. Throws NOT_APPROVED when nothing was written because nothing was approved. */
 export async function askAndWrite(terminal: Terminal, project: Project, options: AskOptions): Promise<number> {
   const { printJson } = options;
   const view = viewWriting(terminal, project, options);
@@ -42,7 +42,7 @@ export async function askAndWrite(terminal: Terminal, project: Project, options:
       throw new TeddyError(
         'NOT_APPROVED',
         `Nothing was written: ${refused() === 1 ? 'the file was' : `${refused()} files were`} not approved.`,
-        'Ask again, and say what is to be different.',
+        'Ask again, and say what should be different.',
       );
     const toAnswer = (file: WrittenFile) => ({ ...toFinalizeAnswer(file), operation: file.record.operation });
     if (printJson !== null) printJson('write-ask', { ...turn, files: files.map(toAnswer), said, usage });
@@ -79,13 +79,13 @@ async function write(
 interface WritingView {
   listener: ChatListener;
   files: WrittenFile[];
-  /** The words of the model, answer by answer. */
+  /** The model's words, one item per answer. */
   said: string[];
-  /** Counts the files that were announced, and not approved. */
+  /** Counts the announced files that were not approved. */
   refused(): number;
-  /** The answer is over, and called nothing. */
+  /** Called when the last answer ends without a call. */
   saidLast(text: string): void;
-  /** Takes the progress away; it may be called again. */
+  /** Removes the progress display; may be called more than once. */
   end(): void;
 }
 
@@ -100,7 +100,7 @@ function viewWriting(terminal: Terminal, project: Project, options: AskOptions):
   let [toChunk, heard, target, refused] = [visibleChunks(), '', '', 0];
   progress.wait();
 
-  /** Words beside a file are for the person alone. Without any file they are the answer. */
+  /** Shows the words that the model said alongside files. Without any file, they are the answer. */
   const endSaid = (text: string, isLast: boolean) => {
     [toChunk, heard] = [visibleChunks(), ''];
     if (text.trim() === '') return;
@@ -126,10 +126,10 @@ function viewWriting(terminal: Terminal, project: Project, options: AskOptions):
     onOutput: () => undefined,
     onResult(_call, { isError, output }) {
       if (isError && target === '')
-        project.notices.warn(`What the model has announced was refused: ${parseObject(output)?.['error'] ?? output}`);
+        project.notices.warn(`The model's announcement was refused: ${parseObject(output)?.['error'] ?? output}`);
       target = '';
     },
-    // Each file is approved before its content comes.
+    // Approves every call, because each file is approved before its content arrives.
     approve: async () => true,
     file: {
       async wants(record) {
@@ -145,7 +145,7 @@ function viewWriting(terminal: Terminal, project: Project, options: AskOptions):
       },
       onContent: (received) => progress.content(target, received),
       onPrompt: () =>
-        say(terminal.style('dim', `No end of ${toVisible(target)} yet: the model is asked for it.`, 'stderr')),
+        say(terminal.style('dim', `${toVisible(target)} has no end marker yet: asking the model for it.`, 'stderr')),
       onFindings: (text) => say(toVisible(text)),
       onWritten(file) {
         progress.hide();
@@ -178,8 +178,8 @@ async function approve(
   hide();
   if (approval === 'all') return true;
   if (approval === 'ask') return askYes(terminal, signal, `Write ${describe(record)}? [y/N] `, false);
-  const reason = 'there is no terminal to ask in. -y approves every file.';
-  project.notices.warn(`${record.target} is not written: ${reason}`);
+  const reason = 'there is no terminal for the approval. -y approves every file.';
+  project.notices.warn(`${record.target} was not written: ${reason}`);
   return false;
 }
 
@@ -187,7 +187,7 @@ function describe({ target, operation, intent }: WriteRecord): string {
   return toVisible(`${target} (${operation}): ${intent}`).replaceAll('\n', ' ');
 }
 
-/** With --json there is one document, and it must name the files that are committed. */
+/** Names the committed files in the error, because --json prints only one document. */
 function withFiles(error: unknown, files: WrittenFile[]): unknown {
   if (!(error instanceof TeddyError) || files.length === 0) return error;
   const list = files.map(({ record, result }) => `${record.target} ${result.commit}`).join(', ');

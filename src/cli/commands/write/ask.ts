@@ -10,23 +10,28 @@ import { option, sessionOption, TeddyCommand, type Terminal, usage } from '../..
 export class WriteAskCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Write large files',
-    description: 'Have a model write files, each committed as it is finished.',
+    description: 'Have a model write files, and commit each one when it is finished.',
     details: `
-      The model announces each file with one small call, which you approve, and sends its content as plain text. That is saved as it comes, checked, and committed to
-      the session's branch that HEAD is on, else to a session named \`writes\`; what is wrong with it goes back to the model, twice at most.
+      The model announces each file with one small call, which you approve, and sends its content as plain text. teddy
+      saves the content as it arrives, checks it, and commits it to the session's branch that HEAD is on, or else to a
+      session named \`writes\`; problems are sent back to the model, at most twice.
 
-      Prints \`<path> <commit>\` for each file. An answer without a file is printed as it is. It is a turn of the session, like one of \`session chat\`: your message is committed before the model is asked, the model is shown the session's context and
-      what was said before, and its answer is kept. Writing files is all that the model can do in it.
+      Prints \`<path> <commit>\` for each file. If the answer has no file, teddy prints the answer. It is a turn of
+      the session, like one of \`session chat\`: your message is committed before the model is asked, the model sees
+      the session's context and the conversation so far, and its answer is saved. The model can do nothing but write
+      files in it.
 
-      Ctrl-C, or a connection that is cut, loses nothing that had come: \`--resume <id>\` has the model go on with a file, and then with its message; \`teddy write ask\` without a message asks for the answer to the one that waits.
+      Ctrl-C or a lost connection loses nothing that has arrived: with \`--resume <id>\` the model continues a file,
+      and then its answer to your message; \`teddy write ask\` without a message asks for the answer to the message
+      that is waiting.
 
-      Exit codes: 0 done; 1 the content stayed invalid, or never ended; 2 wrong usage; 3 another session is active; 4 not
-      approved; 5 the model failed.
+      Exit codes: 0 done; 1 the content stayed invalid, or never ended; 2 wrong usage; 3 another session is active; 4
+      not approved; 5 the model failed.
     `,
     examples: [
       ['Write a file', '$0 write ask -m "Write docs/guide.md: how to install and use the tool"'],
       ['In a script', '$0 write ask -y --json -m "Write data/cities.json: the 50 largest cities"'],
-      ['Go on after a cut connection', '$0 write ask --resume 3b241101-e2bb-4255-8caf-4136c566a962'],
+      ['Continue after a lost connection', '$0 write ask --resume 3b241101-e2bb-4255-8caf-4136c566a962'],
     ],
   });
 
@@ -34,14 +39,14 @@ export class WriteAskCommand extends TeddyCommand {
   yes = option('-y,--yes', { describe: 'Approve every file.' });
   resume = option('--resume', {
     value: '<id>',
-    describe: 'Go on with this interrupted write session.',
+    describe: 'Continue this interrupted write session.',
     excludes: ['-m', '-s'],
   });
   session = sessionOption();
   model = modelOption();
   provider = option('--provider', {
     value: '<name>',
-    describe: 'openai (default), anthropic, ...: one that can call tools.',
+    describe: 'A provider that can call tools: openai (default), anthropic, ...',
   });
   noStream = noStreamOption();
 
@@ -64,7 +69,10 @@ export class WriteAskCommand extends TeddyCommand {
     });
   }
 
-  /** Before a model is asked, and paid, for what could not be written. What is gone on with was approved already. */
+  /**
+   * Throws NOT_APPROVED before a model is called, and paid, for files that nobody could approve. A resumed file is
+   * already approved.
+   */
   private toApproval(terminal: Terminal): ApprovalMode {
     if (this.yes) return 'all';
     if (terminal.isInteractive) return 'ask';
@@ -76,15 +84,15 @@ export class WriteAskCommand extends TeddyCommand {
     );
   }
 
-  /** Throws NO_MODEL, and USAGE for a provider that calls no tools. */
+  /** Throws NO_MODEL, and USAGE for a provider that cannot call tools. */
   private async chooseCaller(project: Project): Promise<ChosenModel & { model: Model }> {
     const { model: name, provider } = this;
     const stream = this.noStream ? false : undefined;
     const chosen = await chooseFromFlags(project, this.context, { provider, model: name, stream, inEditor: false });
     if (isServer(chosen) && chosen.model !== null) return { ...chosen, model: chosen.model };
-    const hint = 'A content of your own goes through `teddy write stream --target <file> --operation create`.';
+    const hint = 'To write content of your own: `teddy write stream --target <file> --operation create`.';
     if (chosen.missing === null) {
-      const message = `The provider ${chosen.provider} calls no tools, so it cannot write files.`;
+      const message = `The provider ${chosen.provider} cannot call tools, so it cannot write files.`;
       throw new TeddyError('USAGE', message, `Use a model: --provider openai. ${hint}`);
     }
     throw new TeddyError(

@@ -8,11 +8,12 @@ export class WriteBeginCommand extends AnnounceCommand {
     category: 'Write large files',
     description: 'Announce a file; its content follows with `write append` and `write finalize`.',
     details: `
-      Prints the id of the write session alone on stdout. One session can be active for each line; without any call for five minutes it is no longer active,
-      and \`teddy write recover\` brings it back.
+      Prints only the id of the write session on stdout. Each session's branch can have one active write session;
+      after five minutes without a call it is no longer active, and \`teddy write recover\` brings it back.
 
-      create makes a new file, overwrite replaces one as a whole, append adds to its end. The entry goes to the line that HEAD is on, else to a session named \`writes\`. A line that no work tree has checked out gets the file
-      as a commit on its branch alone.
+      create makes a new file, overwrite replaces a whole file, append adds to the end of one. The commit goes to the
+      session's branch that HEAD is on, or else to a session named \`writes\`. If no work tree has that branch checked
+      out, the file is only committed to the branch.
 
       Exit codes: 0 begun; 2 a bad operation or target, or something is missing; 3 another session is active, or the
       target does not fit the operation.
@@ -27,7 +28,7 @@ export class WriteBeginCommand extends AnnounceCommand {
   });
   override intent = option('--intent', {
     value: '<text>',
-    describe: 'What the file is for, or what changes in it.',
+    describe: 'The purpose of the file, or of the change.',
     required: true,
   });
 

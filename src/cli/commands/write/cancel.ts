@@ -9,24 +9,23 @@ import { option, parameter, usage } from '../../teddy-command.ts';
 export class WriteCancelCommand extends ServedCommand {
   static override usage = usage({
     category: 'Write large files',
-    description: 'Give a write session up, or clear away those that have ended.',
+    description: 'Cancel a write session, or clear away the ended ones.',
     details: `
-      What a session that you give up has received is gone. Another session can begin at once, and the target is as it
-      was.
+      Discards what the session has received. Another session can begin at once, and the target is unchanged.
 
-      \`--ended\` clears away the sessions that nobody goes on with, and leaves active ones alone. What they have received
-      stays in git, below refs/teddy/keep/writes/; each line says how to read it. Any command that writes clears away
-      those that are older than an hour by itself.
+      \`--ended\` clears away abandoned sessions and leaves active ones alone. Their content stays in git, below
+      refs/teddy/keep/writes/; each printed line shows how to read it. Every command that writes also clears away
+      abandoned sessions older than an hour.
     `,
     examples: [
-      ['Give one up', '$0 write cancel 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77'],
-      ['Clear away all that is left over', '$0 write cancel --ended'],
+      ['Cancel one', '$0 write cancel 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77'],
+      ['Clear away all ended ones', '$0 write cancel --ended'],
     ],
   });
 
   id = parameter('id', { optional: true });
   ended = option('--ended', {
-    describe: 'Clear away all sessions of this repository that nobody goes on with; git keeps their content.',
+    describe: 'Clear away all abandoned sessions of this repository; git keeps their content.',
     excludes: ['--server'],
   });
 
@@ -41,7 +40,7 @@ export class WriteCancelCommand extends ServedCommand {
       throw new TeddyError(
         'USAGE',
         '`teddy write cancel` needs an id or --ended.',
-        'See which sessions there are: `teddy write list`.',
+        'List the sessions: `teddy write list`.',
       );
     return this.withWrites(terminal, async (calling) => {
       const id = await completeKnownId(calling, begun);

@@ -8,37 +8,36 @@ export class WriteFinalizeCommand extends ServedCommand {
     category: 'Write large files',
     description: 'Check the content, put it in place, and commit it once.',
     details: `
-      What comes on stdin is the whole content, in place of what was received. If nothing comes, or stdin is a
-      terminal, the content is what was received. With \`--received\` teddy never reads stdin, for programs that leave
-      it open.
+      Content on stdin replaces everything received so far. If stdin is empty or a terminal, teddy uses the content
+      received so far. With \`--received\`, teddy never reads stdin, for programs that leave it open.
 
-      It prints the path and the commit. If a check finds something in the content, teddy shows it with its lines and
-      writes nothing; you can send a corrected content twice. The same content again gets the same answer, and no
-      second commit.
+      Prints the path and the commit. If a check finds a problem in the content, teddy shows the lines and writes
+      nothing; you can send corrected content twice. If you send the same content again, you get the same answer and
+      no second commit.
 
-      Exit codes: 0 committed; 1 a check found something, or the content is too large; 2 no such session; 3 the target
+      Exit codes: 0 committed; 1 a check found a problem, or the content is too large; 2 no such session; 3 the target
       has changed since the session began.
     `,
     examples: [
-      ['What was received', '$0 write finalize 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --received'],
-      ['A content as a whole', '$0 write finalize 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 < guide.md'],
-      ['In spite of what was found in it', '$0 write finalize 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --received --force'],
+      ['Commit what was received', '$0 write finalize 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --received'],
+      ['Send the whole content', '$0 write finalize 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 < guide.md'],
+      ['Commit in spite of findings', '$0 write finalize 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --received --force'],
     ],
   });
 
   id = parameter('id');
-  force = option('--force', { describe: 'Write it in spite of what is found; the commit says so.' });
+  force = option('--force', { describe: 'Write the file in spite of findings; the commit records that.' });
   content = option('--content', {
     value: '<file>',
     describe: 'The whole content: a file, or - for stdin.',
     excludes: ['--received'],
   });
-  received = option('--received', { describe: 'The content is what was received; do not read stdin.' });
+  received = option('--received', { describe: 'Use the content received so far; do not read stdin.' });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withWrites(terminal, async (calling) => {
       const { showFinalized } = await import('../../ask/finish-write.ts');
-      // The id may be wrong, and that is found out before anything is read.
+      // Checks the id before reading anything.
       this.id = await completeKnownId(calling, this.id);
       await calling.writes.status(this.id);
       const content = await this.readContent(terminal, calling);
@@ -48,7 +47,7 @@ export class WriteFinalizeCommand extends ServedCommand {
     });
   }
 
-  /** Undefined stands for the content that was received. */
+  /** Returns undefined for the content that was received. */
   private async readContent(terminal: Terminal, { limits, signal }: Calling): Promise<Uint8Array | undefined> {
     if (this.received || (this.content === undefined && this.context.stdin.isTTY === true)) return undefined;
     const { readContentFrom } = await import('../../ask/read-input.ts');
@@ -74,7 +73,7 @@ export class WriteFinalizeCommand extends ServedCommand {
     if (!(await askShrink(terminal, signal, finalized))) return finalized;
     const { finalizeLeft } = await import('../../../workflow/writes/recover.ts');
     const { toFinalizedAnswer } = await import('../../../http/write-api.ts');
-    // The answer counts also after the last correction that is taken.
+    // Returns this answer even after the last correction allowed.
     return toFinalizedAnswer(await finalizeLeft(project, this.id, true, signal));
   }
 }

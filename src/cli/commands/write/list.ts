@@ -8,13 +8,13 @@ import { parameter, usage } from '../../teddy-command.ts';
 export class WriteListCommand extends ServedCommand {
   static override usage = usage({
     category: 'Write large files',
-    description: 'List the write sessions that are known, the oldest first, or show how far one has come.',
+    description: 'List write sessions, oldest first, or show the progress of one.',
     details: `
-      Those that were interrupted are listed too: \`teddy write recover <id>\` goes on with one. Looking never makes a
-      session live longer. After success, teddy shows its commit for an hour.
+      Interrupted sessions are listed too: \`teddy write recover <id>\` continues one. Listing does not extend the life of a
+      session. After success, teddy shows its commit for an hour.
     `,
     examples: [
-      ['All of them', '$0 write list'],
+      ['All write sessions', '$0 write list'],
       ['One session', '$0 write list 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77'],
     ],
   });
@@ -35,7 +35,7 @@ export class WriteListCommand extends ServedCommand {
       return;
     }
     if (sessions.length === 0) {
-      terminal.say('There is no write session. Begin one: teddy write begin, or teddy write stream');
+      terminal.say('There are no write sessions. Begin one: teddy write begin, or teddy write stream');
       return;
     }
     const { renderStatuses } = await import('../../render/write.ts');
@@ -47,7 +47,7 @@ export class WriteListCommand extends ServedCommand {
     const left = sessions.find(({ stage }) => stage === 'orphaned' || stage === 'damaged');
     if (left !== undefined)
       terminal.say(
-        `Go on with one that was interrupted: teddy write recover ${left.session_id}, or with a model: teddy write ask --resume ${left.session_id}; or clear them away: teddy write cancel --ended`,
+        `Continue an interrupted session: teddy write recover ${left.session_id}, or with a model: teddy write ask --resume ${left.session_id}; or clear them all away: teddy write cancel --ended`,
       );
   }
 
@@ -66,7 +66,10 @@ export class WriteListCommand extends ServedCommand {
     for (const line of describeAside(aside ?? [], false)) terminal.say(line);
   }
 
-  /** The branches of the sessions that the files belong to, by id; a server does not tell them. */
+  /**
+   * Returns the branch of the session that each file belongs to, by id. Empty with a server, which does not report
+   * branches.
+   */
   private async readBranches(project: Project | null): Promise<ReadonlyMap<string, string>> {
     if (project === null || this.server !== undefined) return new Map();
     const { listWrites } = await import('../../../workflow/writes/list.ts');
@@ -74,7 +77,7 @@ export class WriteListCommand extends ServedCommand {
     return new Map(lines.flatMap(([id, ref]) => (ref === undefined ? [] : [[id, shortRef(ref)]])));
   }
 
-  /** Null with a server, which does not tell. */
+  /** Returns null with a server, which does not report it. */
   private async readAside(project: Project | null, id: string): Promise<WriteContent['aside'] | null> {
     if (project === null || this.server !== undefined) return null;
     const { showWrite } = await import('../../../workflow/writes/list.ts');

@@ -1,4 +1,4 @@
-/** Goes on with a write session that was left: for `write recover`. */
+/** Continues an abandoned write session, for `write recover`. */
 import { exitCodes, TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import { findWrite, listWrites, type WriteView } from '../../../workflow/writes/list.ts';
@@ -21,7 +21,7 @@ import { toVisible } from '../../../session/text/visible-text.ts';
 import { toFinalizedAnswer, toStatusAnswer } from '../../../http/write-api.ts';
 
 export interface RecoverOptions {
-  /** Undefined stands for the only session that was left. */
+  /** The session's id; undefined for the only abandoned session. */
   id: string | undefined;
   finalize: boolean;
   goOn: boolean;
@@ -32,7 +32,7 @@ export interface RecoverOptions {
   eofIsDone: boolean;
 }
 
-/** Nobody goes on with a session in one of these stages. */
+/** The stages in which no process is working on a session. */
 const leftStages: WriteView['stage'][] = ['orphaned', 'expired', 'failed', 'damaged'];
 
 /** Returns the exit code. */
@@ -60,7 +60,7 @@ function goOn(
       onPrompt,
       decide: (rejected) => decide(toFinalizedAnswer(rejected)),
       onTakenUp: ({ record, write }) => {
-        const place = `Going on with ${record.target} after ${write.state.size} bytes.`;
+        const place = `Continuing ${record.target} after ${write.state.size} bytes.`;
         terminal.say(toVisible(`${place} End with ${record.endMarker} on its own line.`));
       },
     });
@@ -68,7 +68,7 @@ function goOn(
   });
 }
 
-/** Whoever has named the session wants to go on with it. */
+/** Asks what to do. A user who named the session is not asked whether to recover it. */
 async function decide(recovering: Recovering, view: WriteView, isNamed: boolean): Promise<number> {
   const { terminal, project, signal, printJson } = recovering;
   if (printJson !== null || !terminal.isInteractive) return sayWays(recovering, view);
@@ -88,26 +88,26 @@ function sayWays({ terminal, project, printJson }: Recovering, view: WriteView):
       does,
     }));
     if (view.stage !== 'damaged')
-      rows.unshift({ command: `teddy write ask --resume ${view.id}`, does: 'have a model go on with it' });
+      rows.unshift({ command: `teddy write ask --resume ${view.id}`, does: 'have a model continue it' });
     const widest = Math.max(...rows.map(({ command }) => command.length));
     terminal.say(rows.map(({ command, does }) => `${command.padEnd(widest)}  ${does}`).join('\n'));
   }
   return exitCodes.USAGE;
 }
 
-/** Throws UNKNOWN_WRITE where there is none, or more than one. */
+/** Throws UNKNOWN_WRITE when there is no abandoned session, or more than one. */
 async function findOnly(project: Project): Promise<WriteView> {
   const left = (await listWrites(project)).filter(({ stage }) => leftStages.includes(stage));
   const [only] = left;
   if (only !== undefined && left.length === 1) return only;
   if (only === undefined) {
-    const hint = '`teddy write list` shows those that are active.';
+    const hint = '`teddy write list` shows the active ones.';
     throw new TeddyError('UNKNOWN_WRITE', 'There is no write session to recover.', hint);
   }
   const named = left.map((view) => `${view.id} (${view.record?.target ?? 'unknown'})`).join(', ');
   throw new TeddyError(
     'UNKNOWN_WRITE',
-    `There are ${left.length} to recover: ${named}.`,
+    `There are ${left.length} write sessions to recover: ${named}.`,
     'Name one: `teddy write recover <id>`.',
   );
 }

@@ -4,40 +4,40 @@ import { option, parameter, TeddyCommand, type Terminal, usage } from '../../ted
 export class WriteRecoverCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Write large files',
-    description: 'Go on with a write session that a crash, a mistake or a long silence has left.',
+    description: 'Continue a write session after a crash, a mistake or a long silence.',
     details: `
-      Without an id, it is the only one there is. If you give no choice, teddy asks on a terminal; elsewhere it prints
-      the choices, and the exit code is 2.
+      Without an id, it recovers the only session left. If you choose no action, teddy asks on a terminal; elsewhere
+      it prints the choices, and the exit code is 2.
 
-      Even a damaged one can be shown, or written to a file: all bytes that are on disk, also those that no save has
+      Even a damaged session can be shown or written to a file: all bytes on disk, including those that no save has
       confirmed.
 
-      Exit codes: 0 done; 1 a check found something, or the session is damaged; 2 no such session, or no choice was
-      given; 3 another session is active, or the target has changed.
+      Exit codes: 0 done; 1 a check found a problem, or the session is damaged; 2 no such session, or no action was
+      chosen; 3 another session is active, or the target has changed.
     `,
     examples: [
-      ['What can be done', '$0 write recover'],
-      ['It was complete', '$0 write recover 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --finalize'],
-      ['The rest of it', '$0 write recover 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --continue < rest.md'],
-      ['To a file of its own', '$0 write recover 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --output rescued.md'],
+      ['Show the choices', '$0 write recover'],
+      ['The content was complete', '$0 write recover 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --finalize'],
+      ['Send the rest', '$0 write recover 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --continue < rest.md'],
+      ['Save it to another file', '$0 write recover 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --output rescued.md'],
     ],
   });
 
   id = parameter('id', { optional: true });
   goOn = option('--continue', {
-    describe: 'Add what comes on stdin, up to a line DONE, and commit.',
+    describe: 'Add stdin up to a line DONE, and commit.',
     excludes: ['--finalize', '--show', '--output', '--discard'],
   });
   finalize = option('--finalize', {
-    describe: 'What has arrived is complete: check it, and commit it.',
+    describe: 'Treat what has arrived as complete: check it, and commit it.',
     excludes: ['--show', '--output', '--discard'],
   });
   force = option('--force', {
-    describe: 'With --finalize or --continue: in spite of what is found.',
+    describe: 'With --finalize or --continue: commit in spite of findings.',
     requires: ['--finalize', '--continue'],
   });
   eofIsDone = option('--eof-is-done', {
-    describe: 'With --continue: the end of stdin stands for DONE.',
+    describe: 'With --continue: treat the end of stdin as DONE.',
     requires: ['--continue'],
   });
   show = option('--show', { describe: 'Print what has arrived.', excludes: ['--output', '--discard'] });
@@ -46,7 +46,7 @@ export class WriteRecoverCommand extends TeddyCommand {
     describe: 'Write what has arrived to a file that does not exist yet.',
     excludes: ['--discard'],
   });
-  discard = option('--discard', { describe: 'Give it up; nothing of it is kept.' });
+  discard = option('--discard', { describe: 'Discard the session with its content.' });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProjectAndSignal(terminal, 'teddy write list', async (project, signal) => {

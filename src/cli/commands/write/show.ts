@@ -6,17 +6,18 @@ export class WriteShowCommand extends TeddyCommand {
     category: 'Write large files',
     description: 'Print what a write session has received.',
     details: `
-      The bytes as they came, as far as a save has confirmed them; with \`--tail\` also those that lie beyond, which a crash may have cut or damaged, and behind them
-      those that were set aside when the session was opened again. Their names and sizes are on stderr.
+      Prints the bytes as they arrived, up to the last confirmed save. With \`--tail\`, also prints the bytes after
+      that, which a crash may have cut or damaged, followed by those that were set aside when the session was
+      reopened. Their names and sizes go to stderr.
     `,
     examples: [
-      ['What has arrived', '$0 write show 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77'],
+      ['What has been saved', '$0 write show 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77'],
       ['All that is on disk', '$0 write show 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --tail > rescued.md'],
     ],
   });
 
   id = parameter('id');
-  tail = option('--tail', { describe: 'Also what no save has confirmed, and what was set aside.' });
+  tail = option('--tail', { describe: 'Also print unconfirmed bytes, and those that were set aside.' });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
@@ -35,7 +36,7 @@ export class WriteShowCommand extends TeddyCommand {
       }
       await printContent(terminal, bytes, (text) => this.page(terminal, project, text));
       if (!this.tail && tail.length > 0)
-        terminal.say(`${describeBytes(tail.length)} more are on disk that no save has confirmed: --tail shows them.`);
+        terminal.say(`${describeBytes(tail.length)} more are on disk, not confirmed by a save: --tail shows them.`);
       for (const line of describeAside(aside, this.tail)) terminal.say(line);
       return 0;
     });

@@ -1,4 +1,4 @@
-/** Tells and asks the writer of a content that comes on stdin, for `write stream` and `write recover --continue`. */
+/** Reports to the writer of content on stdin, and asks for decisions, for `write stream` and `write recover --continue`. */
 import type { Decision } from '../../../workflow/writes/run-write.ts';
 import type { StreamListener, StreamOptions } from '../../../workflow/writes/stream.ts';
 import { askShrink, askYes, isShrinkAlone, showFinalized } from '../../ask/finish-write.ts';
@@ -16,7 +16,7 @@ export interface Streaming {
   force: boolean;
   /** Null when a person reads the output. */
   printJson: ((value: object) => void) | null;
-  /** The content goes to the server at this URL. */
+  /** The URL of the server that the content goes to. */
   server?: string | undefined;
 }
 
@@ -56,11 +56,11 @@ async function askCorrection(terminal: Terminal, signal: AbortSignal, rejected: 
   return 'correct';
 }
 
-/** A terminal keeps this much of a line, and drops the rest without a word. */
+/** A terminal keeps this many bytes of a line, and drops the rest silently. */
 const maxTerminalLine = 4095;
 
 /**
- * Reads stdin piece by piece. Between two pieces nobody listens to it, so that a question can be asked there. Throws
+ * Reads stdin piece by piece. Between two pieces no listener is attached, so that a question can be asked there. Throws
  * CONTENT_TOO_LARGE for a line that the terminal has cut.
  */
 function stdinSource({ stdin }: CliContext): AsyncIterable<Uint8Array> {
@@ -105,7 +105,7 @@ function isCut(stdin: CliContext['stdin'], piece: Buffer): boolean {
 function cutLineError(): TeddyError {
   return new TeddyError(
     'CONTENT_TOO_LARGE',
-    `A line is longer than a terminal takes (${maxTerminalLine} bytes), and was cut there.`,
+    `A line is longer than the terminal accepts (${maxTerminalLine} bytes), and was cut off.`,
     'Send the content from a file: `teddy write stream ... < <file>`.',
   );
 }

@@ -1,4 +1,4 @@
-/** Sends a content that comes on stdin to a server, in parts as it comes. */
+/** Sends content from stdin to a server, part by part as it arrives. */
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import { keepBytes } from '../../../workflow/line/keep-bytes.ts';
@@ -16,23 +16,26 @@ export interface ServerDestinationOptions {
   target: string;
   limits: Limits;
   nowMs: number;
-  /** The URL as it was typed. */
+  /** The URL as the user typed it. */
   server: string;
 }
 
-/** The content, and how much of it the server has. */
+/** The content being sent, and how much of it the server has. */
 interface Sending extends Pick<ServerDestinationOptions, 'project' | 'writes'> {
   id: string;
-  /** Names the server in a command. */
+  /** The option that names the server in a suggested command. */
   option: string;
   sent: number;
   content: Uint8Array;
-  /** The server has not taken these: the last save has failed, or they are of a character whose rest has not come yet. */
+  /**
+   * Bytes that the server does not have: the last save failed, or they are the beginning of a character that is not
+   * complete yet.
+   */
   unsent: Uint8Array;
-  /** Holds the bytes of such a character: only text can be sent. */
+  /** The bytes of an incomplete last character, held back because only whole characters can be sent. */
   split: Uint8Array;
   failure: unknown;
-  /** A corrected content is sent as a whole when it is finalized. */
+  /** True for corrected content, which is sent as a whole when it is finalized. */
   isReplaced: boolean;
 }
 
@@ -82,14 +85,14 @@ export function serverDestination(options: ServerDestinationOptions): Destinatio
 
 async function send(sending: Sending, bytes: Uint8Array): Promise<void> {
   const { id, writes, split, sent } = sending;
-  // After a failure the bytes of that save come again.
+  // After a failed save, the caller passes the same bytes again.
   const all = split.length === 0 ? bytes : Buffer.concat([split, bytes]);
   sending.unsent = all;
   const end = endOfCharacters(all);
   for (let at = 0; at < end;) {
     const part = all.subarray(at, Math.min(at + maxPartBytes, end));
     const length = endOfCharacters(part);
-    // The server knows those that it has.
+    // The server recognizes bytes that it already has.
     await writes.append({ id, offset: sent + at, bytes: part.subarray(0, length) }).catch((error: unknown) => {
       sending.failure = error;
       throw isGone(error) ? new TeddyError('WRITE_FAILED', error.message, error.hint, { cause: error }) : error;
@@ -103,31 +106,35 @@ async function send(sending: Sending, bytes: Uint8Array): Promise<void> {
 
 async function keep(sending: Sending, error: unknown): Promise<TeddyError | null> {
   const { project, id, option, sent, unsent, failure, isReplaced } = sending;
-  // A server takes only text, also later.
+  // After VALIDATION_FAILED nothing is kept, because a server would refuse the same bytes again: it takes only text.
   if (!(error instanceof TeddyError) || failure === null || error.code === 'VALIDATION_FAILED') return null;
-  // A server of this repository that is gone has left the session to the commands here.
+  // When this repository's own server is gone, the local commands can use its session.
   const left = isGone(failure) ? await project.writes.find(id) : null;
   const isHere = left !== null;
-  // It may have taken more than it could answer.
+  // The server may have saved more than it could acknowledge.
   const rest = isReplaced ? unsent : unsent.subarray(Math.max(0, (left?.state?.size ?? sent) - sent));
   const toError = (text: string, hint: string) => new TeddyError(error.code, text, hint, { cause: error });
   if (rest.length === 0)
     return isHere
       ? toError(
-          `${error.message} It has the whole content.`,
-          `Go on without it: \`teddy write recover ${id} --finalize\`.`,
+          `${error.message} The server has the whole content.`,
+          `Continue without the server: \`teddy write recover ${id} --finalize\`.`,
         )
       : null;
   const oid = await keepBytes(project, `writes/${id}`, rest);
-  const text = `${error.message} The ${rest.length} bytes that the server has not taken are kept here.`;
+  const text = `${error.message} The ${rest.length} bytes that the server does not have are saved here.`;
   const from = `git cat-file blob ${oid} |`;
   if (isReplaced)
     return toError(text, `\`${from} teddy write finalize ${id} --content -${isHere ? '' : ` ${option}`}\``);
-  if (isHere) return toError(text, `Go on without it: \`${from} teddy write recover ${id} --continue --eof-is-done\`.`);
+  if (isHere)
+    return toError(
+      text,
+      `Continue without the server: \`${from} teddy write recover ${id} --continue --eof-is-done\`.`,
+    );
   const append = `${from} teddy write append ${id} --offset ${sent} ${option}`;
   return toError(
     text,
-    `When it answers again: \`${append}\`, and \`teddy write finalize ${id} --received ${option}\`.`,
+    `When the server answers again: \`${append}\`, and \`teddy write finalize ${id} --received ${option}\`.`,
   );
 }
 
@@ -135,11 +142,11 @@ function isGone(error: unknown): error is TeddyError {
   return error instanceof TeddyError && error.code === 'SERVER_UNREACHABLE';
 }
 
-/** A part is in memory several times while it is sent: as text, as JSON, and as the body of the request. */
+/** Limited, because a part is in memory several times while it is sent: as text, as JSON, and as the body of the request. */
 const maxPartBytes = 2 * 1024 * 1024;
 const longestCharacter = 4;
 
-/** Excludes the bytes of a last character that is not whole. Bytes that are no UTF-8 at all stay. */
+/** Returns the length without the bytes of an incomplete last character. Bytes that are not UTF-8 at all are included. */
 function endOfCharacters(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(longestCharacter - 1, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;

@@ -8,34 +8,35 @@ import { option, usage } from '../../teddy-command.ts';
 export class WriteStreamCommand extends AnnounceCommand {
   static override usage = usage({
     category: 'Write large files',
-    description: 'Write a file that comes on stdin as plain text, ended by a line DONE.',
+    description: 'Write a file from plain text on stdin that ends with a line DONE.',
     details: `
-      The content is on disk within seconds: after a crash, Ctrl-C or a lost connection \`teddy write recover\` goes on with it. The first line that is exactly DONE ends
-      it, and it is checked, put in place and committed at once; what comes after that line is kept in git, and is not in the file. When nothing comes for two
-      seconds, the writer is asked on stderr whether it has finished, three times at most.
+      The content is on disk within seconds: after a crash, Ctrl-C or a lost connection, \`teddy write recover\`
+      continues with it. The first line that is exactly DONE ends it; teddy then checks it, puts it in place and
+      commits it. Anything after that line is kept in git, but is not part of the file. After two seconds without
+      input, teddy asks the writer on stderr whether it has finished, at most three times.
 
-      It prints the path and the commit. On a terminal, you can send a content in which a check found something again,
+      Prints the path and the commit. On a terminal, if a check finds a problem, you can send the content again,
       twice.
 
-      Exit codes: 0 committed; 1 a check found something, there was no DONE, or the content is too large; 2 a bad
-      operation or target; 3 another session is active, or the target has changed; 130 interrupted, and what had come
-      is saved.
+      Exit codes: 0 committed; 1 a check found a problem, DONE was missing, or the content is too large; 2 a bad
+      operation or target; 3 another session is active, or the target has changed; 130 interrupted, and everything
+      received is saved.
     `,
     examples: [
-      ['What a program writes', 'my-model | $0 write stream --target docs/guide.md --operation create'],
+      ['Write the output of a program', 'my-model | $0 write stream --target docs/guide.md --operation create'],
       [
         'A file without a line DONE',
         '$0 write stream --target docs/guide.md --operation create --eof-is-done < draft.md',
       ],
       [
-        'Add to the end of one',
+        'Add to the end of a file',
         'echo "one more line" | $0 write stream --target notes.txt --operation append --eof-is-done',
       ],
     ],
   });
 
-  eofIsDone = option('--eof-is-done', { describe: 'The end of stdin stands for DONE.' });
-  force = option('--force', { describe: 'Write it in spite of what is found; the commit says so.' });
+  eofIsDone = option('--eof-is-done', { describe: 'Treat the end of stdin as DONE.' });
+  force = option('--force', { describe: 'Write the file in spite of findings; the commit records that.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const announced = this.announce();
@@ -44,7 +45,7 @@ export class WriteStreamCommand extends AnnounceCommand {
       if (project === null) {
         throw new TeddyError(
           'NOT_A_REPOSITORY',
-          'This is not a git repository, and what follows the end marker of a stream is kept in one.',
+          'This is not a git repository, and `teddy write stream` needs one to keep what follows the end marker.',
           'Run it in a repository; from elsewhere `teddy write begin`, `append` and `finalize` reach a server.',
         );
       }

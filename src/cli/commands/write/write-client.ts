@@ -1,4 +1,4 @@
-/** Connects a command with `--server URL` to that server. */
+/** Connects a command to the server that `--server URL` names. */
 import { parseServerUrl, writeClient } from '../../../http/client.ts';
 import type { WriteApi } from '../../../http/write-api.ts';
 import { TeddyError } from '../../../errors.ts';
@@ -7,16 +7,16 @@ import type { Project } from '../../../ports/project.ts';
 import { writeLimits } from '../../../session/settings/write-limits.ts';
 
 export interface ServerOptions {
-  /** The URL as it was typed. */
+  /** The URL as the user typed it. */
   server: string;
-  /** Null outside of every repository. */
+  /** Null outside any repository. */
   project: Project | null;
   env: Record<string, string | undefined>;
   say(text: string): void;
   signal?: AbortSignal;
 }
 
-/** Uses the token of the repository's own server, else that of TEDDY_SERVER_TOKEN. Throws USAGE. */
+/** Uses the token of the repository's own server, or else TEDDY_SERVER_TOKEN. Throws USAGE. */
 export async function connectToServer({ server, project, env, say, signal }: ServerOptions): Promise<WriteApi> {
   const url = parseServerUrl(server);
   const token = toToken(url, (await project?.servers.read()) ?? null, env);
@@ -24,15 +24,15 @@ export async function connectToServer({ server, project, env, say, signal }: Ser
 }
 
 function toToken(url: string, record: ServerRecord | null, env: Record<string, string | undefined>): string {
-  // `localhost` is the same server: it listens on 127.0.0.1 alone.
+  // `localhost` is the same server, because it listens only on 127.0.0.1.
   if (record !== null && record.url === url.replace('//localhost:', '//127.0.0.1:')) return record.token;
   const token = env['TEDDY_SERVER_TOKEN'] ?? '';
-  // On this machine the call is tried without a token: a server that is there says what is wrong, and any other is unreachable.
+  // Tries a loopback server without a token: a running server reports what is wrong, and any other is unreachable.
   if (token !== '' || isLoopback(url)) return token;
   throw new TeddyError(
     'USAGE',
     `${url} is on another machine, and TEDDY_SERVER_TOKEN is not set.`,
-    'Set it to the token of its server.json.',
+    "Set it to the token from that server's server.json.",
   );
 }
 

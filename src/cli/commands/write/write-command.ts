@@ -1,4 +1,4 @@
-/** Shared by the commands that a server can answer too. */
+/** Base classes and helpers for the commands that can also use a server. */
 import { ContentTooLarge } from '../../../write/write-errors.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { Clock, Notices, Project } from '../../../ports/project.ts';
@@ -16,7 +16,7 @@ import { sayTimeouts, workflowWrites, type WriteApi } from '../../../http/write-
 
 export interface Calling {
   writes: WriteApi;
-  /** Null with --server, outside of every repository. */
+  /** Null with --server outside any repository. */
   project: Project | null;
   notices: Notices;
   clock: Clock;
@@ -27,13 +27,13 @@ export interface Calling {
 export abstract class ServedCommand extends TeddyCommand {
   server = option('--server', { value: '<url>', describe: 'Ask the server at this URL, which `teddy serve` prints.' });
 
-  /** Ctrl-C breaks off the reading of stdin and the waiting for a server; work that is short is finished. */
+  /** Runs `use`. Ctrl-C interrupts reading stdin and waiting for a server; short work is finished first. */
   protected withWrites(terminal: Terminal, use: (calling: Calling) => Promise<number>): Promise<number> {
     const { server } = this;
     return withInterrupt(terminal, 'teddy write list', (signal) =>
       server === undefined
         ? this.withProject(terminal, (project) => inOwnWords(use(callLocally(project, signal))))
-        : // The repository has the token of its own server; with that of the environment any other can be asked from anywhere.
+        : // A repository holds the token of its own server. With the token from the environment, any other server can be called from anywhere.
           this.withProjectIfAny(terminal, async (project) => {
             const { connectToServer } = await import('./write-client.ts');
             const notices = terminalNotices(terminal);
@@ -47,7 +47,10 @@ export abstract class ServedCommand extends TeddyCommand {
   }
 }
 
-/** The id that this is the beginning of; what is no id as it is, where none or several begin so. */
+/**
+ * Completes the beginning of an id. Returns the text unchanged when it is not the beginning of an id, or no id begins
+ * with it. Throws USAGE when several do.
+ */
 async function completeWriteId(id: string, list: () => Promise<readonly string[]>): Promise<string> {
   if (!/^[0-9a-f]{4}[0-9a-f-]{0,31}$/.test(id)) return id;
   const begun = (await list()).filter((one) => one.startsWith(id));
@@ -55,36 +58,36 @@ async function completeWriteId(id: string, list: () => Promise<readonly string[]
     throw new TeddyError(
       'USAGE',
       `${begun.length} write sessions begin with ${id}: ${begun.slice(0, 3).join(', ')}.`,
-      'Give more of the id: `teddy write list`.',
+      'Give more characters of the id; `teddy write list` shows it.',
     );
   return begun[0] ?? id;
 }
 
-/** The same of the sessions that a server, or this repository, knows. */
+/** Completes an id from the sessions that the server, or this repository, knows. */
 export function completeKnownId({ writes }: Calling, id: string): Promise<string> {
   return completeWriteId(id, async () => (await writes.list()).map(({ session_id }) => session_id));
 }
 
-/** The same of this repository's. */
+/** Completes an id from the sessions of this repository. */
 export async function completeOwnId(project: Project, id: string): Promise<string> {
   return completeWriteId(id, async () => (await project.writes.list()).map((found) => found.id));
 }
 
-/** Shared by the commands that announce a file. */
+/** Base class of the commands that announce a file. */
 export abstract class AnnounceCommand extends ServedCommand {
   target = option('--target', {
     value: '<file>',
-    describe: 'The file, from the root of the project, or an absolute path.',
+    describe: 'The file, relative to the root of the project, or an absolute path.',
     required: true,
   });
   operation = option('--operation', { value: '<name>', describe: 'create, overwrite or append.', required: true });
   intent: string | undefined = option('--intent', {
     value: '<text>',
-    describe: 'What the file is for, or what changes in it.',
+    describe: 'The purpose of the file, or of the change.',
   });
   session = sessionOption();
   ownMarker = option('--own-marker', {
-    describe: 'End the content with DONE-<8 hex>, which no content has by chance.',
+    describe: 'End the content with DONE-<8 hex>, which cannot occur by chance.',
   });
 
   protected announce(): WriteRequest {
@@ -100,7 +103,7 @@ function callLocally(project: Project, signal: AbortSignal): Calling {
   return { writes, project, notices, clock, limits, signal };
 }
 
-/** Says in the words of the command line that a content is too large. The HTTP client does it for a server. */
+/** Rewords the error for content that is too large for the command line. For a server, the HTTP client does this. */
 async function inOwnWords<Value>(work: Promise<Value>): Promise<Value> {
   try {
     return await work;

@@ -3,19 +3,19 @@ import { TeddyError } from '../../../../errors.ts';
 import { nearestName } from '../../../../session/text/name-some.ts';
 
 const commands = {
-  plan: { takes: '[text]', does: 'ask for a plan; without text, for the open message' },
-  execute: { takes: '', does: 'run the plan, asking about each action' },
-  retry: { takes: '', does: 'ask again if there is no answer yet' },
+  plan: { takes: '[text]', does: 'ask for a plan; without text, answer the open message with one' },
+  execute: { takes: '', does: 'run the plan; asks before each action' },
+  retry: { takes: '', does: 'ask again when there is no answer yet' },
   branch: { takes: '<turn> [text]', does: 'try again from an earlier turn, on another branch' },
   history: { takes: '', does: 'read the conversation so far' },
-  model: { takes: '[name]', does: 'name the model, or ask another one from now on' },
-  agent: { takes: '[name]', does: 'name the agent, or ask another one from now on' },
-  add: { takes: '<path> ...', does: 'show the model these files as well' },
+  model: { takes: '[name]', does: 'show the model, or switch to another one' },
+  agent: { takes: '[name]', does: 'show the agent, or switch to another one' },
+  add: { takes: '<path> ...', does: 'also show the model these files' },
   drop: { takes: '<path> ...', does: 'no longer show the model these files' },
-  context: { takes: '', does: 'list what the model is shown next' },
+  context: { takes: '', does: 'list the files that the model will see next' },
   cost: { takes: '', does: 'count tokens and money' },
   diff: { takes: '[turn] [turn]', does: 'show what a turn changed in the code' },
-  allowed: { takes: '[drop <n>]', does: 'list the allowed commands, or take one back' },
+  allowed: { takes: '[drop <n>]', does: 'list the allowed commands, or revoke one' },
   undo: { takes: '[turn]', does: 'undo the code changes of a turn' },
   help: { takes: '', does: 'this help' },
   quit: { takes: '', does: 'leave; Ctrl-D does too' },
@@ -25,13 +25,13 @@ export type ChatCommandName = keyof typeof commands;
 
 const names = Object.keys(commands) as ChatCommandName[];
 
-/** Many programs use this name. */
+/** Names that many other programs use. */
 const otherNames: Record<string, ChatCommandName> = { exit: 'quit', '?': 'help' };
 
 export type ChatInput =
   { kind: 'nothing' } | { kind: 'message'; text: string } | { kind: 'command'; name: ChatCommandName; rest: string };
 
-/** Throws USAGE for an unknown command, or one with arguments that it does not take. */
+/** Throws USAGE for an unknown command, or for arguments that a command does not take. */
 export function parseChatInput(typed: string): ChatInput {
   if (typed.trim() === '') return { kind: 'nothing' };
   const line = typed.trimStart();
@@ -45,7 +45,7 @@ export function parseChatInput(typed: string): ChatInput {
   return { kind: 'command', name, rest: rest.trim() };
 }
 
-/** Quotes a text so that it is read as a message, whatever it begins with. */
+/** Quotes a text so that it is read as a message, even when it begins with a slash. */
 export function quoteSlash(text: string): string {
   return text.trimStart().startsWith('/') ? `/${text.trimStart()}` : text;
 }
@@ -54,7 +54,7 @@ function requireFitting(name: ChatCommandName, rest: string): void {
   const { takes } = commands[name];
   if (takes === '' && rest !== '') throw new TeddyError('USAGE', `/${name} takes no arguments.`, toSendingHint(name));
   if (takes.startsWith('<') && rest === '')
-    throw new TeddyError('USAGE', `Something is missing: \`/${name} ${takes}\`.`, '/help lists the commands.');
+    throw new TeddyError('USAGE', `/${name} needs an argument: \`/${name} ${takes}\`.`, '/help lists the commands.');
 }
 
 function toUnknown(word: string): TeddyError {
@@ -67,7 +67,7 @@ function toSendingHint(word: string): string {
   return `/help lists the commands; //${word} sends the line as a message that begins with a slash.`;
 }
 
-/** `02 Use a library` -> the turn and the message. */
+/** Splits `02 Use a library` into the turn and the message. */
 export function splitTurn(rest: string): { turn: string; message: string | undefined } {
   const [, turn = '', message = ''] = /^(\S+)\s*([^]*)$/.exec(rest) ?? [];
   return { turn, message: message === '' ? undefined : message };
@@ -80,8 +80,8 @@ export function renderChatHelp(): string {
   });
   const ways = [
     ['//text', 'a message that begins with a slash'],
-    ['line\\', 'the message goes on in the next line'],
-    ['"""', 'several lines, up to one that ends in three quotes'],
+    ['line\\', 'continue the message on the next line'],
+    ['"""', 'several lines, until one ends with three quotes'],
   ] as const;
   const all = [...rows, ...ways];
   const widest = Math.max(...all.map(([what]) => what.length));
@@ -90,7 +90,7 @@ export function renderChatHelp(): string {
 
 const stops = 'Ctrl-C stops an answer and keeps what has arrived; at an empty prompt it leaves.';
 
-/** Splits paths at spaces; quotes hold one together. */
+/** Splits paths at spaces; quotes keep a path with spaces together. */
 export function splitPaths(rest: string): string[] {
   return [...rest.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
     ([, double, single, plain]) => double ?? single ?? plain ?? '',
@@ -98,8 +98,8 @@ export function splitPaths(rest: string): string[] {
 }
 
 /**
- * Completes the last word of a line: returns the words that it may become, and the word. A command completes at the beginning,
- * a path after /add and /drop, after `@`, and where the word has a slash or a dot.
+ * Completes the last word of a line: returns the possible words, and the word itself. Completes a command at the
+ * beginning; completes a path after /add and /drop, after `@`, and when the word has a slash or a dot.
  */
 export function completeInput(line: string, paths: readonly string[]): [completions: string[], word: string] {
   if (/^\/\w*$/.test(line)) return [names.map((name) => `/${name} `).filter((name) => name.startsWith(line)), line];

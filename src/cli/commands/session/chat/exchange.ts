@@ -15,13 +15,13 @@ export interface Chat extends Pick<ChatViewOptions, 'approval' | 'isStreamed' | 
   project: Project;
   choice: ChosenModel;
   agent: string | undefined;
-  /** Whether somebody is at the terminal, even if `approval` needs nobody. */
+  /** True when somebody is at the terminal, even if `approval` asks nobody. */
   canAsk: boolean;
   chatTurn(project: Project, options: ChatOptions, listener: ChatListener): Promise<ChatOutcome>;
 }
 
 export interface Asking {
-  /** Undefined when the message without an answer is sent again. */
+  /** Undefined to send the message without an answer again. */
   message: string | undefined;
   selector: string | undefined;
   signal: AbortSignal;
@@ -49,8 +49,8 @@ export async function exchange(chat: Chat, asking: Asking): Promise<Exchanged> {
 }
 
 /**
- * Prints the answer on stdout, unless it was streamed there, and the rest on stderr. Throws NO_MODEL if that is why
- * no model was asked.
+ * Prints the answer on stdout, unless it was streamed there, and everything else on stderr. Throws NO_MODEL when no
+ * model was asked for lack of one.
  */
 export function showExchanged(chat: Chat, { outcome, calls, effort }: Exchanged): void {
   if (outcome.kind === 'open') return showOpen(chat, outcome);
@@ -83,10 +83,10 @@ function showOpen({ terminal, project, choice }: Chat, outcome: Extract<ChatOutc
     throw choice.missing;
   }
   terminal.say(`${committed}. Show the model the text of ${logPath},`);
-  terminal.say(`then bring its answer: teddy session plan${toLineOption(project, line)} --from <file>`);
+  terminal.say(`then add its answer: teddy session plan${toLineOption(project, line)} --from <file>`);
 }
 
-/** Whether the answer is a plan that waits for its execution. */
+/** Returns whether the answer is a plan that is waiting to be executed. */
 export function isPlanned(outcome: ChatOutcome): outcome is Extract<ChatOutcome, { kind: 'answered' }> {
   return outcome.kind === 'answered' && outcome.isPending;
 }

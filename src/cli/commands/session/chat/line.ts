@@ -1,4 +1,4 @@
-/** The line that a conversation is on, and the message or plan that waits there. */
+/** The line that a conversation is on, and the message or plan that is waiting there. */
 import type { ChosenModel } from '../../../../app.ts';
 import { TeddyError } from '../../../../errors.ts';
 import type { Project } from '../../../../ports/project.ts';
@@ -14,8 +14,8 @@ export interface ChatLine {
   readonly session: SessionId;
   readonly ref: RefName;
   /**
-   * The selector of the line for a workflow; undefined while HEAD is on it. It is read each time, since HEAD may have
-   * been switched.
+   * Returns the selector of the line for a workflow; undefined while HEAD is on the line. Reads HEAD each time, because
+   * it may have been switched.
    */
   selector(): Promise<string | undefined>;
   /** Moves the conversation to this line. */
@@ -24,19 +24,19 @@ export interface ChatLine {
 
 export interface Conversation extends Chat {
   prompt: ChatPrompt;
-  /** Chooses another model, with the other options of the command. */
+  /** Chooses another model, and keeps the other options of the command. */
   choose(model: string): Promise<ChosenModel>;
   selector: string | undefined;
   /** Shows long text to a person. */
   page(text: string): Promise<void>;
 }
 
-/** Whether the session has a turn. */
+/** True when the session has a turn. */
 export interface Talking extends Conversation {
   line: ChatLine;
 }
 
-/** Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION. */
+/** Throws UNKNOWN_SESSION or AMBIGUOUS_SESSION. */
 export async function openChatLine(project: Project, selector: string | undefined): Promise<ChatLine> {
   const { line } = await findNextStep(project, selector);
   let { ref } = line;
@@ -72,19 +72,19 @@ function sayMissing(terminal: Terminal, { message, hint }: TeddyError): void {
   terminal.say(`${label} ${toVisible([message, hint ?? ''].join(' ').trim())}`);
 }
 
-/** Says what becomes of a plan that has just come. */
+/** Says what happens to a plan that has just arrived. */
 export function sayPending(
   terminal: Terminal,
   { turn, isPending, problems }: { turn: string; isPending: boolean; problems: readonly unknown[] },
 ): void {
   if (!isPending) return;
-  if (problems.length === 0) terminal.say(`Turn ${turn} has a plan that waits: /execute runs it.`);
+  if (problems.length === 0) terminal.say(`Turn ${turn} has a pending plan: /execute runs it.`);
   else terminal.say('The plan is not valid: /execute runs nothing and records why. Then plan again.');
 }
 
-/** Empty when nothing waits. */
+/** Says what is waiting on the line, if anything. */
 export async function sayWaiting({ terminal, project, line }: LineContext): Promise<void> {
   const step = await findNextStep(project, shortRef(line.ref));
-  if (step.kind === 'execute') terminal.say(`Turn ${step.turn} has a plan that waits: /execute runs it.`);
+  if (step.kind === 'execute') terminal.say(`Turn ${step.turn} has a pending plan: /execute runs it.`);
   if (step.kind === 'ask') terminal.say(`Turn ${step.turn} has a message without an answer: /retry asks again.`);
 }

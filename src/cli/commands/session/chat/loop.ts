@@ -14,7 +14,7 @@ import { toVisible } from '../../../../session/text/visible-text.ts';
 import { askingForeign } from '../../../ask/choose-model.ts';
 import { toExecutionOptions } from '../execution-options.ts';
 
-/** Returns the exit code. Throws NO_MODEL after the message is safe. */
+/** Returns the exit code. Throws NO_MODEL, but only after the message is committed. */
 export async function chatLoop(conversation: Conversation): Promise<number> {
   const { terminal, project, prompt, selector } = conversation;
   const talking = { ...conversation, line: await openChatLine(project, selector) };
@@ -37,7 +37,7 @@ export async function chatLoop(conversation: Conversation): Promise<number> {
 
 const next = 'teddy session show';
 
-/** The step was asked to end and has ended, so the user must not be asked anything more. */
+/** Watches for SIGTERM and SIGHUP. After a step that such a signal has ended, the user must not be asked anything else. */
 function watchEnding({ signals }: CliContext): { isAsked(): boolean; stop(): void } {
   const names = ['SIGTERM', 'SIGHUP'] as const;
   let isAsked = false;
@@ -51,12 +51,12 @@ function watchEnding({ signals }: CliContext): { isAsked(): boolean; stop(): voi
 
 async function answer(talking: Talking, typed: string): Promise<'leave' | 'stay'> {
   const options = await respond(talking, typed);
-  // An empty line separates the next prompt from the output above it.
+  // Separates the next prompt from the output above it with an empty line.
   if (options === 'stay' && typed.trim() !== '') talking.terminal.say('');
   return options;
 }
 
-/** An error is shown, and the conversation goes on, unless nobody can be asked any more. */
+/** Shows an error and continues the conversation, unless nobody can be asked anymore. */
 async function respond(talking: Talking, typed: string): Promise<'leave' | 'stay'> {
   const { terminal } = talking;
   try {
@@ -91,7 +91,7 @@ async function run(
   return 'stay';
 }
 
-/** Asks again for what the message asked for: an answer, or a plan. */
+/** Asks again for what the last message requested: an answer, or a plan. */
 async function retry(talking: Talking, signal: AbortSignal): Promise<void> {
   const step = await findNextStep(talking.project, shortRef(talking.line.ref));
   if (step.kind !== 'ask' || step.mode !== 'plan') return say(talking, undefined, signal);
@@ -107,28 +107,28 @@ async function say(talking: Talking, message: string | undefined, signal: AbortS
   else await sayWaiting(talking);
 }
 
-/** The conversation names its own commands as the next step, not those of the shell. */
+/** Names commands of the conversation as the next step, in place of shell commands. */
 const hints: Partial<Record<ErrorCode, string>> = {
-  PLAN_PENDING: '/execute runs it. Your message was not sent; the up arrow brings it back.',
+  PLAN_PENDING: '/execute runs it. Your message was not sent; press the up arrow to recall it.',
   EMPTY_MESSAGE: 'Say what you want, or /plan what you want.',
-  RUN_INTERRUPTED: '/execute asks what to do about it.',
+  RUN_INTERRUPTED: '/execute asks you what to do about it.',
   NO_PENDING_PLAN: 'Say what you want, or /plan what you want.',
 };
 
 function showFailure(terminal: Terminal, error: TeddyError): void {
   const { code, message } = error;
-  if (code === 'INTERRUPTED') return terminal.say('Stopped. /retry asks again; or say something else.');
+  if (code === 'INTERRUPTED') return terminal.say('Stopped. Use /retry to ask again, or say something else.');
   const shown = new TeddyError(code, message, hints[code] ?? error.hint, { cause: error });
   renderError(terminal, shown, { json: false, debug: isDebug(terminal.context) });
   if (code.startsWith('MODEL_') || code === 'EMPTY_ANSWER') terminal.say('/retry asks again.');
 }
 
-/** The slash commands that do the same as a command of the shell. */
+/** The slash commands that correspond to a shell command. */
 type ChatVerb = Exclude<ChatCommandName, 'quit' | 'help' | 'retry'>;
 
 interface Command {
   name: ChatVerb;
-  /** The text that was typed after the command. */
+  /** The text that the user typed after the command. */
   rest: string;
 }
 
@@ -197,6 +197,6 @@ async function undo({ terminal, project, line }: Talking, turn: string): Promise
 async function showHistory({ terminal, project, line, page }: Talking): Promise<void> {
   const { showHistory: read } = await import('../../../../workflow/conversation/show-history.ts');
   const { text } = await read(project, { target: await line.selector(), format: 'markdown' });
-  if (text === '') terminal.say('Nothing was said yet.');
+  if (text === '') terminal.say('There are no messages yet.');
   else await page(toVisible(text));
 }

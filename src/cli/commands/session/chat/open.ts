@@ -1,4 +1,4 @@
-/** Opens a conversation: for `session chat`, and for `session resume` when one waits for its answer. */
+/** Opens a conversation, for `session chat`, and for `session resume` when a message is waiting for its answer. */
 import type { ChosenModel } from '../../../../app.ts';
 import type { Project } from '../../../../ports/project.ts';
 import type { Chat } from './exchange.ts';
@@ -7,11 +7,11 @@ import type { Terminal } from '../../../terminal.ts';
 export interface ChatFlags {
   agent: string | undefined;
   choice: ChosenModel;
-  /** Every call is approved. */
+  /** True when every call is approved. */
   yes: boolean;
   json: boolean;
   noStream: boolean;
-  /** Input on stdin may be an answer to a question. */
+  /** True when stdin may be read for answers to questions. */
   mayAsk: boolean;
 }
 

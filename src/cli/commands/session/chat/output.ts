@@ -1,4 +1,4 @@
-/** Shows the output of a running command line by line; it arrives in pieces that end anywhere, on two streams. */
+/** Shows the output of a running command line by line. The output arrives on two streams, in pieces that may end anywhere. */
 import { toWellFormed } from '../../../../conversation/records/well-formed.ts';
 import { formatCount } from '../../../../session/text/format-count.ts';
 import { visibleChunks } from '../../../terminal.ts';
@@ -7,13 +7,13 @@ type Stream = 'stdout' | 'stderr';
 
 export interface OutputLines {
   take(stream: Stream, text: string): void;
-  /** The command has ended, so the rest is a line too. */
+  /** Shows the rest as a line, because the command has ended. */
   end(): void;
 }
 
-// A program that draws its progress on one line must not fill the memory.
+// Limited, because a program that draws its progress on one line must not fill the memory.
 const maxHeld = 8192;
-// The conversation has to stay in sight. The model gets more of the output, and the history has that.
+// Limited, so that the conversation stays in sight. The model gets more of the output, and so does the history.
 const maxFirst = 40;
 const maxLast = 10;
 const maxLength = 400;

@@ -1,4 +1,4 @@
-/** Reads one message at the prompt of a conversation: one line or several, typed or pasted. */
+/** Reads one message at the prompt of a conversation: one or several lines, typed or pasted. */
 import { createInterface, type AsyncCompleter, type Interface } from 'node:readline';
 import { completeInput, quoteSlash } from './commands.ts';
 import type { CliContext } from '../../../context.ts';
@@ -9,8 +9,8 @@ import { takeTypedAhead, toEditText } from '../../../ask/typed-ahead.ts';
 export const nothingGathered: Gathering = { lines: [], isQuoted: false };
 
 /**
- * `nothing`: Ctrl-C put the typed text aside. `interrupt`: Ctrl-C when nothing was typed, or a signal. `end`: Ctrl-D,
- * or the terminal was closed.
+ * `nothing`: Ctrl-C discarded the typed text. `interrupt`: Ctrl-C without any text, or a signal. `end`: Ctrl-D, or the
+ * terminal was closed.
  */
 type Typed = { kind: 'message'; text: string } | { kind: 'nothing' | 'interrupt' | 'end' };
 
@@ -18,10 +18,11 @@ export interface ChatPrompt {
   /** `listPaths` lists the paths that Tab completes. */
   read(signal: AbortSignal, listPaths?: () => Promise<string[]>): Promise<Typed>;
   /**
-   * This text was typed while nothing was asked: the next prompt puts it into its edit line, and only Enter sends it.
+   * Gives back text that was typed while there was no prompt. The next prompt puts it into its edit line, and only
+   * Enter sends it.
    */
   unread(text: string): void;
-  /** The conversation is over. */
+  /** Ends the conversation. */
   close(): void;
 }
 
@@ -32,7 +33,7 @@ interface Memory {
   ahead: string;
 }
 
-/** The arrow keys bring back the messages of this conversation. */
+/** Opens the prompt. The arrow keys recall the messages of this conversation. */
 export function openChatPrompt(terminal: Terminal): ChatPrompt {
   const memory: Memory = { newestFirst: [], ahead: '' };
   const { signals, stderr, env } = terminal.context;
@@ -71,7 +72,7 @@ async function readMessage(
   });
 }
 
-/** The text is treated as pasted: nothing in it ends the message or is a command. */
+/** Treats the text as pasted: nothing in it ends the message or is read as a command. */
 function paste(asked: Asked, text: string): void {
   beginPaste(asked);
   asked.lines.write(text);
@@ -85,7 +86,7 @@ interface Asked {
   resolve(typed: Typed): void;
   gathering: Gathering;
   isPasted: boolean;
-  /** Its first line was pasted whole, so it is not a command. */
+  /** True when the first line was pasted as a whole, so that it is not a command. */
   isText: boolean;
   typed: Typed | null;
 }
@@ -97,7 +98,7 @@ const nothingTyped = {
   typed: null,
 } satisfies Partial<Asked>;
 
-/** Returns a function that undoes it. */
+/** Returns a function that stops listening. */
 function listen(asked: Asked, signal: AbortSignal): () => void {
   const { lines } = asked;
   const interrupt = () => end(asked, { kind: 'interrupt' });
@@ -109,7 +110,7 @@ function listen(asked: Asked, signal: AbortSignal): () => void {
   lines.on('SIGINT', () => forget(asked));
   stopOnKey(lines, asked.terminal.context);
   lines.on('close', () => end(asked, { kind: 'end' }));
-  // Every attempt to read a closed terminal, or to change its mode, is an error.
+  // Reading a closed terminal, or changing its mode, always fails.
   lines.on('error', () => end(asked, { kind: 'end' }));
   signal.addEventListener('abort', interrupt, { once: true });
   const { stdin } = asked.terminal.context;
@@ -122,7 +123,7 @@ function listen(asked: Asked, signal: AbortSignal): () => void {
 
 function beginPaste(asked: Asked): void {
   asked.isPasted = true;
-  // Pasted text may continue a command that was typed.
+  // Pasted text may continue a command that the user typed.
   if (asked.gathering === nothingGathered) asked.isText = asked.lines.line.trim() === '';
 }
 
@@ -134,7 +135,7 @@ function ask({ terminal, lines, gathering }: Asked): void {
 
 function takeLine(asked: Asked, line: string): void {
   const { memory, gathering, isPasted } = asked;
-  // The user has not seen in an edit line the text that arrived together with the end of a message.
+  // Text that arrived together with the end of a message was never in an edit line, so the user has not seen it.
   if (asked.typed !== null) return void (memory.ahead += `${line}\n`);
   const next = gatherLine(gathering, line, { isPasted });
   if ('message' in next) {
@@ -146,7 +147,7 @@ function takeLine(asked: Asked, line: string): void {
   ask(asked);
 }
 
-/** Ctrl-C puts the typed text aside; if there is none, it means to leave. */
+/** Discards the typed text on Ctrl-C; ends the prompt when there is no text. */
 function forget(asked: Asked): void {
   const { memory, gathering, lines, typed, terminal } = asked;
   if (typed !== null) return;
@@ -163,13 +164,13 @@ function remember({ newestFirst }: Memory, text: string): void {
   newestFirst.splice(maxRemembered);
 }
 
-/** The rest of the same piece has to be read before listening ends. */
+/** Ends the prompt, but only after the rest of the same piece of input has been read. */
 function end(asked: Asked, typed: Typed): void {
   if (asked.typed !== null) return;
   asked.typed = typed;
   setImmediate(() => {
     const { memory, lines, resolve, terminal } = asked;
-    // Only Enter ended the line.
+    // Enter ended only the line.
     if (typed.kind === 'message') memory.ahead += lines.line;
     else terminal.context.stderr.write('\n');
     lines.close();
@@ -177,17 +178,17 @@ function end(asked: Asked, typed: Typed): void {
   });
 }
 
-/** The files are listed at the first Tab of a prompt. Without a list, Tab completes commands. */
+/** Lists the files at the first Tab of a prompt. Without a list, Tab completes commands. */
 function toCompleter(listPaths: () => Promise<string[]>): AsyncCompleter {
   let listing: Promise<string[]> | null = null;
   return (line, done) => {
-    // Nothing is completed when the files cannot be listed.
+    // Completes nothing when the files cannot be listed.
     listing ??= listPaths().catch(() => []);
     void listing.then((paths) => done(null, completeInput(line, paths)));
   };
 }
 
-/** Null when the terminal is already closed: then it cannot be put into raw mode. */
+/** Returns null when the terminal is already closed and cannot be put into raw mode. */
 function openLines(
   { stdin, stderr }: CliContext,
   newestFirst: readonly string[],
@@ -208,17 +209,17 @@ function openLines(
   }
 }
 
-/** Collects the lines that are typed or pasted at the prompt until they are a message. */
+/** The lines typed or pasted at the prompt so far, until they form a message. */
 
 export interface Gathering {
   readonly lines: readonly string[];
-  /** Whether three quotes end the message, not the end of a line. */
+  /** True when three quotes end the message, not the end of a line. */
   readonly isQuoted: boolean;
 }
 
 const quotes = '"""';
 
-/** A pasted line is taken as it is: nothing in it ends or begins anything. */
+/** Adds a line. A pasted line is literal: nothing in it ends or begins anything. */
 export function gatherLine(
   { lines, isQuoted }: Gathering,
   line: string,
@@ -238,7 +239,7 @@ function gatherQuoted(lines: readonly string[], line: string): Gathering | { mes
   return toMessage([...lines, text.slice(0, -quotes.length)]);
 }
 
-/** Removes empty lines around the text, which come from pasting and from quotes on lines of their own. */
+/** Removes the empty lines around the text that result from pasting and from quotes on their own lines. */
 function toMessage(lines: readonly string[]): { message: string } {
   return { message: lines.join('\n').replace(/^(?:[^\S\n]*\n)+|\s+$/g, '') };
 }

@@ -1,4 +1,4 @@
-/** The commands of a conversation that look at what it works with, and change it. */
+/** The commands of a conversation that show or change its settings. */
 import { defaultAgent, findAgent } from '../../../../conversation/prompts/agents.ts';
 import { TeddyError } from '../../../../errors.ts';
 import { shortRef } from '../../../../names.ts';
@@ -26,19 +26,19 @@ export function runSetting(talking: Talking, name: keyof typeof verbs, rest: str
 
 async function chooseModel(talking: Talking, name: string): Promise<void> {
   const choice = name === '' ? talking.choice : await talking.choose(name);
-  // Without a model the conversation could not go on.
+  // The conversation cannot continue without a model.
   if (choice.missing !== null) throw choice.missing;
   talking.choice = choice;
   talking.terminal.say(`The model is ${toVisible(choice.model?.label ?? choice.name)}.`);
 }
 
-/** Throws UNKNOWN_AGENT. */
+/** Throws UNKNOWN_AGENT when there is no such agent. */
 async function chooseAgent(talking: Talking, name: string): Promise<void> {
   if (name !== '') {
     const own = (await readGlobal(talking.project, { orRemote: true }))?.agents ?? new Map<string, string>();
     talking.agent = findAgent(name, own).name;
   }
-  talking.terminal.say(`The agent is ${talking.agent ?? `that of the last turn, or else ${defaultAgent}`}.`);
+  talking.terminal.say(`The agent is ${talking.agent ?? `the last turn's agent, or else ${defaultAgent}`}.`);
 }
 
 async function editContext(
@@ -74,7 +74,7 @@ async function showCost({ terminal, project, line, page }: Talking): Promise<voi
   await page(renderCost(terminal, await countCost(project, shortRef(line.ref))));
 }
 
-/** Without a turn, the last one; two turns are compared with each other. */
+/** Shows the diff of a turn (the last one by default), or compares two turns. */
 async function showDiff({ terminal, project, line, page }: Talking, rest: string): Promise<void> {
   const [{ diffTurns }, { renderComparison }] = await Promise.all([
     import('../../../../workflow/review/diff-turns.ts'),
@@ -87,7 +87,7 @@ async function showDiff({ terminal, project, line, page }: Talking, rest: string
   await page(renderComparison(terminal, await diffTurns(project, { ...wanted, only: 'code' }), { isShort: false }));
 }
 
-/** Lists what `a` and `p` have allowed in this session, or takes one back. */
+/** Lists the commands that the user allowed in this session with `a` and `p`, or revokes one. */
 async function showAllowed({ terminal, project, line: { session } }: Talking, rest: string): Promise<void> {
   const allowed = await project.allowed.list(session);
   const [, number] = /^drop\s+(\d+)$/.exec(rest) ?? [];
@@ -96,17 +96,19 @@ async function showAllowed({ terminal, project, line: { session } }: Talking, re
     throw new TeddyError(
       'USAGE',
       number === undefined ? `/allowed does not take ${rest}.` : `No allowed command has the number ${number}.`,
-      '/allowed lists them, and /allowed drop 1 takes the first one back.',
+      '/allowed lists them, and /allowed drop 1 revokes the first one.',
     );
   if (dropped !== undefined) {
     await project.allowed.keep(
       session,
       allowed.filter((one) => one !== dropped),
     );
-    return terminal.say(`Asked about again: ${toVisible(describeAllowed(dropped))}`);
+    return terminal.say(`teddy will ask about it again: ${toVisible(describeAllowed(dropped))}`);
   }
   const rows = allowed.map((one, at) => `${at + 1}  ${toVisible(describeAllowed(one))}`);
   terminal.say(
-    rows.length === 0 ? 'Every command is asked about. a or p at the question allows one.' : rows.join('\n'),
+    rows.length === 0
+      ? 'No commands are allowed, so teddy asks about each. Answer a or p to allow one.'
+      : rows.join('\n'),
   );
 }

@@ -1,4 +1,4 @@
-/** Shows a turn of a conversation as it happens: the answer, the calls and their output, the files that are written. */
+/** Shows a turn of a conversation live: the answer, the calls and their output, and the files that are written. */
 import type { ApprovalMode } from '../../../ask/approval.ts';
 import type { AllowedCommand } from '../../../../conversation/prompts/allowed-commands.ts';
 import type { ResultReason } from '../../../../conversation/records/record.ts';
@@ -18,9 +18,9 @@ import { askLine, askText } from '../../../ask/line.ts';
 
 export interface ChatViewOptions {
   signal: AbortSignal;
-  /** Whether the text is printed as it arrives. */
+  /** True when the text is printed as it arrives. */
   isStreamed: boolean;
-  /** Whether nothing is shown. */
+  /** True when nothing is shown. */
   isQuiet: boolean;
   approval: ApprovalMode;
 }
@@ -36,8 +36,8 @@ export interface ChatView {
   /** The calls with their results, in order. */
   calls: CalledTool[];
   /**
-   * Removes the progress and ends the line; it may be called several times. Returns the time since the first request,
-   * or null.
+   * Removes the progress display and ends the line; may be called more than once. Returns the time since the first
+   * request, or null.
    */
   end(): number | null;
 }
@@ -45,14 +45,14 @@ export interface ChatView {
 interface Viewing extends ChatViewOptions {
   terminal: Terminal;
   calls: CalledTool[];
-  /** Whether the user has seen them. */
+  /** The ids of the calls that the user has seen. */
   shown: Set<string>;
   begunMs: number | null;
   progress: AnswerProgress | null;
-  /** The text of the answer since the last call, not printed yet. */
+  /** The text of the answer since the last call that has not been printed yet. */
   held: string;
   file: WriteProgress;
-  /** Removes the time of the command that runs. */
+  /** Removes the timer of the running command. */
   stopRunning(): void;
 }
 
@@ -114,7 +114,7 @@ function viewAnswer(viewing: Viewing): Pick<ChatListener, 'onAsk' | 'onText' | '
   };
 }
 
-/** Text before a call is only for a person: the answer comes after the results. */
+/** Shows text before a call to a person only; the answer follows the results. */
 function endText(viewing: Viewing): void {
   const { terminal, isStreamed, isQuiet, held, file } = viewing;
   file.hide();
@@ -144,7 +144,7 @@ function viewCalls(viewing: Viewing, output: OutputLines): Pick<ChatListener, 'o
       viewing.stopRunning();
       output.end();
       calls.push({ name: call.name, summary: call.summary, outcome: toWord(outcome) });
-      // A call that was denied, or not understood, never ran.
+      // A call that was denied or not understood never ran.
       show(call);
       if (!isQuiet) sayDim(terminal, `  ${describeResult(call, outcome)}`);
     },
@@ -161,7 +161,7 @@ function toApproval(viewing: Viewing): ChatListener['approve'] {
   if (approval === 'all') return () => Promise.resolve(true);
   return async (call: ShownCall) => {
     endText(viewing);
-    // The change of a file is known only some time after its call was shown.
+    // The change to a file is known only some time after its call was shown.
     if (!shown.has(call.id)) terminal.say(terminal.style('bold', toVisible(call.summary), 'stderr'));
     shown.add(call.id);
     return askCall(terminal, signal, call);
@@ -185,7 +185,7 @@ function viewFile(viewing: Viewing): ChatListener['file'] {
       if (!isQuiet) progress.content(target, received);
     },
     onPrompt: () =>
-      say(terminal.style('dim', `No end of ${toVisible(target)} yet: the model is asked for it.`, 'stderr')),
+      say(terminal.style('dim', `${toVisible(target)} has no end marker yet: asking the model for it.`, 'stderr')),
     onFindings: (text) => say(toVisible(text)),
   };
 }
@@ -197,7 +197,7 @@ function sayDim(terminal: Terminal, text: string): void {
 /** Describes the result of a call in a few words. */
 const reasons = {
   denied: 'denied',
-  instructed: 'not run; the model follows what you say',
+  instructed: 'not run; the model follows your instruction',
   aborted: 'stopped',
   recovered: 'interrupted',
 };
@@ -208,7 +208,7 @@ export function describeResult({ name }: Pick<ShownCall, 'name'>, { output, isEr
   const text = toVisible(output.trim());
   const [first = ''] = text.split('\n');
   if (isError) return first === '' ? 'failed' : `failed: ${cut(first)}`;
-  // The output of a command was shown while it ran.
+  // The output of a command was already shown while it ran.
   if (name === 'run_command') return cut(first);
   if (text === '') return 'nothing';
   const lines = text.split('\n').length;
@@ -219,7 +219,7 @@ export function describeResult({ name }: Pick<ShownCall, 'name'>, { output, isEr
 function describeWritten(output: string, isError: boolean): string {
   const { written_path: path, commit, error } = parseObject(output) ?? {};
   if (typeof path === 'string' && typeof commit === 'string')
-    return `${cut(toVisible(path))} is written, committed as ${commit.slice(0, 10)}`;
+    return `${cut(toVisible(path))} was written and committed as ${commit.slice(0, 10)}`;
   if (typeof error === 'string') return `failed: ${cut(toVisible(error).split('\n')[0] ?? '')}`;
   if (!isError) return 'done';
   const [first = ''] = toVisible(output.trim()).split('\n');
@@ -233,7 +233,7 @@ function cut(text: string): string {
   return characters.length <= maxShown ? text : `${characters.slice(0, maxShown).join('')}...`;
 }
 
-/** Throws INTERRUPTED on Ctrl-C; the end of the input means no. */
+/** Asks about a call. Throws INTERRUPTED on Ctrl-C; the end of the input means no. */
 async function askCall(terminal: Terminal, signal: AbortSignal, call: ShownCall): Promise<CallDecision> {
   const isCut = showDetail(terminal, call, maxLines(terminal));
   const { allowable } = call;
@@ -272,14 +272,14 @@ async function askCall(terminal: Terminal, signal: AbortSignal, call: ShownCall)
   }
 }
 
-/** Null when the user said nothing; then the question is asked again. */
+/** Returns null when the user typed nothing; the caller then asks again. */
 async function askInstruction(terminal: Terminal, signal: AbortSignal): Promise<string | null> {
-  const said = await askText(terminal, signal, terminal.style('bold', 'Do what instead? ', 'stderr'));
+  const said = await askText(terminal, signal, terminal.style('bold', 'What should the model do instead? ', 'stderr'));
   if (signal.aborted) throw toInterrupted();
   return said === null || said.trim() === '' ? null : said;
 }
 
-/** Cuts a text that would scroll the question out of sight. Returns whether it was cut. */
+/** Shows the detail, cut when it would scroll the question out of sight. Returns whether it was cut. */
 function showDetail(terminal: Terminal, { detail, isDiff }: ShownCall, limit: number): boolean {
   if (detail === null) return false;
   const lines = isDiff
@@ -295,30 +295,34 @@ function maxLines({ context: { stderr } }: Terminal): number {
   return Math.floor(((stderr.rows || 24) * 2) / 3);
 }
 
-/** `npm test`, or `npm test ...` for whatever begins with these words. */
+/** Returns `npm test` for the exact command, or `npm test ...` for every command that begins with these words. */
 export function describeAllowed({ kind, text, cwd }: AllowedCommand): string {
   return `${text}${kind === 'words' ? ' ...' : ''}${cwd === null ? '' : ` (in ${cwd})`}`;
 }
 
-/** Says what `p` covers, before it is pressed. */
+/** Describes what `p` covers, before the user presses it. */
 function describeWords({ text, cwd }: AllowedCommand): string {
   return `p: every command that begins with "${text}"${cwd === null ? '' : ` (in ${cwd})`}`;
 }
 
 function renderLetters({ allowable }: ShownCall, isCut: boolean): string {
   return [
-    'y  yes, do it once',
-    ...(allowable ? ['a  yes, and this very command is not asked about again in this session'] : []),
+    'y  yes, allow it once',
+    ...(allowable ? ['a  yes, and do not ask about this exact command again in this session'] : []),
     ...(allowable?.words
-      ? [`p  yes, and no command that begins with \`${allowable.words.text}\` is asked about again`]
+      ? [`p  yes, and do not ask again about commands that begin with \`${allowable.words.text}\``]
       : []),
-    'n  no; the answer ends there, and you say what to do instead',
-    'i  say what to do instead; nothing is run, and the answer goes on',
-    ...(isCut ? ['e  show all of it'] : []),
+    'n  no; end the answer here, and say what to do instead',
+    'i  do not run it; say what to do instead, and let the answer continue',
+    ...(isCut ? ['e  show the whole call'] : []),
     '?  this help',
   ].join('\n');
 }
 
 function toInterrupted(): TeddyError {
-  return new TeddyError('INTERRUPTED', 'Interrupted before it was approved.', 'What was said until then is kept.');
+  return new TeddyError(
+    'INTERRUPTED',
+    'The call was interrupted before it was approved.',
+    'The conversation up to this point is kept.',
+  );
 }

@@ -1,4 +1,4 @@
-/** `teddy session context add` and `drop`: the user's own lists, without an editor. */
+/** The commands `teddy session context add` and `drop`, which edit the user's lists without an editor. */
 import { existsSync } from 'node:fs';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { formatCount } from '../../../../session/text/format-count.ts';
@@ -41,9 +41,9 @@ export class SessionContextAddCommand extends ContextEditCommand {
     category: 'Look',
     description: 'Show the model more files from the next turn on.',
     details: `
-      Each path goes into the session's own list, \`session.context\`; with \`--global\`, into the list of all sessions.
-      A path is a file, a directory, a pattern in quotes, or a URL that an approved READ has fetched. Nothing is added
-      if one of the paths brings in nothing, or if the files do not fit the budget of the request.
+      Adds each path to the session's own list, \`session.context\`; with \`--global\`, to the list of all sessions. A
+      path is a file, a directory, a pattern in quotes, or a URL that an approved READ has fetched. Nothing is added
+      if one of the paths matches nothing, or if the files do not fit the budget of the request.
     `,
     examples: [
       ['Show a file and a directory', '$0 session context add src/app.ts docs'],
@@ -59,8 +59,8 @@ export class SessionContextDropCommand extends ContextEditCommand {
     category: 'Look',
     description: 'Show the model fewer files from the next turn on.',
     details: `
-      The path's own line goes from the list. If other lines still show it, or the model asked for it itself, a line
-      \`!path\` takes it away.
+      Removes the path's own line from the list. If other lines still show it, or the model asked for it, a line
+      \`!path\` excludes it.
     `,
     examples: [['Stop showing a directory', '$0 session context drop docs']],
   });
@@ -68,11 +68,14 @@ export class SessionContextDropCommand extends ContextEditCommand {
   protected override readonly kind = 'drop';
 }
 
-/** A path is relative to the current folder, as for git, or else to the project's root, as in the lists. */
+/**
+ * Returns the path as the project knows it: relative to the current directory, as in git, or else to the project's
+ * root, as in the lists.
+ */
 export function toProjectPath(cwd: string, text: string, root: string | undefined): string {
   if (root === undefined || text.includes('://')) return text;
   const here = resolve(cwd, text);
-  // In a list, `/docs` is the project's own; what exists under that name elsewhere is meant as it stands.
+  // In a list, `/docs` means the project's own directory; an absolute path that exists elsewhere is used unchanged.
   const isHere = existsSync(here) || (!isAbsolute(text) && isPattern(text) && !existsSync(resolve(root, text)));
   return isHere ? relative(root, here).split(sep).join('/') || '.' : text;
 }
@@ -81,10 +84,10 @@ export function showEdited(terminal: Terminal, edited: EditedList): void {
   const { file, session, commit, cameIn, wentOut, already, secrets, budget } = edited;
   for (const row of renderRows(cameIn, '+')) terminal.print(`${terminal.style('green', row)}\n`);
   for (const row of renderRows(wentOut, '-')) terminal.print(`${terminal.style('red', row)}\n`);
-  for (const { path, from } of already) terminal.say(`${toVisible(path)} is shown already (${toVisible(from)}).`);
+  for (const { path, from } of already) terminal.say(`${toVisible(path)} is already shown (${toVisible(from)}).`);
   for (const path of secrets)
     terminal.say(
-      `${terminal.style('yellow', 'warning:', 'stderr')} ${toVisible(path)} is named like a secret, and the model will see it; only values that look like secrets are masked. Not meant: teddy session context drop ${toShellWord(path)}`,
+      `${terminal.style('yellow', 'warning:', 'stderr')} ${toVisible(path)} has a name like a secret, and the model will see it; only values that look like secrets are masked. To undo: teddy session context drop ${toShellWord(path)}`,
     );
   if (commit === null) return;
   const whose =
@@ -92,7 +95,7 @@ export function showEdited(terminal: Terminal, edited: EditedList): void {
   terminal.say(`Saved in ${whose}, as ${commit.slice(0, 10)}.`);
   if (budget === null) return;
   const spent = formatCount(budget.total - budget.left);
-  terminal.say(`The next request has about ${spent} of ${formatCount(budget.total)} tokens.`);
+  terminal.say(`The next request uses about ${spent} of ${formatCount(budget.total)} tokens.`);
 }
 
 const maxRows = 20;
