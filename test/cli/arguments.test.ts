@@ -69,8 +69,8 @@ describe('the words of a command', () => {
   });
 
   test('says which options exclude each other, as they were given, and which one another needs', () => {
-    expect(refusal('--from', 'x', '--edit')).toBe('--from and --edit exclude each other.');
-    expect(refusal('--edit', '--from=x')).toBe('--edit and --from exclude each other.');
+    expect(refusal('--from', 'x', '--edit')).toBe('--from and --edit cannot be combined.');
+    expect(refusal('--edit', '--from=x')).toBe('--edit and --from cannot be combined.');
     expect(refusal('--older=1d')).toBe('--older goes with --landed.');
     expect(read('--older=1d', '--landed')).toEqual(['--older=1d', '--landed']);
   });

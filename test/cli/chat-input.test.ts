@@ -192,7 +192,7 @@ test('a result is told in a few visible words', () => {
   expect(of('run_command', 'Exit code 2.\n', true)).toBe('failed: Exit code 2.');
   expect(of('search_text', 'x'.repeat(500))).toBe(`${'x'.repeat(160)}...`);
   const written = { written_path: 'a\u001b.txt', commit: '0123456789abcdef' };
-  expect(of('WritePlanTool_begin', JSON.stringify(written))).toBe('a␛.txt is written, committed as 0123456789');
+  expect(of('WritePlanTool_begin', JSON.stringify(written))).toBe('a␛.txt was written and committed as 0123456789');
   expect(of('WritePlanTool_begin', '{"error":"No.\\nReally."}', true)).toBe('failed: No.');
   expect(of('WritePlanTool_begin', 'Not so.\nCall it again.', true)).toBe('failed: Not so.');
   expect(of('WritePlanTool_begin', '', true)).toBe('failed');

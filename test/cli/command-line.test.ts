@@ -207,24 +207,20 @@ describe('wrong usage', () => {
       [['memo', 'frob'], 'There is no command `teddy memo frob`.', 'teddy memo --help'],
       [['help', 'frob'], 'There is no command `teddy frob`.', 'teddy --help'],
       [['memo', '--frob'], 'There is no option --frob.', 'teddy memo --help'],
-      [['memo', 'add', 'Use', 'pnpm'], '`teddy memo add` does not take "pnpm".', 'Text with spaces goes in quotes. '],
+      [['memo', 'add', 'Use', 'pnpm'], '`teddy memo add` does not take "pnpm".', 'Put text with spaces in quotes. '],
       [['memo', 'add', '- tabs'], '`teddy memo add` reads "- tabs" as an option.', 'Put -- before it. '],
       [['session', 'context', '--why', ''], '--why needs a path.', '--why src/app.ts'],
       [['memo', 'add'], 'Something is missing: `teddy memo add <fact>`.', 'teddy memo add --help'],
       [['frob', '--help'], 'There is no command `teddy frob`.', 'teddy --help'],
       [['--frob'], 'There is no option --frob.', 'teddy --help'],
       [['session', 'plan', '--frob'], '`teddy session plan` has no option --frob.', 'teddy session plan --help'],
-      [
-        ['session', 'push', '--remote', 'origin'],
-        '`teddy session push` has no option --remote.',
-        'as a word of its own',
-      ],
+      [['session', 'push', '--remote', 'origin'], '`teddy session push` has no option --remote.', 'as a separate word'],
       [['session', 'sync', '--remote=x'], '`teddy session sync` has no option --remote.', 'own'],
       [['session', 'list', 'extra'], '`teddy session list` does not take "extra".', 'teddy session list --help'],
       [['session', 'show', '01', '02'], '`teddy session show` does not take "02".', 'teddy session show --help'],
       [['session', 'new'], 'Something is missing: `teddy session new <name>`.', 'teddy session new --help'],
       [['session', 'plan', '-m'], '--message needs a value.', 'teddy session plan --help'],
-      [['session', 'list', '--color=pink'], '--color=pink is not known.', 'auto, always or never'],
+      [['session', 'list', '--color=pink'], '--color does not accept pink.', 'auto, always or never'],
     ];
     for (const [args, message, hint] of wrong) {
       const { exitCode, stdout, stderr } = await runTeddy(args, { cwd: project.repo.root });

@@ -62,7 +62,7 @@ test('neither -y, nor a lower value in another scope, runs a plan that needs an 
 
 test('the link of a page is not shown to it', async () => {
   const { stderr } = await project.run(['session', 'view', '--no-open'], inAgent);
-  expect(stderr).toMatch(/is for the browser of a person\. Claude Code .*\[AGENT_MAY_NOT_APPROVE\]/);
+  expect(stderr).toMatch(/so only a person may use it\. Claude Code .*\[AGENT_MAY_NOT_APPROVE\]/);
 });
 
 test('the base branch as last fetched decides what `config` says and what a run needs', async () => {

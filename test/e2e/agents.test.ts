@@ -46,7 +46,7 @@ describe('agents', () => {
       ...edited('cat "$1" >&2'),
       asProcess: true,
     });
-    expect(seen).toMatchObject({ exitCode: 0, stdout: 'Nothing was changed in agents/release-notes.md.\n' });
+    expect(seen).toMatchObject({ exitCode: 0, stdout: 'You made no changes to agents/release-notes.md.\n' });
     expect(seen.stderr).toContain('# release-notes');
     const changed = await project.run(
       ['global', 'edit', 'agents/dev.md'],
@@ -60,7 +60,7 @@ describe('agents', () => {
     expect(await emptied()).toMatchObject({ exitCode: 0, stdout: 'Removed agents/dev.md from teddy/global.\n' });
     expect(await preview('-a', 'dev')).toMatch(/^# Dev$/m);
     expect(await project.repo.git('ls-tree', '-r', '--name-only', 'teddy/global')).not.toContain('agents/');
-    expect(await emptied()).toMatchObject({ exitCode: 0, stdout: 'Nothing was changed in agents/dev.md.\n' });
+    expect(await emptied()).toMatchObject({ exitCode: 0, stdout: 'You made no changes to agents/dev.md.\n' });
   });
 
   test('hand over to each other by INVOKE, once the report says so', async () => {

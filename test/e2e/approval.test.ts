@@ -38,7 +38,7 @@ describe.skipIf(!hasTerminal)('before an action runs', () => {
     run.press('n\n');
     expect(await run.waitFor(question)).toMatch(/Show this to the model\? \[y,n,c,a,x$/);
     run.press('x\n');
-    await run.waitFor('Close the turn, and run no more of it? [y,n] ');
+    await run.waitFor('Close the turn, and skip the rest? [y,n] ');
     run.press('y\n');
     await run.waitFor('Why? (Enter for no reason) ');
     run.press('\n');
@@ -78,7 +78,7 @@ describe.skipIf(!hasTerminal)('before an action runs', () => {
     await run.waitFor('What should be different? ');
     run.press('run make test\n');
     expect(await run.exitCode).toBe(0);
-    expect(run.text()).not.toContain('Go on with the other actions?');
+    expect(run.text()).not.toContain('Continue with the other actions?');
     expect(run.text()).toContain(': 1 of 2 actions was not run');
     expect((await project.report()).run_summary).toMatchObject({ status: 'SUCCESS', error: null, not_run: [2] });
     expect(await project.ok('status')).toContain('Turn 01 is closed: 1 of 2 actions was not run.');
@@ -168,7 +168,7 @@ describe.skipIf(!hasTerminal)('before an action runs', () => {
     run.press('d\n');
     expect(await run.waitFor(question)).toContain('paged:+line 59');
     run.press('x\n');
-    await run.waitFor('Close the turn, and run no more of it? [y,n] ');
+    await run.waitFor('Close the turn, and skip the rest? [y,n] ');
     run.press('y\n');
     await run.waitFor('Why? (Enter for no reason) ');
     run.press('\n');
@@ -184,15 +184,15 @@ describe.skipIf(!hasTerminal)('before an action runs', () => {
     run.press('c\n');
     await run.waitFor('What should be different? ');
     run.press('call it first.txt\n');
-    await run.waitFor('Go on with the other actions? [y,n] ');
+    await run.waitFor('Continue with the other actions? [y,n] ');
     run.press('y\n');
     expect(await run.waitFor(question)).toContain('SKIPPED 1/3 CREATE a.txt (declined)\n  call it first.txt\n');
     run.press('c\n');
     await run.waitFor('What should be different? ');
     run.press('stop here\n');
-    await run.waitFor('Go on with the other actions? [y,n] ');
+    await run.waitFor('Continue with the other actions? [y,n] ');
     run.press('z\n');
-    expect(await run.waitFor('Go on with the other actions? [y,n] ')).toContain('n  stop here; the rest is skipped');
+    expect(await run.waitFor('Continue with the other actions? [y,n] ')).toContain('n  stop here; the rest is skipped');
     run.press('n\n');
     expect(await run.exitCode).toBe(4);
     const { action_logs, run_summary } = await project.report();

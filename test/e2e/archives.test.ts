@@ -40,7 +40,7 @@ test('all landed sessions are put away, but for the one that is checked out, whi
   expect(await refs()).toBe(before);
   const none = await project.run(['session', 'archive', '--landed', '--older', '1d']);
   expect(none).toMatchObject({ exitCode: 0, stdout: '' });
-  expect(none.stderr).toBe('There is no session here that has landed and whose last step is older than 1d.\n');
+  expect(none.stderr).toBe('No session here has landed with a last step older than 1d.\n');
   const done = await project.run(['session', 'archive', '--landed', '--json']);
   expect(done.exitCode).toBe(3);
   expect(JSON.parse(done.stdout)).toMatchObject({
@@ -70,9 +70,9 @@ test.each([
   [['--older', '30'], '--older goes with --landed'],
   [['--landed', '--older', '30'], '--older cannot be "30"'],
   [['--dry-run'], '--dry-run goes with --landed'],
-  [['--landed', '--restore'], '--landed and --restore exclude each other'],
-  [['--landed', '--remote=origin'], '--landed and --remote exclude each other'],
-  [['--landed', 'one'], 'a session was named as well'],
+  [['--landed', '--restore'], '--landed and --restore cannot be combined'],
+  [['--landed', '--remote=origin'], '--landed and --remote cannot be combined'],
+  [['--landed', 'one'], 'so it cannot be combined with a session'],
 ])('session archive %j is refused', async (args, message) => {
   expect(await project.refuses('USAGE', 2, ['session', 'archive', ...args])).toContain(message);
 });
@@ -119,14 +119,14 @@ test('sessions go to a remote of their own, and an archive comes from there with
   const month = archive.split('/')[3] ?? '';
   const pulled = await teddy('session', 'pull', '--all');
   expect(pulled.exitCode).toBe(0);
-  const [, hint = ''] = /To take those of a month: teddy (.*)\n/.exec(pulled.stderr) ?? [];
+  const [, hint = ''] = /To fetch those of a month: teddy (.*)\n/.exec(pulled.stderr) ?? [];
   expect(hint).toBe(`session pull sessions --all --archive ${month}`);
   const archives = () => bea.git('for-each-ref', '--format=%(refname)', 'refs/teddy/archive');
   expect(await archives()).toBe('');
   expect(await teddy('session', 'sync', '--all', '--archive', '2026-13')).toMatchObject({
     exitCode: 2,
     stderr:
-      'error: --archive cannot be "2026-13". [USAGE]\nhint:  Write the year and the month of the sessions: --archive 2026-01.\n',
+      'error: --archive cannot be "2026-13". [USAGE]\nhint:  Give the year and the month of the sessions: --archive 2026-01.\n',
   });
   expect(await teddy(...hint.split(' '))).toMatchObject({ exitCode: 0 });
   expect(await archives()).toBe([archive, other].toSorted().join('\n'));
@@ -148,7 +148,7 @@ test('a branch that was pushed before its session went on goes by the command th
     [];
   expect(hint).toBe(`session archive ${session} --remote=sessions`);
   expect(await project.ok('session', 'list', '--archived')).toMatch(new RegExp(`${session} +2 turns .* archived `));
-  expect(await project.ok(...hint.split(' '), '-y')).toBe(`teddy/${session} is deleted on sessions\n`);
+  expect(await project.ok(...hint.split(' '), '-y')).toBe(`Deleted teddy/${session} on sessions\n`);
   expect((await project.run(['session', 'sync', '--all'])).stderr).not.toContain('still has');
 });
 

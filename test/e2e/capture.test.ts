@@ -353,8 +353,8 @@ test('bad input is refused, and nothing has changed', async () => {
 test('says where plans wait, and where they do so no more', async () => {
   const agent = ['--agent', 'claude-code', '--yes'];
   const gated = await run('install', '--gate', ...agent);
-  expect(gated.stderr).toContain('Plans of Claude Code wait for a verdict here');
-  expect((await run('status')).stdout).toContain('hooks installed, plans wait at the gate');
-  expect((await run('install', '--no-gate', ...agent)).stderr).not.toContain('Plans of Claude Code');
-  expect((await run('status')).stdout).not.toContain('gate');
+  expect(gated.stderr).toContain("Claude Code's plans now wait for a verdict here");
+  expect((await run('status')).stdout).toContain('hooks installed, plans wait for a verdict');
+  expect((await run('install', '--no-gate', ...agent)).stderr).not.toContain("Claude Code's plans");
+  expect((await run('status')).stdout).not.toContain('plans wait');
 });

@@ -104,7 +104,7 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
       'run_command echo one\np: every command that begins with "echo one"\n',
     );
     run.press('?\r');
-    expect(await run.waitFor(allow)).toContain('no command that begins with `echo one` is asked about');
+    expect(await run.waitFor(allow)).toContain('do not ask again about commands that begin with `echo one`');
     run.press('a\r');
     expect(await run.waitFor(prompt)).toContain('Allowed for this session: echo one.');
     run.press('Again\r');
@@ -118,7 +118,7 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     run.press('/allowed drop 3\r');
     expect(await run.waitFor(prompt)).toContain('No allowed command has the number 3.');
     run.press('/allowed drop 1\r');
-    expect(await run.waitFor(prompt)).toContain('Asked about again: echo one');
+    expect(await run.waitFor(prompt)).toContain('teddy will ask about it again: echo one');
     run.press('Once more\r');
     await run.waitFor(allow);
     run.press('n\r');
@@ -145,13 +145,13 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     run.press('Run it again\r');
     await run.waitFor(allow);
     run.press('i\r');
-    await run.waitFor('Do what instead? ');
+    await run.waitFor('What should the model do instead? ');
     run.press('\r');
     await run.waitFor(allow);
     run.press('i\r');
-    await run.waitFor('Do what instead? ');
+    await run.waitFor('What should the model do instead? ');
     run.press('Use printf\r');
-    expect(await run.waitFor(prompt)).toMatch(/ {2}not run; the model follows what you say\n.*So be it\./s);
+    expect(await run.waitFor(prompt)).toMatch(/ {2}not run; the model follows your instruction\n.*So be it\./s);
     expect(JSON.stringify(sent())).toContain('Nothing was run. The user says instead: Use printf');
 
     // The first words of this one say too little for p.
@@ -390,12 +390,12 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     const run = chat();
     await run.waitFor(prompt);
     run.press('/history\r');
-    expect(await run.waitFor(prompt)).toContain('Nothing was said yet.');
+    expect(await run.waitFor(prompt)).toContain('There are no messages yet.');
     run.press('/execute\r');
     expect(await run.waitFor(prompt)).toContain('[NO_PENDING_PLAN]');
     run.press('/plan Make a.txt\r');
     expect(await run.waitFor(prompt)).toMatch(
-      /a plan with 1 action committed as .*Turn 01 has a plan that waits: \/execute/s,
+      /a plan with 1 action committed as .*Turn 01 has a pending plan: \/execute/s,
     );
     run.press('And more\r');
     const pending = await run.waitFor(prompt);
@@ -490,7 +490,7 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     expect(await run.waitFor(allow)).toContain('WritePlanTool_begin create guide.md (a guide)');
     run.press('y\r');
     const written = await run.waitFor(prompt);
-    expect(written).toMatch(/ {2}guide\.md is written, committed as [0-9a-f]{10}\n.*It is there\./s);
+    expect(written).toMatch(/ {2}guide\.md was written and committed as [0-9a-f]{10}\n.*It is there\./s);
     run.press(ctrlD);
     expect(await run.exitCode).toBe(0);
     expect(await project.repo.read('guide.md')).toBe('# Guide\n\n');

@@ -206,7 +206,9 @@ describe('say', () => {
     expect(first).toMatchObject({ schema: 'teddy.say/1', session, turn: '01', entry: 'message', isNew: true });
     const again = JSON.parse((await say(...args)).stdout) as Record<string, unknown>;
     expect(again).toEqual({ ...first, isNew: false });
-    expect((await say('--id', 'voice-1', '-m', 'Hello')).stderr).toContain('it was there already; nothing was added.');
+    expect((await say('--id', 'voice-1', '-m', 'Hello')).stderr).toContain(
+      'this record was already there, so nothing was added.',
+    );
     await project.refuses('ENTRY_EXISTS', 3, ['session', 'say', '--id', 'voice-1', '-m', 'Other']);
     expect(await records(session)).toHaveLength(1);
   });

@@ -126,7 +126,7 @@ test.runIf(hasTerminal && existsSync(gitCompletion))(
 
 test('a group is offered with what it is for', async () => {
   const { stdout } = await runTeddy(['complete', '--', 'mem'], { cwd: project.repo.root });
-  expect(stdout).toContain('memo\tfacts that every session of this repository is told\n');
+  expect(stdout).toContain('memo\tfacts that teddy tells every session of this repository\n');
 });
 
 test('bash runs nothing of what is typed, and writes to no file', async () => {
@@ -159,6 +159,6 @@ test('outside a repository commands are completed, and nothing else is said', as
 
 test('a shell that is not known is refused with those that are', async () => {
   const { stderr, exitCode } = await runTeddy(['completion', 'csh'], { cwd: '/' });
-  expect(stderr).toContain('It can be bash, zsh or fish.');
+  expect(stderr).toContain('Choose bash, zsh or fish.');
   expect(exitCode).toBe(2);
 });

@@ -158,7 +158,7 @@ test('a setting is set, checked and taken away, here or for all repositories', a
   );
   expect(await repo.git('config', '--get-all', 'teddy.temperature')).toBe('0.2');
   expect((await run('set --global temperature 0.7')).stderr).toMatch(
-    /^Here it stays 0\.2: git config \(local .*\.git\/config\) takes precedence\.$/m,
+    /^It is still 0\.2 here: git config \(local .*\.git\/config\) takes precedence\.$/m,
   );
   expect((await run('unset temperature')).stderr).toContain(
     'It is still 0.7 here, from git config (global ~/.gitconfig).',
@@ -222,7 +222,7 @@ test('the list shows that there is a key and where it is from, never the key', a
   expect(shown.stdout).toMatch(/^key +set +environment OPENAI_API_KEY +/m);
   expect(shown.stdout + shown.stderr).not.toContain('sk-test-0123456789');
   expect(await project.refuses('BAD_SETTING', 2, ['config', 'key'])).toContain(
-    'The key is never printed, and no setting holds it.',
+    'The key is never printed, and no setting stores it.',
   );
   await project.refuses('BAD_SETTING', 2, ['config', 'set', 'model', '']);
   expect(await project.ok('config', 'teddy.MODEL')).toBe('gpt-test\n');

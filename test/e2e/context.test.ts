@@ -182,7 +182,9 @@ test('an open turn and a conversation branch say what edits of the lists do not 
   await project.plan('Fine.', 'Something else');
   await project.ok('session', 'branch', '02');
   const shownBefore = await context();
-  expect(shownBefore.stderr).toContain('Turn 02-branch-01 shows the model what the turn that it branched from did');
+  expect(shownBefore.stderr).toContain(
+    'Turn 02-branch-01 shows the model the same files as the turn that it branched from',
+  );
   await writeList('src/app.ts\nsrc/deep/server.pem\n');
   expect((await context()).stdout).toBe(shownBefore.stdout);
   expect(await project.ok('session', 'plan', '-m', 'Again', '--dry-run')).not.toContain('file src/deep/server.pem');
@@ -199,7 +201,7 @@ test('context add and drop take paths from where the user stands, and refuse wha
   const added = await project.run(['session', 'context', 'add', 'app.ts', '../docs'], { cwd });
   expect(added.stdout).toMatch(/^\+ src\/app\.ts {2}\d+ tokens\n\+ docs\/a\.md {2}\d+ tokens\n$/);
   const secret = await project.run(['session', 'context', 'add', '.env']);
-  expect(secret.stderr).toContain('warning: .env is named like a secret, ');
+  expect(secret.stderr).toContain('warning: .env has a name like a secret, ');
   const shown = await project.ok('session', 'context');
   expect(shown).toMatch(
     /\nBudget.*: about [\d,]+ of [\d,]+ tokens, [\d,]+ left\n {2}\[p+t+f+\.+\]\n {2}prompt [\d,]+, memos 0, /,

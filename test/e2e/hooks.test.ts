@@ -139,7 +139,7 @@ test('a merge, a fixup and a commit off the line have no such trailer', async ()
 
 test('after a switch to a line one is told where one is, by whatever name, and nothing elsewhere', async () => {
   const again = await git(['checkout', '-q', '-b', 'try-again', `${branch}~1`]);
-  const place = `try-again, a line of session ${session}, turn 01 has a plan to execute; next: teddy session execute`;
+  const place = `try-again, a branch of session ${session}, turn 01 has a plan to execute; next: teddy session execute`;
   expect(again).toEqual({ exitCode: 0, output: `teddy: ${place}\n` });
   expect(await git(['checkout', '-q', '--detach', branch])).toEqual({ exitCode: 0, output: '' });
   expect(await git(['switch', '-q', '-c', 'elsewhere', 'main'])).toEqual({ exitCode: 0, output: '' });
@@ -159,7 +159,7 @@ test('a push with a rewritten plan is stopped, also below another name; --no-ver
   await linked.commit({ [plan]: `${await linked.read(plan)}\nand more\n` }, 'Quietly');
   const stopped = await git(['push', 'origin', branch]);
   expect(stopped.exitCode).toBe(1);
-  expect(stopped.output).toContain('error: A hook of teddy stopped the push.');
+  expect(stopped.output).toContain('error: A teddy hook stopped the push.');
   expect(stopped.output).toContain(`  ${branch}, `);
   expect(stopped.output).toContain(plan);
   expect(await git(['push', 'origin', `${branch}:refs/heads/feature`])).toMatchObject({ exitCode: 1 });
@@ -177,7 +177,7 @@ test('a push with a secret is stopped, and does not show it', async () => {
   await linked.commit({ 'token.txt': `${secret}\n` }, 'With a token');
   const stopped = await git(['push', 'origin', branch]);
   expect(stopped.exitCode).toBe(1);
-  expect(stopped.output).toMatch(/token\.txt holds a secret: \S+/);
+  expect(stopped.output).toMatch(/token\.txt contains a secret: \S+/);
   expect(stopped.output).not.toContain(secret);
 });
 

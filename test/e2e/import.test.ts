@@ -61,7 +61,7 @@ describe('session import', () => {
     expect(result).toMatchObject({ exitCode: 0 });
     const session = result.stdout.trim().replace('.teddy/sessions/', '');
     expect(session).toMatch(/^\d{8}-question-0$/);
-    expect(result.stderr).toContain(`Made the branch teddy/${session} from a log of jsonl: 9 entries in 3 turns.`);
+    expect(result.stderr).toContain(`Created the branch teddy/${session} from a log of jsonl: 9 entries in 3 turns.`);
     expect(result.stderr).toContain(`Next: git switch teddy/${session}`);
     const { refs: _, ...after } = await project.repo.fingerprint();
     expect(before).toMatchObject(after);
@@ -158,7 +158,7 @@ describe('session import', () => {
     expect(made).toMatchObject({ isNew: true, format: 'jsonl', entries: 3, turns: 1, commit: expect.any(String) });
     const again = await project.run(['session', 'import', log, '--name', 'other']);
     expect(again).toMatchObject({ exitCode: 0 });
-    expect(again.stderr).toContain('--name was not used.');
+    expect(again.stderr).toContain('--name had no effect.');
   });
 
   test('what was left out is counted in words of that number', async () => {

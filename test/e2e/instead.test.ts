@@ -24,10 +24,10 @@ describe('plan --instead', () => {
     const session = await open(first, second);
     await project.ok('session', 'plan', '-m', 'Make a file');
     const { stderr } = await project.run(['session', 'plan', '--instead', '-m', 'Call it b\nand [c]']);
-    expect(stderr).toContain(`Turn 01 of ${session}: refused; nothing of it was run.\n`);
+    expect(stderr).toContain(`Turn 01 of ${session}: refused; none of its actions ran.\n`);
     expect(stderr).toContain(
-      'It differs from the plan of turn 01:\n  - CREATE a.txt\n  + CREATE b.txt\n  ~ CREATE both.txt\n' +
-        'All of it: teddy session diff 01 02 --only plan\n',
+      "It differs from turn 01's plan:\n  - CREATE a.txt\n  + CREATE b.txt\n  ~ CREATE both.txt\n" +
+        'See the whole difference: teddy session diff 01 02 --only plan\n',
     );
     expect(await project.ok('session', 'diff', '01', '02', '--only', 'plan')).toContain('b.txt');
     expect((await project.report('01')).run_summary).toMatchObject({ status: 'ABORTED', error: 'Call it b\nand [c]' });
@@ -134,7 +134,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     await project.ok('session', 'plan', '-m', 'Make a file');
     const asked = 'plan [i]nstead, [k]eep and stop? ';
     const kept = inTerminal('session', 'plan', '-m', 'Another');
-    expect(await kept.waitFor(asked)).toContain('Turn 01 has a plan that was not run.');
+    expect(await kept.waitFor(asked)).toContain('Turn 01 has a plan that has not been run.');
     kept.press('k\n');
     expect(await kept.exitCode).toBe(3);
     const ran = inTerminal('session', 'plan', '-m', 'Then b');

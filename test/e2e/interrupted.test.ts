@@ -242,7 +242,7 @@ test('--rollback puts back all that a failing run has changed: content, modes, d
   );
   const failed = await project.run([...execute, '-y', '--rollback']);
   expect(failed).toMatchObject({ exitCode: 1 });
-  expect(failed.stderr).toContain('Rolled back: put back ');
+  expect(failed.stderr).toContain('Rolled back: restored ');
   const report = await project.report();
   expect(report.run_summary.status).toBe('FAILURE');
   expect(await statuses()).toEqual(['SUCCESS', 'SUCCESS', 'SUCCESS', 'FAILURE', 'SKIPPED']);

@@ -57,7 +57,7 @@ test('a session lands with HEAD where it was, is archived, found by its id, and 
   );
   const listed = await project.run(['session', 'list']);
   const way = '1 session is archived: teddy session list --archived. Start one: teddy session new <name>';
-  expect(listed).toMatchObject({ stdout: '', stderr: `No session is in progress here. ${way}\n` });
+  expect(listed).toMatchObject({ stdout: '', stderr: `No sessions are in progress here. ${way}\n` });
   expect(await project.ok('session', 'list', '--archived')).toContain(session);
   expect(await project.ok('session', 'history', session, '--format', 'markdown')).toContain('Do it');
   const refused = await project.refuses('UNKNOWN_SESSION', 2, ['session', 'plan', '-s', session, '-m', 'more']);
@@ -146,7 +146,7 @@ test('a session in the place of a remote, an answer that a person brings, and no
   const fresh = await openTeddyProject();
   const { repo } = fresh;
   await fresh.begin('leave');
-  expect((await fresh.run(['session', 'push', 'leave'])).stderr).toContain('leave is a session, which -s would name');
+  expect((await fresh.run(['session', 'push', 'leave'])).stderr).toContain('leave is a session, to be named with -s');
   await repo.git('init', '--quiet', '--bare', '.git/there');
   await repo.git('remote', 'add', 'origin', '.git/there');
   await repo.git('push', '--quiet', 'origin', 'main');
@@ -200,7 +200,7 @@ test('a dry run ends as the landing would, and files in the way are told with th
   const refusedBoth = async (code: string, ...more: string[]) => {
     const { exitCode, stdout, stderr: dry } = await fresh.run(['session', 'land', '--dry-run', ...more]);
     expect([exitCode, stdout]).toEqual([3, expect.stringContaining('A a.txt')]);
-    expect(dry).toContain(`teddy/${id} is refused as things are, and would land on main`);
+    expect(dry).toContain(`teddy/${id} cannot land yet; it would land on main`);
     const json = await fresh.run(['session', 'land', '--dry-run', '--json', ...more]);
     expect(json.exitCode).toBe(3);
     expect(JSON.parse(json.stdout)).toMatchObject({ dryRun: true, commit: null, obstacle: { code } });
@@ -291,10 +291,10 @@ describe('code that the branch has lost since it landed', () => {
     await fresh.ok('session', 'execute', '-y');
     const { stderr } = await fresh.run(['session', 'land']);
     expect(stderr).toContain('main no longer has all of it');
-    expect((await fresh.run(['status'])).stdout).not.toContain('All of the line has landed');
+    expect((await fresh.run(['status'])).stdout).not.toContain('All of its code has landed');
     await bringBack(stderr);
     await repo.git('switch', '--quiet', `teddy/${id}`);
-    expect((await fresh.run(['status'])).stdout).toContain('All of the line has landed');
+    expect((await fresh.run(['status'])).stdout).toContain('All of its code has landed');
     await fresh.close();
   });
 

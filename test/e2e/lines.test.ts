@@ -78,7 +78,7 @@ test('in a clone of a colleague nothing is taken that was not named, and an arch
   await project.ok('session', 'archive', session, '--remote', '-y');
   expect(await branchesOf(join(outside, 'origin.git'))).not.toContain(`teddy/${session}`);
   const synced = await project.run(['session', 'sync', '--all'], { cwd: clone });
-  expect(synced.stderr).toContain(`teddy/${session} was archived on origin; it stays here.`);
+  expect(synced.stderr).toContain(`teddy/${session} was archived on origin, but kept here.`);
   expect(await branchesOf(clone)).toContain(`teddy/${session}`);
 });
 
@@ -95,7 +95,7 @@ test('an archive with --remote deletes where the branch is pushed that it leaves
   expect(await project.refuses('USAGE', 2, part)).toContain(hint);
   expect(await branchesOf(repo.root)).toContain(`teddy/${session}`);
   const done = await project.run(['session', 'archive', '--remote', '-y']);
-  expect(done.stdout).toContain(`teddy/${session} is deleted on mirror\n`);
+  expect(done.stdout).toContain(`Deleted teddy/${session} on mirror\n`);
   expect(await branchesOf(mirror)).not.toContain(`teddy/${session}`);
   expect(await branchesOf(origin)).toContain(`teddy/${session}`);
 });

@@ -64,7 +64,7 @@ test('a search says how many lines were too long for an expression that repeats 
   expect([exitCode, stderr]).toEqual([
     1,
     expect.stringMatching(
-      /\n1 line of more than 20,000 characters was not tried, since the expression repeats something\.\n$/,
+      /\n1 line of more than 20,000 characters was not searched, because the expression repeats something\.\n$/,
     ),
   ]);
 });

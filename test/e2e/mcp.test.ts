@@ -76,7 +76,7 @@ test('a plan is handed in, rejected by a person in another terminal, handed in a
   ]);
   await mcp.call('memo_propose', { fact: 'Keys are of the team' });
   const listed = await project.run(['memo', 'list']);
-  expect(listed.stderr).toContain("Take it: teddy memo add -- 'Keys are of the team'");
+  expect(listed.stderr).toContain("Accept: teddy memo add -- 'Keys are of the team'");
   expect(await project.ok('status')).toContain('1 memo proposed by agents: teddy memo list');
   await project.ok('memo', 'add', '--', 'Keys are of the team');
   expect((await mcp.call('memo_list')).answer).toMatchObject({ memos: ['Keys are of the team'], proposed: [] });

@@ -72,7 +72,7 @@ describe('with --replan', () => {
     const done = await execute('-y', '--replan', '5');
     expect(done.exitCode).toBe(1);
     expect(done.stdout).toContain('Which port do you mean?\n');
-    expect(done.stderr).toContain('Turn 02 brought an answer with nothing to run');
+    expect(done.stderr).toContain('The answer in turn 02 has nothing to run');
     expect(await lastSubject()).toContain('turn 02 reply');
   });
 

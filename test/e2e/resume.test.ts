@@ -44,11 +44,11 @@ describe('without a terminal', () => {
   test('each call is one step: the open message is asked again as it was, its plan is executed, and then nothing waits', async () => {
     const session = await openWithMessage(answer);
     expect(await project.ok('status')).toBe(
-      `On teddy/${session}.\nTurn 01 waits for an answer.\nNext: teddy session resume\n  or: teddy session plan --from <file>\n`,
+      `On teddy/${session}.\nTurn 01 is waiting for an answer.\nNext: teddy session resume\n  or: teddy session plan --from <file>\n`,
     );
     const asked = await project.run(resume);
     expect(asked).toMatchObject({ exitCode: 0, stdout: answer });
-    expect(asked.stderr).toContain(`Going on with turn 01 of ${session}: its message waits for an answer.\n`);
+    expect(asked.stderr).toContain(`Continuing turn 01 of ${session}: its message is waiting for an answer.\n`);
     expect(lastLine(asked.stderr)).toBe('Next: teddy session execute');
     const [first, second] = project.server.requests();
     expect(second?.body).toEqual(first?.body);
@@ -57,16 +57,16 @@ describe('without a terminal', () => {
     await project.refuses('NOT_APPROVED', 4, resume);
     const executed = await project.run([...resume, '-y']);
     expect(executed).toMatchObject({ exitCode: 0 });
-    expect(executed.stderr).toContain(`Going on with turn 01 of ${session}: its plan waits to be executed.\n`);
+    expect(executed.stderr).toContain(`Continuing turn 01 of ${session}: its plan is waiting to be executed.\n`);
     expect(executed.stdout).toContain('SUCCESS turn 01');
     expect(lastLine(executed.stderr)).toBe('Next: teddy session plan -m "..."');
     expect(await project.repo.read('made.txt')).toBe('made\n');
 
     const said = await project.refuses('NOTHING_TO_RESUME', 3, resume);
-    expect(said).toContain(`Nothing waits on teddy/${session}`);
+    expect(said).toContain(`Nothing is waiting on teddy/${session}`);
     expect(said).toContain('`teddy session plan -m "..."`');
     expect(await project.refuses('NOTHING_TO_RESUME', 3, [...resume, '-s', session, '-y'])).toContain(
-      `\`teddy session plan -s ${session} -m "..."\`, or to talk: \`teddy session chat -s ${session}\`.`,
+      `\`teddy session plan -s ${session} -m "..."\`, or talk with \`teddy session chat -s ${session}\`.`,
     );
     expect(project.server.requests()).toHaveLength(2);
   });
@@ -175,7 +175,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
   test('where nothing waits, the next message is asked for, planned, and its plan asked about in the next call', async () => {
     const session = await openWithNothing(answer);
     const run = inTerminal();
-    expect(await run.waitFor('Message: ')).toContain(`Nothing waits in ${session}.\n`);
+    expect(await run.waitFor('Message: ')).toContain(`Nothing is waiting in ${session}.\n`);
     run.press('  Make a file: ü \n');
     await run.waitFor('[k]eep? ');
     run.press('k\n');

@@ -148,7 +148,7 @@ test('a branch without a message waits for one, and status, execute and land say
   expect(await project.refuses('NO_PENDING_PLAN', 3, ['session', 'execute'])).toContain(
     'hint:  Say what to do next: `teddy session plan -m "..."`.\n',
   );
-  expect(await project.refuses('NOTHING_TO_LAND', 3, ['session', 'land'])).not.toContain('waits for an answer');
+  expect(await project.refuses('NOTHING_TO_LAND', 3, ['session', 'land'])).not.toContain('is waiting for an answer');
 
   // A message that is recorded without asking is asked by the next plan.
   await project.repo.git('switch', '--quiet', `teddy/${session}`);

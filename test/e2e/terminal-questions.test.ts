@@ -76,7 +76,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     run.press('y\n');
     expect(await run.waitFor('Show this to the model? ')).toMatch(/2\/3 READ README\.md\n$/);
     run.press('y\n');
-    expect(await run.waitFor('Take this out of the context? ')).toMatch(/3\/3 PRUNE README\.md\n$/);
+    expect(await run.waitFor('Remove this from the context? ')).toMatch(/3\/3 PRUNE README\.md\n$/);
     run.press('n\n');
     expect(await run.exitCode).toBe(0);
   });
@@ -98,7 +98,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     quit.press('y\n');
     await quit.waitFor(question);
     quit.press('x\n');
-    await quit.waitFor('Close the turn, and run no more of it? [y,n] ');
+    await quit.waitFor('Close the turn, and skip the rest? [y,n] ');
     quit.press('y\n');
     await quit.waitFor('Why? (Enter for no reason) ');
     quit.press('too many\n');

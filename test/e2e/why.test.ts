@@ -181,7 +181,7 @@ test('bad input is refused with the way out', async () => {
     /There is no file none\.txt in "main~1"\.[^]*`git ls-tree -r --full-tree --name-only 'main~1'`/,
   );
   const both = await project.run(['blame', 'src/app.ts', '--porcelain', '--json']);
-  expect(both).toMatchObject({ exitCode: 2, stdout: expect.stringContaining('exclude each other') as string });
+  expect(both).toMatchObject({ exitCode: 2, stdout: expect.stringContaining('cannot be combined') as string });
   await repo.write('untracked.txt', 'x\n');
   expect(await project.refuses('FILE_NOT_FOUND', 2, ['why', 'untracked.txt:1'])).toContain('git does not track');
   await rm(join(repo.root, 'untracked.txt'));

@@ -68,7 +68,7 @@ test('a session in a work tree of its own leaves this one alone, and says where 
   expect(isAbsolute(directory)).toBe(true);
   const root = await realpath(join(directory, '../../..'));
   const branch = `teddy/${directory.split('/').at(-1)}`;
-  expect(made.stderr).toContain(`Made the branch ${branch} and its work tree ${root}.\n`);
+  expect(made.stderr).toContain(`Created the branch ${branch} and its work tree ${root}.\n`);
   expect(made.stderr).toContain(`Next: cd ${root} && teddy session plan -m "what you want"\n`);
   expect(await openScratchRepository(root).git('status', '--short', '--branch')).toBe(`## ${branch}`);
   expect(await openScratchRepository(root).list('.teddy/sessions')).toEqual([branch.slice('teddy/'.length)]);

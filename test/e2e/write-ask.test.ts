@@ -94,7 +94,10 @@ test('an answer without a file is printed, and kept with its message like any re
 
 test('a content that stops without its end is asked for it, and DONE alone ends it', async () => {
   await open([announce('a.txt'), 'one\ntwo', 'DONE', 'Done.']);
-  expect(await ask()).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('No end of a.txt yet') as unknown });
+  expect(await ask()).toMatchObject({
+    exitCode: 0,
+    stderr: expect.stringContaining('a.txt has no end marker yet') as unknown,
+  });
   expect(await read('a.txt')).toBe('one\ntwo\n');
   expect(project.server.requests()[2]?.messages.at(-1)?.content).toBe(
     "If you're finished, reply DONE on its own line. Otherwise continue writing.",

@@ -128,7 +128,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     run.press(`${'x'.repeat(6000)}\n`);
     run.press('DONE\n');
     expect(await run.exitCode).toBe(1);
-    expect(run.text()).toContain('A line is longer than a terminal takes (4095 bytes), and was cut there.');
+    expect(run.text()).toContain('A line is longer than the terminal accepts (4095 bytes), and was cut off.');
     expect(await project.repo.list('.')).not.toContain('a.txt');
   });
 
@@ -155,7 +155,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     const wish = ['--target', 'long.txt', '--operation', 'overwrite', '--intent', 'Shorter'];
     const id = (await project.ok('write', 'begin', ...wish)).trim();
     await project.run(['write', 'append', id], { stdin: 'short\n' });
-    const question = 'The new content is less than half of the old. Write it all the same? [y/N] ';
+    const question = 'The new content is less than half as long as the old. Write it anyway? [y/N] ';
     const no = inTerminal('write', 'finalize', id);
     await no.waitFor(question);
     no.press('\n');

@@ -448,7 +448,7 @@ describe('recover', () => {
     const file = join('.git/teddy/write_sessions', id, 'content.txt');
     await project.repo.write(file, `${await project.repo.read(file)}lost`);
     expect(await append('two\n')).toMatchObject({ exitCode: 0, stdout: '8\n' });
-    const line = 'tail-1.txt: 4 bytes that no save had confirmed were set aside';
+    const line = 'tail-1.txt: 4 bytes not confirmed by a save were set aside';
     const shown = await project.run(['write', 'show', id]);
     expect(shown).toMatchObject({ stdout: 'one\ntwo\n', stderr: expect.stringContaining(line) });
     const all = await project.run(['write', 'show', id, '--tail']);

@@ -90,7 +90,7 @@ test('what was left out is sent by the command that it names, and other sessions
   const leftOf = (more: Parameters<typeof show>[3]) => /^Left out.*$/m.exec(show([], 'sync', false, more).stderr)?.[0];
   const names = 'my-attempt, teddy/20260124-other';
   expect(leftOf({ leftOut: [branch, line] })).toBe(
-    `Left out: ${names}. To send all sessions: teddy session sync origin --all`,
+    `Not sent: ${names}. To send all sessions: teddy session sync origin --all`,
   );
   const alone = 'Left out: my-attempt. To send one: teddy session sync origin -s my-attempt';
   expect(leftOf({ leftOut: [branch] })).toBe(alone);

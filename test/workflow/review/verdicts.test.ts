@@ -116,7 +116,7 @@ describe('the plan of another agent', () => {
     const recent = () => listRecentCaptures(project, capture);
     expect(await recent()).toMatchObject([{ line: captured, awaitsVerdict: true }]);
     expect(await listSessions(project)).toMatchObject([{ state: 'open', awaitsVerdict: true }]);
-    expect(renderSessions(plain, await listSessions(project), Date.now())).toContain('  plan to judge  ');
+    expect(renderSessions(plain, await listSessions(project), Date.now())).toContain('  plan awaits verdict  ');
     await project.switchTo(captured);
     const status = await readStatus(project);
     expect(status.handedIn).toEqual({ title: 'Add a login route' });
