@@ -12,7 +12,7 @@ export type Completion = 'files' | 'sessions';
 
 export interface OptionFacts {
   describe: string;
-  /** What to complete. Default: `files` for `<file>` and `<directory>`, and `sessions` for `<session>`. */
+  /** The kind of completion; by default `files` for `<file>` and `<directory>`, and `sessions` for `<session>`. */
   completes?: readonly Completion[];
   /** The options that cannot be combined with it, by their first names. */
   excludes?: readonly string[];

@@ -64,7 +64,7 @@ describe('the words of a command', () => {
   test('leaves all after -- as it is, and counts it', () => {
     expect(readWords(branch, ['session', 'branch', '--', '-02'])).toEqual(['session', 'branch', '--', '-02']);
     expect(refusal('--', '-m')).toBe('`teddy session branch` does not take "-m".');
-    expect(() => readWords(branch, ['session', 'branch', '--json'])).toThrow('Something is missing');
+    expect(() => readWords(branch, ['session', 'branch', '--json'])).toThrow('An argument or option is missing');
     expect(readWords(branch, ['session', 'branch', '--help'])).toContain('--help');
   });
 
@@ -78,7 +78,7 @@ describe('the words of a command', () => {
   test('says what lacks its value, and what is given twice', () => {
     expect(refusal('-m')).toBe('--message needs a value.');
     expect(refusal('--model')).toBe('--model needs a value.');
-    expect(refusal('-m', 'a', '--message=b')).toBe('--message is given twice.');
+    expect(refusal('-m', 'a', '--message=b')).toBe('You gave --message twice.');
   });
 });
 

@@ -87,12 +87,12 @@ test('a rehearsed pull names no push, which would be refused until the pull was 
 test('what was left out is sent by the command that it names, and other sessions are none of it where one was named', () => {
   const line = 'refs/heads/teddy/20260124-other' as RefName;
   const branch = 'refs/heads/my-attempt' as RefName;
-  const leftOf = (more: Parameters<typeof show>[3]) => /^Left out.*$/m.exec(show([], 'sync', false, more).stderr)?.[0];
+  const leftOf = (more: Parameters<typeof show>[3]) => /^Not sent.*$/m.exec(show([], 'sync', false, more).stderr)?.[0];
   const names = 'my-attempt, teddy/20260124-other';
   expect(leftOf({ leftOut: [branch, line] })).toBe(
     `Not sent: ${names}. To send all sessions: teddy session sync origin --all`,
   );
-  const alone = 'Left out: my-attempt. To send one: teddy session sync origin -s my-attempt';
+  const alone = 'Not sent: my-attempt. To send one: teddy session sync origin -s my-attempt';
   expect(leftOf({ leftOut: [branch] })).toBe(alone);
   expect(leftOf({ leftOut: [branch, line], selector: 'add-login' })).toBe(alone);
   expect(leftOf({ leftOut: [line], selector: 'add-login' })).toBeUndefined();

@@ -13,8 +13,8 @@ export class CaptureSweepCommand extends TeddyCommand {
     description: 'Capture sessions of this repository that no hook reported.',
     details: `
       Reads what hooks have noted but no process has read yet. Then searches the agents' logs for sessions that began
-      in this repository or in one of its linked work trees, and appends what is new to their branches. Without
-      --since, it considers sessions written to since capturing was switched on here; with it, older ones too. It
+      in this repository or in one of its linked work trees, and appends what is new to their branches.
+      Without --since, it considers sessions written to since capturing was switched on here; with it, older ones too. It
       skips what is already on a session's branch.
     `,
     examples: [

@@ -15,8 +15,8 @@ export class SessionExportCommand extends TeddyCommand {
     category: 'Elsewhere',
     description: 'Export a session: its page, its files, its history, its branch, or who wrote its lines.',
     details: `
-      Give exactly one of --html, --dir, --jsonl, --bundle and --format. An existing file is replaced only with
-      --force; the directory has to be new or empty. \`teddy session review\` prints a session as Markdown.
+      Give exactly one of --html, --dir, --jsonl, --bundle and --format. An existing file is replaced only
+      with --force; the directory has to be new or empty. \`teddy session review\` prints a session as Markdown.
 
       The page shows the turns of all branches of the session, with plans, reports, diffs, requests and cost. It is
       one file, which needs neither a server nor the network, and secrets in it are masked. It includes the findings

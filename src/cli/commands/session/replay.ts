@@ -26,8 +26,8 @@ export class SessionReplayCommand extends TeddyCommand {
       they were made from. Everything happens in memory, so it works in a bare clone and on a bundle too. \`teddy
       session verify\` checks that the entries are intact and in order: run both.
 
-      It does not run the commands of a plan: it applies their recorded effect and lists them as \`not run\`. With
-      --run-commands, it runs them in a temporary repository that only reads the objects of this one, with your
+      It does not run the commands of a plan: it applies their recorded effect and lists them as \`not run\`.
+      With --run-commands, it runs them in a temporary repository that only reads the objects of this one, with your
       environment and your permissions, and compares exit code, output (except times and places) and changed files. Do
       so only where you would run the plan yourself.
 

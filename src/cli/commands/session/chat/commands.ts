@@ -3,7 +3,7 @@ import { TeddyError } from '../../../../errors.ts';
 import { nearestName } from '../../../../session/text/name-some.ts';
 
 const commands = {
-  plan: { takes: '[text]', does: 'ask for a plan; without text, answer the open message with one' },
+  plan: { takes: '[text]', does: 'ask for a plan; without text, for the open message' },
   execute: { takes: '', does: 'run the plan; asks before each action' },
   retry: { takes: '', does: 'ask again when there is no answer yet' },
   branch: { takes: '<turn> [text]', does: 'try again from an earlier turn, on another branch' },
