@@ -154,7 +154,7 @@ test('a setting is set, checked and taken away, here or for all repositories', a
   await repo.git('config', '--add', 'teddy.temperature', '0.1');
   await repo.git('config', '--add', 'teddy.temperature', '0.3');
   expect((await run('set teddy.Temperature 0.2')).stderr).toBe(
-    "teddy.temperature is 0.2, in this repository's configuration of git.\n",
+    "teddy.temperature is 0.2, in this repository's git configuration.\n",
   );
   expect(await repo.git('config', '--get-all', 'teddy.temperature')).toBe('0.2');
   expect((await run('set --global temperature 0.7')).stderr).toMatch(
@@ -173,7 +173,7 @@ test('a setting is set, checked and taken away, here or for all repositories', a
     ['set temperature warm', 'BAD_SETTING', 'it takes a number'],
     ['set baseUrl http://u:secret@h/', 'BAD_SETTING', 'without user name, password'],
     ['set modle x', 'BAD_SETTING', 'Is it model?'],
-    ['set key sk-1', 'BAD_SETTING', 'no setting holds it'],
+    ['set key sk-1', 'BAD_SETTING', 'no setting stores it'],
     ['set model', 'USAGE', 'teddy config set <name> <value>'],
     ['unset model x', 'USAGE', 'teddy config unset <name>'],
     ['set sessionsRemote nosuch', 'UNKNOWN_REMOTE', 'Add it: `git remote add nosuch <url>`; or name another one:'],

@@ -15,7 +15,7 @@ export function renderEffect(effect: Effect, title: string): string {
     return said.length === 0 ? '' : toVisible(`  ${said.join(', ')}`);
   }
   if (effect.kind === 'prune') return title.endsWith(` ${effect.resource}`) ? '' : toVisible(`  ${effect.resource}`);
-  if (effect.kind === 'invoke') return toVisible(`  hand off to ${effect.agent}: ${effect.text}`);
+  if (effect.kind === 'invoke') return toVisible(`  hand over to ${effect.agent}: ${effect.text}`);
   if (effect.kind === 'search') return effect.queries.map((query) => toVisible(`  ? ${query}`)).join('\n');
   // The title has only the first line.
   if (effect.kind === 'ask')
