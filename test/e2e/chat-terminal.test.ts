@@ -61,7 +61,7 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     run.press('Run it\r');
     expect(await run.waitFor(allow)).toContain('run_command echo one; echo two >&2;');
     run.press('?\r');
-    expect(await run.waitFor(allow)).toContain('y  yes, do it');
+    expect(await run.waitFor(allow)).toContain('y  yes, allow it once');
     run.press('y\r');
     const second = await run.waitFor(prompt);
     expect(second).toMatch(/^ {2}one$/m);
@@ -278,7 +278,7 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     run.press(ctrlC);
     const stopped = await run.waitFor(prompt);
     expect(stopped).toMatch(/what arrived \(\d+ characters\) was saved in turn 01/);
-    expect(stopped).toContain('Stopped. /retry asks again');
+    expect(stopped).toContain('Stopped. Use /retry to ask again');
     expect(stopped).not.toContain('[INTERRUPTED]');
     run.press('Go on\r');
     await run.waitFor('Fine.');
@@ -507,7 +507,7 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     await new Promise((resolve) => setTimeout(resolve, 300));
     run.press(ctrlC);
     expect(await run.exitCode).toBe(130);
-    expect(run.text()).toContain('Leaving at once');
+    expect(run.text()).toContain('Exiting at once');
     const again = chat();
     expect(await again.waitFor(prompt)).toContain('/retry asks again');
     again.press('/retry\r');

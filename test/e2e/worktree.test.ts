@@ -322,5 +322,5 @@ test('what switches another work tree names it, and says how to get that one bac
   await repo.git('restore', '.');
   await back(planned.stderr);
   const status = await project.run(['status'], { cwd: linked });
-  expect(status.stdout).toMatch(/^A plan waits on teddy\/\S+--02-branch-\d\d\.$/m);
+  expect(status.stdout).toMatch(/^A plan is waiting on teddy\/\S+--02-branch-\d\d\.$/m);
 });
