@@ -31,50 +31,11 @@ afterAll(() => project.close());
 const lineOf = (session: string) => `refs/heads/teddy/${session}` as RefName;
 const refs = (...below: string[]) => project.repo.git('for-each-ref', '--format=%(refname)', ...below);
 
-test('all landed sessions are put away, but for the one that is checked out, which decides the exit code', async () => {
-  const before = await refs();
-  const dry = await project.run(['session', 'archive', '--landed', '--dry-run']);
-  expect(dry).toMatchObject({ exitCode: 3, stdout: `teddy/${landed}\n` });
-  expect(dry.stderr).toContain(`${here} stays:\nerror: teddy/${here} is checked out here. [LINE_CHECKED_OUT]\n`);
-  expect(dry.stderr).toContain('1 session would be archived. Nothing was changed: this was a dry run.');
-  expect(await refs()).toBe(before);
-  const none = await project.run(['session', 'archive', '--landed', '--older', '1d']);
-  expect(none).toMatchObject({ exitCode: 0, stdout: '' });
-  expect(none.stderr).toBe('No session here has landed with a last step older than 1d.\n');
-  const done = await project.run(['session', 'archive', '--landed', '--json']);
-  expect(done.exitCode).toBe(3);
-  expect(JSON.parse(done.stdout)).toMatchObject({
-    schema: 'teddy.session-archive-landed/1',
-    dryRun: false,
-    archived: [{ session: landed, lines: [{ line: `teddy/${landed}`, archive: archiveRef(lineOf(landed)) }] }],
-    refused: [{ session: here, problem: { code: 'LINE_CHECKED_OUT' } }],
-  });
-  expect(await refs('refs/heads/teddy')).toBe(
-    [lineOf(here), lineOf(open), 'refs/heads/teddy/global'].toSorted().join('\n'),
-  );
-});
-
 test('a remote that is none is told before anything is archived', async () => {
   const before = await refs();
   const args = ['session', 'archive', open, '--remote=typo'];
   expect(await project.refuses('UNKNOWN_REMOTE', 2, args)).toContain('There is no remote "typo".');
   expect(await refs()).toBe(before);
-});
-
-test('a list that is cut names the command for all of the same kind', async () => {
-  const { stderr } = await project.run(['list', '--archived', '--limit', '1']);
-  expect(stderr).toBe('1 of 3 sessions. All of them: teddy session list --all --archived\n');
-});
-
-test.each([
-  [['--older', '30'], '--older goes with --landed'],
-  [['--landed', '--older', '30'], '--older cannot be "30"'],
-  [['--dry-run'], '--dry-run goes with --landed'],
-  [['--landed', '--restore'], '--landed and --restore cannot be combined'],
-  [['--landed', '--remote=origin'], '--landed and --remote cannot be combined'],
-  [['--landed', 'one'], 'so it cannot be combined with a session'],
-])('session archive %j is refused', async (args, message) => {
-  expect(await project.refuses('USAGE', 2, ['session', 'archive', ...args])).toContain(message);
 });
 
 test('sessions go to a remote of their own, and an archive comes from there with its month', async () => {

@@ -4,7 +4,6 @@ import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';
-import { hasTerminal, runInTerminal } from '../support/run-in-terminal.ts';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
@@ -20,7 +19,6 @@ const configPath = '.teddy/config.yaml';
 const answer = createPlan('made.txt', 'made\n');
 const hello = ['session', 'plan', '-m', 'Hello'];
 const noKey = { OPENAI_API_KEY: undefined };
-
 interface Listed {
   settings: { name: string; value: string | null; origin: string; problem: string | null }[];
   key: string | null;
@@ -184,37 +182,6 @@ test('a setting is set, checked and taken away, here or for all repositories', a
     );
 });
 
-test('a wrong value stops what needs it with its origin, and the list shows it all the same', async () => {
-  project = await openTeddyProject();
-  await project.begin('wrong');
-  await project.repo.git('config', 'teddy.temperature', 'warm');
-  const said = await project.refuses('BAD_SETTING', 2, hello);
-  expect(said).toContain('teddy.temperature is "warm" (git config (local .git/config))');
-  await project.refuses('BAD_SETTING', 2, hello, { env: { TEDDY_PROVIDER: 'oracle' } });
-  await project.refuses('BAD_SETTING', 2, ['config', 'temperature']);
-  expect(await project.refuses('BAD_SETTING', 2, ['config', 'modle'])).toContain('Is it model?');
-  const listed = await project.run(['config']);
-  expect(listed).toMatchObject({ exitCode: 0 });
-  expect(listed.stdout).toMatch(/^temperature +warm +git config \(local \.git\/config\) +sent with every request$/m);
-  expect(listed.stderr).toContain('teddy.temperature cannot be used: it takes a number.');
-});
-
-test.skipIf(!hasTerminal)(
-  'on a terminal that is too narrow for it, what a setting is for has a line of its own',
-  async () => {
-    project = await openTeddyProject();
-    const run = runInTerminal(['config'], { cwd: project.repo.root, env: project.env });
-    expect(await run.exitCode).toBe(0);
-    expect(run.text()).toMatch(/^model +gpt-test +git config \(local \.git\/config\)\n {2}the model to ask$/m);
-    expect(
-      run
-        .text()
-        .split('\n')
-        .filter((line) => line.length > 100),
-    ).toEqual([]);
-  },
-);
-
 test('the list shows that there is a key and where it is from, never the key', async () => {
   project = await openTeddyProject();
   const before = await project.repo.fingerprint();
@@ -294,16 +261,4 @@ test('a helper that answers every host with a token of the forge gives no key, a
   await repo.git('config', 'core.askPass', join(repo.root, '.git/prompt'));
   expect((await list(env)).key).toBeNull();
   expect(await repo.list('.git')).not.toContain('prompted');
-});
-
-test('a key that would travel unencrypted to another machine is warned about before it does', async () => {
-  project = await openTeddyProject();
-  await project.begin('plain');
-  // Reserved for documentation: it resolves nowhere.
-  const env = { OPENAI_BASE_URL: 'http://model.invalid/v1' };
-  const plain = await project.run(hello, { env });
-  expect(plain).toMatchObject({ exitCode: 5 });
-  expect(plain.stderr).toContain('warning: The key travels unencrypted to http://model.invalid/v1.');
-  const keyless = await project.run(['session', 'plan'], { env: { ...env, ...noKey } });
-  expect(keyless.stderr).not.toContain('unencrypted');
 });

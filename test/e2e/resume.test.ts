@@ -41,48 +41,6 @@ async function openWithMessage(...answers: string[]): Promise<string> {
 }
 
 describe('without a terminal', () => {
-  test('each call is one step: the open message is asked again as it was, its plan is executed, and then nothing waits', async () => {
-    const session = await openWithMessage(answer);
-    expect(await project.ok('status')).toBe(
-      `On teddy/${session}.\nTurn 01 is waiting for an answer.\nNext: teddy session resume\n  or: teddy session plan --from <file>\n`,
-    );
-    const asked = await project.run(resume);
-    expect(asked).toMatchObject({ exitCode: 0, stdout: answer });
-    expect(asked.stderr).toContain(`Continuing turn 01 of ${session}: its message is waiting for an answer.\n`);
-    expect(lastLine(asked.stderr)).toBe('Next: teddy session execute');
-    const [first, second] = project.server.requests();
-    expect(second?.body).toEqual(first?.body);
-    expect(await recordTypes(session)).toEqual(['user', 'assistant']);
-
-    await project.refuses('NOT_APPROVED', 4, resume);
-    const executed = await project.run([...resume, '-y']);
-    expect(executed).toMatchObject({ exitCode: 0 });
-    expect(executed.stderr).toContain(`Continuing turn 01 of ${session}: its plan is waiting to be executed.\n`);
-    expect(executed.stdout).toContain('SUCCESS turn 01');
-    expect(lastLine(executed.stderr)).toBe('Next: teddy session plan -m "..."');
-    expect(await project.repo.read('made.txt')).toBe('made\n');
-
-    const said = await project.refuses('NOTHING_TO_RESUME', 3, resume);
-    expect(said).toContain(`Nothing is waiting on teddy/${session}`);
-    expect(said).toContain('`teddy session plan -m "..."`');
-    expect(await project.refuses('NOTHING_TO_RESUME', 3, [...resume, '-s', session, '-y'])).toContain(
-      `\`teddy session plan -s ${session} -m "..."\`, or talk with \`teddy session chat -s ${session}\`.`,
-    );
-    expect(project.server.requests()).toHaveLength(2);
-  });
-
-  test('--json prints the one document of the step that was taken, on stdout alone', async () => {
-    const session = await openWithMessage(answer);
-    const asked = await project.run([...resume, '--json']);
-    expect(JSON.parse(asked.stdout)).toMatchObject({ schema: 'teddy.plan/1', session, turn: '01', text: answer });
-    const executed = await project.run([...resume, '-y', '--json']);
-    expect(JSON.parse(executed.stdout)).toMatchObject({ schema: 'teddy.execute/1', turn: '01', status: 'SUCCESS' });
-    expect(executed.stderr).toBe('');
-    const nothing = await project.run([...resume, '--json']);
-    expect(nothing.exitCode).toBe(3);
-    expect(JSON.parse(nothing.stdout)).toMatchObject({ error: { code: 'NOTHING_TO_RESUME' } });
-  });
-
   test('what a killed command had received of an answer is kept, and then the model is asked again', async () => {
     const long = createPlan('long.txt', Array.from({ length: 400 }, (_, at) => `line ${at + 1}\n`).join(''));
     project = await openTeddyProject({ answers: [long, answer], chunkSize: 64, chunkDelayMs: 10 });
@@ -97,15 +55,6 @@ describe('without a terminal', () => {
     expect(await recordTypes(session)).toEqual(['user', 'assistant_partial', 'assistant']);
   });
 
-  test('by hand, the file that the model is to be shown is named', async () => {
-    const session = await openWithMessage();
-    await project.repo.git('config', 'teddy.provider', 'manual');
-    const resumed = await project.run(resume);
-    expect(resumed).toMatchObject({ exitCode: 0, stdout: `.teddy/sessions/${session}/01/_context.log\n` });
-    expect(resumed.stderr).toContain('teddy session plan --from <file>');
-    expect(project.server.requests()).toHaveLength(1);
-  });
-
   test('a plan that fails ends as with execute, and the next step is named', async () => {
     project = await openTeddyProject();
     await project.begin('failing');
@@ -117,31 +66,6 @@ describe('without a terminal', () => {
     const invalid = await project.run([...resume, '-y']);
     expect(invalid).toMatchObject({ exitCode: 1 });
     expect((await project.report()).run_summary.status).toBe('VALIDATION_FAILED');
-  });
-
-  test('a session that is not there is refused as everywhere', async () => {
-    project = await openTeddyProject();
-    await project.refuses('UNKNOWN_SESSION', 2, resume);
-    await project.begin('one');
-    await project.begin('one-more', '--no-switch');
-    await project.refuses('UNKNOWN_SESSION', 2, [...resume, '-s', 'nowhere']);
-    const said = await project.refuses('AMBIGUOUS_SESSION', 2, [...resume, '-s', 'on']);
-    expect(said).toMatch(/`teddy session resume -s \d{8}-one-more`/);
-    await project.refuses('NOTHING_TO_RESUME', 3, [...resume, '-s', 'one']);
-    await project.refuses('NOTHING_TO_RESUME', 3, [...resume, '-s', 'more']);
-    await project.refuses('USAGE', 2, [...resume, 'one']);
-  });
-
-  test('another line goes on where it is: its message without files, its plan only where it is checked out', async () => {
-    const session = await openWithMessage(answer);
-    await project.repo.git('switch', '--quiet', 'main');
-    await project.begin('other');
-    expect(await project.run([...resume, '-s', session])).toMatchObject({ exitCode: 0, stdout: answer });
-    const said = await project.refuses('NOT_ON_LINE', 3, [...resume, '-s', session, '-y']);
-    const [, command = ''] = /`teddy (session execute [^`]*--worktree)`/.exec(said) ?? [];
-    await project.ok(...command.split(' '), '-y');
-    await project.refuses('NOTHING_TO_RESUME', 3, [...resume, '-s', session]);
-    await project.refuses('NOTHING_TO_RESUME', 3, resume);
   });
 
   test('a line that only a remote has is made here when its message is asked again', async () => {
@@ -172,42 +96,6 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     return begun.session;
   }
 
-  test('where nothing waits, the next message is asked for, planned, and its plan asked about in the next call', async () => {
-    const session = await openWithNothing(answer);
-    const run = inTerminal();
-    expect(await run.waitFor('Message: ')).toContain(`Nothing is waiting in ${session}.\n`);
-    run.press('  Make a file: ü \n');
-    await run.waitFor('[k]eep? ');
-    run.press('k\n');
-    expect(await run.exitCode).toBe(0);
-    expect(lastLine(run.text())).toBe('Next: teddy session execute');
-    expect(await project.subjects()).toContain('turn 01 message: Make a file: ü');
-
-    const executing = inTerminal();
-    expect(await executing.waitFor(',q,?] ')).toContain('+made');
-    executing.press('y\n');
-    expect(await executing.exitCode).toBe(0);
-    expect((await project.report()).action_logs).toMatchObject([{ status: 'SUCCESS', approved_by: 'user' }]);
-  });
-
-  test('no message at the question for one changes nothing', async () => {
-    await openWithNothing();
-    const before = await project.repo.fingerprint();
-    for (const [name, keys, exitCode] of [
-      ['an empty line', '\n', 0],
-      ['blanks', '  \n', 0],
-      ['the end of input', ctrlD, 0],
-      ['Ctrl-C', ctrlC, 130],
-    ] as const) {
-      const run = inTerminal();
-      await run.waitFor('Message: ');
-      run.press(keys);
-      expect(await run.exitCode, name).toBe(exitCode);
-      expect(run.text(), name).toContain('teddy session plan -m "..."');
-      expect(await project.repo.fingerprint(), name).toEqual(before);
-    }
-  });
-
   test('e opens the editor for a longer message, and a text of comments alone is none', async () => {
     await openWithNothing(answer);
     const empty = inTerminal({ GIT_EDITOR: 'true' });
@@ -225,13 +113,6 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     expect(await project.repo.git('log', '-1', '--skip=1', '--format=%B')).toMatch(
       /^turn 01 message: Make a file\n\n\nwith two lines/,
     );
-  });
-
-  test('--json asks for no message', async () => {
-    await openWithNothing();
-    const run = inTerminal({}, '--json');
-    expect(await run.exitCode).toBe(3);
-    expect(run.text()).toContain('"NOTHING_TO_RESUME"');
   });
 
   test('an answer by hand to the open message is written in the editor', async () => {
@@ -347,21 +228,4 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     expect(run.text()).toContain('[RUN_INTERRUPTED]');
     expect(await isPending()).toBe(true);
   });
-});
-
-test('a message of a conversation is asked again there, with its tools', async () => {
-  project = await openTeddyProject({
-    answers: [
-      { text: '', toolCalls: [{ name: 'read_file', arguments: '{"path":"src/app.ts"}' }] },
-      { status: 400, body: { message: 'No.' } },
-      'It is a port.',
-    ],
-  });
-  await project.begin('talk');
-  expect((await project.run(['session', 'chat', '-m', 'What is it?'])).exitCode).toBe(5);
-  const { exitCode, stdout } = await project.run(resume);
-  expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'It is a port.\n' });
-  const [, , again] = project.server.requests();
-  expect(again?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool']);
-  expect(again?.body['tools']).toHaveLength(6);
 });

@@ -2,7 +2,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { hasTerminal, runInTerminal } from '../support/run-in-terminal.ts';
 import { openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 import type { ServerAnswer } from '../support/model-server.ts';
 
@@ -75,23 +74,6 @@ test('the path and the commit are on stdout, all words are on stderr', async () 
   expect(await countWrites(session ?? '')).toBe(2);
 });
 
-test('a long conversation says nothing but what it is about', async () => {
-  const files = Array.from({ length: 8 }, (_, at) => [announce(`f${at}.txt`), `${at}\nDONE`]).flat();
-  await open([...files, 'Done.']);
-  const { stdout, stderr } = await ask();
-  expect(stdout.split('\n')).toHaveLength(9);
-  expect(stderr).not.toContain('Warning');
-});
-
-test('an answer without a file is printed, and kept with its message like any reply', async () => {
-  await open(['Which file do you mean?\n\nDONE', 'The guide it is.']);
-  await project.begin('docs');
-  expect(await ask()).toMatchObject({ exitCode: 0, stdout: 'Which file do you mean?\n\nDONE\n' });
-  expect(await project.ok('session', 'history', '--format', 'markdown')).toMatch(/Write it.*Which file do you mean\?/s);
-  expect(await project.run(['write', 'ask', '-y', '-m', 'The guide'])).toMatchObject({ exitCode: 0 });
-  expect(project.server.requests()[1]?.messages[1]?.content).toContain('Which file do you mean?');
-});
-
 test('a content that stops without its end is asked for it, and DONE alone ends it', async () => {
   await open([announce('a.txt'), 'one\ntwo', 'DONE', 'Done.']);
   expect(await ask()).toMatchObject({
@@ -118,18 +100,6 @@ describe('what is wrong with a content', () => {
     expect(project.server.requests()[2]?.messages.at(-1)?.content).toMatch(
       /^The content of a\.json was not accepted, for this:\n\n1\. syntax, line 2, .*"a": 1,,.*Send the whole corrected content/s,
     );
-  });
-
-  test('twice the same stops: nothing is written, and the content is kept', async () => {
-    await open([announce('a.json'), '{"a": \nDONE', '{"a": \nDONE', 'no more']);
-    const result = await ask('--json');
-    const { error } = parse(result.stdout);
-    expect({ exitCode: result.exitCode, code: error?.code }).toEqual({ exitCode: 1, code: 'VALIDATION_FAILED' });
-    expect(error?.message).toContain('the same findings twice');
-    await expect(read('a.json')).rejects.toThrow('ENOENT');
-    const id = /teddy write show ([0-9a-f-]{36})/.exec(error?.hint ?? '')?.[1] ?? '';
-    expect(await project.ok('write', 'show', id)).toBe('{"a": \n');
-    expect(project.server.requests()).toHaveLength(3);
   });
 
   test('is no reason to lose what was committed before, also with --json', async () => {
@@ -199,28 +169,6 @@ describe('a connection that is cut', () => {
   });
 });
 
-describe('refused before a model is asked', () => {
-  test('is a file that nobody can approve', async () => {
-    await open([]);
-    await project.refuses('NOT_APPROVED', 4, ['write', 'ask', '-m', 'Write it']);
-    expect(project.server.requests()).toEqual([]);
-  });
-
-  test('is an empty message, a provider that calls no tools, and no model at all', async () => {
-    await open([]);
-    const empty = await project.refuses('EMPTY_MESSAGE', 2, ['write', 'ask', '-y', '-m', ' ']);
-    expect(empty).not.toContain('Asking');
-    await project.refuses('USAGE', 2, ['write', 'ask', '--resume', 'x', '-m', 'And more']);
-    await project.refuses('USAGE', 2, ['write', 'ask', '-y', '-m', 'Write it', '--provider', 'manual']);
-    const env = { OPENAI_BASE_URL: undefined, OPENAI_API_KEY: undefined };
-    const stderr = await project.refuses('NO_MODEL', 5, ['write', 'ask', '-y', '-m', 'Write it'], {
-      env: env as never,
-    });
-    expect(stderr).toContain('teddy write stream');
-    expect(project.server.requests()).toEqual([]);
-  });
-});
-
 test('a secret in the message does not leave', async () => {
   await open(['Nothing to do.']);
   const secret = `ghp_${'aB3dE5gH7j'.repeat(4).slice(0, 36)}`;
@@ -242,30 +190,4 @@ test('a target that changes meanwhile is left alone, and the content is kept', a
     stderr: expect.stringContaining('[TARGET_CHANGED]') as unknown,
   });
   expect(await read('README.md')).toBe('changed by hand\n');
-});
-
-describe.skipIf(!hasTerminal)('in a terminal', () => {
-  test('each file is asked for; a no leaves no trace, a yes writes it, and its content is not shown', async () => {
-    await open([announce('a.txt'), announce('b.txt', 'create', 'Then b.'), 'The words of b\nDONE', 'Only b.']);
-    const run = runInTerminal(['write', 'ask', '-m', 'Write them'], { cwd: project.repo.root, env: project.env });
-    expect(await run.waitFor('? [y/N] ')).toContain('Write a.txt (create): Make a.txt');
-    run.press('\n');
-    expect(await run.waitFor('? [y/N] ')).toMatch(/Then b\.\s+.*Write b\.txt \(create\): Make b\.txt/s);
-    run.press('y\n');
-    expect(await run.exitCode).toBe(0);
-    expect(run.text()).toMatch(/b\.txt [0-9a-f]{10}\n/);
-    expect(run.text()).not.toContain('The words of b');
-    expect(project.server.requests()[1]?.messages.at(-1)?.content).toContain('The user does not want a.txt');
-    await expect(read('a.txt')).rejects.toThrow('ENOENT');
-    expect(await project.ok('write', 'list', '--json')).not.toContain('a.txt');
-  });
-
-  test('a no to the only file is exit 4', async () => {
-    await open([announce('a.txt'), 'As you like.']);
-    const run = runInTerminal(['write', 'ask', '-m', 'Write it'], { cwd: project.repo.root, env: project.env });
-    await run.waitFor('? [y/N] ');
-    run.press('n\n');
-    expect(await run.exitCode).toBe(4);
-    expect(run.text()).toContain('[NOT_APPROVED]');
-  });
 });

@@ -1,9 +1,10 @@
 /** A plan is not valid, and another one may be asked for. */
+import { openMemoryBegun, type MemoryTeddy } from '../support/memory-teddy.ts';
 import { afterEach, describe, expect, test } from 'vitest';
-import { ctrlC, hasTerminal, runInTerminal, type TerminalRun } from '../support/run-in-terminal.ts';
-import { createPlan, editAction, openBegun, planOf, type TeddyProject } from '../support/teddy-project.ts';
+import { ctrlC, type TerminalRun } from '../support/run-in-terminal.ts';
+import { createPlan, editAction, planOf } from '../support/teddy-project.ts';
 
-let project: TeddyProject;
+let project: MemoryTeddy;
 
 afterEach(() => project.close());
 
@@ -12,10 +13,10 @@ const broken = misses('port = 1');
 const good = createPlan('made.txt', 'made\n');
 const withoutModel = { OPENAI_API_KEY: undefined, OPENAI_BASE_URL: undefined };
 
-type Options = NonNullable<Parameters<typeof openBegun>[1]>;
+type Options = NonNullable<Parameters<typeof openMemoryBegun>[1]>;
 
 async function begin(answers: NonNullable<Options['answers']>, more: Options = {}) {
-  const begun = await openBegun('replanned', { answers, ...more });
+  const begun = await openMemoryBegun('replanned', { answers, ...more });
   ({ project } = begun);
   await project.plan(broken);
   return begun.session;
@@ -141,9 +142,9 @@ test('without --replan and without a terminal no other plan is asked for', async
   expect(await lastSubject()).toContain('turn 01 report');
 });
 
-describe.skipIf(!hasTerminal)('in a terminal', () => {
+describe('in a terminal', () => {
   const ask = (env: Record<string, string | undefined> = {}, ...args: string[]): TerminalRun =>
-    runInTerminal(['session', 'execute', ...args], { cwd: project.repo.root, env: { ...project.env, ...env } });
+    project.inTerminal(['session', 'execute', ...args], { env });
 
   test('two tries are made, each is announced and shown, and a valid plan is asked about', async () => {
     await begin([misses('port = 22'), good]);

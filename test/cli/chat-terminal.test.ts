@@ -1,0 +1,283 @@
+/** `teddy session chat` at a terminal: a conversation, its questions and commands, and Ctrl-C at any moment. */
+import { openMemoryBegun, type MemoryTeddy } from '../support/memory-teddy.ts';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { ServerAnswer } from '../support/model-server.ts';
+import { ctrlC, ctrlD, type TerminalRun } from '../support/run-in-terminal.ts';
+import { createPlan } from '../support/teddy-project.ts';
+
+let project: MemoryTeddy;
+
+afterEach(() => project.close());
+
+const prompt = '\n> ';
+// The letters before these depend on the call.
+const allow = ',n,i,?] ';
+
+async function open(answers: ServerAnswer[], pace: { chunkSize?: number; chunkDelayMs?: number } = {}): Promise<void> {
+  ({ project } = await openMemoryBegun('talk', { answers, ...pace }));
+}
+
+function chat(...args: string[]): TerminalRun {
+  return project.inTerminal(['session', 'chat', ...args]);
+}
+
+function command(script: string): ServerAnswer {
+  return call('run_command', { command: script });
+}
+
+function call(name: string, input: object, text = ''): ServerAnswer {
+  return { text, toolCalls: [{ name, arguments: JSON.stringify(input) }] };
+}
+
+/** The messages of the last request, without the system's part. */
+function sent(at = -1): { role: string; content: string }[] {
+  return (
+    project.server
+      .requests()
+      .at(at)
+      ?.messages.filter(({ role }) => role !== 'system') ?? []
+  );
+}
+
+describe('a conversation', () => {
+  test('a long command is cut before the question and shown whole on e, with nothing hidden in it', async () => {
+    const lines = Array.from({ length: 60 }, (_, at) => `echo line${at}`);
+    await open([command(`${lines.join('\n')}\necho \u001b[8mhidden`), 'Done.']);
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('Run it\r');
+    const cut = await run.waitFor('Allow this? [y,n,i,e,?] ');
+    expect(cut).toContain('  echo line10\n');
+    expect(cut).not.toContain('echo line50');
+    run.press('e\r');
+    const whole = await run.waitFor('Allow this? [y,n,i,e,?] ');
+    expect(whole).toContain('  echo line59\n  echo ␛[8mhidden\n');
+    run.press('n\r');
+    await run.waitFor(prompt);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+    expect(run.raw()).not.toContain('\u001b[8m');
+  });
+
+  test('what was typed before a question is no answer to it, and stands at the next prompt', async () => {
+    await open([command('sleep 0.2; echo ran'), 'Done.'], { chunkDelayMs: 300 });
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('Run it\r');
+    await run.waitFor('asking gpt-test');
+    run.press('y\ry');
+    await run.waitFor(allow);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(run.text()).not.toContain('Exit code');
+    run.press('n\r');
+    await run.waitFor('say what the model should do instead.');
+    await run.waitFor('> y\n. y');
+    expect(project.server.requests()).toHaveLength(1);
+    run.press(ctrlC);
+    await run.waitFor(prompt);
+    run.press(ctrlC);
+    expect(await run.exitCode).toBe(130);
+  });
+
+  test('what is pasted while an answer comes is one text at the next prompt, and nothing in it is done', async () => {
+    await open([{ text: 'One two three four' }, 'Five.'], { chunkSize: 4, chunkDelayMs: 200 });
+    const run = chat('-y');
+    await run.waitFor(prompt);
+    run.press('Count\r');
+    await run.waitFor('One');
+    run.press('\u001b[200~/plan one\r/undo\r\rpasted three\u001b[201~');
+    await run.waitFor('Turn 01 is answered');
+    await run.waitFor('> /plan one\n. /undo\n. \n. pasted three');
+    expect(project.server.requests()).toHaveLength(1);
+    run.press(' and more\r');
+    await run.waitFor('Five.');
+    await run.waitFor(prompt);
+    expect(sent().at(-1)?.content).toMatch(/\/plan one\n\/undo\n\npasted three and more$/);
+    expect((await project.subjects())[0]).toBe('turn 02 reply: Five.');
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+    expect(run.raw().split('\u001b[?2004l')).toHaveLength(2);
+  });
+
+  test('a command that is typed while an answer comes waits for Enter', async () => {
+    await open([{ text: 'One two three four' }], { chunkSize: 4, chunkDelayMs: 200 });
+    const run = chat('-y');
+    await run.waitFor(prompt);
+    run.press('Count\r');
+    await run.waitFor('One');
+    run.press('/quit\r');
+    await run.waitFor('Turn 01 is answered');
+    await run.waitFor('> /quit');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    run.press(ctrlC);
+    await run.waitFor(prompt);
+    run.press('/help\r');
+    await run.waitFor('/branch <turn>');
+    await run.waitFor(prompt);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+  });
+
+  test('a message of several lines is one message: typed, quoted or pasted', async () => {
+    await open(['One.', 'Two.', 'Three.', 'Four.']);
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('first\\\rsecond\r');
+    await run.waitFor('One.');
+    await run.waitFor(prompt);
+    expect(sent().at(-1)?.content).toMatch(/first\nsecond$/);
+    run.press('"""\ra\r\rb\r"""\r');
+    await run.waitFor('Two.');
+    await run.waitFor(prompt);
+    expect(sent().at(-1)?.content).toMatch(/a\n\nb$/);
+    run.press('\u001b[200~/quit\r"""\rlast\u001b[201~');
+    await run.waitFor('last');
+    expect(project.server.requests()).toHaveLength(2);
+    run.press(ctrlC);
+    await run.waitFor(prompt);
+    run.press('\u001b[200~pasted\r"""\rlast\u001b[201~\r');
+    await run.waitFor('Three.');
+    await run.waitFor(prompt);
+    expect(sent().at(-1)?.content).toMatch(/pasted\n"""\nlast$/);
+    // The up arrow brings it back as a whole.
+    run.press('\u001b[A\r');
+    await run.waitFor('Four.');
+    await run.waitFor(prompt);
+    expect(sent().at(-1)?.content).toMatch(/pasted\n"""\nlast$/);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+    expect(run.raw()).toContain('\u001b[?2004h');
+    expect(run.raw().lastIndexOf('\u001b[?2004l')).toBeGreaterThan(run.raw().lastIndexOf('\u001b[?2004h'));
+  });
+
+  test('an empty line asks nobody, an unknown command is named and not sent, and two slashes send one', async () => {
+    await open(['Sent.']);
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('\r');
+    expect(await run.waitFor(prompt)).not.toContain('error:');
+    run.press('/exceute\r');
+    expect(await run.waitFor(prompt)).toMatch(/There is no command \/exceute\. \[USAGE\]\nhint: {2}Is it \/execute\?/);
+    run.press('/help\r');
+    expect(await run.waitFor(prompt)).toContain('/branch <turn> [text]');
+    expect(project.server.requests()).toHaveLength(0);
+    run.press('//etc/hosts is wrong\r');
+    await run.waitFor('Sent.');
+    expect(sent().at(-1)?.content).toMatch(/(?<!\/)\/etc\/hosts is wrong$/);
+    await run.waitFor(prompt);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+  });
+
+  test('/model, /agent, /add, /drop, /context, /cost and /diff look and change, and Tab completes files', async () => {
+    await open(['Eight.', 'Nine.']);
+    const run = chat();
+    await run.waitFor(prompt);
+    const say = async (keys: string) => {
+      run.press(`${keys}\r`);
+      return run.waitFor(prompt);
+    };
+    expect(await say('/model')).toContain('The model is gpt-test at ');
+    expect(await say('/model gpt-other')).toContain('The model is gpt-other at ');
+    expect(await say('/agent nobody')).toContain('There is no agent "nobody". [UNKNOWN_AGENT]');
+    expect(await say('/agent dev')).toContain('The agent is dev.');
+    expect(await say('/drop src/app.ts')).toMatch(/src\/app\.ts/);
+    run.press('/add sr\t');
+    await run.waitFor('/add src/');
+    run.press('ap\t');
+    await run.waitFor('app.ts');
+    expect(await say('')).toContain('+ src/app.ts  ');
+    expect(await say('/context')).toMatch(/src\/app\.ts .*\n(?:.*\n)*Budget.* for gpt-other/);
+    expect(await say('Which?')).toContain('gpt-other, ');
+    expect(project.server.requests().at(-1)).toMatchObject({ model: 'gpt-other' });
+    expect(await say('/cost')).toMatch(/gpt-other +Which\?/);
+    expect(await say('/diff')).toContain('turn 01 of ');
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+  });
+
+  test('what fails is told in three lines, and the conversation goes on', async () => {
+    const limit: ServerAnswer = { status: 429, headers: { 'retry-after': '0' } };
+    const broken: ServerAnswer = { status: 500, headers: { 'retry-after': '0' } };
+    await open([
+      limit,
+      limit,
+      limit,
+      limit,
+      broken,
+      broken,
+      broken,
+      broken,
+      { cutAfter: 2, text: 'This answer is cut before it comes to its end.' },
+      'At last.',
+    ]);
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('Hello\r');
+    expect(await run.waitFor(prompt)).toMatch(/\[MODEL_RATE_LIMIT\]\nhint: {2}.*\n\/retry asks again\./);
+    run.press('/retry\r');
+    expect(await run.waitFor(prompt)).toContain('[MODEL_FAILED]');
+    run.press('/retry\r');
+    expect(await run.waitFor(prompt)).toMatch(/This answer.*\[MODEL_INTERRUPTED\]/s);
+    run.press('/retry\r');
+    await run.waitFor('At last.');
+    await run.waitFor(prompt);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+    const subjects = await project.subjects();
+    expect(subjects.filter((subject) => subject.startsWith('turn 01 message'))).toHaveLength(1);
+  });
+
+  test('/retry asks for a plan again where a plan was asked for', async () => {
+    const broken: ServerAnswer = { status: 500, headers: { 'retry-after': '0' } };
+    await open([broken, broken, broken, broken, createPlan('a.txt', 'A\n')]);
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('/plan Make a.txt\r');
+    expect(await run.waitFor(prompt)).toContain('[MODEL_FAILED]');
+    run.press('/retry\r');
+    expect(await run.waitFor(prompt)).toContain('/execute runs it');
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+    // A conversation has tools, a plan has none.
+    expect(project.server.requests().map(({ body }) => body['tools'])).toEqual(Array(5).fill(undefined));
+  });
+
+  test('escape sequences of a model are shown, not obeyed', async () => {
+    await open([{ text: 'Look: \u001b[2J\u001b]0;title\u0007 \u202Eevil' }], { chunkSize: 3 });
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('Show\r');
+    expect(await run.waitFor(prompt)).toContain('Look: ␛[2J␛]0;title␇ <U+202E>evil');
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+    for (const obeyed of ['\u001b[2J', '\u001b]0;', '\u202E']) expect(run.raw()).not.toContain(obeyed);
+  });
+
+  test('with --no-stream nothing of an answer is shown before it is whole', async () => {
+    await open([{ text: 'One two three four five' }], { chunkSize: 4, chunkDelayMs: 60 });
+    const run = chat('--no-stream');
+    await run.waitFor(prompt);
+    run.press('Count\r');
+    await run.waitFor('One two three four five\n');
+    expect(project.server.requests()[0]?.body).toMatchObject({ stream: false });
+    await run.waitFor(prompt);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+  });
+
+  test('without a model it ends with 5, after the message is safe', async () => {
+    await open([]);
+    const run = project.inTerminal(['session', 'chat'], {
+      env: { OPENAI_BASE_URL: undefined, OPENAI_API_KEY: undefined },
+    });
+    await run.waitFor(prompt);
+    run.press('Hello\r');
+    expect(await run.exitCode).toBe(5);
+    expect(run.text()).toMatch(/your message is committed; no model was asked\.\n.*\[NO_MODEL\]/s);
+    const again = chat();
+    expect(await again.waitFor(prompt)).toContain('Turn 01 has a message without an answer: /retry asks again.');
+    again.press(ctrlD);
+    expect(await again.exitCode).toBe(0);
+  });
+});

@@ -1,0 +1,56 @@
+/** Settings: which source wins, what a project that comes from elsewhere may not do, and where the key comes from. */
+import { openMemoryTeddy, type MemoryTeddy } from '../support/memory-teddy.ts';
+import { afterEach, expect, test } from 'vitest';
+import { type ModelServer } from '../support/model-server.ts';
+
+let project: MemoryTeddy;
+let other: ModelServer | undefined;
+
+afterEach(async () => {
+  await other?.close();
+  other = undefined;
+  await project.close();
+});
+
+const hello = ['session', 'plan', '-m', 'Hello'];
+const noKey = { OPENAI_API_KEY: undefined };
+
+test('a wrong value stops what needs it with its origin, and the list shows it all the same', async () => {
+  project = await openMemoryTeddy();
+  await project.begin('wrong');
+  await project.repo.git('config', 'teddy.temperature', 'warm');
+  const said = await project.refuses('BAD_SETTING', 2, hello);
+  expect(said).toContain('teddy.temperature is "warm" (git config (local .git/config))');
+  await project.refuses('BAD_SETTING', 2, hello, { env: { TEDDY_PROVIDER: 'oracle' } });
+  await project.refuses('BAD_SETTING', 2, ['config', 'temperature']);
+  expect(await project.refuses('BAD_SETTING', 2, ['config', 'modle'])).toContain('Is it model?');
+  const listed = await project.run(['config']);
+  expect(listed).toMatchObject({ exitCode: 0 });
+  expect(listed.stdout).toMatch(/^temperature +warm +git config \(local \.git\/config\) +sent with every request$/m);
+  expect(listed.stderr).toContain('teddy.temperature cannot be used: it takes a number.');
+});
+
+test('on a terminal that is too narrow for it, what a setting is for has a line of its own', async () => {
+  project = await openMemoryTeddy();
+  const run = project.inTerminal(['config']);
+  expect(await run.exitCode).toBe(0);
+  expect(run.text()).toMatch(/^model +gpt-test +git config \(local \.git\/config\)\n {2}the model to ask$/m);
+  expect(
+    run
+      .text()
+      .split('\n')
+      .filter((line) => line.length > 100),
+  ).toEqual([]);
+});
+
+test('a key that would travel unencrypted to another machine is warned about before it does', async () => {
+  project = await openMemoryTeddy();
+  await project.begin('plain');
+  // Reserved for documentation: it resolves nowhere.
+  const env = { OPENAI_BASE_URL: 'http://model.invalid/v1' };
+  const plain = await project.run(hello, { env });
+  expect(plain).toMatchObject({ exitCode: 5 });
+  expect(plain.stderr).toContain('warning: The key travels unencrypted to http://model.invalid/v1.');
+  const keyless = await project.run(['session', 'plan'], { env: { ...env, ...noKey } });
+  expect(keyless.stderr).not.toContain('unencrypted');
+});
