@@ -209,7 +209,10 @@ const libraries = ['index', 'reader/reader'];
 
 removeOld();
 const metafiles = [];
-for (const target of Object.values(targets)) metafiles.push((await build({ ...common, ...target })).metafile);
+for (const target of Object.values(targets)) {
+  report(target.outfile);
+  metafiles.push((await build({ ...common, ...target })).metafile);
+}
 for (const file of ['cli.cjs', ...Object.keys(packagesApart)]) compact(inRoot('dist', file));
 for (const file of ['main.cjs', 'cli.cjs', 'reader.js', ...Object.keys(packagesApart)]) hideCode(inRoot('dist', file));
 // Links and hooks of earlier versions use this name.
@@ -217,7 +220,15 @@ writeFileSync(inRoot('dist/main.js'), "#!/usr/bin/env node\nimport './main.cjs';
 for (const name of ['main.cjs', 'main.js']) chmodSync(inRoot('dist', name), 0o755);
 writeFileSync(inRoot('dist/index.js'), await renderLibrary());
 writeFileSync(inRoot('dist/THIRD-PARTY-LICENSES'), renderLicenses(root, metafiles));
-if (process.argv.includes('--types') || !hasNewTypes()) makeTypes();
+if (process.argv.includes('--types') || !hasNewTypes()) {
+  report('dist/types');
+  makeTypes();
+}
+
+/** Reports each step to whoever waits for `npm ci`, which prints nothing of its own while a script runs. */
+function report(path) {
+  if (process.env['npm_lifecycle_event'] === 'prepare') console.error(`teddy: building ${path} ...`);
+}
 
 /**
  * Plain ASCII loads in half the time. esbuild leaves regular expressions and tagged templates as they are; an escape means the

@@ -11,8 +11,8 @@ const all = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' 
 /** In memory and in process. */
 const quickRooms =
   /^test\/(?:architecture|agents|names|session|plan|conversation|write|model|http|mcp|cli|disk|journal|workflow|page|web)(?:\/|\.test\.ts$)/;
-/** With the built executable, from `init` to `land` and `sync`. */
-const smoke = new Set(['session', 'land'].map((name) => `test/e2e/${name}.test.ts`));
+/** With the built executable, from `init` to a second turn. */
+const smoke = new Set(['session'].map((name) => `test/e2e/${name}.test.ts`));
 const isQuick = (name: string) => smoke.has(name) || quickRooms.test(name);
 
 /** `npm test` runs what is quick; `npm run test:all` runs the rest, and each property a thousand times. */
