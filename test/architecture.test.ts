@@ -13,13 +13,67 @@ const roots = ['main', 'index', 'app', 'ports', 'errors', 'names'];
 /** How often the layout is broken today. A number here may only fall; whoever lowers one writes the new one down. */
 const ceilings = {
   files: 799,
-  lines: 104_750,
   importsBetweenVerbs: 64,
   filesWithOneImporter: 255,
   smallFilesWithOneImporter: 5,
   filesThatHaveNotEarnedTheirPlace: 8,
   filesThatReadTheProcess: 1,
 };
+
+/**
+ * The lines that a room may have, rounded up to the next 250 when they were set. An issue may raise those of its own rooms once, by at
+ * most its allowance.
+ */
+const lineCeilings: Record<string, number> = {
+  agents: 2750,
+  cli: 1500,
+  'cli/ask': 1250,
+  'cli/commands': 9750,
+  'cli/render': 3250,
+  conversation: 5500,
+  disk: 750,
+  git: 7750,
+  http: 3250,
+  journal: 250,
+  mcp: 1500,
+  model: 2000,
+  page: 3000,
+  plan: 4750,
+  ports: 1750,
+  reader: 750,
+  session: 7500,
+  system: 6750,
+  test: 105_250,
+  top: 1250,
+  view: 1500,
+  web: 500,
+  'workflow/blame': 2000,
+  'workflow/capture': 2500,
+  'workflow/chat': 1750,
+  'workflow/ci': 750,
+  'workflow/context': 2250,
+  'workflow/conversation': 1500,
+  'workflow/doctor': 1250,
+  'workflow/hooks': 1000,
+  'workflow/landing': 2000,
+  'workflow/line': 7000,
+  'workflow/page': 1250,
+  'workflow/replay': 2000,
+  'workflow/review': 2750,
+  'workflow/run': 3000,
+  'workflow/sharing': 2500,
+  'workflow/turn': 1750,
+  'workflow/verify': 2750,
+  'workflow/writes': 2750,
+  write: 2000,
+};
+
+/** Returns a folder of the workflow or of the CLI, any other room as a whole, and `top` for the files beside the rooms. */
+function toCeilingRoom(path: string): string {
+  const [room = '', folder = '', ...rest] = path.split('/');
+  if (folder === '') return 'top';
+  return (room === 'workflow' || room === 'cli') && rest.length > 0 ? `${room}/${folder}` : room;
+}
 
 /**
  * Room -> the rooms that it may import from. `app` alone builds adapters; `cli` reaches them through it. Of the workflow `app`
@@ -397,10 +451,16 @@ describe('architecture', () => {
     expectAtMost(unearned, ceilings.filesThatHaveNotEarnedTheirPlace);
   });
 
-  test('the house does not grow', () => {
-    const total = sources.reduce((sum, { text }) => sum + text.split('\n').length - 1, 0);
+  test('no room grows beyond its ceiling', () => {
+    const lines = new Map<string, number>();
+    const add = (room: string, text: string) => lines.set(room, (lines.get(room) ?? 0) + text.split('\n').length - 1);
+    for (const { path, text } of sources) add(toCeilingRoom(inSource(path)), text);
+    for (const path of filesBelow(join(root, 'test')))
+      if (/\.[jt]s$/.test(path)) add('test', readFileSync(path, 'utf8'));
+    const above = [...lines].filter(([room, count]) => count > (lineCeilings[room] ?? 0));
+    expect(above).toEqual([]);
+    expect(Object.keys(lineCeilings).filter((room) => !lines.has(room))).toEqual([]);
     expect(sources.length).toBeLessThanOrEqual(ceilings.files);
-    expect(total).toBeLessThanOrEqual(ceilings.lines);
   });
 
   test('of what people type and see, only main, run-cli and terminal know the process', () => {

@@ -11,7 +11,7 @@ export function readKnownSteps(): string[] {
 /** The steps of `sync`, `pull`, `push` and `land`. */
 export const sharingSteps: readonly string[] = ['fetched', 'pushed', 'checked-out', 'fast-forwarded'];
 
-/** The steps of any append: `crash.test.ts` kills one at each of them, and the full sweep kills every operation there. */
+/** The steps of any append. `crash.test.ts` kills an append at each of them, and the full sweep kills every operation there. */
 export const appendSteps: readonly string[] = [
   'object',
   'object-written',

@@ -1,6 +1,6 @@
 /**
- * The few commands of git with which a test looks at a repository and works in it by hand, on one in memory. Anything else throws:
- * what only git does is tried on real git.
+ * The few git commands that tests use to look at a repository and to work in it by hand, for a repository in memory. All others
+ * throw, because whatever depends on git itself is tested with real git.
  */
 import type { Oid } from '../../src/names.ts';
 import type { RepoPath } from '../../src/names.ts';

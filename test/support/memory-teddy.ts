@@ -1,6 +1,6 @@
 /**
- * Whole commands, from their words to what they print, on a repository in memory: as `teddy-project.ts`, but no git is started and
- * no file is written. For all that needs no process, no terminal, no shell and nothing that only git does.
+ * Runs whole commands, from their arguments to their output, on a repository in memory. It works like `teddy-project.ts`, but
+ * starts no git and writes no file, so use it for everything that needs no process, no shell and no real git.
  *
  *   const project = await openMemoryTeddy({ answers: [createPlan('a.txt', 'A\n')] });
  *   await project.begin('try-it');
@@ -19,14 +19,14 @@ import { startModelServer, type ModelServer } from './model-server.ts';
 import { toVerbs, type TeddyVerbs } from './teddy-project.ts';
 
 export interface MemoryTeddy extends TeddyVerbs {
-  /** The person's hands in the repository. */
+  /** The repository, as a user works in it. */
   repo: MemoryScratch;
-  /** What the commands work on. */
+  /** The project that the commands work on. */
   memory: MemoryProject;
   server: ModelServer;
   /** The environment with which commands ask the model of the server. */
   env: Record<string, string>;
-  /** Runs a command before a terminal in memory. */
+  /** Runs a command in a terminal in memory. */
   inTerminal(words: string[], options?: { env?: ContextOptions['env']; timeoutMs?: number }): TerminalRun;
   /** The subjects of a branch's commits, newest first; of HEAD's without a name. */
   subjects(revision?: string): Promise<string[]>;
@@ -72,7 +72,7 @@ export async function openMemoryTeddy({
   };
 }
 
-/** A project in which HEAD is on a session of this name, and its id. */
+/** Opens a project with HEAD on a new session of this name, and returns the session's id with it. */
 export async function openMemoryBegun(
   name: string,
   options: MemoryTeddyOptions = {},

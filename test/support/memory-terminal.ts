@@ -1,6 +1,6 @@
 /**
- * A command before a terminal in memory: a person's keys go in, and what the terminal would show comes out. As the line discipline
- * of a real one, it turns Ctrl-C into a signal and Ctrl-D into the end of the input, as long as no program reads single keys.
+ * Runs a command in a terminal in memory: keys go in, and the text that the terminal would show comes out. Like the line discipline
+ * of a real terminal, it turns Ctrl-C into a signal and Ctrl-D into the end of the input, unless the program reads single keys.
  */
 import { PassThrough, Writable } from 'node:stream';
 import { runCommand } from '../../src/cli/run-cli.ts';
@@ -8,7 +8,7 @@ import type { CliContext } from '../../src/cli/context.ts';
 import { memoryContext, type ContextOptions } from './cli-context.ts';
 import { ctrlC, ctrlD, watchScreen, type TerminalRun } from './run-in-terminal.ts';
 
-/** `more`: what else the command's surroundings have. */
+/** `more` is added to the command's context. */
 export function runInMemoryTerminal(
   options: ContextOptions,
   more: Partial<CliContext> = {},

@@ -70,7 +70,7 @@ export function runInTerminal(
   };
 }
 
-/** Keeps what a terminal shows, and tells those who wait for some of it. */
+/** Keeps the text that a terminal shows, and notifies everyone who is waiting for a part of it. */
 export function watchScreen() {
   let raw = '';
   let seen = 0;

@@ -123,7 +123,7 @@ export async function openTeddyProject(options: OpenOptions = {}): Promise<Teddy
   };
 }
 
-/** The commands, wherever they run. */
+/** Adds expectations to a function that runs commands, wherever it runs them. */
 export function toVerbs({ run, fingerprint }: { run: TeddyVerbs['run']; fingerprint(): Promise<unknown> }): TeddyVerbs {
   const ok: TeddyVerbs['ok'] = async (...args) => {
     const result = await run(args);
