@@ -1,16 +1,16 @@
-/** The workflows' view of the logs that agents keep, and of what is known about each from before. Types only. */
+/** The workflows' view of the logs that agents keep, and of what is already known about each. Types only. */
 import type { AgentName } from '../agents/agents.ts';
 
-/** Where the reading of a log stopped, and how to tell that it is the same log still. */
+/** The position where reading a log stopped, with what is needed to recognize that log again. */
 export interface LogPosition {
-  /** The identity of the file. */
+  /** Identifies the file, together with its inode. */
   device: number;
   inode: number;
-  /** In bytes, after a whole line. */
+  /** In bytes, at the end of a whole line. */
   offset: number;
-  /** How many lines are before it. */
+  /** The number of lines before `offset`. */
   lines: number;
-  /** The last bytes before `offset`: how many, and their sha256 in hexadecimal. */
+  /** The length and sha256 (hex) of the last bytes before `offset`. */
   tail: { length: number; sha256: string };
 }
 
@@ -22,20 +22,20 @@ export interface LogStat {
 }
 
 export interface LogLine {
-  /** From 1. */
+  /** Counted from 1. */
   number: number;
-  /** Null: longer than 64 MiB. */
+  /** Null for a line longer than 64 MiB. */
   text: string | null;
 }
 
 /** Reads a log from a position to the end of its last whole line. */
 export interface LogReading {
   lines: AsyncIterable<LogLine>;
-  /** Where it stands: after the last line that was given. */
+  /** Returns the position after the last line that was given out. */
   position(): LogPosition;
 }
 
-/** A log that was found below the home of an agent. */
+/** A log that was found below an agent's home directory. */
 export interface FoundLog {
   agent: AgentName;
   path: string;
@@ -43,40 +43,46 @@ export interface FoundLog {
 }
 
 export interface AgentLogs {
-  /** Returns null for what is not there, is no regular file, or lies outside the directories of the agent. */
+  /** Returns null for a path that does not exist, is not a regular file, or is outside the agent's directories. */
   stat(agent: AgentName, path: string): Promise<LogStat | null>;
-  /** Null where the file does not continue what was read before `position`; without one, from the beginning. */
+  /**
+   * Reads from `position`, or from the beginning when it is null. Returns null when the file no longer continues what
+   * was read before `position`.
+   */
   read(path: string, position: LogPosition | null): Promise<LogReading | null>;
-  /** The logs that may be of work in one of `directories` and were written since; each agent’s in the order of time, for Codex the time at which the session began, each file once. */
+  /**
+   * Finds logs that may concern work in one of `directories` and were written since. Each agent's logs come in order of
+   * time (for Codex, of the session's start), and each file only once.
+   */
   find(directories: readonly string[], sinceMs: number): AsyncIterable<FoundLog>;
-  /** A small file that an agent has named; null: nothing tells what is in it. */
+  /** Reads a small file that an agent has named; null when its content cannot be determined. */
   readNamed(path: string): Promise<string | null>;
-  /** The log of a session whose hook named no file. */
+  /** Finds the log of a session when the hook did not name a file. */
   locate(agent: AgentName, sessionId: string): Promise<string | null>;
-  /** The directory in which a session began, for agents whose logs do not name it; null: unknown. */
+  /** Returns the directory that a session began in, for agents that do not log it; null when unknown. */
   directory(agent: AgentName, path: string): Promise<string | null>;
-  /** The top of the repository that holds a directory; null: none does, or the directory is gone. */
+  /** Returns the root of the repository that contains a directory; null when there is none, or the directory is gone. */
   topOf(directory: string): Promise<string | null>;
-  /** The directory without symbolic links, as far as it is there. */
+  /** Resolves symbolic links in as much of the path as exists. */
   realPath(directory: string): Promise<string>;
-  /** The logs of the sub-agents that a session has started, each with the call that started it, where that is known. */
+  /** Lists the logs of a session's sub-agents, each with the call that started it, if known. */
   subAgents(agent: AgentName, path: string): Promise<{ path: string; callId: string | null; description: string }[]>;
 }
 
-/** Keeps one file a log, with all that is known about it. */
+/** Stores one state file for each log, with all that is known about it. */
 export interface FollowerStates {
   list(): Promise<Record<string, unknown>[]>;
   read(path: string): Promise<Record<string, unknown> | null>;
-  /** Durable when it resolves. */
+  /** Is durable when it resolves. */
   write(path: string, state: Record<string, unknown>): Promise<void>;
-  /** Nothing more is known under this name. */
+  /** Forgets everything stored under this name. */
   remove(path: string): Promise<void>;
 }
 
-/** The surroundings of capture, beside the project. */
+/** What capture needs in addition to the project. */
 export interface Capture {
   logs: AgentLogs;
   states: FollowerStates;
-  /** Whether the process of an agent still runs. */
+  /** Tells whether an agent's process is still running. */
   isAlive(pid: number): Promise<boolean>;
 }

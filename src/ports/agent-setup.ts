@@ -3,27 +3,27 @@ import type { AgentName } from '../agents/agents.ts';
 
 export interface AgentState {
   name: AgentName;
-  /** The name that people know: `Claude Code`. */
+  /** The name that people know, such as `Claude Code`. */
   title: string;
-  /** The executable on PATH; null when there is none. */
+  /** The executable on PATH; null when it is not installed. */
   program: string | null;
-  /** False: neither its executable nor its directory is there. */
+  /** False when neither its executable nor its directory exists. */
   found: boolean;
-  /** The file of the user's configuration that our hooks belong in. */
+  /** The user's configuration file that our hooks belong in. */
   path: string;
-  /** `changed`: some of them are there, or somebody has changed them; `unknown`: the file cannot be read. */
+  /** `changed`: some of our hooks are missing or were edited; `unknown`: the file cannot be read. */
   hooks: 'installed' | 'changed' | 'missing' | 'unknown';
-  /** Its plans wait for a verdict: the hook of the gate is there. */
+  /** Whether the gate's hook is installed, so that the agent's plans wait for a verdict. */
   gate: boolean;
-  /** Whether its plans can wait. */
+  /** Whether this agent's plans can wait for a verdict. */
   canGate: boolean;
-  /** Whether the person has trusted them; null where the agent does not ask for that. */
+  /** Whether the user has trusted the hooks; null for an agent that does not ask for trust. */
   trusted: boolean | null;
-  /** Why the file cannot be read, or the agent will not run our hooks, as a sentence; null: nothing is wrong. */
+  /** Why the file cannot be read or the agent will not run our hooks, as a sentence; null when nothing is wrong. */
   problem: string | null;
 }
 
-/** The script that all hooks run. `broken`: what it would start is gone. */
+/** The script that all hooks run. `broken`: the program that it would start no longer exists. */
 export interface HookScript {
   path: string;
   state: 'installed' | 'outdated' | 'missing' | 'broken';
@@ -32,16 +32,16 @@ export interface HookScript {
 export interface AgentSetup {
   list(): Promise<AgentState[]>;
   script(): Promise<HookScript>;
-  /** Writes it anew where it is not as it should be. */
+  /** Writes the script again unless it is already as it should be. */
   installScript(): Promise<void>;
   removeScript(): Promise<void>;
   /**
-   * `gate`: whether its plans wait for a verdict; undefined: as it is. False: all was there. Throws HOOK_IN_THE_WAY or
-   * WRITE_FAILED, and has changed nothing then.
+   * Installs the hooks. `gate`: whether plans wait for a verdict; undefined keeps the current choice. Returns false
+   * when everything was already installed. Throws HOOK_IN_THE_WAY or WRITE_FAILED without having changed anything.
    */
   install(name: AgentName, gate?: boolean): Promise<boolean>;
   uninstall(name: AgentName): Promise<UninstallOutcome>;
 }
 
-/** `restored`: the file is as it was before, to the byte; `removed`: somebody has changed it since, and only ours is gone. */
+/** `restored`: the file is byte for byte what it was before; `removed`: it was edited since, so only our hooks were removed. */
 export type UninstallOutcome = 'restored' | 'removed' | 'missing';

@@ -1,55 +1,55 @@
-/** The workflows' view of the spool: what the hooks of other agents have noted. Types only. */
+/** The workflows' view of the spool, where the hooks of other agents leave their notes. Types only. */
 
-/** One call of an agent's hook. It says that something has happened; what, its log says. */
+/** One call of an agent's hook. It says that something has happened; the agent's log says what. */
 export interface Bell {
-  /** The name in the command of the hook: `claude-code`. */
+  /** The name in the hook's command, such as `claude-code`. */
   agent: string;
   /** Seconds since 1970. */
   at: number;
-  /** The agent's process, where the hook could find it; 0 when it could not. */
+  /** The agent's process; 0 when the hook could not find it. */
   ppid: number;
-  /** The object that the agent sent; empty when it sent none. */
+  /** The object that the agent sent; empty when it sent nothing. */
   payload: Readonly<Record<string, unknown>>;
 }
 
 interface TakenBells {
-  /** In the order of their times. */
+  /** Ordered by time. */
   bells: Bell[];
-  /** Counts the lines that cannot be read; `done` sets them aside. */
+  /** The number of unreadable lines; `done` sets them aside. */
   unreadable: number;
-  /** Removes what was taken. After a crash before that, the next taking gives the same bells again. */
+  /** Removes what was taken. After a crash before this call, the next `take` returns the same bells again. */
   done(): Promise<void>;
 }
 
 export interface SpoolState {
-  /** False: this repository is not captured, and hooks do nothing in it. */
+  /** False when this repository is not captured; hooks do nothing in it then. */
   exists: boolean;
   paused: boolean;
-  /** When it was made, in seconds since 1970; 0: not known. */
+  /** When the spool was made, in seconds since 1970; 0 when unknown. */
   since: number;
-  /** The process of the drainer that runs; null: none does. */
+  /** The process that is draining the spool; null when none is. */
   drainer: number | null;
-  /** Bells that nobody has dealt with, by agent; `oldest` in seconds since 1970. */
+  /** Bells that are not drained yet, by agent; `oldest` in seconds since 1970. */
   waiting: { agent: string; bytes: number; oldest: number }[];
-  /** When each agent called last, in seconds since 1970, as far as that is kept. */
+  /** When each agent last called, in seconds since 1970, as far as that is recorded. */
   lastBells: ReadonlyMap<string, number>;
-  /** Counts what was set aside because it could not be read. */
+  /** The number of bells that were set aside because they could not be read. */
   unreadable: number;
 }
 
 export interface Spool {
-  /** Absolute. It is there exactly while the repository is captured. */
+  /** The absolute path. The directory exists exactly while the repository is captured. */
   readonly dir: string;
   look(): Promise<SpoolState>;
-  /** When capturing was paused, in milliseconds since 1970; `to` null: it is paused now. */
+  /** When capturing was paused, in milliseconds since 1970; `to` is null while it is still paused. */
   pauses(): Promise<{ from: number; to: number | null }[]>;
-  /** One process at a time drains the spool. After letting go of the claim it has to look at the spool once more. */
+  /** Claims the spool, so that one process at a time drains it. After releasing the claim, look at the spool once more. */
   claim(): Promise<{ release(): Promise<void> } | { heldBy: number }>;
-  /** Only for who has the claim. Nothing is taken where there is no spool. */
+  /** Takes the bells; only for the holder of the claim. Returns none when there is no spool. */
   take(): Promise<TakenBells>;
-  /** Makes the directory, or brings back the one that `close` has put away. */
+  /** Makes the directory, or brings back the one that `close` put away. */
   open(): Promise<void>;
-  /** Takes the directory away. What nobody has dealt with is kept, at the path that this returns; null: nothing was. */
+  /** Puts the directory away. Returns the path where undrained bells are kept; null when there were none. */
   close(): Promise<string | null>;
   pause(isPaused: boolean): Promise<void>;
 }

@@ -7,55 +7,61 @@ import type { Limits } from '../session/settings/write-limits.ts';
 import type { WriteRecord, WriteState } from '../write/write.ts';
 import type { FileBelow, Head, RefTip, RunClaim, RunDirs, Scan } from './git.ts';
 
-/** The project's files on disk. Every path is contained: symlinks that lead out are found, never followed. */
+/** The project's files on disk. Every path is contained: symlinks that lead out are reported, never followed. */
 export interface ProjectFiles {
   inspect(path: RepoPath): Promise<FileTarget>;
-  /** An absolute path as one from the root, if it is below it, also through a link; null: it is elsewhere. */
+  /** Makes an absolute path relative to the root if it is below it, even through a link; null when it is elsewhere. */
   inside(path: string): Promise<string | null>;
   /**
-   * Finds what stands there under a name that differs only in case or Unicode form, or that is this one once it is percent-decoded;
-   * of the path or of a directory above it.
+   * Finds an existing path that differs from this one only in case or Unicode form, or that equals this one once it is
+   * percent-decoded. Checks the path and the directories above it.
    */
   findTwin(path: RepoPath): Promise<RepoPath | null>;
   /**
-   * Atomically: temporary file, fsync, rename, fsync of the directory. Keeps an existing mode, but for the execute bit where
-   * `executable` is given; makes parents.
+   * Writes atomically: temporary file, fsync, rename, fsync of the directory. Keeps the existing mode, except for the
+   * execute bit when `executable` is given; makes parent directories.
    */
   install(path: RepoPath, bytes: Uint8Array, executable?: boolean): Promise<void>;
-  /** The same where nothing stands yet, in one step: `exists` when something does by then, and nothing has changed. */
+  /**
+   * Like `install`, but only when nothing exists there. `exists`: something does by the time of the write, and nothing
+   * has changed.
+   */
   installNew(path: RepoPath, bytes: Uint8Array): Promise<'done' | 'exists'>;
-  /** Removes a file, and the directories that are empty without it. */
+  /** Removes a file, and the directories that this leaves empty. */
   remove(path: RepoPath): Promise<void>;
-  /** Removes what an install that was killed has left beside a path. */
+  /** Removes what a killed install left next to a path. */
   removeLeftovers(path: RepoPath): Promise<void>;
   readState(path: RepoPath): Promise<FileState>;
-  /** Atomically, and never beyond a link; a directory is not replaced. Throws DISK_FULL or WRITE_FAILED. */
+  /** Writes atomically and never through a link; does not replace a directory. Throws DISK_FULL or WRITE_FAILED. */
   putState(path: RepoPath, state: FileState | NewFile): Promise<void>;
-  /** Those that are empty, in this order; never beyond a link. */
+  /** Removes the empty ones of these directories, in this order; never goes through a link. */
   removeEmptyDirectories(directories: RepoPath[]): Promise<void>;
   /**
-   * Whether what stands there, a file or a directory, came there before `time`, or since. `unsure`: the file is older, and a
-   * directory above it has changed since: it may have been moved with that.
+   * Tells whether the file or directory was put there before `time` or since. `unsure`: it is older, but a directory
+   * above it has changed since, so it may have been moved along with that.
    */
   findAge(path: RepoPath, time: Date): Promise<FileAge>;
 }
 
-/** The notes that a run makes as it goes. */
+/** The notes that a run makes along the way. */
 export interface RunJournal {
-  /** Durable when it resolves, with all that was noted and kept before. Throws DISK_FULL or WRITE_FAILED. */
+  /** Is durable when it resolves, with everything noted and kept before. Throws DISK_FULL or WRITE_FAILED. */
   append(record: JournalRecord): Promise<void>;
-  /** Survives a crash of the process at once, one of the machine after the next `append`. Nothing is made before the first. */
+  /**
+   * Survives a crash of the process at once, and of the machine after the next `append`. Makes no file before the first
+   * `append`.
+   */
   note(record: JournalRecord): Promise<void>;
-  /** Keeps bytes; the key gives them back. Throws DISK_FULL or WRITE_FAILED. */
+  /** Stores bytes and returns the key to read them back. Throws DISK_FULL or WRITE_FAILED. */
   keep(bytes: Uint8Array): Promise<string>;
   read(key: string): Promise<Uint8Array>;
-  /** Moves a file out of the work tree at `root`, and says where it is now: a roll back loses nothing. */
+  /** Moves a file out of the work tree at `root` and returns its new path, so that a rollback loses nothing. */
   moveAside(root: string, path: RepoPath): Promise<string>;
-  /** Undoes that. False: it stays where it is, since the path is taken by now or the system refuses. */
+  /** Undoes `moveAside`. Returns false when the file stays there because its path is taken or the system refuses. */
   moveBack(root: string, path: RepoPath, from: string): Promise<boolean>;
-  /** The log stays, for the next command. */
+  /** Closes the log but leaves it for the next command. */
   close(): Promise<void>;
-  /** The run has its report, or was rolled back. */
+  /** Removes the journal once the run has its report or was rolled back. */
   discard(): Promise<void>;
 }
 
@@ -64,15 +70,15 @@ export interface LeftRun extends JournaledRun {
   journal: RunJournal;
 }
 
-/** Whoever begins or goes on with a run holds its claim. */
+/** The journals of all runs. Only the holder of a run's claim may begin or continue it. */
 export interface RunJournals {
-  /** So that a turn is executed once at a time, within a process as among several. Throws LOCKED. */
+  /** Makes sure that a turn is run once at a time, within a process and across processes. Throws LOCKED. */
   claim(place: RunDirs): Promise<RunClaim>;
-  /** The process that executes the turn at this moment; null: none that lives. */
+  /** Returns the live process that is running the turn; null when there is none. */
   holder(place: RunDirs): Promise<number | null>;
   begin(place: RunDirs): RunJournal;
   find(place: RunDirs): Promise<LeftRun | null>;
-  /** Lists the runs of all lines. One that cannot be read is left out: whoever asks for its line hears of it. */
+  /** Lists the runs of all lines. Leaves out an unreadable one; a command on its line reports it. */
   list(): Promise<RunRecord[]>;
 }
 
@@ -80,16 +86,16 @@ export interface RunJournals {
 export interface KeptFiles {
   head: Head;
   scan: Scan;
-  /** Those that may differ from HEAD, as they were on disk. */
+  /** The files that may differ from HEAD, as they were on disk. */
   bytes: ReadonlyMap<RepoPath, Uint8Array>;
-  /** The settings, which are read from the disk, tracked or not. Null: there were none. */
+  /** The settings, which are read from disk, tracked or not; null when there were none. */
   config: Uint8Array | null;
 }
 
 export interface Shell {
   /**
-   * Runs a script in a process group of its own, stdin closed. `cwd` is relative to the project. What it started is ended with it,
-   * also outside the group where there is a /proc.
+   * Runs a script in its own process group, with stdin closed. `cwd` is relative to the project. Whatever the script
+   * started ends with it, even outside the group on systems with /proc.
    */
   run(
     script: string,
@@ -98,174 +104,190 @@ export interface Shell {
       env: Record<string, string>;
       timeoutMs: number;
       signal: AbortSignal;
-      /** The script begins when it has resolved, and never if it rejects: then `run` rejects with the same error. */
+      /**
+       * Called before the script: it begins once this resolves. If this rejects, the script never begins and `run`
+       * rejects with the same error.
+       */
       onStart?: (group: ProcessGroup) => void | Promise<void>;
       onOutput?: (stream: 'stdout' | 'stderr', text: string) => void;
     },
   ): Promise<CommandResult>;
   /**
-   * Names what of the group's script is still running, as `kill` takes it: the group, as a negative number, or processes that have left it.
-   * Empty where that cannot be told.
+   * Returns what is still running of the group's script, as `kill` takes it: the group as a negative number, or
+   * processes that have left it. Empty when that cannot be determined.
    */
   findRunning(group: ProcessGroup): Promise<number[]>;
 }
 
-/** Which answer it is that arrives. */
+/** Identifies the answer that is arriving. */
 export interface AnswerTarget {
-  /** The id of the record that will hold the answer: an answer that is on the line already is known by it. */
+  /** The id of the record that will hold the answer; shows whether the answer is already on the line. */
   id: string;
   session: SessionId;
   turn: TurnName;
   ref: RefName;
-  /** How many records of the turn had said something when the model was asked. */
+  /** The number of the turn's records with text when the model was asked. */
   recordCount: number;
-  /** Calls and their results, as lines of a transcript; without it, the text of an answer. */
+  /** Calls and their results, as transcript lines; without it, the text of an answer. */
   unit?: 'exchange';
-  /** True in a conversation, where an answer stays valid whatever is said meanwhile. */
+  /** True in a conversation, where an answer stays valid even if more is said meanwhile. */
   isChat?: true;
-  /** An answer about a plan: it is words, whatever it looks like. */
+  /** An answer to a question about a plan: it is always treated as text. */
   isQuestion?: true;
-  /** The record of the message that is answered. */
+  /** The record of the message that this answers. */
   messageId?: string;
   provider: string;
   model: string;
   agent: string;
 }
 
-/** An answer on disk while it arrives. None of these throws: without a disk the text is in memory alone, and a notice says so. */
+/**
+ * An answer that is saved to disk as it arrives. No method throws: if the disk fails, the text is in memory alone and a
+ * notice says so.
+ */
 export interface StagedAnswer {
-  /** Never waits: what is added becomes durable within seconds. An answer that is discarded by then was never on disk. */
+  /** Never waits: the text becomes durable within seconds. An answer that is discarded before that never reaches the disk. */
   add(text: string): void;
-  /** When it resolves, all that was added is durable, if the disk takes it. */
+  /** When it resolves, all added text is durable, if the disk accepts it. */
   save(): Promise<void>;
-  /** It is on the line now, or not wanted. Nothing is written after it. */
+  /** The answer is on the line now, or not wanted. Nothing is written after this. */
   discard(): Promise<void>;
-  /** It could not be put on the line: from now on any command may recover it, this process too. Nothing is written after it. */
+  /**
+   * The answer could not be put on the line: any command, in this process too, may recover it now. Nothing is written
+   * after this.
+   */
   leave(): Promise<void>;
 }
 
 /** An answer that a dead process left in staging. */
 export interface LeftAnswer {
   text: string;
-  /** How many bytes at the end of `text` no save has confirmed. */
+  /** The number of bytes at the end of `text` that no save has confirmed. */
   unconfirmedBytes: number;
-  /** All bytes as they were found, when part of them is not in `text`. */
+  /** All bytes as found, when some of them are not in `text`. */
   damaged: Uint8Array | null;
 }
 
-/** An answer whose process is dead. */
+/** An answer that belongs to a dead process. */
 export interface OrphanedAnswer {
   id: string;
-  /** Null: damaged; nothing says where it belongs. */
+  /** Null when it is damaged and nothing says where it belongs. */
   place: AnswerTarget | null;
-  /** Takes it over, so that of several commands one recovers it; null: another has, or it cannot be read now. */
+  /** Takes it over, so that only one command recovers it; null when another has done so, or it cannot be read now. */
   claim(): Promise<LeftAnswer | null>;
-  /** After `claim`. */
+  /** Only after `claim`. */
   discard(): Promise<void>;
 }
 
 export interface AnswerStaging {
-  /** The right to answer a turn in a conversation: its tools are run once. Throws LOCKED. */
+  /** Claims the right to answer a turn in a conversation, so that its tools run only once. Throws LOCKED. */
   claim(place: RunDirs): Promise<RunClaim>;
   begin(place: AnswerTarget): StagedAnswer;
   orphans(): Promise<OrphanedAnswer[]>;
-  /** Reads the answers that other processes are receiving now, as far as they are durable. */
+  /** Reads the durable part of answers that other processes are receiving now. */
   arriving(session: SessionId): Promise<{ place: AnswerTarget; text: string }[]>;
 }
 
-/** A write session on disk. Whoever has it opened holds it: no other process changes it meanwhile. */
+/** A write session on disk. Whoever has opened it holds it: no other process changes it meanwhile. */
 export interface StagedWrite {
   readonly record: WriteRecord;
-  /** The state that the last confirmed save has recorded. */
+  /** The state that the last confirmed save recorded. */
   readonly state: WriteState;
   /**
    * Adds bytes to the content and replaces the state; durable and confirmed when it resolves. Throws DISK_FULL or
-   * WRITE_FAILED, and has confirmed nothing then: the next call begins with the same bytes.
+   * WRITE_FAILED without having confirmed anything: the next call must begin with the same bytes.
    */
   save(bytes: Uint8Array, state: WriteState): Promise<void>;
-  /** The same with `bytes` as the whole content. */
+  /** Like `save`, with `bytes` as the whole content. */
   replace(bytes: Uint8Array, state: WriteState): Promise<void>;
-  /** The content that is confirmed. */
+  /** Reads the confirmed content. */
   read(): Promise<Uint8Array>;
-  /** The content is gone, and the state stays: it says how the session has ended. */
+  /** Removes the content but keeps the state, which says how the session ended. */
   dropContent(): Promise<void>;
-  /** All of it is gone. */
+  /** Removes all of it. */
   remove(): Promise<void>;
-  /** Lets others have it. With `goesOn` this process stays its controller, if it is; else it is received by nobody any more. */
+  /**
+   * Releases the session. With `goesOn`, this process remains its controller if it is; otherwise the session has no
+   * controller anymore.
+   */
   close(options?: { goesOn: boolean }): Promise<void>;
 }
 
-/** To be begun by this process. */
+/** A write session that this process is about to begin. */
 export type NewWrite = Omit<WriteRecord, 'pid' | 'bootId' | 'startTime' | 'nonce'>;
 
-/** A write session that was found, without holding it. */
+/** A write session that was found but is not held. */
 export interface FoundWrite {
   id: string;
-  /** Null: nothing says what it was begun for. */
+  /** Null when nothing says what it was begun for. */
   record: WriteRecord | null;
-  /** Null: it cannot be read, or is not what the content confirms. */
+  /** Null when it cannot be read or does not match the content. */
   state: WriteState | null;
-  /** When anything was last written of it. */
+  /** When anything of it was last written. */
   savedAt: Date;
-  /** Its controller is alive; false when it has none. */
+  /** Whether its controller is alive; false when it has none. */
   isControlled: boolean;
-  /** Bytes on disk that no save has confirmed. */
+  /** The bytes on disk that no save has confirmed. */
   tailBytes: number;
   isDamaged: boolean;
 }
 
-/** Everything that is there of a content, for a person. */
+/** Everything that exists of a content, for a person. */
 export interface WriteContent {
   verified: Uint8Array;
-  /** The bytes beyond it that were written and never confirmed. For a damaged session, all bytes. */
+  /** The bytes after it that were written but never confirmed. For a damaged session, all bytes. */
   tail: Uint8Array;
-  /** Tails that were set aside when it was opened again, oldest first. `name`: of the file. */
+  /** Tails that were set aside when the session was reopened, oldest first. `name` is the file's name. */
   aside: { name: string; bytes: Uint8Array }[];
 }
 
-/** The staging of write sessions: crash-safe files, shared by all processes that work in the repository. */
+/** The staging of write sessions: crash-safe files that all processes working in the repository share. */
 export interface WriteStaging {
   /**
-   * Makes the staging of a new session. Of several processes that begin at once one succeeds. Throws WRITE_ACTIVE while
-   * another one holds the slot: begun or used within `idleExpiryMs`, not over, and its controller, if it has one, alive.
+   * Creates the staging of a new session. When several processes begin at once, one succeeds. Throws WRITE_ACTIVE while
+   * another session holds the slot: begun or used within `idleExpiryMs`, not over, and its controller, if it has one,
+   * alive.
    */
   begin(record: NewWrite, state: WriteState, limits: Limits): Promise<StagedWrite>;
-  /** Null: there is none. Sets an unverified tail aside first. Throws LOCKED while another has it, STAGING_DAMAGED. */
+  /**
+   * Returns null when it does not exist. Sets an unverified tail aside first. Throws LOCKED while another process has
+   * it, STAGING_DAMAGED.
+   */
   open(id: string): Promise<StagedWrite | null>;
-  /** The same by who receives it from now on: this process is its controller then. Throws WRITE_ACTIVE while another holds the slot. */
+  /** Like `open`, and makes this process its controller. Throws WRITE_ACTIVE while another session holds the slot. */
   resume(id: string, limits: Limits): Promise<StagedWrite | null>;
-  /** Cheap: no session is looked at. */
+  /** A cheap check that looks at no session. */
   isEmpty(): Promise<boolean>;
   list(): Promise<FoundWrite[]>;
   find(id: string): Promise<FoundWrite | null>;
-  /** Also of a damaged one; null: there is none. */
+  /** Works for a damaged one too; null when it does not exist. */
   readContent(id: string): Promise<WriteContent | null>;
-  /** Only what was set aside; empty when there is no such session. */
+  /** Returns only what was set aside; empty when the session does not exist. */
   readTails(id: string): Promise<WriteContent['aside']>;
-  /** Also of a damaged one. Throws LOCKED while another has it. */
+  /** Works for a damaged one too. Throws LOCKED while another process has it. */
   remove(id: string): Promise<void>;
-  /** The directory of a session's files, absolute. */
+  /** Returns the absolute path of the directory of a session's files. */
   directoryOf(id: string): string;
 }
 
-/** How other processes find the server of a repository. */
+/** Lets other processes find the server of a repository. */
 export interface ServerRecord {
   url: string;
   port: number;
   pid: number;
-  /** Whoever sends it may write to the repository. */
+  /** Grants write access to the repository to anyone who sends it. */
   token: string;
 }
 
-/** The right to be the server of the repository. A process that dies loses it. */
+/** The right to be the repository's server. A process loses it when it dies. */
 interface ServerClaim {
-  /** Lets others find it. Throws DISK_FULL or WRITE_FAILED. */
+  /** Publishes the record so that others can find the server. Throws DISK_FULL or WRITE_FAILED. */
   publish(record: ServerRecord): Promise<void>;
-  /** The record goes with it. */
+  /** Gives up the claim and removes the record. */
   release(): Promise<void>;
 }
 
-/** The commands that the user has allowed in conversations of a session. They are in no commit. */
+/** The commands that the user has allowed in a session's conversations. They are not part of any commit. */
 export interface AllowedCommands {
   list(session: SessionId): Promise<AllowedCommand[]>;
   /** Replaces the list. Throws DISK_FULL, WRITE_FAILED. */
@@ -273,110 +295,110 @@ export interface AllowedCommands {
 }
 
 export interface ServerRecords {
-  /** Absolute: where the record is, for its user alone. */
+  /** The absolute path of the record, which only its user can read. */
   readonly path: string;
-  /** Reads the record of the server that is running; null when none is, or when it has not published one yet. */
+  /** Reads the record of the running server; null when none is running or it has not published one yet. */
   read(): Promise<ServerRecord | null>;
-  /** Throws SERVER_RUNNING, which names its URL, while another one is running. */
+  /** Throws SERVER_RUNNING, which names the URL, while another server is running. */
   claim(): Promise<ServerClaim>;
 }
 
-/** A file of the user's, wherever it lies, to be read piece by piece. */
+/** Any file of the user's, to be read piece by piece. */
 export interface SourceFile {
-  /** The path in the user's words. */
+  /** The path as the user gave it. */
   path: string;
   sizeBytes: number;
-  /** From its beginning. Throws FILE_NOT_FOUND. */
+  /** Reads from the beginning. Throws FILE_NOT_FOUND. */
   read(): SourceReading;
 }
 
 export interface SourceReading {
-  /** The text, decoded; `bytes`: how many were read for it. */
+  /** The decoded text; `bytes` is how many bytes were read for it. */
   pieces: AsyncIterable<{ text: string; bytes: number }>;
-  /** The sha256 of the bytes that were read; to be called once, at the end. */
+  /** Returns the sha256 of the bytes read; call it once, at the end. */
   sha256(): string;
 }
 
-/** Where an export goes: a file, a directory, stdout. */
+/** The destination of an export: a file, a directory, or stdout. */
 export interface ExportTarget {
-  /** For a person. */
+  /** The name shown to a person. */
   name: string;
-  /** Before anything is read. Throws FILES_IN_THE_WAY, FILE_NOT_FOUND. */
+  /** Checks the target before anything is read. Throws FILES_IN_THE_WAY, FILE_NOT_FOUND. */
   refuse(): Promise<void>;
-  /** Whole or not at all. Throws DISK_FULL or WRITE_FAILED, and whatever `pieces` throws. */
+  /** Writes everything or nothing. Throws DISK_FULL or WRITE_FAILED, and any error of `pieces`. */
   put(pieces: AsyncIterable<Uint8Array>): Promise<void>;
 }
 
 export interface ExportDirectory extends Omit<ExportTarget, 'put'> {
-  /** The same for files. */
+  /** Like the `put` of a single file, for several. */
   put(files: AsyncIterable<FileBelow>): Promise<void>;
 }
 
 /** The logs that an agent of this user keeps of its sessions in one folder. */
 export interface AgentLogDirectory {
-  /** The folder, as the agent names it. */
+  /** The folder as the agent names it. */
   cwd: string;
-  /** Whose models the agent asks when nobody says otherwise. */
+  /** The provider of the models that the agent uses by default. */
   provider: string;
-  /** Whether its program can be found. */
+  /** Whether the agent's program can be found. */
   isInstalled: boolean;
   /**
-   * Adds a log that only its owner may read, and returns its path. Throws FILES_IN_THE_WAY, DISK_FULL or WRITE_FAILED; then
-   * nothing is there that was not.
+   * Adds a log that only its owner can read, and returns its path. Throws FILES_IN_THE_WAY, DISK_FULL or WRITE_FAILED;
+   * nothing is left behind then.
    */
   add(session: { id: string; startedAt: Date }, text: string): Promise<string>;
 }
 
-/** Files for a command to read, outside of every work tree, for nobody else's eyes. */
+/** Private files for a command to read, outside of every work tree. */
 export interface ScratchFiles {
-  /** `name`: without a directory. Throws WRITE_FAILED. */
+  /** Writes a file; `name` has no directory. Throws WRITE_FAILED. */
   write(name: string, bytes: Uint8Array): Promise<{ path: string; remove(): Promise<void> }>;
 }
 
-/** Something on disk that a process which was killed has left, or that somebody else has put in the way. `path`: absolute. */
+/** Something on disk that a killed process left behind or somebody else put in the way. `path` is absolute. */
 export type Remain =
-  /** A command moved a line in the work tree at `root`, and index and files have not followed, or the lock is still there. */
+  /** A command moved a line in the work tree at `root`, but index and files have not followed, or the lock still exists. */
   | { kind: 'publication'; path: string; root: string; ref: RefName; new: Oid }
-  /** The same without a work tree: locks of these refs may be ours. */
+  /** The same without a work tree: some locks of these refs may be ours. */
   | { kind: 'ref-record'; path: string; refs: RefName[] }
-  /** A lock of git's that nobody of ours holds. `heldBy`: processes that have it open, as far as the system says. */
+  /** A git lock that no process of ours holds. `heldBy`: the processes that have it open, as far as the system reveals them. */
   | { kind: 'foreign-lock'; path: string; ageMs: number; heldBy: number[] }
-  /** Half of a file, or the rest of something that is over: nothing in it is needed by anybody. */
+  /** Half of a file, or the rest of something that is over; nobody needs anything in it. */
   | { kind: 'leftover'; path: string }
   /** The block in `info/attributes` was changed. */
   | { kind: 'attributes'; path: string }
-  /** `place` null: nothing says where the answer belongs. */
+  /** `place` is null when nothing says where the answer belongs. */
   | { kind: 'answer'; path: string; place: AnswerTarget | null; bytes: number; isDamaged: boolean }
   | { kind: 'write'; path: string; found: FoundWrite }
-  /** `run` null: its journal cannot be read. */
+  /** `run` is null when its journal cannot be read. */
   | { kind: 'run'; path: string; run: JournaledRun | null }
-  /** The record of a server that was killed. */
+  /** The record of a killed server. */
   | { kind: 'server'; path: string }
-  /** In the directory of teddy, and none of its names. */
+  /** A file in teddy's directory that does not have one of teddy's names. */
   | { kind: 'stranger'; path: string };
 
 /** An object of a line that git cannot read. */
 export interface DamagedObject {
   oid: Oid;
   ref: RefName;
-  /** Where a commit of the line has it; null: it is a commit, or no file was found. */
+  /** The path of the object in a commit of the line; null when it is a commit, or no file was found. */
   path: RepoPath | null;
 }
 
-/** For `teddy doctor`. Looking changes nothing, and what a living process is at work on is not told. */
+/** Finds leftovers for `teddy doctor`. Looking changes nothing, and what a live process is working on is not reported. */
 export interface Remains {
   look(): Promise<Remain[]>;
-  /** Puts right or removes a `publication`, `ref-record`, `leftover` or `server`, if it still is one. */
+  /** Repairs or removes a `publication`, `ref-record`, `leftover` or `server`, if it is still one. */
   clear(remain: Remain): Promise<void>;
-  /** Objects that are missing or empty, of what these tips have and `not` has not. `objects`: how many were looked at. */
+  /** Finds missing or empty objects among those that `tips` reach and `not` does not. `objects`: how many were checked. */
   checkObjects(tips: readonly RefTip[], not: readonly Oid[]): Promise<{ objects: number; damaged: DamagedObject[] }>;
-  /** Commits of the repository that no ref and no HEAD reaches. */
+  /** Lists commits of the repository that no ref and no HEAD reaches. */
   unreachableCommits(): Promise<Oid[]>;
-  /** The entry ids of all commits that can be reached. */
+  /** Returns the entry ids of all reachable commits. */
   reachedEntryIds(): Promise<ReadonlySet<string>>;
-  /** Commits that a ref was at, as far as the reflogs know. */
+  /** Returns the commits that refs have pointed to, according to the reflogs. */
   reflogCommits(): Promise<ReadonlySet<Oid>>;
 }
 
-/** Whether a file was there at a time; `unsure` where the disk does not tell. */
+/** Whether a file was there before a time; `unsure` when the disk does not reveal it. */
 export type FileAge = 'before' | 'since' | 'unsure';

@@ -7,7 +7,7 @@ export interface TreeEntry {
   mode: TreeMode;
   name: string;
   oid: Oid;
-  /** The name's bytes, where they are not UTF-8: they have to survive a rewrite of the tree. */
+  /** The raw bytes of a name that is not UTF-8; they must survive when the tree is rewritten. */
   rawName?: Uint8Array;
 }
 
@@ -20,7 +20,7 @@ export interface Commit {
   message: string;
 }
 
-/** Objects that become durable together. Ids are known at once, nothing is on disk before `flush` resolves. */
+/** Objects that become durable together. Their ids are known at once; nothing is on disk before `flush` resolves. */
 export interface ObjectBatch {
   blob(bytes: Uint8Array | string): Promise<Oid>;
   tree(entries: TreeEntry[]): Promise<Oid>;
@@ -28,10 +28,10 @@ export interface ObjectBatch {
   flush(): Promise<void>;
 }
 
-/** A commit with what most of those who walk a line want of it. */
+/** A commit with what most callers that walk a line need. */
 export interface WalkedCommit extends Pick<Commit, 'author' | 'committer' | 'message'> {
   oid: Oid;
-  /** The first. */
+  /** The first parent. */
   parent: Oid | null;
 }
 
@@ -52,7 +52,7 @@ export interface Ident {
   committer: string;
 }
 
-/** A commit on top of the one before it: its tree is that one's with these files, each new or in another version. */
+/** A commit on top of the previous one: the previous tree with these files added or replaced. */
 export interface LineCommit extends Ident {
   message: string;
   files: { path: RepoPath; bytes: Uint8Array }[];
@@ -60,14 +60,17 @@ export interface LineCommit extends Ident {
 
 export interface Signature {
   state: 'good' | 'bad' | 'unknown';
-  /** Fingerprints of the key that has signed, as git shows them, and of its primary key; none where git cannot tell, or it is revoked. */
+  /**
+   * The fingerprints of the signing key and its primary key, as git shows them; empty when git cannot tell or the key
+   * is revoked.
+   */
   keys: string[];
-  /** Who that key belongs to, as git knows it: a person may have several. Empty where git does not know. */
+  /** The owner of the key according to git (a person may have several); empty when git does not know. */
   signer: string;
 }
 
 export interface SignatureOptions {
-  /** Also of ssh keys where git was told of no allowed signers: such a signature is `unknown`, and names its key. */
+  /** Also checks ssh keys when no allowed signers are configured: such a signature is `unknown` and names its key. */
   withKeys?: boolean;
   signal?: AbortSignal | undefined;
 }
@@ -75,124 +78,137 @@ export interface SignatureOptions {
 /** The objects and refs of one repository, shared by all its work trees. */
 export interface Store {
   readonly objectFormat: 'sha1' | 'sha256';
-  /** These throw DAMAGED_SESSION when the object is missing or of another type. */
+  /** The `read` methods throw DAMAGED_SESSION when the object is missing or of another type. */
   readBlob(oid: Oid): Promise<Uint8Array>;
-  /** Hands the blob over in pieces as they come, and holds none of them: for one that may be large. `take` never throws. */
+  /** Passes a blob on piece by piece without holding it in memory, for blobs that may be large. `take` never throws. */
   passBlob(oid: Oid, take: (piece: Uint8Array) => void): Promise<void>;
   readTree(oid: Oid): Promise<TreeEntry[]>;
   readCommit(oid: Oid): Promise<Commit>;
-  /** The file (or link) at a path of a commit or tree; null when there is none. */
+  /** Reads the file (or link) at a path of a commit or tree; null when there is none. */
   readFile(treeish: Oid, path: RepoPath): Promise<{ oid: Oid; bytes: Uint8Array } | null>;
-  /** The tree at a path of a commit or tree; null when there is none. */
+  /** Reads the tree at a path of a commit or tree; null when there is none. */
   readDir(treeish: Oid, path: RepoPath): Promise<{ oid: Oid; entries: TreeEntry[] } | null>;
-  /** Size in bytes; null when there is no such object. */
+  /** Returns the size in bytes; null when the object does not exist. */
   readSize(oid: Oid): Promise<number | null>;
-  /** The object that a ref names, a commit or another; null: there is no such ref. */
+  /** Returns the object that a ref points to, a commit or another; null when the ref does not exist. */
   readRef(ref: RefName): Promise<Oid | null>;
-  /** The commit that a revision names, or null. `revision` is never taken as an option. */
+  /** Returns the commit that a revision names, or null. `revision` is never taken as an option. */
   resolve(revision: string): Promise<Oid | null>;
-  /** Asks for refs as they are from now on: a git that lives on can miss it when they are packed twice within a second. */
+  /** Makes later calls see the current refs: a long-running git process can miss refs that are packed twice within a second. */
   readAnew(): void;
-  /** In order of their names. */
+  /** Lists refs in order of their names. */
   listRefs(...prefixes: string[]): Promise<RefTip[]>;
-  /** Commits from `from` along first parents, newest first, none of them reachable from `not`. */
+  /** Walks from `from` along first parents, newest first, without the commits that `not` reaches. */
   firstParents(from: Oid, not?: Oid[]): AsyncIterable<{ oid: Oid; commit: Commit }>;
   /**
-   * The same of several commits at once, by one git process: each commit once, never before one that it is a first parent of
-   * has named it. The process ends when the reader stops. Throws GIT_FAILED where an object is missing.
+   * Walks the first parents of several commits at once with one git process. Each commit comes once, and only after a
+   * child has named it as its first parent. The process ends when the reader stops. Throws GIT_FAILED when an object is
+   * missing.
    */
   firstParentsOf(tips: readonly Oid[]): AsyncIterable<WalkedCommit>;
-  /** Whether a commit or tree has something at a path. Many are asked at once at little cost. */
+  /** Tells whether a commit or tree has something at a path. Many calls at once are cheap. */
   hasPath(treeish: Oid, path: RepoPath): Promise<boolean>;
-  /** Tells what a commit or tree has at a path, without reading it; null: nothing. */
+  /** Returns the id of what a commit or tree has at a path, without reading it; null when there is nothing. */
   findOid(treeish: Oid, path: RepoPath): Promise<Oid | null>;
   /**
-   * Commits up to `from` along first parents, oldest first, none of them reachable from `not`, each with what it changed against
-   * its first parent (one without a parent, against nothing; as at the end of a shallow clone). It is for many: the rate is
-   * some thousands a second. Throws DAMAGED_SESSION where an object is missing.
+   * Walks the commits up to `from` along first parents, oldest first, without those that `not` reaches. Each comes with
+   * its changes against its first parent (against nothing when it has none, as at the end of a shallow clone). Made for
+   * bulk: some thousands of commits a second. Throws DAMAGED_SESSION when an object is missing.
    */
   walkChanges(from: Oid, not: readonly Oid[]): AsyncIterable<ChangedCommit>;
   /**
-   * Tells what commits that the caller has walked already changed, in their order, each against the parent that is given with it;
-   * one whose parent is null has none, or begins a shallow clone. Throws DAMAGED_SESSION where an object is missing.
+   * Returns the changes of commits that the caller has already walked, in their order, each against the given parent. A
+   * null parent means that the commit has none or begins a shallow clone. Throws DAMAGED_SESSION when an object is
+   * missing.
    */
   changesOf(
     commits: readonly Pick<WalkedCommit, 'oid' | 'parent'>[],
   ): AsyncIterable<Pick<ChangedCommit, 'oid' | 'changes'>>;
   isAncestor(ancestor: Oid, descendant: Oid): Promise<boolean>;
-  /** The commits whose parents a shallow clone has left out; none in a whole one. */
+  /** Returns the commits whose parents a shallow clone has left out; empty in a full clone. */
   cutCommits(): Promise<ReadonlySet<Oid>>;
   /**
-   * Judges the signed ones among the commits that `walkChanges` gives, all at once and as git judges them; `unknown` when git
-   * cannot.
+   * Verifies all signed commits among those that `walkChanges` gives, at once, with git's own verdict; `unknown` when
+   * git cannot tell.
    */
   checkSignatures(from: Oid, not: readonly Oid[], options?: SignatureOptions): Promise<Map<Oid, Signature>>;
-  /** Returns what `git fsck` finds wrong with the repository and with what is reachable from these commits, a line each. */
+  /** Returns what `git fsck` reports about the repository and about everything these commits reach, one line each. */
   fsck(tips: readonly Oid[]): Promise<string[]>;
-  /** The best common ancestor of a commit and what a merge of all the others would be; null: there is none. */
+  /** Returns the best common ancestor of a commit and a hypothetical merge of all the others; null when there is none. */
   mergeBase(commit: Oid, others: readonly Oid[]): Promise<Oid | null>;
-  /** Commits that `from` reaches and none of `not` does, by any parent, whose message holds this text; the newest first. */
+  /**
+   * Finds commits that `from` reaches (by any parent) and `not` does not, and that have this text in their message;
+   * newest first.
+   */
   findReachable(text: string, from: Oid, not: readonly Oid[]): Promise<Oid[]>;
-  /** Commits along the first parents of the refs below these prefixes whose message holds this text, in one go. */
+  /**
+   * Finds commits along the first parents of the refs below these prefixes that have this text in their message, in one
+   * pass.
+   */
   findCommits(text: string, ...prefixes: string[]): Promise<Oid[]>;
-  /** Every file below a tree, in git's order, links and submodules included. */
+  /** Lists every file below a tree in git's order, including links and submodules. */
   listTree(treeish: Oid): Promise<TreeFile[]>;
   /**
-   * The wanted files below a directory of a commit or tree, in git's order, their paths counted from there; nothing when
-   * there is no such directory. They come as many at a time as there are: it is for many small ones, and costs two processes.
-   * Throws DAMAGED_SESSION, GIT_FAILED.
+   * Reads the wanted files below a directory of a commit or tree, in git's order, with paths relative to it; yields
+   * nothing when the directory does not exist. Files come in batches: this is meant for many small ones and costs two
+   * processes. Throws DAMAGED_SESSION, GIT_FAILED.
    */
   readFilesBelow(treeish: Oid, dir: RepoPath, isWanted: (path: string) => boolean): AsyncIterable<FileBelow[]>;
   /**
-   * Compares two trees path by path; a rename is a deletion and an addition. Null is the empty tree. Nothing of the path
-   * `without` is read.
+   * Compares two trees path by path; a rename counts as a deletion and an addition. Null is the empty tree. Skips the
+   * path `without`.
    */
   diffTrees(before: Oid | null, after: Oid, options?: { without?: RepoPath }): Promise<TreeChange[]>;
   /**
-   * Merges three trees as git's own merge does, and checks nothing out. When `tree` is null, these paths are in conflict and
-   * nothing is kept. Throws DAMAGED_SESSION, GIT_FAILED.
+   * Merges three trees as git's own merge does, without a checkout. When `tree` is null, these paths are in conflict
+   * and nothing is saved. Throws DAMAGED_SESSION, GIT_FAILED.
    */
   mergeTrees(
     base: Oid,
     ours: Oid,
     theirs: Oid,
   ): Promise<{ tree: Oid; conflicts: [] } | { tree: null; conflicts: RepoPath[] }>;
-  /** Lines of the text files of a commit or tree; `.teddy` is left out. Throws what `Workspace.search` throws. */
+  /** Searches the text files of a commit or tree, except `.teddy`. Throws what `Workspace.search` throws. */
   search(treeish: Oid, query: TextQuery): Promise<TextHits[]>;
   /**
-   * The files below these trees that hold one of the texts, tree by tree. A tree is named by its id or as `<commit>:<path>`; one
-   * that is not there is passed over. A blob may stand in place of a tree: its path is empty. Throws what `search` throws.
+   * Returns the files below these trees that contain one of the texts, tree by tree. A tree is named by its id or as
+   * `<commit>:<path>`; missing ones are skipped. A blob may be given instead of a tree; its path is empty. Throws what
+   * `search` throws.
    */
   searchTrees(trees: readonly string[], query: TreeQuery): Promise<{ tree: string; path: string }[]>;
-  /** A git bundle of a branch with all of its history, piece by piece. Throws DAMAGED_SESSION where that is cut off. */
+  /** Streams a git bundle of a branch with all of its history. Throws DAMAGED_SESSION when the history is cut off. */
   bundle(ref: RefName): AsyncIterable<Uint8Array>;
   batch(): ObjectBatch;
   /**
-   * Writes many commits in a row, the first on `parent`, and returns the last (`parent`, if there are none). No ref moves; no
-   * object is there before all are, and durable; none stays if `commits` throws. It is asked for the next one when the last
-   * is written. A directory is not come back to once the commits have gone on to another one beside it.
+   * Writes many commits in a row, the first on top of `parent`, and returns the last one (`parent` when there are
+   * none). Moves no ref; no object exists before all do and are durable, and none remains if `commits` throws. The next
+   * commit is requested once the previous one is written. The commits must not return to a directory after they have
+   * moved on to a sibling.
    */
   writeLine(parent: Oid, commits: AsyncIterable<LineCommit>): Promise<Oid>;
   /**
-   * All or nothing, by compare-and-swap. `moved`: some ref was not at its old value, and nothing was changed. With
-   * `durable`, objects are still being written: no ref moves before that resolves, nor if it fails.
+   * Updates all refs or none, by compare-and-swap. `moved`: a ref was not at its old value, so nothing has changed.
+   * With `durable`, objects are still being written: no ref moves before it resolves, and none if it rejects.
    */
   updateRefs(updates: RefUpdate[], reflog: string, durable?: Promise<void>): Promise<'done' | 'moved'>;
-  /** Packs all refs, after these were made at once. Throws GIT_FAILED. */
+  /** Packs all refs after these were created at once. Throws GIT_FAILED. */
   packRefs(made: readonly RefName[]): Promise<void>;
-  /** Author and committer as git would use them; throws NO_IDENTITY as git refuses. */
+  /** Returns the author and committer as git would use them; throws NO_IDENTITY where git refuses. */
   ident(): Promise<Ident>;
-  /** A setting of git's configuration, the last value; `teddy.model`. */
+  /** Returns the last value of a key in git's configuration, such as `teddy.model`. */
   setting(key: string): Promise<string | undefined>;
-  /** Where that value is set: `local .git/config`, `global ~/.gitconfig`, `command line`. */
+  /** Returns where that value is set, such as `local .git/config`, `global ~/.gitconfig` or `command line`. */
   settingOrigin(key: string): Promise<string | undefined>;
-  /** All of its values with where each is set, in the order in which git reads them: the last one counts for git. */
+  /** Returns all values of a key and where each is set, in the order in which git reads them: the last one wins. */
   settingValues(key: string): Promise<{ value: string; origin: string }[]>;
-  /** All settings whose key begins so, the last value of each. Keys as git prints them: lower case but for the subsection. */
+  /**
+   * Returns all settings with this key prefix, the last value of each. Keys are as git prints them: lower case except
+   * for the subsection.
+   */
   settings(prefix: string): Promise<{ key: string; value: string }[]>;
 }
 
-/** The part of a store that reading sessions takes; the reader without git has one of its own. */
+/** The part of a store that is needed to read sessions; the reader that works without git implements it too. */
 export type SessionStore = Pick<
   Store,
   | 'readBlob'
@@ -212,107 +228,107 @@ export type SessionStore = Pick<
   | 'setting'
 >;
 
-/** Where sessions are read from: a project has it. */
+/** The source that sessions are read from, such as a project. */
 export interface SessionSource {
   repository: { store: SessionStore; cache: Cache };
 }
 
-/** A work tree of the repository, the main one or a linked one. `ref` null: detached. */
+/** A work tree of the repository, the main one or a linked one. `ref` is null when HEAD is detached. */
 export interface WorkTree {
   root: string;
   ref: RefName | null;
 }
 
-/** One that `git worktree add` made, as git has it on record. */
+/** A linked work tree made by `git worktree add`, as git has recorded it. */
 export interface LinkedWorkTree extends WorkTree {
-  /** The commit that HEAD is at; null: its branch has none. */
+  /** The commit that HEAD points to; null when its branch has no commits. */
   oid: Oid | null;
-  /** Its directory is not there any more. */
+  /** Its directory no longer exists. */
   isGone: boolean;
-  /** The reason of `git worktree lock`, which may be empty; null: it is not locked. */
+  /** The reason given to `git worktree lock`, which may be empty; null when it is not locked. */
   lock: string | null;
-  /** The line that teddy made it for; null: somebody else made it. */
+  /** The line that teddy made it for; null when somebody else made it. */
   madeFor: RefName | null;
-  /** Teddy was killed while it was made, or is at it now: files are missing, and HEAD is on no branch. */
+  /** Teddy was killed while making it, or is making it now: files are missing, and HEAD is on no branch. */
   isUnfinished: boolean;
 }
 
 export interface ScratchTree {
   workspace: Workspace;
-  /** Its own: what its commands make is in no other. */
+  /** A store of its own: objects that commands make here exist in no other repository. */
   store: Store;
-  /** For commands that are run there. */
+  /** The environment for commands that run there. */
   env: Record<string, string>;
-  /** Whether its repository is still there, and the same one. */
+  /** Tells whether its repository still exists and is the same one. */
   isIntact(): Promise<boolean>;
   /**
-   * Its tracked files become those of the commit; what git does not track stays, as in a work tree that is used on. False: what
-   * a command has left does not allow that, and another one is needed.
+   * Makes its tracked files those of the commit and keeps untracked files, as in a work tree that stays in use. Returns
+   * false when what a command left behind prevents that, and a new one is needed.
    */
   moveTo(commit: Oid): Promise<boolean>;
   remove(): Promise<void>;
 }
 
-/** Lines of a file that one commit brought, one after the other. */
+/** Consecutive lines of a file that the same commit introduced. */
 export interface BlamedRun {
-  /** Null: no commit has them, only the work tree. */
+  /** Null when the lines are only in the work tree. */
   commit: Oid | null;
-  /** The number of the first one, from 1, in the file that was asked for. */
+  /** The number (from 1) of the first line in the requested file. */
   line: number;
-  /** The same in the file of the commit. */
+  /** The number of the first line in the commit's file. */
   originalLine: number;
-  /** The file in the commit. */
+  /** The path of the file in the commit. */
   path: RepoPath;
   texts: string[];
 }
 
-/** Commits by the parents that they are to have in place of their own. */
+/** Commits with the parents that replace their own. */
 export type Grafts = ReadonlyMap<Oid, readonly Oid[]>;
 
 export interface BlameQuery {
   path: RepoPath;
-  /** Null: the file as it is on disk. */
+  /** Null to blame the file as it is on disk. */
   commit: Oid | null;
-  /** First and last lines, from 1; none: the whole file. */
+  /** First and last lines, from 1; empty for the whole file. */
   ranges: readonly (readonly [first: number, last: number])[];
   grafts: Grafts;
-  /** Finds lines that were moved within the file, as `git blame -M`. */
+  /** Finds lines that were moved within the file, as `git blame -M` does. */
   moves?: boolean | undefined;
-  /** Finds lines that came from another file which the same commit changed, as `git blame -C`. */
+  /** Finds lines that came from another file changed in the same commit, as `git blame -C` does. */
   copies?: boolean | undefined;
-  /** Looks past these commits, and past changes of blanks: git then guesses which line was there before. */
+  /** Looks past these commits and past whitespace changes; git then guesses which line was there before. */
   ignored?: readonly Oid[] | undefined;
 }
 
-/** The lines of the files of `blame.ignoreRevsFile` that are no comments, with the file of each. */
+/** The non-comment lines of the files of `blame.ignoreRevsFile`, each with its file. */
 export interface IgnoredRevisions {
   revisions: { file: string; text: string }[];
-  /** Files that cannot be read. */
+  /** Files that could not be read. */
   unread: string[];
 }
 
 export interface MarkedCommit {
   oid: Oid;
   parents: Oid[];
-  /** When it was committed, in seconds since 1970. */
+  /** The commit date, in seconds since 1970. */
   seconds: number;
   message: string;
-  /** Against its first parent, or against nothing; none for a merge. `blob` null: the file was deleted. */
+  /** The changes against the first parent, or against nothing; empty for a merge. `blob` is null for a deleted file. */
   changes: { path: RepoPath; blob: Oid | null }[];
 }
 
-/** Which commit brought a line. */
+/** Finds the commit that introduced a line. */
 export interface Blame {
   /**
-   * In the order of the file, as git finds them. The grafts make no circle: git would go round it for good. Throws USAGE for lines
-   * that the file does not have, FILE_NOT_FOUND, and GIT_FAILED where the parent of a graft is missing.
+   * Returns the runs in the order of the file. The grafts must not form a circle, or git would loop forever. Throws
+   * USAGE for lines that the file does not have, FILE_NOT_FOUND, and GIT_FAILED when the parent of a graft is missing.
    */
   lines(query: BlameQuery): Promise<BlamedRun[]>;
-  /** The configuration's, as they stand there: no commit was looked for. */
+  /** Returns the revisions as configured, without looking up the commits. */
   ignored(): Promise<IgnoredRevisions>;
   /**
-   * Commits that one of `tips` reaches and none of `not`, and of whose message a line begins with one of `marks`, or all without
-   * marks; the newest first. `since`: in seconds since 1970, of commits that were made then or later.
+   * Finds commits that `tips` reach and `not` does not, and that have a message line beginning with one of `marks` (all
+   * commits when there are no marks); newest first. `since`, in seconds since 1970, is the earliest commit date.
    */
   findMarked(
     marks: readonly string[],
@@ -320,27 +336,30 @@ export interface Blame {
     not: readonly Oid[],
     since?: number,
   ): Promise<MarkedCommit[]>;
-  /** Commits whose grafts close a circle in the history of `tips`, of each circle the last in the map: the others make none. */
+  /**
+   * Finds the commits whose grafts close a circle in the history of `tips`, the last in the map for each circle;
+   * without them there is no circle.
+   */
   findCircles(tips: readonly Oid[], grafts: Grafts): Promise<Set<Oid>>;
-  /** Adds the names that commits that `tip` reaches have given these files since then. `seconds`: since 1970. */
+  /** Adds the names that commits reachable from `tip` have given these files since `seconds` (since 1970). */
   followNames(paths: ReadonlySet<RepoPath>, tip: Oid, seconds: number): Promise<Set<RepoPath>>;
 }
 
-/** Holds what can be derived again; any of it may be gone at any time. */
+/** A cache of derived data; any entry may vanish at any time. */
 export interface Cache {
   read(key: string): Promise<Uint8Array | null>;
-  /** The pieces one after the other. */
+  /** Writes the pieces one after the other. */
   write(key: string, pieces: readonly Uint8Array[]): Promise<void>;
 }
 
-/** Which run it is: a line executes a turn once at a time, and two lines may have a turn of the same name. */
+/** Identifies a run. A line runs a turn only once at a time, but two lines may have turns of the same name. */
 export interface RunDirs {
   session: SessionId;
   turn: TurnName;
   ref: RefName;
 }
 
-/** The right to execute a turn. A process that dies loses it. */
+/** The right to run a turn. A process loses it when it dies. */
 export interface RunClaim {
   release(): Promise<void>;
 }
@@ -349,35 +368,44 @@ export interface Repository {
   readonly store: Store;
   /** Null in a bare repository. */
   readonly workspace: Workspace | null;
-  /** The main one first; without those that are gone. */
+  /** Lists the existing work trees, the main one first. */
   workTrees(): Promise<WorkTree[]>;
-  /** Most repositories have none, and git need not be asked then. Some that it tells of may be gone. */
+  /**
+   * Lets callers skip a git process: most repositories have no linked work trees. Some of those counted may no longer
+   * exist.
+   */
   hasLinkedWorkTrees(): Promise<boolean>;
   linkedWorkTrees(): Promise<LinkedWorkTree[]>;
-  /** Makes a linked work tree with the branch checked out in it; its root. All or nothing. Throws LINE_CHECKED_OUT. */
+  /** Makes a linked work tree with the branch checked out and returns its root. All or nothing. Throws LINE_CHECKED_OUT. */
   addWorkTree(ref: RefName): Promise<string>;
-  /** With git's own checks, never by force; ignored files go with it. Throws WORK_TREE_IN_USE, UNCOMMITTED_EDITS. */
+  /** Removes it with git's own checks, never by force, ignored files included. Throws WORK_TREE_IN_USE, UNCOMMITTED_EDITS. */
   removeWorkTree(root: string): Promise<void>;
-  /** Lists what git ignores in a work tree, a directory as one: `node_modules/`. */
+  /** Lists what git ignores in a work tree; a directory counts as one entry, such as `node_modules/`. */
   ignoredFilesOf(root: string): Promise<string[]>;
   openWorkspace(root: string): Promise<Workspace>;
   /**
-   * A work tree in a temporary directory, with HEAD detached at the commit, in a repository of its own that reads the objects of
-   * this one: no command there can move anything here by its git. `remove` leaves nothing of it; what a killed process leaves is
-   * known by the name of its process, `holder`.
+   * Makes a work tree in a temporary directory, with HEAD detached at the commit, in a repository of its own that reads
+   * this one's objects: no command there can move anything here through git. `remove` deletes all of it; what a killed
+   * process leaves is recognized by that process's name, `holder`.
    */
   openScratch(commit: Oid, holder: string): Promise<ScratchTree>;
   readonly cache: Cache;
   readonly blame: Blame;
   readonly hooks: Hooks;
   readonly remotes: Remotes;
-  /** Sets a key of git's configuration, for this repository or for all of the user's; null takes it away. False: it was not set. */
+  /**
+   * Sets a key in git's configuration, for this repository or for the user; null removes it. Returns false when it was
+   * not set.
+   */
   changeSetting(scope: 'local' | 'global', key: string, value: string | null): Promise<boolean>;
-  /** A process that lives long asks git's configuration anew: somebody may have changed it. */
+  /** Reads git's configuration again, for a long-running process: somebody may have changed it. */
   reloadSettings(): void;
-  /** Writes teddy's marked block in `info/attributes`, once. */
+  /** Writes teddy's marked block to `info/attributes`, once. */
   installAttributes(): Promise<void>;
-  /** The secret that git's credential helpers keep for a URL and the user name `teddy`; null without one. Nobody is asked. */
+  /**
+   * Returns the secret that git's credential helpers store for a URL and the user name `teddy`; null without one. Never
+   * prompts.
+   */
   credential(url: string): Promise<string | null>;
   close(): Promise<void>;
 }
@@ -385,22 +413,22 @@ export interface Repository {
 export const hookNames = ['prepare-commit-msg', 'commit-msg', 'post-rewrite', 'pre-push', 'post-checkout'] as const;
 export type HookName = (typeof hookNames)[number];
 
-/** A hook finds teddy by this where it is not on PATH. Absolute. */
+/** The absolute path of teddy, for hooks that do not find it on PATH. */
 export interface HookProgram {
   node: string;
   main: string;
 }
 
-/** The hooks as they come with teddy, and who installs them. */
+/** The hook scripts that ship with teddy, and the program they call. */
 export interface HookSource {
   program: HookProgram;
-  /** `teddy` is on PATH, where the hooks look first. */
+  /** Tells whether `teddy` is on PATH, where the hooks look first. */
   isOnPath(): Promise<boolean>;
   /** Throws FILE_NOT_FOUND. */
   readScript(name: HookName): Promise<string>;
 }
 
-/** The message of a commit that is being made. A character for each byte, whatever the encoding. */
+/** The message file of a commit in progress. Each byte is one character, in any encoding. */
 export interface MessageFile {
   /** Throws FILE_NOT_FOUND. */
   read(): Promise<string>;
@@ -409,39 +437,42 @@ export interface MessageFile {
 
 /** Where git looks for the hooks of this repository. */
 export interface HookTarget {
-  /** Absolute; empty where `core.hooksPath` is, so that git runs no hook. */
+  /** The absolute path; empty when `core.hooksPath` is empty, so that git runs no hook. */
   dir: string;
   /**
-   * `own`: it is this repository's alone. `shared`: the configuration of the user or of the machine names it, for other
-   * repositories as well. `work-tree`: it lies among the files of the project.
+   * `own`: it belongs to this repository alone. `shared`: the configuration of the user or the machine names it, so
+   * other repositories use it too. `work-tree`: it is among the project's files.
    */
   kind: 'own' | 'shared' | 'work-tree';
-  /** Where `core.hooksPath` is set: `local .git/config`. Null: it is not set. */
+  /** Where `core.hooksPath` is set, such as `local .git/config`; null when it is not set. */
   origin: string | null;
 }
 
 export interface HookFile {
-  /** Null: it is a directory, a device, or too large for a script; nothing that git would run, or that can be looked into. */
+  /**
+   * Null for a directory, a device, or a file too large for a script: something that git would not run or nobody can
+   * inspect.
+   */
   text: string | null;
   isExecutable: boolean;
 }
 
-/** The scripts that git runs. Paths are absolute. All but `locate` throw WRITE_FAILED. */
+/** The scripts that git runs. Paths are absolute. All methods but `locate` throw WRITE_FAILED. */
 export interface Hooks {
-  /** Where git looks while `core.hooksPath` is not set. Absolute. */
+  /** The absolute path where git looks while `core.hooksPath` is not set. */
   readonly ownDir: string;
   locate(): Promise<HookTarget>;
-  /** Null: there is none. */
+  /** Returns null when the file does not exist. */
   read(path: string): Promise<HookFile | null>;
-  /** Makes a second name for the file, which stays what it is, mode and all; never in place of another file. */
+  /** Gives the file a second name without changing it or its mode; never replaces another file. */
   keep(path: string, as: string): Promise<void>;
-  /** Atomically, executable; makes the directory. */
+  /** Writes the script atomically as an executable and makes the directory. */
   install(path: string, script: string): Promise<void>;
-  /** Atomically in place of the file at `path`; null: that is removed. */
+  /** Atomically replaces the file at `path` with the kept one; null removes it. */
   putBack(path: string, kept: string | null): Promise<void>;
 }
 
-/** How a transfer goes on; `phase` in git's words: `Writing objects`. Total null: not known. */
+/** The progress of a transfer; `phase` is git's own text, such as `Writing objects`. `total` is null when unknown. */
 export interface TransferProgress {
   phase: string;
   done: number;
@@ -451,32 +482,32 @@ export interface TransferProgress {
 export interface TransferOptions {
   signal: AbortSignal;
   onProgress?: ((progress: TransferProgress) => void) | undefined;
-  /** True: brings everything, whatever is here already. Only for a fetch. */
+  /** Fetches everything, even what is already here. Only for a fetch. */
   isWhole?: boolean;
 }
 
 /**
- * Other repositories: what is configured, a URL or a path, with git's own transports and credentials; nobody is asked for any.
- * All throw UNKNOWN_REMOTE, REMOTE_UNREACHABLE (after retries with jitter where a retry can help), INTERRUPTED.
+ * Other repositories (configured remotes, URLs or paths), with git's own transports and credentials, without prompts.
+ * All methods throw UNKNOWN_REMOTE, REMOTE_UNREACHABLE (after retries with jitter where a retry can help), INTERRUPTED.
  */
 export interface Remotes {
-  /** Those that git's configuration names. */
+  /** Lists the remotes in git's configuration. */
   names(): Promise<string[]>;
-  /** The remote's refs below these prefixes, and whether it has any ref at all. */
+  /** Lists the remote's refs below these prefixes, and says whether it has any ref at all. */
   list(
     remote: string,
     prefixes: readonly string[],
     options: TransferOptions,
   ): Promise<{ refs: RefTip[]; isEmpty: boolean }>;
   /**
-   * Brings refs of the remote below `refs/teddy/quarantine/`, replacing what is there: no other ref moves, no tag comes
-   * along, FETCH_HEAD is not written. Objects are checked as `transfer.fsckObjects` does. Throws HOSTILE_SESSION where
+   * Fetches refs of the remote to `refs/teddy/quarantine/` and replaces what is there. Moves no other ref, fetches no
+   * tags and does not write FETCH_HEAD. Objects are checked as with `transfer.fsckObjects`. Throws HOSTILE_SESSION when
    * they are refused.
    */
   fetch(remote: string, refs: readonly { from: RefName; to: RefName }[], options: TransferOptions): Promise<void>;
   /**
-   * All or nothing, each ref by its lease (`old` null: it must not be there yet; `new` null: delete), never by force. `moved`:
-   * a lease did not hold, and nothing has changed. Throws REMOTE_REFUSED in the server's words.
+   * Pushes all refs or none, each with a lease (`old` null: it must not exist yet; `new` null: delete it), never by
+   * force. `moved`: a lease failed and nothing has changed. Throws REMOTE_REFUSED with the server's message.
    */
   push(remote: string, updates: readonly RefUpdate[], options: TransferOptions): Promise<'done' | 'moved'>;
 }
@@ -487,7 +518,7 @@ export interface TreeFile {
   oid: Oid;
 }
 
-/** `path` is relative to the directory that was asked for. */
+/** `path` is relative to the requested directory. */
 export interface FileBelow {
   path: string;
   bytes: Uint8Array;
@@ -495,34 +526,34 @@ export interface FileBelow {
 
 /** Lines that contain `text`, or match it as a regular expression. */
 export interface TextQuery {
-  /** One line. */
+  /** A single line. */
   text: string;
   isRegex: boolean;
-  /** For letters of ASCII. */
+  /** Applies to ASCII letters only. */
   ignoresCase: boolean;
-  /** A file or a directory; null: everywhere. */
+  /** A file or a directory; null for everywhere. */
   path: RepoPath | null;
   signal: AbortSignal;
 }
 
 /** The pattern that `searchTrees` looks for. */
 export interface TreeQuery {
-  /** Each of one line, without NUL. */
+  /** Each is a single line without NUL. */
   texts: readonly string[];
-  /** For letters of ASCII. */
+  /** Applies to ASCII letters only. */
   ignoresCase: boolean;
-  /** Where a file may lie in its tree: patterns in which `*` stands for a name, or a part of one. */
+  /** Paths in a tree to search: patterns in which `*` stands for a name or part of one. */
   paths: readonly string[];
   signal: AbortSignal;
 }
 
-/** The numbers (from 1) of the first lines of one file that match. */
+/** The numbers (from 1) of the first matching lines of one file. */
 export interface TextHits {
   path: RepoPath;
   lines: number[];
 }
 
-/** How a change of a file is shown. `text`: its lines are compared; the others are only said to differ. */
+/** How a file's change is shown. `text`: line by line; the others are only reported as different. */
 export type DiffKind = 'text' | 'binary' | 'large' | 'submodule' | 'missing';
 
 export interface TreeChange {
@@ -533,7 +564,7 @@ export interface TreeChange {
   mode: TreeMode | null;
 }
 
-/** `mode` and `oldMode`: after and before; null where it is not there. */
+/** `oldMode` and `mode` are those before and after; null when the file does not exist there. */
 export interface CommitChange extends TreeChange {
   oldMode: TreeMode | null;
 }
@@ -551,13 +582,16 @@ export interface Head {
   oid: Oid | null;
 }
 
-/** A tracked path that is not as HEAD has it. `staged` and `unstaged` are git's status letters, `.` for unchanged. */
+/** A tracked path that differs from HEAD. `staged` and `unstaged` are git's status letters, `.` for unchanged. */
 export interface Edit {
   path: RepoPath;
   staged: string;
   unstaged: string;
   submodule: boolean;
-  /** git's quoted form, where the name is not UTF-8: `path` then shows it, and git would not find the file by it. */
+  /**
+   * git's quoted form of a name that is not UTF-8; `path` is only for display then, because git would not find the file
+   * by it.
+   */
   quotedName?: string;
 }
 
@@ -568,85 +602,98 @@ export interface WorkspaceStatus {
 }
 
 /**
- * Which paths differ from HEAD, each with a print: git's two status letters (`??`: untracked), a space, and a fingerprint of
- * what is on disk. Two scans tell what happened in between. Another repository, submodules included, ends with `/`.
+ * Which paths differ from HEAD, each with a print: git's two status letters (`??`: untracked), a space, and a
+ * fingerprint of what is on disk. Comparing two scans shows what happened in between. Another repository, such as a
+ * submodule, ends with `/`.
  */
 export type Scan = ReadonlyMap<RepoPath, string>;
 
-/** The move of a line to its next entry, as it has to reach the ref, the index and `.teddy/` on disk. */
+/** The move of a line to its next entry, which has to reach the ref, the index and `.teddy/` on disk. */
 export interface Publication {
   ref: RefName;
   old: Oid | null;
   new: Oid;
   reflog: string;
-  /** While objects are still being written: the ref moves when they are durable, and not if this fails. */
+  /** Pending object writes: the ref moves when they are durable, and does not move if they fail. */
   durable?: Promise<void>;
-  /** When HEAD is on the line: index entries to set (null: remove), exactly the paths that the commit changed. */
+  /** When HEAD is on the line: the index entries to set (null: remove), exactly the paths that the commit changed. */
   index: { path: RepoPath; entry: { mode: TreeMode; oid: Oid } | null }[];
-  /** Files of `.teddy/` to write after the ref has moved; null: to remove. */
+  /** Files of `.teddy/` to write after the ref has moved; null removes a file. */
   files: { path: RepoPath; bytes: Uint8Array | null }[];
 }
 
 /** One work tree of the repository, with its HEAD and index. */
 export interface Workspace {
-  /** Absolute. */
+  /** The absolute path. */
   readonly root: string;
   head(): Promise<Head>;
-  /** Whether HEAD is on the branch at this moment. */
+  /** Tells whether HEAD is on the branch right now. */
   isOn(ref: RefName): Promise<boolean>;
-  /** `rebase`, `merge`, ... while git is in the middle of one, also when `ref` is being rebased in any work tree. */
+  /** Returns `rebase`, `merge`, ... while git is in the middle of one, also when `ref` is being rebased in any work tree. */
   operationInProgress(ref: RefName | null): Promise<string | null>;
-  /** With `path` of it alone: no other file is looked at. */
+  /** Returns the status; with `path`, of that file alone, without looking at any other. */
   status(options: { untracked: boolean; path?: RepoPath }): Promise<WorkspaceStatus>;
-  /** The status, and where HEAD was then. */
+  /** Returns the status and where HEAD was at that moment. */
   headAndStatus(options: { untracked: boolean }): Promise<{ head: Head; status: WorkspaceStatus }>;
-  /** How what is staged differs from HEAD. `index`: another file in its place, as git names one to the hooks of a commit; absolute. */
+  /** Compares what is staged with HEAD. `index`: the absolute path of another index file, as git passes one to commit hooks. */
   stagedChanges(index: string | null): Promise<CommitChange[]>;
-  /** The tree of what is staged plus tracked edits, without those in `except`; the user's index is not touched. Durable. */
+  /**
+   * Writes a tree of what is staged plus all tracked edits, except those in `except`. Does not touch the user's index.
+   * Durable.
+   */
   snapshotTree(except: RepoPath[]): Promise<Oid>;
-  /** The tree of `base` with exactly these paths as they are on disk (through git's filters). Durable. */
+  /** Writes the tree of `base` with exactly these paths as they are on disk (through git's filters). Durable. */
   treeOfPaths(base: Oid, paths: RepoPath[]): Promise<Oid>;
   scan(): Promise<Scan>;
-  /** The scan, and where HEAD was then. */
+  /** Returns the scan and where HEAD was at that moment. */
   headAndScan(): Promise<{ head: Head; scan: Scan }>;
-  /** Directories without a tracked file that git does not ignore, the empty ones too, but those below another such one. */
+  /**
+   * Lists directories without tracked files that git does not ignore, including empty ones, but not those inside
+   * another listed one.
+   */
   untrackedDirectories(): Promise<RepoPath[]>;
-  /** Files at or below a path that git does not track, ignored ones included. */
+  /** Lists untracked files at or below a path, including ignored ones. */
   untrackedBelow(path: RepoPath): Promise<RepoPath[]>;
-  /** Untracked paths, of these, that git ignores. */
+  /** Returns those of these paths that are untracked and ignored. */
   ignored(paths: RepoPath[]): Promise<RepoPath[]>;
   /**
-   * Lines of the text files on disk, tracked ones and untracked ones that git does not ignore; `.teddy` and other repositories
-   * are left out. Throws ACTION_FAILED for an expression that is none, or that takes too long; INTERRUPTED.
+   * Searches the text files on disk, tracked or untracked but not ignored; skips `.teddy` and other repositories.
+   * Throws ACTION_FAILED for an expression that is invalid or takes too long; INTERRUPTED.
    */
   search(query: TextQuery): Promise<TextHits[]>;
-  /** Moves the ref by compare-and-swap, and index and files with it. `moved`: nothing was changed. */
+  /** Moves the ref by compare-and-swap, and index and files with it. `moved`: nothing has changed. */
   publish(publication: Publication): Promise<'done' | 'moved'>;
-  /** Finishes or takes back what a crash of ours left between objects and index. Says what it did. */
+  /** Finishes or undoes what a crash of teddy left between objects and index. Returns a description of what it did. */
   repair(): Promise<string[]>;
-  /** A file of the work tree as it is on disk, not following a link at its end; null when there is none. */
+  /** Reads a file of the work tree from disk without following a final symlink; null when it does not exist. */
   readDisk(path: RepoPath): Promise<Uint8Array | null>;
   /**
-   * The bytes that git would write to each path for its blob: through the user's filters and line endings. Each path once;
-   * all are in memory together. Throws GIT_FAILED when one of the blobs is missing or its filter refuses it.
+   * Returns the bytes that git would write to each path for its blob, through the user's filters and line endings. Each
+   * path may occur once; all are in memory together. Throws GIT_FAILED when a blob is missing or its filter refuses it.
    */
   readCheckouts(files: { path: RepoPath; oid: Oid }[]): Promise<Map<RepoPath, Uint8Array>>;
-  /** How many bytes `readDisk` would read; null when there is nothing to read. */
+  /** Returns how many bytes `readDisk` would read; null when there is nothing to read. */
   sizeOnDisk(path: RepoPath): Promise<number | null>;
-  /** When a file came to be on this disk; where the disk does not say, when it last changed. Null when there is none. */
+  /**
+   * Returns when a file was created on this disk, or when it last changed if the disk does not say. Null when it does
+   * not exist.
+   */
   bornOnDisk(path: RepoPath): Promise<Date | null>;
-  /** Writes a file of `.teddy/` again that the line has and the disk has lost. Null: removes one. */
+  /** Restores a file of `.teddy/` that the line has but the disk has lost. Null removes one. */
   writeSessionFile(path: RepoPath, bytes: Uint8Array | null): Promise<void>;
-  /** Sets the index entries of these paths to those of HEAD, as `git restore --staged` does. */
+  /** Resets the index entries of these paths to HEAD, as `git restore --staged` does. */
   unstage(paths: RepoPath[]): Promise<void>;
-  /** Switches HEAD to a branch with git's own checkout and its safety rules. A file that is as git would write it is not in the way. */
+  /**
+   * Switches HEAD to a branch with git's own checkout and its safety rules. A file whose content git would write anyway
+   * is not in the way.
+   */
   switchTo(ref: RefName): Promise<void>;
   /**
-   * Moves the branch that HEAD is on, index and files with it, to a descendant, as `git merge --ff-only --no-autostash` does.
-   * A file that is there as git would write it is not in the way. Throws FILES_IN_THE_WAY where somebody's changes would be lost,
-   * REF_MOVED where it is none; nothing has changed then.
+   * Fast-forwards the branch that HEAD is on, with index and files, as `git merge --ff-only --no-autostash` does. A
+   * file whose content git would write anyway is not in the way. Throws FILES_IN_THE_WAY when somebody's changes would
+   * be lost, REF_MOVED when the commit is not a descendant; nothing has changed then.
    */
   fastForward(commit: Oid): Promise<void>;
-  /** Throws FILES_IN_THE_WAY where a fast-forward to a commit with this tree would. Nothing changes. */
+  /** Throws FILES_IN_THE_WAY if a fast-forward to a commit with this tree would; changes nothing. */
   rehearse(tree: Oid): Promise<void>;
 }

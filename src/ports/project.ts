@@ -1,4 +1,4 @@
-/** The world that a workflow is given: its repository and everything around it. Types only. */
+/** What a workflow works with: its repository and everything around it. Types only. */
 import type { Spool } from './capture.ts';
 import type { Oid, RefName, RepoPath, SessionId } from '../names.ts';
 import type { FoundSetting } from '../session/settings/decide-setting.ts';
@@ -22,18 +22,18 @@ import type { Repository } from './git.ts';
 import type { Journal } from './journal.ts';
 import type { Pages } from './web.ts';
 
-/** A process of the machine. */
+/** A process on this machine. */
 export interface RunningProcess {
   pid: number;
-  /** A name of at most 15 characters, or empty. */
+  /** At most 15 characters; may be empty. */
   name: string;
   words: readonly string[];
 }
 
 export interface AgentTrace {
-  /** A sentence: `Claude Code has started this: CLAUDECODE is set.` */
+  /** A full sentence, such as `Claude Code has started this: CLAUDECODE is set.` */
   seen: string;
-  /** The process of the agent, where that was seen. */
+  /** The agent's process; null when it was not found. */
   pid: number | null;
 }
 
@@ -44,45 +44,51 @@ export interface Clock {
 }
 
 export interface Ids {
-  /** A UUID v7: ordered by time. With `at`, it is of that time, whatever ids were made before. */
+  /** Returns a UUID v7, which sorts by time. With `at`, it carries that time, no matter which ids were made before. */
   entryId(at?: Date): string;
-  /** A UUID v4. */
+  /** Returns a UUID v4. */
   writeId(): string;
 }
 
-/** For what a process leaves behind when it is killed. */
+/** Names for what a process leaves behind when it is killed. */
 export interface ProcessNames {
-  /** The name of this process: digits, lower-case letters and hyphens. No other process has it, nor will have it. */
+  /** Returns the name of this process: digits, lowercase letters and hyphens. No other process ever has the same name. */
   ownName(): Promise<string>;
-  /** Null: no process is called so. */
+  /** Returns null when the name is not a process name. */
   isAlive(name: string): Promise<boolean | null>;
 }
 
-/** The processes of this machine. */
+/** The processes on this machine. */
 export interface ProcessTree {
-  /** A process and those that have started it, the nearest first; null: the system does not show them. */
+  /** Returns a process and its ancestors, nearest first; null when the system does not reveal them. */
   chain(pid: number): Promise<RunningProcess[] | null>;
-  /** The variables with which a process was started; null: the system does not show them. */
+  /** Returns the environment that a process was started with; null when the system does not reveal it. */
   environment(pid: number): Promise<Readonly<Record<string, string | undefined>> | null>;
-  /** The process that has a connection on this machine from a port to another one; null: the system does not show it. */
+  /** Returns the local process that holds the connection between two ports; null when the system does not reveal it. */
   connected(from: number, to: number): Promise<number | null>;
 }
 
-/** Whether a person has started what runs here, or calls it. */
+/** Finds out whether a person or an agent started this process, or is calling it. */
 export interface Callers {
-  /** Finds what shows that an AI agent has started this process; null: nothing does. */
+  /** Finds evidence that an AI agent started this process; null when there is none. */
   findAgent(): Promise<AgentTrace | null>;
-  /** The same of the process that has connected from a port to another one; also where nothing shows which process that is. */
+  /**
+   * Like `findAgent`, for the process at the other end of a connection; also reports when nothing shows which process
+   * that is.
+   */
   findAgentBehind(connection: { from: number; to: number }): Promise<AgentTrace | null>;
-  /** The variables with which a person has started the agent: it may have set others since. Null: no agent's process was seen. */
+  /**
+   * Returns the environment that the person started the agent with (the agent may have set more since). Null when no
+   * agent's process was found.
+   */
   personsEnvironment(): Promise<Readonly<Record<string, string | undefined>> | null>;
 }
 
-/** Short-lived facts for a person who waits or has to know; never results. */
+/** Short-lived facts for a person who is waiting or has to know; never results. */
 export interface Notices {
   info(text: string): void;
   warn(text: string): void;
-  /** Asks the person who waits yes or no; absent where there is nobody to ask. */
+  /** Asks the waiting person a yes-or-no question; absent when nobody can be asked. */
   confirm?(question: string): Promise<boolean>;
 }
 
@@ -97,13 +103,13 @@ export interface Masked {
 
 /** Finds secrets before anything is shown, stored or sent. With `teddy.redact=false` it finds none. */
 export interface Masker {
-  /** `path` tells what kind of file the text is, where it is one. */
+  /** `path` says what kind of file the text comes from, if it comes from one. */
   mask(text: string, path?: string): Promise<Masked>;
 }
 
 /** Checks a text with the parser of its language. */
 export interface SyntaxChecker {
-  /** Findings, or why it could not be checked; null: nothing checks files of this name. */
+  /** Returns the findings, or why the text could not be checked; null when no checker handles files of this name. */
   check(path: RepoPath, text: string): Promise<Finding[] | { skipped: string } | null>;
 }
 
@@ -113,51 +119,51 @@ export interface Trust {
   add(oids: readonly Oid[]): Promise<void>;
 }
 
-/** The environment's value, else git's configuration, else that of `.teddy/config.yaml` where it may set the name. */
+/** Settings from the environment, else git's configuration, else `.teddy/config.yaml` where it may set the name. */
 export interface Settings {
-  /** Undefined when nothing sets it. Throws BAD_SETTING, which names where the value comes from. */
+  /** Returns undefined when nothing sets it. Throws BAD_SETTING, which names the source of the value. */
   get(name: SettingName): Promise<string | undefined>;
-  /** The same with its origin; a value that cannot be used is an answer here. */
+  /** Like `get`, with the origin; an unusable value is returned instead of thrown. */
   find(name: SettingName): Promise<FoundSetting>;
-  /** Each source by itself, the nearest first, and last the tracked file in the work tree; without those that say nothing. */
+  /** Lists the value of each source that sets it, nearest first; the tracked file in the work tree comes last. */
   findAll(name: SettingName): Promise<FoundSetting[]>;
 }
 
 export interface SavedFacts {
-  /** When they were asked for, ISO 8601. */
+  /** When these facts were requested (ISO 8601). */
   at: string;
   models: Map<string, ModelFacts>;
 }
 
-/** The facts about models that are known without asking anybody. */
+/** The facts about models that are known without a request. */
 export interface KnownModels {
-  /** By its endpoint, else by the list, else by the user's settings. Throws BAD_SETTING for one of these. */
+  /** Looks at the endpoint's facts, then the list, then the user's settings. Throws BAD_SETTING for a bad one of these. */
   find(provider: string, model: string): Promise<ModelFacts>;
-  /** The endpoint's last word. */
+  /** Returns what the endpoint last reported. */
   saved(url: string): Promise<SavedFacts | null>;
   keepServed(url: string, models: ReadonlyMap<string, ModelFacts>): Promise<void>;
-  /** The fields of a request that the endpoint has refused for the model within the last day. */
+  /** Returns the request fields that the endpoint has refused for the model within the last day. */
   refusedFields(url: string, model: string): Promise<string[]>;
   keepRefused(url: string, model: string, fields: readonly string[]): Promise<void>;
-  /** When the list was fetched; null: never. */
+  /** Returns when the list was fetched; null when it never was. */
   listDate(): Promise<string | null>;
-  /** By provider, then by model. */
+  /** Saves the list, by provider and then by model. */
   keepList(providers: ReadonlyMap<string, ReadonlyMap<string, ModelFacts>>): Promise<void>;
 }
 
-/** A line that a plain `git fetch` has brought, and that nobody has looked at. */
+/** A session's line that a plain `git fetch` has brought and that has not been checked yet. */
 export interface FetchedLine {
   ref: RefName;
   tip: Oid;
   session: SessionId;
 }
 
-/** The world that a workflow is given: its repository and everything around it. */
+/** What a workflow works with: its repository and everything around it. */
 export interface Project {
   repository: Repository;
   clock: Clock;
   ids: Ids;
-  /** sha256, in lower-case hexadecimal. */
+  /** Hashes with sha256, in lowercase hexadecimal. */
   hash: Hash;
   notices: Notices;
   filesOf(root: string): ProjectFiles;
@@ -166,7 +172,7 @@ export interface Project {
   pages: Pages;
   answers: AnswerStaging;
   writes: WriteStaging;
-  /** `maxBytes` counts where no setting says another. */
+  /** `maxBytes` applies unless a setting overrides it. */
   writeLimits: Readonly<Limits>;
   servers: ServerRecords;
   spool: Spool;
@@ -181,6 +187,6 @@ export interface Project {
   trust: Trust;
   settings: Settings;
   models: KnownModels;
-  /** Why `pull` would not let the line in; null: it passes the checks. */
+  /** Returns why `pull` would not accept the line; null when it passes the checks. */
   judgeLine(project: Project, line: FetchedLine): Promise<string | null>;
 }

@@ -1,16 +1,16 @@
 /** The workflows' view of the web. Types only: `system/` implements them. */
 
 export interface FetchedPage {
-  /** After redirects. */
+  /** The URL after all redirects. */
   url: string;
-  /** Without parameters: `text/html`. */
+  /** The media type without its parameters, such as `text/html`. */
   contentType: string;
-  /** Decoded; of HTML without scripts, styles, drawings and comments. */
+  /** The decoded text. HTML has lost its scripts, styles, drawings and comments. */
   text: string;
 }
 
-/** Public pages of the web: https, no private address after any redirect, 1 MiB, 10 s. */
+/** Fetches public web pages: https only, never a private address (even after a redirect), at most 1 MiB and 10 seconds. */
 export interface Pages {
-  /** Throws PAGE_REFUSED for what is never fetched, PAGE_FAILED for what could not be, INTERRUPTED. */
+  /** Throws PAGE_REFUSED for a URL that is never fetched, PAGE_FAILED for a page that could not be fetched, or INTERRUPTED. */
   fetch(url: string, signal: AbortSignal): Promise<FetchedPage>;
 }
