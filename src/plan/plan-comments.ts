@@ -1,8 +1,8 @@
-/** A plan in anybody's grammar as a person reads it: its title, and the comments that are written on lines of their own, after `>>`. */
+/** A plan in any grammar as a person reads it: its title, and the comments that are written on separate lines, after `>>`. */
 import { TeddyError } from '../errors.ts';
 
 export interface PlanComment {
-  /** The line of plan.md above the comment, from 1. */
+  /** The line of plan.md above the comment, counted from 1. */
   line: number;
   text: string;
 }
@@ -10,8 +10,9 @@ export interface PlanComment {
 const mark = '>>';
 
 /**
- * Lines of a comment that follow each other are one. A line of the plan itself may begin so too: it counts as one of the plan
- * where the plan goes on with it. Throws USAGE where a line of the plan was changed: the verdict is on the plan as it is.
+ * Consecutive comment lines are one comment. A line of the plan itself may also begin with `>>`: it counts as part of
+ * the plan where it matches the plan's next line. Throws USAGE when a line of the plan was changed, because the verdict
+ * is on the unchanged plan.
  */
 export function readPlanComments(plan: string, edited: string): PlanComment[] {
   const lines = toLines(plan);
@@ -36,7 +37,7 @@ export function readPlanComments(plan: string, edited: string): PlanComment[] {
 
 function toLines(text: string): string[] {
   const lines = text.replaceAll('\r\n', '\n').split('\n');
-  // Editors add a line end, or take one away.
+  // Editors may add or remove a final line end.
   while (lines.at(-1)?.trim() === '') lines.pop();
   return lines.map((line) => line.trimEnd());
 }
@@ -44,12 +45,12 @@ function toLines(text: string): string[] {
 function changedError(line: number): TeddyError {
   return new TeddyError(
     'USAGE',
-    `Line ${line} of the plan was changed, and a verdict is on the plan as it is.`,
-    `Leave its lines alone; a line that begins with ${mark} is a comment on the line above it.`,
+    `Line ${line} of the plan was changed, but a verdict is always on the unchanged plan.`,
+    `Leave its lines alone. To comment on a line, add a line below it that begins with ${mark}.`,
   );
 }
 
-/** The title of a plan in anybody's grammar: its first heading, or the first line that says anything. */
+/** Returns the title of a plan in any grammar: its first heading, or its first line that is not blank. */
 export function findPlanTitle(text: string): { title: string; rest: string[] } {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const at = Math.max(

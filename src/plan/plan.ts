@@ -1,24 +1,24 @@
-/** A parsed plan, as plain values. `parse.ts` makes it; nothing else does. */
+/** A parsed plan, as plain values. Only `parse.ts` makes one. */
 import type { MemoChange } from '../session/global/memos.ts';
 import type { actionTypes } from './actions/actions.ts';
 import type { Problem } from './match/problem.ts';
 
 type ActionOf<Type> = Type extends { target(action: infer A): string } ? A : never;
 
-/** An action of any type in the list. */
+/** An action of any listed type. */
 export type Action = ActionOf<(typeof actionTypes)[number]>;
 export type ActionType = Action['type'];
 
 export interface Plan {
   title: string;
-  /** Bullet metadata after the title; keys as written, without bold. */
+  /** The bullets after the title; keys as written, without bold marks. */
   metadata: Record<string, string>;
   rationale: string | null;
-  /** The next turn's context, one path a line as written; null when the plan has no such section. */
+  /** The context of the next turn, one path per line as written; null when the plan has no such section. */
   contextVault: string[] | null;
   memos: MemoChange[];
   actions: Action[];
-  /** Markdown to the user; null when the plan has no such section. */
+  /** A Markdown message to the user; null when the plan has no such section. */
   message: string | null;
 }
 
@@ -26,6 +26,6 @@ export interface Plan {
 export interface ParsedPlan {
   plan: Plan;
   problems: Problem[];
-  /** Things that were tolerated, and how. */
+  /** What was tolerated, and how. */
   notes: Problem[];
 }

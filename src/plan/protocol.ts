@@ -1,14 +1,17 @@
-/** The plan protocol that ends every system prompt, rendered from the table that the parser reads by. */
+/** The plan protocol at the end of every system prompt, rendered from the same table that the parser uses. */
 import type { ActionSpec, BodyKind } from './actions/spec.ts';
 import { actionTypes } from './actions/actions.ts';
 
-/** Markdown. It contains `examplePlan` in a fence. `canSearch`: the user has a command that RESEARCH can run; without it nothing speaks of it. */
+/**
+ * Returns Markdown that contains `examplePlan` in a fence. `canSearch`: the user has a command that RESEARCH can run;
+ * otherwise nothing mentions RESEARCH.
+ */
 export function renderProtocol({ canSearch }: { canSearch: boolean }): string {
   const actions = actionTypes.filter(({ type }) => canSearch || type !== 'RESEARCH').map(renderAction);
   return `${[introduction, actionsIntroduction, ...actions, rules, renderExample()].join('\n\n')}\n`;
 }
 
-/** A plan without problems that shows sections, fences and the actions that are used most. */
+/** A plan without problems that shows sections, fences and the most common actions. */
 export const examplePlan = `# Add the login route
 
 - **Status:** Green

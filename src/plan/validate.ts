@@ -1,4 +1,4 @@
-/** Runs a whole plan, in order, on virtual files: what it will do, and everything that is wrong with it. */
+/** Runs a whole plan, in order, on virtual files, to find out what it will do and everything that is wrong with it. */
 import type { Position, Problem } from './match/problem.ts';
 import type { ParsedPlan, Plan } from './plan.ts';
 import type { RepoPath } from '../names.ts';
@@ -8,24 +8,24 @@ import { openFileWorld } from './actions/world.ts';
 import { layerFiles, type Inspect } from './effects/virtual-files.ts';
 import { foldName, pathsTo, twinAmong } from '../session/paths/twin-names.ts';
 
-/** A plan is checked against this world. Parts that are absent are not checked. */
+/** The world that a plan is checked against. Missing parts are not checked. */
 export interface World extends Omit<PlanWorld, 'ignored' | 'agents' | 'canSearch'> {
-  /** Untracked paths, of these, that git ignores. Asked once at most, and only for what READ names. */
+  /** Returns those of these paths that are untracked and ignored. Called at most once, and only for what READ names. */
   findIgnored?(paths: RepoPath[]): Promise<RepoPath[]>;
-  /** The names that INVOKE may give. Asked only for a plan that has one. */
+  /** Lists the names that INVOKE may use. Called only for a plan with an INVOKE. */
   listAgents?(): Promise<readonly string[]>;
-  /** Whether RESEARCH has a command. Asked only for a plan that has one. */
+  /** Tells whether RESEARCH has a command. Called only for a plan with a RESEARCH. */
   canSearch?(): Promise<boolean>;
 }
 
 interface VirtualRun {
-  /** The parser's problems and those of the actions, in the order of the plan's text. */
+  /** The problems of the parser and of the actions, in the order of the plan's text. */
   problems: Problem[];
-  /** The effects of the actions that can run, in order. The changes of a command are not known, and left out of account. */
+  /** The effects of the actions that can run, in order. A command's changes are unknown and not considered. */
   effects: Effect[];
 }
 
-/** A plan with problems is not to be executed. Nothing on disk is changed. */
+/** Changes nothing on disk. A plan with problems must not be executed. */
 export async function runVirtually({ plan, problems }: ParsedPlan, world: World): Promise<VirtualRun> {
   const files = layerFiles(world.inspect);
   const agents = plan.actions.some(({ type }) => type === 'INVOKE') ? await world.listAgents?.() : undefined;
@@ -54,7 +54,7 @@ export async function runVirtually({ plan, problems }: ParsedPlan, world: World)
   for (const action of plan.actions) {
     const outcome = await toEffect(action, seen);
     if ('problems' in outcome) {
-      // The parser has named the fault at this place already.
+      // The parser has already reported the mistake at this place.
       run.problems.push(
         ...outcome.problems.filter((problem) => !problems.some((known) => isSamePlace(known, problem))),
       );

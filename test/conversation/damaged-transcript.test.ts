@@ -23,22 +23,14 @@ describe('a line that is not JSON', () => {
     ['two objects', `${a}${b}`, '1: 2 objects on one line'],
     ['two objects with spaces between', `${a} \t\r${b}\r`, '1: 2 objects on one line'],
     ['NUL characters between two objects', `${a}\0\0${b}`, '1: 2 objects on one line; NUL characters were left out'],
-    [
-      'a torn object before another',
-      `${a}${b.slice(0, -9)}${b}`,
-      '1: 2 objects on one line; a part that is torn was left out',
-    ],
-    [
-      'a torn object behind another',
-      `${a}${b}{"type":"us`,
-      '1: 2 objects on one line; a part that is torn was left out',
-    ],
+    ['a torn object before another', `${a}${b.slice(0, -9)}${b}`, '1: 2 objects on one line; a torn part was left out'],
+    ['a torn object behind another', `${a}${b}{"type":"us`, '1: 2 objects on one line; a torn part was left out'],
     [
       'a torn escape before an object',
       `${a}${b.slice(0, 60)}\\${b}`,
-      '1: 2 objects on one line; a part that is torn was left out',
+      '1: 2 objects on one line; a torn part was left out',
     ],
-    ['something else between', `${a} 7 ${b}`, '1: 2 objects on one line; a part that is torn was left out'],
+    ['something else between', `${a} 7 ${b}`, '1: 2 objects on one line; a torn part was left out'],
     ['a line separator behind it', `${a}${b}\u2028`, '1: 2 objects on one line'],
   ])('gives every record on it: %s', (_what, text, reason) => {
     expect(read(text)).toEqual({ said: ['said a', 'said b'], skipped: [], mended: [reason] });

@@ -89,15 +89,15 @@ test('a log that crashes have damaged has all that can still be read, and tells 
   expect(history.repairs.map(({ text }) => text)).toEqual([
     'Line 10 was left out: not an object with a type.',
     'Line 15 was left out: not JSON.',
-    'Line 2 was put right: 2 objects on one line.',
-    'Line 5 was put right: NUL characters were left out.',
-    'Line 12 was put right: a part that is torn was left out.',
-    'The record a1 is there twice: the second one was left out.',
-    'The input of the call call_2 is no object: it was put into one.',
-    'Another call has the id call_2: this one has become call_2-2.',
+    'Line 2 was repaired: 2 objects on one line.',
+    'Line 5 was repaired: NUL characters were left out.',
+    'Line 12 was repaired: a torn part was left out.',
+    'The record a1 occurs twice: the second one was left out.',
+    'The input of the call call_2 is not an object: it was wrapped in one.',
+    'Another call has the id call_2: this one was renamed to call_2-2.',
     'A result of the call call_9 was left out: there is no such call.',
-    'The record u3 holds half characters (1): a model is shown U+FFFD in their place.',
-    'The result of the call call_2-2 came late: it stands behind its call.',
+    'The record u3 contains half characters (1): models are shown U+FFFD in their place.',
+    'The result of the call call_2-2 came late: it was moved to its call.',
   ]);
 });
 

@@ -480,7 +480,7 @@ describe('what was said or called twice', () => {
       {
         kind: 'duplicate-record',
         turn: '01',
-        text: 'Another record has the id u, and says something else: this one has become u-2.',
+        text: 'Another record has the id u, and says something else: this one was renamed to u-2.',
       },
     ]);
   });
@@ -637,7 +637,7 @@ describe('turns', () => {
     const history = toHistory([log('01', user('u', 'a'), call('c')), log('02', user('v', 'b'), result('c', 'late'))]);
     expect(outline(history)).toEqual(['user: a', `assistant: null -> c ${input}`, 'tool c: late', 'user: b']);
     expect(history.repairs).toEqual([
-      { kind: 'late-result', turn: '02', text: 'The result of the call c came late: it stands behind its call.' },
+      { kind: 'late-result', turn: '02', text: 'The result of the call c came late: it was moved to its call.' },
     ]);
   });
 

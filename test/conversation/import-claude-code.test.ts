@@ -67,7 +67,7 @@ describe('a session of Claude Code', () => {
       records: 20,
       summaries: 1,
       skipped: { count: 0, issues: [] },
-      repaired: { count: 1, issues: [{ line: 28, text: 'call toolu_04 has no result: it got one that says so' }] },
+      repaired: { count: 1, issues: [{ line: 28, text: 'call toolu_04 has no result: one that says so was added' }] },
       leftOut: [
         { what: 'titles', count: 1 },
         { what: 'lines of bookkeeping', count: 3 },
@@ -149,7 +149,9 @@ describe('the lines of Claude Code', () => {
     const { units, report } = importLines('claude-code', lines);
     const said = messages.map((_, at) => `message: user Well ${at}`);
     expect(outline(units)).toEqual([`exchange: call Read | error ${missing}`, ...said]);
-    expect(report.skipped.issues.map(({ text: why }) => why)).toEqual(['a result of call a, which waits for none']);
+    expect(report.skipped.issues.map(({ text: why }) => why)).toEqual([
+      'a result of call a, which is not waiting for one',
+    ]);
   });
 
   test('a call that stands twice in an answer is one call', () => {
@@ -159,7 +161,7 @@ describe('the lines of Claude Code', () => {
     );
     const { units, report } = importLines('claude-code', lines);
     expect(outline(units)).toEqual(['exchange: call Read | result "of a"']);
-    expect(report.skipped.issues).toEqual([{ line: 2, text: 'call a stands there twice' }]);
+    expect(report.skipped.issues).toEqual([{ line: 2, text: 'call a occurs twice' }]);
   });
 
   test('a call that was interrupted has been aborted', () => {

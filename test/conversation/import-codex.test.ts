@@ -24,7 +24,9 @@ describe('a rollout of Codex', () => {
       'reply: assistant Yes. | note The user took back the last turn here.',
     ]);
     expect(faultsOf(units)).toEqual([]);
-    expect(report.repaired.issues).toEqual([{ line: 19, text: 'call call_D4 has no result: it got one that says so' }]);
+    expect(report.repaired.issues).toEqual([
+      { line: 19, text: 'call call_D4 has no result: one that says so was added' },
+    ]);
     expect(report.leftOut).toContainEqual({ what: 'instructions of the program', count: 2 });
     expect(report.leftOut).toContainEqual({ what: 'events that items repeat', count: 4 });
   });

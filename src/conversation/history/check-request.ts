@@ -1,10 +1,10 @@
-/** The guard before a request: what breaks the rules of providers would be refused there, with words that help nobody. */
+/** Checks a request before it is sent: a provider would refuse one that breaks its rules, with a message that helps nobody. */
 import { TeddyError } from '../../errors.ts';
 import type { ModelMessage, ModelToolCall } from '../../ports/model.ts';
 import { parseObject } from '../../session/text/parse-object.ts';
 import { countLoneSurrogates } from '../records/well-formed.ts';
 
-/** `wrapsArguments`: what is no object goes to the provider within one. Throws HISTORY_INVALID. */
+/** With `wrapsArguments`, arguments that are not an object are sent inside one. Throws HISTORY_INVALID. */
 export function checkRequest(messages: readonly ModelMessage[], { wrapsArguments = false } = {}): void {
   const ids = new Set<string>();
   const open = new Set<string>();
@@ -12,13 +12,13 @@ export function checkRequest(messages: readonly ModelMessage[], { wrapsArguments
   for (const [at, message] of messages.entries()) {
     const { role, content } = message;
     const calls = role === 'assistant' ? (message.toolCalls ?? []) : [];
-    if (role === 'tool') refuseIf(!open.delete(message.toolCallId), at, 'it answers no call that still waits');
-    else refuseIf(open.size > 0, at, 'a call before it has no result');
-    if (role === 'system') refuseIf(at > 0, at, 'the system speaks after the first message');
-    if (role === 'user') refuseIf(last === 'user', at, 'the user speaks twice');
-    if (role === 'assistant') refuseIf(last !== 'user' && last !== 'tool', at, 'the assistant speaks unasked');
-    refuseIf(content.trim() === '' && calls.length === 0, at, 'it says nothing');
-    refuseIf(countLoneSurrogates(content) > 0, at, 'it holds half a character');
+    if (role === 'tool') refuseIf(!open.delete(message.toolCallId), at, 'it does not answer any pending call');
+    else refuseIf(open.size > 0, at, 'an earlier call has no result');
+    if (role === 'system') refuseIf(at > 0, at, 'a system message follows the first message');
+    if (role === 'user') refuseIf(last === 'user', at, 'the user speaks twice in a row');
+    if (role === 'assistant') refuseIf(last !== 'user' && last !== 'tool', at, 'the assistant speaks out of turn');
+    refuseIf(content.trim() === '' && calls.length === 0, at, 'it is empty');
+    refuseIf(countLoneSurrogates(content) > 0, at, 'it contains half a character');
     for (const call of calls) {
       refuseIf(ids.has(call.id), at, 'two calls have the same id');
       checkCall(call, at, wrapsArguments);
@@ -31,18 +31,18 @@ export function checkRequest(messages: readonly ModelMessage[], { wrapsArguments
 }
 
 function checkCall({ id, name, arguments: json }: ModelToolCall, at: number, wrapsArguments: boolean): void {
-  refuseIf(id === '' || id.length > 40, at, 'the id of a call has not 1 to 40 characters');
-  refuseIf(!/^[\w-]{1,64}$/.test(name), at, 'the name of a function is not of 1 to 64 letters, digits, _ and -');
+  refuseIf(id === '' || id.length > 40, at, 'the id of a call is not 1 to 40 characters long');
+  refuseIf(!/^[\w-]{1,64}$/.test(name), at, 'the name of a function is not 1 to 64 letters, digits, _ and -');
   const value = parseObject(json);
-  refuseIf(value === null && !wrapsArguments, at, 'the arguments of a call are not the JSON of an object');
-  refuseIf(countLoneSurrogates([id, json, value]) > 0, at, 'a call holds half a character');
+  refuseIf(value === null && !wrapsArguments, at, 'the arguments of a call are not a JSON object');
+  refuseIf(countLoneSurrogates([id, json, value]) > 0, at, 'a call contains half a character');
 }
 
 function refuseIf(isFault: boolean, at: number, fault: string): void {
   if (!isFault) return;
   throw new TeddyError(
     'HISTORY_INVALID',
-    `The request would not be valid: message ${at}: ${fault}.`,
-    'Nothing was sent. This is a fault of teddy: please report it, with `teddy session history --format jsonl`.',
+    `The request would be invalid: in message ${at}, ${fault}.`,
+    'Nothing was sent. This is a bug in teddy: please report it with the output of `teddy session history --format jsonl`.',
   );
 }

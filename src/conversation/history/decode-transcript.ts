@@ -1,4 +1,4 @@
-/** Reads `transcript.jsonl` back. Total: no text makes it throw. */
+/** Reads `transcript.jsonl` back. Never throws, whatever the text. */
 import { decodeRecord } from '../records/decode-record.ts';
 import type { LineLimits } from '../../session/text/clip-line.ts';
 import { formatCount } from '../../session/text/format-count.ts';
@@ -11,13 +11,13 @@ import type { History } from './history.ts';
 import type { TranscriptRecord } from '../records/record.ts';
 import { parseJson } from '../../session/text/parse-object.ts';
 
-/** More than any transcript has: a line may hold what a tool gave out, and a turn that was imported all of a long log. */
+/** Far above what any transcript has: a line may hold a tool's whole output, and an imported turn a whole long log. */
 const transcriptLimits = { lineLength: 64 * 1024 * 1024, lines: 1_000_000 };
 
 /**
- * Never throws. What is no record is skipped, what a crash has glued, torn or filled with NUL characters is mended, and
- * both are reported by line; a line of an unknown type becomes an `OtherRecord`. What is beyond the limits is skipped.
- * `split`: what one value stands for.
+ * Never throws. Skips lines that are not records, repairs what a crash has joined, torn or filled with NUL characters,
+ * and reports both by line. A line of an unknown type becomes an `OtherRecord`. Everything beyond the limits is
+ * skipped. `split` returns the values that one value stands for.
  */
 export function decodeTranscript(text: string, split?: (value: unknown) => unknown[]): Transcript {
   const decoder = openTranscriptDecoder({ text: Infinity, line: Infinity }, split);
@@ -27,12 +27,15 @@ export function decodeTranscript(text: string, split?: (value: unknown) => unkno
 
 export interface TranscriptDecoder {
   push(piece: string): void;
-  /** `cut`: how many characters are left out. */
+  /** `cut`: the number of characters left out. */
   end(): { value: Transcript; cut: number };
   heldLength(): number;
 }
 
-/** The same of a text that comes in pieces; of a long line, what `limits` keep. Such a line is not mended: half of it may mean another thing. */
+/**
+ * Like `decodeTranscript`, for a text that arrives in pieces. Keeps as much of a long line as `limits` allow and does
+ * not repair such a line, because half of it may mean something else.
+ */
 export function openTranscriptDecoder(
   limits: LineLimits,
   split: (value: unknown) => unknown[] = (value) => [value],
@@ -100,7 +103,7 @@ function addValue(transcript: Transcript, value: unknown, line: number): void {
   if (decoded.mended !== undefined) addIssue(transcript.mended, line, decoded.mended);
 }
 
-/** A line is reported once, whatever is wrong with it. */
+/** Reports each line once, even if several things are wrong with it. */
 function addIssue(issues: LineIssue[], line: number, reason: string): void {
   const last = issues.at(-1);
   if (last?.line !== line) issues.push({ line, reason });
@@ -108,8 +111,8 @@ function addIssue(issues: LineIssue[], line: number, reason: string): void {
 }
 
 /**
- * Reads a transcript for a program that has its text, or its bytes in UTF-8. Never throws: the repairs of the history have the lines
- * that are no records, and `turn` names the transcript in them.
+ * Reads a transcript for a program that has its text or its UTF-8 bytes. Never throws: the history's repairs list the
+ * lines that are not records, and name the transcript by `turn`.
  */
 export function readTranscript(
   text: string | Uint8Array,

@@ -1,4 +1,4 @@
-/** Which result belongs to which call. Every call has one: until its own comes, one that stands in for it. */
+/** Matches results with their calls. Every call has one: a stand-in until its own arrives. */
 import { addCall, addResultTo, type OpenStep, type Steps } from './fold-steps.ts';
 import type { HistoryCall, HistoryResult } from './history.ts';
 import { missingOutput, type ToolResultRecord, type ToolUseRecord } from '../records/record.ts';
@@ -10,14 +10,14 @@ interface WaitingCall {
   call: HistoryCall;
   owner: OpenStep;
   turn: string;
-  /** The place of the call among the repairs. */
+  /** The place reserved for the call among the repairs. */
   place: number;
 }
 
 export interface Calls {
-  /** The ids of the calls, apart from those of the records. */
+  /** Ids of calls, which are separate from those of records. */
   callIds: UniqueIds;
-  /** By the id that the record has, which several calls may have. */
+  /** Waiting calls by the id in their record, which several calls may share. */
   waiting: Map<string, WaitingCall[]>;
   steps: Steps;
   repairs: RepairList;
@@ -27,10 +27,10 @@ export function openCalls(steps: Steps, repairs: RepairList): Calls {
   return { callIds: openUniqueIds(), waiting: new Map(), steps, repairs };
 }
 
-/** `id`: of the record, unique. */
+/** `id` is the record's unique id. */
 export function placeCall(calls: Calls, turn: string, record: ToolUseRecord, id: string): void {
   if (isCallAgain(calls, record)) {
-    const text = `The call ${showId(record.tool_call_id)} is there twice: the second one was left out.`;
+    const text = `The call ${showId(record.tool_call_id)} occurs twice: the second one was left out.`;
     calls.repairs.add('duplicate-call', turn, text);
     return;
   }
@@ -41,7 +41,7 @@ export function placeCall(calls: Calls, turn: string, record: ToolUseRecord, id:
   calls.waiting.set(record.tool_call_id, waiting);
 }
 
-/** The first call of the step that waits for it, else the last one of those before. */
+/** Prefers the first waiting call of the current step, then the last one of earlier steps. */
 export function placeResult(calls: Calls, turn: string, record: ToolResultRecord, id: string): void {
   const waiting = calls.waiting.get(record.tool_call_id);
   const at = waiting === undefined ? -1 : findWaiting(waiting, calls.steps);
@@ -50,16 +50,16 @@ export function placeResult(calls: Calls, turn: string, record: ToolResultRecord
   found.call.result = toResult(record, id);
   if (!found.call.result.isSynthetic) waiting?.splice(at, 1);
   if (addResultTo(calls.steps, found.owner) || found.call.result.isSynthetic) return;
-  const text = `The result of the call ${showId(found.call.callId)} came late: it stands behind its call.`;
+  const text = `The result of the call ${showId(found.call.callId)} came late: it was moved to its call.`;
   calls.repairs.add('late-result', turn, text);
 }
 
-/** There are no more records: what still waits is answered. */
+/** Answers the calls that are still waiting at the end of the records. */
 export function endCalls(calls: Calls, recordIds: UniqueIds): void {
   const left = [...calls.waiting.values()].flat();
   for (const { call, turn, place } of left) {
     if (call.result.id === '') call.result.id = recordIds.take(syntheticId(call.callId));
-    const text = `The call ${showId(call.callId)} of ${showId(call.name)} has no result: an error stands in for it.`;
+    const text = `The call ${showId(call.callId)} of ${showId(call.name)} has no result: an error was put in its place.`;
     calls.repairs.add('call-without-result', turn, text, place);
   }
 }
@@ -76,7 +76,7 @@ function findWaiting(waiting: readonly WaitingCall[], { open }: Steps): number {
   return at;
 }
 
-/** Without an id of its own, a record that says the same as one that still waits is the same. */
+/** A record without an id of its own counts as a repeat when it says the same as a call that is still waiting. */
 function isCallAgain({ waiting, steps }: Calls, record: ToolUseRecord): boolean {
   const last = waiting.get(record.tool_call_id)?.at(-1);
   if (record.id !== '' || last === undefined || last.owner !== steps.open || last.call.name !== record.tool_name)
@@ -87,11 +87,11 @@ function isCallAgain({ waiting, steps }: Calls, record: ToolUseRecord): boolean 
 function toCall(calls: Calls, turn: string, record: ToolUseRecord, id: string): HistoryCall {
   const callId = calls.callIds.take(record.tool_call_id);
   if (callId !== record.tool_call_id) {
-    const text = `Another call has the id ${showId(record.tool_call_id)}: this one has become ${showId(callId)}.`;
+    const text = `Another call has the id ${showId(record.tool_call_id)}: this one was renamed to ${showId(callId)}.`;
     calls.repairs.add('duplicate-call', turn, text);
   }
   if (!isObject(record.tool_input)) {
-    const text = `The input of the call ${showId(callId)} is no object: it was put into one.`;
+    const text = `The input of the call ${showId(callId)} is not an object: it was wrapped in one.`;
     calls.repairs.add('bad-input', turn, text);
   }
   const { timestamp, tool_name: name } = record;
@@ -103,7 +103,7 @@ function toInput(input: unknown): Record<string, unknown> {
   return input === undefined || input === null ? {} : { input };
 }
 
-/** Its id is made when it is known to stay. */
+/** Its id is made once it is certain to stay. */
 function toMissing(timestamp: string): HistoryResult {
   return { id: '', timestamp, output: missingOutput, isError: true, isSynthetic: true };
 }
@@ -115,7 +115,7 @@ function toResult(record: ToolResultRecord, id: string): HistoryResult {
   return reason === undefined ? result : { ...result, reason };
 }
 
-/** A history that was written as records and read again still knows which of them stand in. */
+/** The id shows which results are stand-ins, even after a history was written as records and read again. */
 function syntheticId(callId: string): string {
   return `${callId}-synthetic`;
 }

@@ -1,4 +1,4 @@
-/** The records of a session's turns as one history: total, and the same for the same records. */
+/** Turns the records of a session's turns into one history. Never throws, and gives the same history for the same records. */
 import { endCalls, openCalls, placeCall, placeResult, type Calls } from './fold-calls.ts';
 import { addAnswer, addSaid, endStep, interruptAnswer, openSteps, type Steps } from './fold-steps.ts';
 import type { History } from './history.ts';
@@ -17,7 +17,7 @@ import { openRepairs, showId, type RepairList } from './repairs.ts';
 import type { Transcript } from '../records/transcript.ts';
 import { countLoneSurrogates } from '../records/well-formed.ts';
 
-/** The log of one turn. A record that stands for a file holds its content already. */
+/** The log of one turn. Records that refer to a file already hold its content. */
 export interface TurnRecords {
   turn: string;
   transcript: Transcript;
@@ -27,19 +27,19 @@ type SaidRecord = UserRecord | AssistantRecord | PartialRecord;
 type KeptRecord = SaidRecord | ToolUseRecord | ToolResultRecord;
 
 interface Fold {
-  /** The turn of the record that is being folded. */
+  /** The turn that the current record belongs to. */
   turn: string;
   steps: Steps;
   calls: Calls;
   repairs: RepairList;
   recordIds: UniqueIds;
-  /** By the id that they have. */
+  /** Records by their id. */
   seen: Map<string, KeptRecord>;
 }
 
 /**
- * Never throws, for no prefix and no damage of any log. What a user or the assistant said is all there; what could not be
- * kept, or not as it was, is in `repairs`. The records themselves are not changed.
+ * Never throws, for any prefix or damage of a log. The history has everything that the user and the assistant said;
+ * `repairs` lists what could not be kept, or not unchanged. Does not change the records themselves.
  */
 export function toHistory(turns: Iterable<TurnRecords>): History {
   const fold = openFold();
@@ -56,8 +56,7 @@ export function toHistory(turns: Iterable<TurnRecords>): History {
 function openFold(): Fold {
   const repairs = openRepairs();
   const steps = openSteps((block, why) => {
-    const rest =
-      why === 'again' ? 'is there twice: the second one' : 'was given again, from its beginning: the first one';
+    const rest = why === 'again' ? 'occurs twice: the second one' : 'was repeated from its beginning: the first one';
     repairs.add('duplicate-record', fold.turn, `The answer ${showId(block.id)} ${rest} was left out.`);
   });
   const calls = openCalls(steps, repairs);
@@ -68,11 +67,11 @@ function openFold(): Fold {
 function toOpening({ turns }: Steps): History['repairs'] {
   const [first] = turns;
   if (first === undefined || first.said.length > 0) return [];
-  const text = 'The conversation begins with the assistant: a model is shown an opening message of the user.';
+  const text = 'The conversation begins with the assistant: models are shown an opening message from the user.';
   return [{ kind: 'opening-added', text }];
 }
 
-/** A record that neither says nor calls anything cuts nothing. */
+/** A record that neither says nor calls anything does not interrupt an answer. */
 function addRecord(fold: Fold, record: TranscriptRecord, place: number): void {
   if (record.type === 'voice_interrupted') interruptAnswer(fold.steps);
   if (!isKept(record) || isLeftOut(fold, record)) return;
@@ -98,29 +97,29 @@ function isKept(record: TranscriptRecord): record is KeptRecord {
 
 function isLeftOut(fold: Fold, record: KeptRecord): boolean {
   if (isSaid(record) && isBlank(textOf(record))) {
-    const who = record.type === 'user' ? 'message of the user' : 'text of the assistant';
-    fold.repairs.add('empty-text', fold.turn, `The ${who} ${showId(record.id)} is empty: it was left out.`);
+    const who = record.type === 'user' ? 'user message' : 'assistant text';
+    fold.repairs.add('empty-text', fold.turn, `The ${who} ${showId(record.id)} is empty and was left out.`);
     return true;
   }
   const before = fold.seen.get(record.id);
   if (before === undefined || !saysTheSame(before, record)) return false;
-  const text = `The record ${showId(record.id)} is there twice: the second one was left out.`;
+  const text = `The record ${showId(record.id)} occurs twice: the second one was left out.`;
   fold.repairs.add('duplicate-record', fold.turn, text);
   return true;
 }
 
-/** When it was said again makes no difference. */
+/** Ignores when it was said again. */
 function saysTheSame(one: KnownRecord, other: KnownRecord): boolean {
   return JSON.stringify({ ...one, timestamp: '' }) === JSON.stringify({ ...other, timestamp: '' });
 }
 
-/** A record without an id has the same one each time the log is read. */
+/** Gives a record without an id the same id each time the log is read. */
 function toUniqueId(fold: Fold, record: KeptRecord, place: number): string {
   if (record.id === '') return fold.recordIds.take(`${fold.turn}-record-${place}`);
   if (!fold.seen.has(record.id)) fold.seen.set(record.id, record);
   const id = fold.recordIds.take(record.id);
   if (id === record.id) return id;
-  const text = `Another record has the id ${showId(record.id)}, and says something else: this one has become ${showId(id)}.`;
+  const text = `Another record has the id ${showId(record.id)}, and says something else: this one was renamed to ${showId(id)}.`;
   fold.repairs.add('duplicate-record', fold.turn, text);
   return id;
 }
@@ -129,7 +128,7 @@ function reportSurrogates(fold: Fold, record: KeptRecord): void {
   const value = isSaid(record) ? textOf(record) : record.type === 'tool_use' ? record.tool_input : record.output;
   const count = countLoneSurrogates(value);
   if (count === 0) return;
-  const text = `The record ${showId(record.id)} holds half characters (${count}): a model is shown U+FFFD in their place.`;
+  const text = `The record ${showId(record.id)} contains half characters (${count}): models are shown U+FFFD in their place.`;
   fold.repairs.add('lone-surrogate', fold.turn, text);
 }
 
@@ -137,7 +136,7 @@ function isSaid(record: KeptRecord): record is SaidRecord {
   return record.type !== 'tool_use' && record.type !== 'tool_result';
 }
 
-/** A file whose content nobody has put in is at least named. */
+/** If the content of a file was not filled in, at least names the file. */
 function textOf({ message }: SaidRecord): string {
   return 'file' in message ? `[${message.file}]` : message.content;
 }

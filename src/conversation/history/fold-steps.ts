@@ -1,4 +1,4 @@
-/** Which message of the assistant a text or a call belongs to, and which turn. */
+/** Decides which assistant message and which turn a text or a call belongs to. */
 import { captureSource } from '../records/record.ts';
 import type { AssistantBlock, HistoryCall, HistoryStep, HistoryTurn, UserBlock } from './history.ts';
 
@@ -6,20 +6,20 @@ import type { AssistantBlock, HistoryCall, HistoryStep, HistoryTurn, UserBlock }
 export interface OpenStep {
   step: HistoryStep;
   /**
-   * Texts that came after calls and before their results. With results they are of this answer; without any, they were
+   * Texts after calls but before their results. If results follow, the texts belong to this answer; otherwise they were
    * said after it.
    */
   tail: AssistantBlock[];
-  /** The next text or call begins the next step. */
+  /** A result has arrived, so the next text or call begins another step. */
   hasResult: boolean;
 }
 
 export interface Steps {
   turns: HistoryTurn[];
   open: OpenStep | null;
-  /** The last thing that was said, if that was a text of the assistant's. */
+  /** The last thing said, if it was a text of the assistant. */
   lastText: AssistantBlock | null;
-  /** `again`: the text before it is the same. Else the text that took its place begins with it. */
+  /** `again`: the previous text is identical. `superseded`: the text that replaced it begins with it. */
   onDropped: (block: AssistantBlock, why: 'again' | 'superseded') => void;
 }
 
@@ -27,7 +27,7 @@ export function openSteps(onDropped: Steps['onDropped']): Steps {
   return { turns: [], open: null, lastText: null, onDropped };
 }
 
-/** A message after a message, with nothing of the assistant's between them, joins it. */
+/** Joins the previous message when the assistant has said nothing in between. */
 export function addSaid(steps: Steps, block: UserBlock): void {
   endStep(steps);
   const turn = steps.turns.at(-1);
@@ -51,7 +51,7 @@ export function addCall(steps: Steps, call: HistoryCall): OpenStep {
   return open;
 }
 
-/** A result of a call of this step has come. False: too late, since the conversation had gone on. */
+/** Adds a result for a call of this step. Returns false when it is too late, because the conversation has moved on. */
 export function addResultTo(steps: Steps, owner: OpenStep): boolean {
   if (steps.open !== owner) return false;
   takeTail(steps, owner);
@@ -60,12 +60,12 @@ export function addResultTo(steps: Steps, owner: OpenStep): boolean {
   return true;
 }
 
-/** The user has spoken into the answer. Before an answer, or while tools run, there is nothing to cut. */
+/** The user interrupted the answer. Before an answer, or while tools run, there is nothing to cut. */
 export function interruptAnswer(steps: Steps): void {
   if (steps.lastText) steps.lastText.isInterrupted = true;
 }
 
-/** Nothing is added to the last step any more. */
+/** Ends the last step: nothing is added to it anymore. */
 export function endStep(steps: Steps): void {
   const tail = steps.open?.tail ?? [];
   if (tail.length > 0) steps.turns.at(-1)?.steps.push({ texts: tail, calls: [] });
@@ -88,7 +88,7 @@ function takeTail(steps: Steps, { step, tail }: OpenStep): void {
   tail.length = 0;
 }
 
-/** An answer that was given again stands there once; of an interrupted one and the one that goes on from it, the longer. */
+/** Keeps a repeated answer once; of an interrupted answer and the one that continues it, keeps the longer. */
 function addText(steps: Steps, texts: AssistantBlock[], block: AssistantBlock): void {
   for (let last = texts.at(-1); last && last.isInterrupted; last = texts.at(-1)) {
     if (!block.text.startsWith(last.text.trimEnd())) break;

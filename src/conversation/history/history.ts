@@ -1,14 +1,14 @@
-/** The history of a conversation, in a form that no provider has and each can be rendered from. */
+/** The history of a conversation in a neutral form that can be rendered for each provider. */
 import type { ResultReason, RecordSource } from '../records/record.ts';
 
-/** Whole and in order; nothing of it is lost, and nothing in it can break a rule of a provider's. */
+/** The whole conversation in order. Nothing of it is lost, and nothing in it breaks a provider's rules. */
 export interface History {
   turns: HistoryTurn[];
-  /** The repairs that were needed, in the order in which they were met. */
+  /** The repairs that were needed, in the order in which they were found. */
   repairs: Repair[];
 }
 
-/** The user's words, and all that came of them until the user spoke again. */
+/** The user's words, and everything that followed until the user spoke again. */
 export interface HistoryTurn {
   /** Empty only in the first turn of a history that begins with the assistant. */
   said: UserBlock[];
@@ -22,7 +22,7 @@ export interface UserBlock {
   source: RecordSource;
 }
 
-/** One message of the assistant, with the results that follow it at once. Only the last step of a turn may have no calls. */
+/** One assistant message and the results directly after it. Only the last step of a turn may have no calls. */
 export interface HistoryStep {
   /** Never blank. */
   texts: AssistantBlock[];
@@ -33,7 +33,7 @@ export interface AssistantBlock {
   id: string;
   timestamp: string;
   text: string;
-  /** It ends where it was interrupted. */
+  /** It ends where the user interrupted it. */
   isInterrupted: boolean;
   source: RecordSource;
 }
@@ -45,7 +45,7 @@ export interface HistoryCall {
   /** Unique in the history. */
   callId: string;
   name: string;
-  /** The input of the call; a value that was no object is in one, as its `input`. */
+  /** The input of the call; a value that was not an object is wrapped in one, as its `input`. */
   input: Record<string, unknown>;
   result: HistoryResult;
 }
@@ -56,7 +56,7 @@ export interface HistoryResult {
   timestamp: string;
   output: unknown;
   isError: boolean;
-  /** There was none: it stands in for one. */
+  /** The records held no result; this one stands in for it. */
   isSynthetic: boolean;
   reason?: ResultReason;
 }
@@ -77,11 +77,11 @@ export type RepairKind =
 
 export interface Repair {
   kind: RepairKind;
-  /** The turn, where it is known: `02`. */
+  /** The turn, such as `02`, if it is known. */
   turn?: string;
   /** The line of the transcript, from 1. */
   line?: number;
-  /** One sentence: what was met, and what became of it. */
+  /** One sentence: what was found, and what was done about it. */
   text: string;
 }
 

@@ -1,4 +1,4 @@
-/** The messages of a request as the port has them, and as each provider has them. */
+/** Converts the messages of a request from the port's form to each provider's. */
 import type { ModelMessage } from '../../ports/model.ts';
 import { parseObject } from '../../session/text/parse-object.ts';
 import { isBlank } from '../records/blank.ts';
@@ -22,7 +22,7 @@ export function toModelMessages(messages: readonly OpenaiMessage[]): ModelMessag
   });
 }
 
-/** The system messages stand apart, and the results of calls in the user's next message. */
+/** Returns the system messages separately, and puts the results of calls into the user's next message. */
 export function toAnthropicMessages(messages: readonly ModelMessage[]): {
   system: string;
   messages: AnthropicMessage[];

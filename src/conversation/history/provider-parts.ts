@@ -5,12 +5,12 @@ import type { AssistantBlock, History, HistoryResult, HistoryTurn } from './hist
 import { openUniqueIds } from '../records/unique-ids.ts';
 import { toWellFormed, toWellFormedValue } from '../records/well-formed.ts';
 
-/** The model reads this where a conversation begins with its own words. */
+/** Shown to the model when a conversation begins with its own words. */
 const opening = '(The conversation begins with the assistant.)';
 const interrupted = '[interrupted]';
 const noOutput = '(no output)';
 
-/** OpenAI takes ids of 40 characters, and names of 64. */
+/** OpenAI accepts ids of up to 40 characters and names of up to 64. */
 const maxIdLength = 40;
 const maxNameLength = 64;
 
@@ -28,21 +28,21 @@ export function markInterrupted({ text, isInterrupted }: AssistantBlock): string
   return /\s$/.test(text) ? text + interrupted : `${text} ${interrupted}`;
 }
 
-/** Never empty. */
+/** Returns a text that is never empty. */
 export function toOutputText({ output }: HistoryResult): string {
   const isValue = typeof output === 'object' && output !== null;
   const { text } = toContentText(isValue ? toWellFormedValue(output) : output);
   return isBlank(text) ? noOutput : toWellFormed(text);
 }
 
-/** The ids of all calls as every provider takes them, by the ids that they have in the history. */
+/** Maps the ids of all calls in the history to ids that every provider accepts. */
 export function toProviderIds(history: History): Map<string, string> {
   const ids = openUniqueIds(maxIdLength);
   const calls = history.turns.flatMap(({ steps }) => steps.flatMap((step) => step.calls));
   return new Map(calls.map(({ callId }) => [callId, ids.take(callId.replace(/[^a-zA-Z0-9_-]/g, '_') || 'call')]));
 }
 
-/** The name of a tool as every provider takes it. */
+/** Makes the name of a tool acceptable to every provider. */
 export function toProviderName(name: string): string {
   return name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, maxNameLength) || 'unknown';
 }

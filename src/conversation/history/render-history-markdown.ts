@@ -1,10 +1,10 @@
-/** A history as Markdown, to be read by people. Nothing that was said can pass for who said it. */
+/** Renders a history as Markdown for people. Nothing that was said can be mistaken for a heading that names the speaker. */
 import { renderFenced } from '../../session/text/fenced-text.ts';
 import type { AssistantBlock, History, HistoryCall, HistoryResult, HistoryStep, HistoryTurn } from './history.ts';
 import { markInterrupted, toOutputText } from './provider-parts.ts';
 import { toWellFormed } from '../records/well-formed.ts';
 
-/** Puts the words in quotes, and inputs and results of tools in fences. An empty history gives the empty text. */
+/** Quotes the words, and fences the inputs and results of tools. An empty history gives the empty string. */
 export function renderMarkdown(history: History): string {
   return history.turns.flatMap(renderTurn).join('\n');
 }
@@ -31,7 +31,7 @@ function renderCall({ name, input, result }: HistoryCall): string[] {
   ];
 }
 
-/** Whether the last line of an output ends makes no difference to its reader, and a note on it would. */
+/** Adds a missing final newline, so that the fence does not note its absence: readers of an output do not care. */
 function endLine(text: string): string {
   return text.endsWith('\n') ? text : `${text}\n`;
 }
@@ -42,7 +42,7 @@ function toResultTitle({ isError, isSynthetic, reason }: HistoryResult): string 
   return isError ? 'Error' : 'Result';
 }
 
-/** A line of its own for each line, whatever ends lines in Markdown. */
+/** Quotes each line separately, with all the line ends that Markdown knows. */
 function renderQuoted(text: string): string {
   const lines = toWellFormed(text).split(/\r\n|\r|\n/);
   return lines.map((line) => (line === '' ? '>\n' : `> ${line}\n`)).join('');
@@ -57,7 +57,7 @@ function firstTime([step]: HistoryStep[]): string | undefined {
   return (step?.texts[0] ?? step?.calls[0])?.timestamp;
 }
 
-/** It may hold anything, and the heading is ours. */
+/** The name may contain anything, but the heading must stay ours. */
 function toShownName(name: string): string {
   return name.replace(/[^\p{L}\p{N}_.:/-]/gu, '_') || 'an unnamed tool';
 }

@@ -1,23 +1,23 @@
-/** The messages of a session as a provider would take them: folded and rendered. */
+/** Folds and renders a session's messages as a provider would receive them. */
 import { TeddyError } from '../../errors.ts';
 import type { SessionId, TurnName } from '../../names.ts';
 import { toHistory, type TurnRecords } from './fold-history.ts';
 import type { History, HistoryFormat, Repair } from './history.ts';
 
 export interface RenderedHistory {
-  /** The printed form, in UTF-8: one message a line in a JSON array, or the text itself. */
+  /** The printed form, in UTF-8: a JSON array with one message per line, or the text itself. */
   bytes: Uint8Array;
   repairs: Repair[];
 }
 
 const firstCapacity = 1 << 20;
 
-/** The turns are taken out of the array. */
+/** Empties the array of turns along the way. */
 export async function renderHistory(
   { turns, repairs }: { turns: TurnRecords[]; repairs: readonly Repair[] },
   format: HistoryFormat,
 ): Promise<RenderedHistory> {
-  // The turns are not held any more once they are folded.
+  // Releases the turns once they are folded.
   const history = toHistory(takeAll(turns));
   return {
     bytes: encodeRendered(await render(history, format)),
@@ -30,7 +30,7 @@ function* takeAll(turns: TurnRecords[]): Generator<TurnRecords> {
   for (let turn = turns.pop(); turn !== undefined; turn = turns.pop()) yield turn;
 }
 
-/** Each renderer is loaded only where it is needed. */
+/** Loads each renderer only when it is needed. */
 async function render(history: History, format: HistoryFormat): Promise<unknown[] | string> {
   switch (format) {
     case 'openai':
@@ -44,13 +44,16 @@ async function render(history: History, format: HistoryFormat): Promise<unknown[
   }
 }
 
-/** Messages become a JSON array with one on each line. All are written into one array: joined at the end, they would be held twice. */
+/**
+ * Writes messages as a JSON array with one per line. All go into one buffer, because joining them at the end would hold
+ * them twice.
+ */
 function encodeRendered(rendered: unknown[] | string): Uint8Array {
   if (typeof rendered === 'string') return encodeText(rendered);
   const encoder = new TextEncoder();
   let [bytes, length] = [new Uint8Array(firstCapacity), 0];
   const add = (text: string) => {
-    // A character takes three bytes at most, and memory that nothing was written to takes no room.
+    // A character takes three bytes at most, and memory that is never written to costs nothing.
     const needed = length + 3 * text.length;
     if (needed > bytes.length) {
       const larger = new Uint8Array(4 * needed);
@@ -79,7 +82,7 @@ export function decodeText(bytes: Uint8Array): string {
 export function noTurnFromError(session: SessionId, from: TurnName): TeddyError {
   return new TeddyError(
     'UNKNOWN_TURN',
-    `${session} has no turn ${from}, nor one after it.`,
-    `\`teddy session log ${session}\` shows the turns.`,
+    `${session} has no turn ${from} and none after it.`,
+    `Run \`teddy session log ${session}\` to see its turns.`,
   );
 }

@@ -1,9 +1,9 @@
-/** A history as records, one a line: what a transcript of it would be that nothing has ever happened to. */
+/** Renders a history as records, one per line: the transcript it would have had if nothing had ever gone wrong. */
 import type { AssistantBlock, History, HistoryCall, HistoryStep, UserBlock } from './history.ts';
 import type { KnownRecord } from '../records/record.ts';
 import { encodeRecord } from '../records/transcript.ts';
 
-/** Read and rendered again it gives the same bytes. */
+/** When read and rendered again, gives the same bytes. */
 export function renderJsonl(history: History): string {
   const records = history.turns.flatMap(({ said, steps }) => [...said.map(toUser), ...steps.flatMap(toRecords)]);
   return records.map(encodeRecord).join('');

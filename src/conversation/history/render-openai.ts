@@ -1,4 +1,4 @@
-/** A history as the messages of OpenAI's chat completions, and of whatever speaks like them. */
+/** Renders a history as messages of OpenAI's chat completions API and compatible ones. */
 import type { History, HistoryCall, HistoryResult, HistoryStep } from './history.ts';
 import { toAnswerText, toOutputText, toProviderIds, toProviderName, toSaidText } from './provider-parts.ts';
 import { toWellFormedJson } from '../records/well-formed.ts';
@@ -8,19 +8,22 @@ export interface OpenaiToolCall {
   type: 'function';
   function: {
     name: string;
-    /** JSON of an object. */
+    /** A JSON object, as text. */
     arguments: string;
   };
 }
 
-/** The first message of a request may be the system's; a history has none. */
+/** The first message of a request may be a system message; a history has none. */
 export type OpenaiMessage =
   | { role: 'system' | 'user'; content: string }
-  /** `content` is null only beside calls. */
+  /** `content` is null only when there are calls. */
   | { role: 'assistant'; content: string | null; tool_calls?: OpenaiToolCall[] }
   | { role: 'tool'; tool_call_id: string; content: string };
 
-/** The same history gives the same bytes; a longer one begins with the same, up to where a late result took its place. */
+/**
+ * The same history gives the same bytes; a longer one has the same beginning, up to the point where a late result was
+ * inserted.
+ */
 export function renderOpenai(history: History): OpenaiMessage[] {
   const ids = toProviderIds(history);
   return history.turns.flatMap((turn) => [
@@ -48,7 +51,7 @@ function renderCall({ callId, name, input }: HistoryCall, ids: Map<string, strin
   };
 }
 
-/** These messages have no other place to say that a tool has failed. */
+/** Says in the text that a tool has failed: these messages have no other place for it. */
 export function renderResult(result: HistoryResult): string {
   const text = toOutputText(result);
   return result.isError && !/^error\b/i.test(text) ? `Error: ${text}` : text;

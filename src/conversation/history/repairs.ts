@@ -1,14 +1,14 @@
-/** Puts repairs into words. */
+/** Describes repairs in words. */
 import type { Repair, RepairKind } from './history.ts';
 import type { Transcript } from '../records/transcript.ts';
 
 export interface RepairList {
-  /** `place`: one that was kept for it; else it is the last one. */
+  /** `place` is one reserved by `keepPlace`; without it, the repair comes last. */
   add(kind: RepairKind, turn: string, text: string, place?: number): void;
   addLines(turn: string, transcript: Transcript): void;
-  /** Keeps a place for a repair that may come to be. */
+  /** Reserves a place for a repair that may become necessary. */
   keepPlace(): number;
-  /** By their places. */
+  /** Lists the repairs by place. */
   all(): Repair[];
 }
 
@@ -23,14 +23,14 @@ export function openRepairs(): RepairList {
       for (const { line, reason } of skipped)
         add({ ...toRepair('line-skipped', turn, `Line ${line} was left out: ${reason}.`), line });
       for (const { line, reason } of mended)
-        add({ ...toRepair('line-mended', turn, `Line ${line} was put right: ${reason}.`), line });
+        add({ ...toRepair('line-mended', turn, `Line ${line} was repaired: ${reason}.`), line });
     },
     keepPlace,
     all: () => found.toSorted((one, other) => one.place - other.place).map(({ repair }) => repair),
   };
 }
 
-/** An id comes from anywhere: it is shown in one line, and not at any length. */
+/** Shows an id, which may hold anything, on one line and shortened. */
 export function showId(id: string): string {
   const shown = id.replace(/[\p{C}\p{Z}]/gu, '?');
   return shown.length > 80 ? `${shown.slice(0, 80)}...` : shown;

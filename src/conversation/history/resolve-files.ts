@@ -1,17 +1,18 @@
-/** A turn's records with what stands in files of the turn: the plan that was answered, the report of running it. */
+/** Fills in records that refer to files of the turn: the plan that was answered, and the report of running it. */
 import type { Repair } from './history.ts';
 import { questionSource, type TranscriptRecord } from '../records/record.ts';
 import type { Transcript } from '../records/transcript.ts';
 
-/** The text of each file of a turn; null when the turn has no such file. */
+/** Reads a file of a turn; null when the turn has no such file. */
 export interface TurnFiles {
   plan: string | null;
   report: string | null;
 }
 
 /**
- * Every record holds its content. A plan or report that no record refers to gets one, always the same: the report follows the
- * plan, and the questions about it with their answers, as a message of the user. A record of a file that is not there stays as it is, and is reported.
+ * Gives every record its content. A plan or report without a record gets one, always the same: the report, as a user
+ * message, follows the plan and the questions about it with their answers. A record that refers to a missing file is
+ * left unchanged and reported.
  */
 export function resolveFiles(
   turn: string,
@@ -24,14 +25,14 @@ export function resolveFiles(
     if (file === null) return record;
     const content = file === 'plan.md' ? files.plan : file === 'report.md' ? files.report : null;
     if (content !== null) return withContent(record, content);
-    const text = `A record refers to ${JSON.stringify(file)}, and the turn has no such file: only its name is known.`;
+    const text = `A record refers to ${JSON.stringify(file)}, but the turn has no such file: only its name is known.`;
     repairs.push({ kind: 'line-skipped', turn, text });
     return record;
   });
   return { transcript: { ...transcript, records }, repairs };
 }
 
-/** One for each file that is there and that no record refers to. */
+/** Adds a record for each existing file that no record refers to. */
 function addRecords(
   turn: string,
   records: readonly TranscriptRecord[],
@@ -47,7 +48,10 @@ function addRecords(
   return complete;
 }
 
-/** The plan with what was asked about it before it was run. Without a question that is the plan alone, whatever was said after it. */
+/**
+ * Counts the plan and what was asked about it before it was run. Without a question, counts only the plan, no matter
+ * what was said after it.
+ */
 function countAsked(records: readonly TranscriptRecord[]): number {
   const isAsked = (record: TranscriptRecord) => record.type === 'user' && record.source === questionSource;
   const end = records.findIndex((record) => record.type === 'user' && !isAsked(record));

@@ -1,4 +1,4 @@
-/** A turn's records as the parts of its history, in the order in which they came. */
+/** Turns a turn's records into the parts of its history, in their original order. */
 import { toHistory } from './fold-history.ts';
 import type { AssistantBlock, HistoryCall, HistoryResult, UserBlock } from './history.ts';
 import { markInterrupted, toOutputText, toProviderName } from './provider-parts.ts';
@@ -7,7 +7,7 @@ import { resolveFiles, type TurnFiles } from './resolve-files.ts';
 import type { HistoryPart, TurnHistory } from '../../session/context/history-text.ts';
 import type { TurnName } from '../../names.ts';
 
-/** Total. A call stands before its result, also where several ran at once. */
+/** Never throws. A call comes before its result, even when several calls ran at once. */
 export function toTurnHistory(turn: TurnName, records: readonly TranscriptRecord[], files: TurnFiles): TurnHistory {
   const decoded = { records: [...records], skipped: [], mended: [] };
   const { transcript } = resolveFiles(turn, decoded, files);
@@ -36,7 +36,7 @@ function toSpoken(isSpoken: boolean): string {
 
 function toCall({ name, input, result }: HistoryCall): HistoryPart[] {
   return [
-    // The name comes from a model, and must not make a heading of its own.
+    // The name comes from a model and must not become a heading of its own.
     { title: 'Tool call', tool: toProviderName(name), text: `${JSON.stringify(input)}\n`, language: 'json' },
     { title: toResultTitle(result), text: toOutputText(result), language: 'text' },
   ];

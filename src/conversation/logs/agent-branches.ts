@@ -1,39 +1,43 @@
 /**
- * The branches of a conversation in one log. Where lines name their parents, a record follows its parent: one whose parent is not
- * the newest of its branch begins another branch. A position is a branch and how many of its units had begun.
+ * The branches of a conversation in one log. Where lines name their parents, a record follows its parent; if the parent
+ * is not the newest record of its branch, another branch begins. A position is a branch and the number of its units
+ * that had begun.
  */
 import type { AgentStep } from './agent-log.ts';
 import { drain, forkAt, isEmpty, lose, type Branch, type BranchTree, type Position } from './branch-tree.ts';
 import type { ImportUnits, UnitRecords } from './import-units.ts';
 
-/** The place of a line in the tree of the log's lines. */
+/** A line's place in the tree of the log's lines. */
 export interface LineOrigin {
   uuid?: string | undefined;
-  /** Null: nothing is before it. Undefined: the line before it. */
+  /** Null when nothing precedes it. Undefined: the previous line. */
   parent?: string | null | undefined;
-  /** Whether it goes on from the line before it where it has no parent; without it, while no line of the log has named one. */
+  /**
+   * Whether a line without a parent continues the previous line; by default, it does until a line of the log has named
+   * a parent.
+   */
   goesOn?: boolean | undefined;
-  /** The user said it while the model worked: the answer goes on beside it. */
+  /** The user typed it while the model was working, so the answer continues alongside it. */
   isQueued?: boolean;
 }
 
 export interface AgentBranches {
-  /** The records of the line that is being read go to the branch where they belong. */
+  /** Sends the current line's records to the branch they belong to. */
   units: UnitRecords;
-  /** False: the log has had this line already. */
+  /** Returns false when the log has already had this line. */
   begin(origin: LineOrigin): boolean;
-  /** All of the line has been read. */
+  /** Marks the current line as fully read. */
   end(): void;
-  /** Nothing more of the line's branch goes on. */
+  /** Ends the turn on the line's branch: nothing continues it anymore. */
   endTurn(): void;
   settle(): void;
   take(): AgentStep[];
   needsStart(): boolean;
-  /** A call has no result yet. */
+  /** Whether a call has no result yet. */
   waits(): boolean;
-  /** Records that are held back. */
+  /** The number of records held back. */
   heldRecords(): number;
-  /** No unit has begun. */
+  /** Whether no unit has begun. */
   isEmpty(): boolean;
 }
 
@@ -41,9 +45,9 @@ export interface AgentBranches {
 interface Line {
   tree: BranchTree;
   origin: LineOrigin;
-  /** The branch of its records. Null: it had none yet. */
+  /** The branch of its records; null while it has none. */
   used: Branch | null;
-  /** Branches that it has reached: a result may belong to another one. */
+  /** Branches that the line has touched: a result may belong to another branch. */
   reached: Set<Branch>;
 }
 
@@ -122,7 +126,7 @@ function find({ tree, reached }: Line, test: (units: ImportUnits) => boolean): B
   return [...tree.busy, ...reached].find(({ units }) => test(units));
 }
 
-/** The branch of the line's parent, or a new one. */
+/** Returns the branch of the line's parent, or a new one. */
 function here(line: Line, mayFork: boolean): Branch {
   const { tree, origin } = line;
   if (line.used !== null) return line.used;
@@ -135,7 +139,7 @@ function here(line: Line, mayFork: boolean): Branch {
   return line.used;
 }
 
-/** Null: it stands before the checkpoint. */
+/** Returns null when the parent is before the checkpoint. */
 function findParent({ tree, origin }: Line): Position | null {
   const { parent, goesOn = !tree.namesParents } = origin;
   if (parent === undefined || (parent === null && goesOn)) return tree.current;
@@ -147,7 +151,7 @@ function branchOfParent(line: Line): Branch | undefined {
   return line.tree.branches.get(findParent(line)?.branch ?? -1);
 }
 
-/** Returns where the line stands. */
+/** Returns the line's position. */
 function endRecords(line: Line): Position | null {
   const { tree, origin, used } = line;
   if (used === null) return findParent(line);
@@ -160,7 +164,7 @@ function endRecords(line: Line): Position | null {
   return { branch: used.number, begun };
 }
 
-/** Lines that come may name it as their parent. */
+/** Stores the position for later lines that name this one as their parent. */
 function keepPosition({ tree, origin: { uuid } }: Line, position: Position): void {
   tree.current = position;
   if (uuid === undefined) return;

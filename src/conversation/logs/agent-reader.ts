@@ -1,4 +1,7 @@
-/** The reader of every agent's log: lines, checkpoints and what is known of the log; what a line means is its agent's. */
+/**
+ * The shared part of the readers of agents' logs: lines, checkpoints and the log's head. Each agent interprets its own
+ * lines.
+ */
 import { openBranches, type AgentBranches } from './agent-branches.ts';
 import type { AgentLine, AgentLogHead, AgentLogOptions, AgentLogReader } from './agent-log.ts';
 import { openTree, saveTree } from './branch-tree.ts';
@@ -18,30 +21,30 @@ export interface AgentContext extends LineContext {
   head: AgentLogHead;
 }
 
-/** The meaning of one agent's lines. */
+/** Interprets one agent's lines. */
 interface AgentLines {
-  /** False: it is of a type that nobody knows. */
+  /** Returns false for an unknown type of line. */
   read(object: Fields, place: SourcePosition): boolean;
-  /** Whatever it holds back is whole now. */
+  /** Completes whatever it holds back. */
   settle?(): void;
-  /** There is no more; `settle` if it is missing. */
+  /** Ends the log; `settle` is called when this is missing. */
   end?(): void;
-  /** Counts the lines that it holds back. */
+  /** The number of lines it holds back. */
   heldLines?(): number;
-  /** Plain JSON, to go on with after a checkpoint. */
+  /** Plain JSON to continue from after a checkpoint. */
   state?(): Fields;
 }
 
-/** `state` is what an earlier reader has left, or empty. */
+/** `state` is what an earlier reader saved, or empty. */
 export type OpenAgentLines = (context: AgentContext, state: Fields) => AgentLines;
 
-/** It changes with what a checkpoint holds. */
+/** Changes whenever the content of a checkpoint does. */
 const checkpointVersion = 1;
 
-/** So many ids of records and calls are known, twice as many at most: a checkpoint has them all. */
+/** The reader remembers between this many and twice as many ids of records and calls; a checkpoint holds them all. */
 const knownIds = 64;
 
-/** `agent`: the name under which ids are made and checkpoints are known. */
+/** `agent`: the name used to make ids and to recognize checkpoints. */
 export function openAgentReader(
   agent: string,
   options: AgentLogOptions,
@@ -133,7 +136,7 @@ const emptyHead: AgentLogHead = {
   parentId: null,
 };
 
-/** The first word about each counts. */
+/** Fills in the head; the first value of each field wins. */
 export function addToHead(
   head: AgentLogHead,
   { startedAt, ...texts }: Partial<Record<keyof AgentLogHead, unknown>>,

@@ -1,4 +1,4 @@
-/** The records of a line, for agents whose lines hold several of them under one time. */
+/** Builds the records of a line, for agents that put several records with one time on a line. */
 import type { AgentContext } from './agent-reader.ts';
 import { addSummary, interruptionNote, type LineContext } from './import-context.ts';
 import { toOutput } from './import-content.ts';
@@ -6,16 +6,16 @@ import type { SourcePosition } from '../records/import-ids.ts';
 import { hasText, toInput } from '../records/import-values.ts';
 import type { ResultReason } from '../records/record.ts';
 
-/** A reader knows a log of teddy's own by this: what has no model there was said all the same. */
+/** Marks a log that teddy itself wrote: its readers accept answers without a model there. */
 export const ownEntrypoint = 'git-teddy';
 
 interface AgentCall {
   callId: string;
   name: string;
   input: unknown;
-  /** Its record gets this id, if the source has one. */
+  /** The record gets this id, if the source has one. */
   id?: unknown;
-  /** The plan that it hands in. */
+  /** The plan that it submits. */
   plan?: string | undefined;
 }
 
@@ -46,7 +46,10 @@ interface HandedPlan {
   text: string;
 }
 
-/** Adds a plan before the answer that hands it in: somebody may wait for it. A plan whose id was there before is the same one. */
+/**
+ * Adds a plan before the answer that submits it, because somebody may be waiting for it. A plan with a known id is the
+ * same plan.
+ */
 export function addPlan(
   context: LineContext,
   place: SourcePosition,
@@ -60,7 +63,7 @@ export function addPlan(
   context.units.plan(answer, { type: 'plan', ...base, file: 'plan.md', ...of }, text);
 }
 
-/** A text without words is counted as left out. */
+/** Counts a text without words as left out. */
 export function recordsOf(context: AgentContext, place: SourcePosition, timestamp: unknown): AgentRecords {
   const { log, units } = context;
   const base = (id?: unknown) => context.base(place, timestamp, id);

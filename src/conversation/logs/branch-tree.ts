@@ -1,4 +1,4 @@
-/** The branches of one log as they grow: their units, the forks, and what a checkpoint has of them. */
+/** The branches of one log as they grow: their units, their forks, and their part of a checkpoint. */
 import type { AgentStep } from './agent-log.ts';
 import type { ImportIds } from '../records/import-ids.ts';
 import type { ImportLog } from './import-report.ts';
@@ -8,14 +8,17 @@ import { asText, isObject } from '../records/import-values.ts';
 export interface Branch {
   number: number;
   units: ImportUnits;
-  /** How many of its units were given, and the last record of each. */
+  /** The number of units given out, and the last record of each. */
   given: number;
   ends: Map<number, string>;
-  /** A record whose parent was read when so many units had begun goes on in this branch: what came since was said beside it. */
+  /**
+   * A record whose parent was read after this many units had begun continues this branch: what came since was said
+   * alongside it.
+   */
   floor: number;
-  /** How many units had begun before the line that is being read. */
+  /** The number of units that had begun before the current line. */
   begun: number;
-  /** Lines that a record can follow without a fork, and how many units had begun there. */
+  /** Lines that a record can follow without a fork, each with the number of units that had begun by then. */
   newest: [uuid: string, begun: number][];
   touched: number;
 }
@@ -26,28 +29,28 @@ export interface BranchTree {
   log: ImportLog;
   ids: ImportIds;
   follows: boolean;
-  /** Nothing is before it: it was not gone on with after a checkpoint. */
+  /** Read from its start, and not resumed after a checkpoint. */
   isWhole: boolean;
   branches: Map<number, Branch>;
   /** The lines that a record may name as its parent. */
   positions: Map<string, Position>;
-  /** Those that hold something back: a log may have thousands that nobody comes back to. */
+  /** Branches that hold something back: a log may have thousands that are never continued. */
   busy: Set<Branch>;
   steps: AgentStep[];
-  /** How many branches have begun. */
+  /** The number of branches that have begun. */
   count: number;
   time: number;
   needsStart: boolean;
-  /** A line has named its parent. */
+  /** Whether any line has named its parent. */
   namesParents: boolean;
-  /** Where the last line stands. */
+  /** The position of the last line. */
   current: Position;
 }
 
 const unread = { count: 1, time: 0, needsStart: false, namesParents: false, current: { branch: 0, begun: 0 } };
 const keptBranches = 8;
 
-/** `follows`: as for `openUnits`. */
+/** `follows` is as in `openUnits`. */
 export function openTree(
   log: ImportLog,
   ids: ImportIds,
@@ -89,7 +92,7 @@ function openBranch({ log, ids, follows, branches, time }: BranchTree, number: n
   return branch;
 }
 
-/** Null while a unit is open. */
+/** Returns null while a unit is open. */
 export function saveTree({ busy, branches, count, namesParents, current }: BranchTree): Record<string, unknown> | null {
   if (busy.size > 0) return null;
   const live = [...branches.values()].toSorted((one, other) => one.touched - other.touched).slice(-keptBranches);
@@ -110,7 +113,7 @@ export function saveTree({ busy, branches, count, namesParents, current }: Branc
   };
 }
 
-/** Gives the units of the branch that are whole. */
+/** Gives out the branch's complete units. */
 export function drain({ log, steps, busy }: BranchTree, branch: Branch): void {
   const units = branch.units.take();
   log.give(units);
@@ -124,7 +127,10 @@ export function drain({ log, steps, busy }: BranchTree, branch: Branch): void {
   else busy.delete(branch);
 }
 
-/** Begins another branch there. Where it is not known any more what stood there, the log has to be read again from its beginning. */
+/**
+ * Begins another branch at a position. When what was there is no longer known, the log has to be read again from its
+ * beginning.
+ */
 export function forkAt(tree: BranchTree, { branch: number, begun }: Position): Branch {
   const leaves = tree.branches.get(number);
   if (leaves === undefined) return lose(tree);
@@ -143,7 +149,7 @@ export function lose(tree: BranchTree): Branch {
   return tree.branches.get(0) ?? openBranch(tree, 0);
 }
 
-/** No unit has begun. */
+/** Tells whether no unit has begun. */
 export function isEmpty({ count, branches }: BranchTree): boolean {
   return count === 1 && (branches.get(0)?.units.begun() ?? 0) === 0;
 }

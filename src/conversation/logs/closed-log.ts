@@ -1,4 +1,4 @@
-/** An importer of an agent's log: the reader that follows it reads it, from its first line to its last. */
+/** Imports an agent's complete log with the reader that also follows it, from its first line to its last. */
 import type { AgentLogOptions, AgentLogReader } from './agent-log.ts';
 import type { MeasuredImporter } from './import-context.ts';
 import { openLines, type LineCutter, type SourceLine } from './import-lines.ts';
@@ -6,11 +6,11 @@ import type { ImportOptions, ImportUnit } from './importer.ts';
 import { openJsonElements, type JsonPart } from './json-elements.ts';
 import { openRewindFinder } from './rewinds.ts';
 
-/** A document of an agent's, in place of lines. */
+/** A document that an agent writes instead of lines. */
 export interface AgentDocument {
-  /** Whether a text of 1 KiB begins like one. */
+  /** Tells from the first 1 KiB of a text whether it is such a document. */
   isIts(head: string): boolean;
-  /** The line of the log that a part of it is; null for a part that is none. */
+  /** Returns the log line that a part stands for; null for a part that is not a line. */
   toLine(part: JsonPart): string | null;
 }
 
@@ -35,7 +35,7 @@ export function openClosedLog(
       return 'fork' in step ? [] : [step.unit];
     });
   };
-  /** The beginning tells whether it is a document. */
+  /** The beginning shows whether it is a document. */
   const begin = (): SourceLine[] => {
     const text = head ?? '';
     head = null;
@@ -60,7 +60,7 @@ export function openClosedLog(
   };
 }
 
-/** Gives the parts of a document as lines; their number is that of the message. */
+/** Gives the parts of a document as lines, numbered by message. */
 function openDocument({ toLine }: AgentDocument): LineCutter {
   const elements = openJsonElements();
   let number = 0;

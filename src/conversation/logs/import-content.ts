@@ -1,4 +1,4 @@
-/** Reads the content of a foreign message: a text, or parts, of which some are no text. */
+/** Reads the content of a foreign message: a text, or parts that are not all text. */
 import type { ImportLog } from './import-report.ts';
 import { asText, fieldsOf, hasText, isObject, toStorable } from '../records/import-values.ts';
 import type { Tokens } from '../../session/entries/entry.ts';
@@ -6,7 +6,10 @@ import type { UnitUsage } from './importer.ts';
 
 const imageTypes = ['image', 'image_url', 'input_image'];
 
-/** Its parts are separate paragraphs; `[image/png, 12 KB, left out]` and the like stand for what is no text. */
+/**
+ * Joins text parts as separate paragraphs; a mark such as `[image/png, 12 KB, left out]` stands for a part that is not
+ * text.
+ */
 export function toText(content: unknown, log: ImportLog): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return isObject(content) ? partText(content, log) : '';
@@ -16,7 +19,7 @@ export function toText(content: unknown, log: ImportLog): string {
     .join('\n\n');
 }
 
-/** Converts a tool's result: text, parts, any value. Images are named. */
+/** Converts a tool's result: text, parts, or any value. Images are replaced by a name. */
 export function toOutput(content: unknown, log: ImportLog): unknown {
   if (content === undefined || content === null) return '';
   if (!Array.isArray(content)) return toStorable(content);
@@ -42,7 +45,7 @@ function isImage(part: unknown, log: ImportLog): boolean {
   return true;
 }
 
-/** Its type and its size, as far as the source says them: in fields of their own, or in a URL that holds the image. */
+/** Names an image by type and size, as far as the source has them: in separate fields, or in a URL that holds the image. */
 function imageName(part: unknown): string {
   const { source, mimeType, data, image_url: image } = fieldsOf(part);
   const given = fieldsOf(source);
@@ -54,7 +57,7 @@ function imageName(part: unknown): string {
   return type === undefined ? '[image]' : `[${[type, ...size, 'left out'].join(', ')}]`;
 }
 
-/** Reads how much an answer has used, in the words of each provider; a source that says nothing gives nothing. */
+/** Reads the usage of an answer in each provider's format; returns nothing when the source has none. */
 type Fields = Record<string, unknown>;
 
 export function toUsage(model: unknown, provider: unknown, counts: Tokens, costUsd?: unknown): UnitUsage {
@@ -68,12 +71,12 @@ export function toUsage(model: unknown, provider: unknown, counts: Tokens, costU
   };
 }
 
-/** A count, or 0 for what is none. */
+/** Returns a count, or 0 for a value that is not one. */
 export function countOf(value: unknown): number {
   return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : 0;
 }
 
-/** Anthropic counts what was read from the cache, or written to it, apart from the rest of the input. */
+/** Anthropic counts tokens read from or written to the cache separately from the rest of the input. */
 export function toClaudeUsage(model: unknown, usage: Fields): UnitUsage {
   const cached = countOf(usage['cache_read_input_tokens']);
   const input = countOf(usage['input_tokens']) + countOf(usage['cache_creation_input_tokens']) + cached;

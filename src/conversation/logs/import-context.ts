@@ -6,14 +6,14 @@ import { openUnits, type ImportUnits, type UnitRecords } from './import-units.ts
 import { summarySource, type RecordSource } from '../records/record.ts';
 import { toTimestamp } from '../records/import-values.ts';
 
-/** The state that readers of lines work with, whether a log is imported or followed. */
+/** The state that readers of lines work with, for logs that are imported or followed. */
 export interface LineContext {
   ids: ImportIds;
   log: ImportLog;
   units: UnitRecords;
-  /** How the records come. */
+  /** The source to record for each record. */
   source: RecordSource;
-  /** `id` and `timestamp` of a record: the source's, as far as they can be used. */
+  /** Returns a record's `id` and `timestamp`, taken from the source where they are usable. */
   base(place: SourcePosition, timestamp: unknown, sourceId?: unknown): { id: string; timestamp: string };
 }
 
@@ -23,7 +23,7 @@ export interface ImportContext extends LineContext {
 
 export const interruptionNote = 'The user interrupted the model here.';
 
-/** An importer that tells how much it holds: a number of records and lines that no source can make grow without end. */
+/** An importer that reports how much it holds: a number of records and lines that stays bounded for every source. */
 export interface MeasuredImporter extends Importer {
   held(): number;
 }
@@ -34,7 +34,7 @@ export function openContext(format: string, { hash, importedAt }: ImportOptions)
   return { ids, log, units: openUnits(log, ids), source: 'import', base: toBase(ids, importedAt) };
 }
 
-/** `lines` gets the line of each id that is given. */
+/** Fills `lines` with the line of each id that is given out. */
 export function toBase(ids: ImportIds, importedAt: string, lines?: Map<string, number>): LineContext['base'] {
   return (place, timestamp, sourceId) => {
     const id = ids.idFor(place, sourceId);
@@ -43,13 +43,16 @@ export function toBase(ids: ImportIds, importedAt: string, lines?: Map<string, n
   };
 }
 
-/** The summary that a program wrote when it compacted the conversation: that stands above it, and the text says so; it answers nobody. */
+/**
+ * Adds the summary that a program wrote when it compacted the conversation. The conversation comes above it, as its
+ * text says, and it answers nobody.
+ */
 export function addSummary({ units }: LineContext, base: { id: string; timestamp: string }, text: string): void {
   const content = `[The conversation was compacted here. The summary of what stands above:]\n\n${text}`;
   units.say(null, { type: 'assistant', ...base, message: { role: 'assistant', content }, source: summarySource });
 }
 
-/** `push` and `end` read what comes into the units of the context. */
+/** `push` and `end` read the source into the units of the context. */
 export function toImporter(
   context: ImportContext,
   source: { push(text: string): void; end(): void; title(): string | null },

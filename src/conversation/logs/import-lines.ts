@@ -1,15 +1,15 @@
-/** Cuts a text that comes in pieces into lines, and a line into its JSON objects. */
+/** Cuts a text that arrives in pieces into lines, and a line into its JSON objects. */
 import { isObject, parseJson } from '../../session/text/parse-object.ts';
 import { mendLine, type RecordForm } from '../records/mend-line.ts';
 
 export interface SourceLine {
-  /** From 1. */
+  /** Counted from 1. */
   number: number;
-  /** Without its line end; null: longer than what can be held. */
+  /** The text without its line end; null when it is too long to hold. */
   text: string | null;
 }
 
-/** Blank lines are counted and not given. */
+/** Counts blank lines but does not return them. */
 export interface LineCutter {
   push(text: string): SourceLine[];
   end(): SourceLine[];
@@ -17,14 +17,14 @@ export interface LineCutter {
 
 const maxLineChars = 64 * 1024 * 1024;
 
-/** Takes time linear in the text, wherever it was cut. */
+/** Takes time linear in the length of the text, and gives the same lines wherever the pieces were cut. */
 export function openLines(maxChars = maxLineChars): LineCutter {
   let parts: string[] = [];
   let chars = 0;
   let number = 0;
   const keep = (part: string): void => {
     chars += part.length;
-    // The rest of a line that is too long is only counted.
+    // The rest of an overlong line is only counted.
     if (chars > maxChars) parts = [];
     else if (part !== '') parts.push(part);
   };
@@ -50,15 +50,18 @@ export function openLines(maxChars = maxLineChars): LineCutter {
 
 export interface LineObjects {
   objects: Record<string, unknown>[];
-  /** The repair of the line; null when it needed none. */
+  /** How the line was repaired; null when it needed no repair. */
   mended: string | null;
-  /** A part of it is torn, and none of the objects. */
+  /** Part of the line is torn, and that part is not among the objects. */
   isTorn?: boolean;
-  /** Why there is something in the line that is none of the objects; null: there is nothing else. */
+  /** Why part of the line is not among the objects; null when all of it is. */
   lost: string | null;
 }
 
-/** The JSON objects of a line: one, or what can be read of a damaged one; `isRecord` as for `mendLine`. Never throws. */
+/**
+ * Finds the JSON objects of a line: one, or whatever can be read of a damaged line. `isRecord` is as in `mendLine`.
+ * Never throws.
+ */
 export function readObjects(line: string, isRecord?: RecordForm): LineObjects {
   const value = parseJson(line);
   const none = { objects: [], mended: null };

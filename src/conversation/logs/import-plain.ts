@@ -1,4 +1,4 @@
-/** Imports conversations of no agent: messages in the form of OpenAI's API, and teddy's own transcripts. */
+/** Imports conversations that no agent logged: messages in the format of OpenAI's API, and teddy's own transcripts. */
 import { openLines, type SourceLine } from './import-lines.ts';
 import type { ImportOptions } from './importer.ts';
 import { toImporter, openContext, type MeasuredImporter, type ImportContext } from './import-context.ts';
@@ -10,7 +10,7 @@ import { splitContent } from '../records/content-calls.ts';
 import { decodeTranscript } from '../history/decode-transcript.ts';
 import type { TranscriptRecord, KnownRecord, UserRecord, AssistantRecord, PartialRecord } from '../records/record.ts';
 
-/** The members to keep of the object around the messages, or of one that is a message itself. */
+/** The members to remember of the object around the messages, or of an object that is itself a message. */
 interface Members {
   texts: string[];
   chars: number;
@@ -18,7 +18,7 @@ interface Members {
 
 const maxMemberChars = 64 * 1024 * 1024;
 
-/** Reads a document of any size; it holds no more of it than one message. Of a document that is cut off, all whole messages come. */
+/** Reads a document of any size while holding only one message at a time. A truncated document gives all its whole messages. */
 export function openOpenaiImporter(options: ImportOptions): MeasuredImporter {
   const context = openContext('openai', options);
   const elements = openJsonElements();
@@ -75,7 +75,7 @@ export function openOpenaiImporter(options: ImportOptions): MeasuredImporter {
   });
 }
 
-/** Voice stays voice, and a front end's records stay what they are; everything else comes from an `import`. */
+/** Keeps the source of voice records and of a front end's records; everything else gets the source `import`. */
 export function openJsonlImporter(options: ImportOptions): MeasuredImporter {
   const context = openContext('jsonl', options);
   const cutter = openLines();
@@ -104,7 +104,7 @@ function read(context: ImportContext, record: TranscriptRecord, place: SourcePos
   readRecord(context, { ...record, ...base }, place);
 }
 
-/** The same id on the same line was said once; on another line it is something else. */
+/** A repeated id on the same line is a repeat; on another line it is a different record. */
 function isFirst({ ids }: ImportContext, { id, type }: KnownRecord, place: SourcePosition): boolean {
   return id === '' || ids.isNew(type, id, ids.digestOf(place).slice(0, 32));
 }
@@ -142,7 +142,7 @@ function readSaid(
 ): void {
   const { log, units } = context;
   if ('file' in record.message) {
-    log.repair(place.line, `the text stands in ${record.message.file.slice(0, 60)}, which is no part of the source`);
+    log.repair(place.line, `the text is in ${record.message.file.slice(0, 60)}, which is not part of the source`);
     const { id, timestamp } = record;
     return units.aside({
       type: 'note',

@@ -6,12 +6,12 @@ import type { ImportIssue, ImportReport, ImportUnit } from './importer.ts';
 const keptIssues = 100;
 
 export interface ImportLog {
-  /** One more line, or message, that holds something. */
+  /** Counts one more line (or message) that is not blank. */
   readLine(): void;
   /** Reports a part of the conversation that cannot be used. */
   skip(line: number, text: string): void;
   repair(line: number, text: string): void;
-  /** `what` is a kind, in the plural. */
+  /** `what` is a kind of thing, in the plural. */
   leaveOut(what: string): void;
   give(units: readonly ImportUnit[]): void;
   report(): ImportReport;
@@ -44,7 +44,7 @@ export function openImportLog(): ImportLog {
   };
 }
 
-/** The kinds that hold no words of a conversation, or words that stand elsewhere as well. */
+/** Kinds that hold no words of the conversation, or only words that also occur elsewhere. */
 const harmless = new Set([
   'lines of bookkeeping',
   'events',
@@ -64,13 +64,13 @@ export function listLosses(leftOut: ImportReport['leftOut']): ImportReport['left
   return leftOut.filter(({ what }) => !harmless.has(what));
 }
 
-/** Names what was left out, and how much of each: `2 repeated lines, 1 line of bookkeeping`; empty where it is nothing. */
+/** Describes what was left out, such as `2 repeated lines, 1 line of bookkeeping`; empty when nothing was. */
 export function describeLeftOut(leftOut: ImportReport['leftOut']): string {
   const toSingular = (what: string) => what.replace(/\b([a-z]+)s\b/, '$1');
   return leftOut.map(({ what, count }) => `${formatCount(count)} ${count === 1 ? toSingular(what) : what}`).join(', ');
 }
 
-/** A program wrote it when it compacted the conversation. */
+/** Tells whether a program wrote the record when it compacted the conversation. */
 export function isSummary(record: KnownRecord): boolean {
   return record.type === 'assistant' && record.source === summarySource;
 }

@@ -1,4 +1,4 @@
-/** One unit of a foreign log while it grows, and what it becomes. */
+/** One unit of a foreign log while it grows, and its conversion to an import unit. */
 import type { ImportUnit, UnitUsage } from './importer.ts';
 import type { ImportIds, SourcePosition } from '../records/import-ids.ts';
 import type { ImportLog } from './import-report.ts';
@@ -18,7 +18,7 @@ import {
   type UserRecord,
 } from '../records/record.ts';
 
-/** These records stand next to the words. */
+/** Records that accompany the conversation. */
 export type Aside = NoteRecord | MetaRecord | InterruptedRecord;
 export type SpokenRecord = AssistantRecord | PartialRecord;
 
@@ -27,19 +27,19 @@ export interface OpenCall {
   use: ToolUseRecord;
   place: SourcePosition;
   result: ToolResultRecord | null;
-  /** How many messages came before it. */
+  /** The number of messages before it. */
   messages: number;
 }
 
 export interface OpenUnit {
   answer: string | null;
   before: Aside[];
-  /** The user record of a message; its unit says nothing else. */
+  /** The user record of a message; its unit has no other words. */
   message: UserRecord | null;
   isQueued: boolean;
   /** A plan, which is a unit of its own. */
   plan: { record: PlanRecord; text: string } | null;
-  /** The texts and thoughts of an answer, in the order in which they came. */
+  /** The texts and thoughts of an answer, in their original order. */
   texts: (SpokenRecord | ThinkingRecord)[];
   calls: OpenCall[];
   after: Aside[];
@@ -54,7 +54,7 @@ export const noResultOutput = 'The source of this conversation holds no result o
 
 export function emptyUnit(): OpenUnit {
   const records = { before: [], message: null, plan: null, texts: [], calls: [], after: [] };
-  // With the spread in front, V8 keeps every unit until its next full collection.
+  // If the spread came first, V8 would hold every unit until its next full collection.
   return { answer: null, isQueued: false, usage: {}, isPassed: false, ...records };
 }
 
@@ -66,7 +66,7 @@ export function hasRoom(unit: OpenUnit): boolean {
   return unit.texts.length + unit.calls.length < unitLimits.unitRecords;
 }
 
-/** Without names for answers, a call belongs to the text or the calls before it, until a result has come. */
+/** When answers have no names, a call belongs to the preceding text or calls until a result arrives. */
 export function joinable(unit: OpenUnit | undefined): OpenUnit | undefined {
   if (!unit || unit.answer !== null || !hasRoom(unit)) return undefined;
   const last = unit.texts.at(-1);
@@ -75,7 +75,7 @@ export function joinable(unit: OpenUnit | undefined): OpenUnit | undefined {
   return unit.calls.some((call) => call.result !== null) ? undefined : unit;
 }
 
-/** Without names for answers, a text belongs to the thoughts before it. */
+/** When answers have no names, a text belongs to the preceding thoughts. */
 export function thoughtOnly(unit: OpenUnit | undefined): OpenUnit | undefined {
   const isThought = unit?.calls.length === 0 && unit.texts.every(({ type }) => type === 'thinking');
   return isThought ? joinable(unit) : undefined;
@@ -107,7 +107,7 @@ export function toUnit({ before, message, isQueued, plan, texts, calls, after, u
   };
 }
 
-/** The texts of one answer are one record, under the first one's id; thoughts stay where they are. */
+/** Merges the texts of one answer into one record under the first one's id; thoughts keep their places. */
 function oneText(texts: OpenUnit['texts']): OpenUnit['texts'] {
   const spoken = texts.filter((record) => record.type !== 'thinking');
   const [first] = spoken;
@@ -121,7 +121,7 @@ function oneText(texts: OpenUnit['texts']): OpenUnit['texts'] {
   });
 }
 
-/** The text before a call is there to its end. */
+/** A text before a call is complete. */
 function toWhole(record: OpenUnit['texts'][number]): OpenUnit['texts'][number] {
   return record.type === 'assistant_partial' ? { ...record, type: 'assistant' } : record;
 }
@@ -138,12 +138,12 @@ export function missingResult(call: OpenCall, ids: ImportIds, reason?: ResultRea
   return { ...base, is_error: true, ...(reason === undefined ? {} : { reason }) };
 }
 
-/** The first of those since the same message: where ids are used again, earlier ones have been given up. */
+/** Returns the first waiting call since the latest message: when ids are reused, earlier calls count as given up. */
 export function chooseCall(waiting: readonly OpenCall[]): OpenCall | undefined {
   return waiting.find(({ messages }) => messages === waiting.at(-1)?.messages);
 }
 
-/** Some sources number their calls anew in every answer. */
+/** Some sources restart the numbering of their calls in every answer. */
 export function withOwnCallId(
   record: ToolUseRecord,
   place: SourcePosition,

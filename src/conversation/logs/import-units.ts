@@ -1,6 +1,6 @@
 /**
- * Groups the records of a foreign log into units, in the order in which they began. An answer stays open while one of its calls
- * waits for a result; what comes in the meantime queues behind it, the user's messages as well, up to a limit.
+ * Groups the records of a foreign log into units, in the order in which they began. An answer stays open while one of
+ * its calls waits for a result; everything after it, including user messages, queues up behind it, up to a limit.
  */
 import type { ImportUnit, UnitUsage } from './importer.ts';
 import type { ImportIds, SourcePosition } from '../records/import-ids.ts';
@@ -35,51 +35,54 @@ import type {
   UserRecord,
 } from '../records/record.ts';
 
-/** A result before it is known which call it belongs to. */
+/** A result whose call has not been determined yet. */
 type LooseResult = Omit<ToolResultRecord, 'tool_call_id' | 'type'>;
 
-/** `answer` is what the source calls the answer, null if it does not tell answers apart; `key` is what calls and results share. */
+/**
+ * `answer` is the source's name for the answer, or null if it does not distinguish answers; calls and results share a
+ * `key`.
+ */
 export interface UnitRecords {
-  /** `isQueued`: it was typed while the model was at work. */
+  /** `isQueued`: it was typed while the model was working. */
   message(record: UserRecord, isQueued?: boolean): void;
   say(answer: string | null, record: SpokenRecord): void;
   think(answer: string | null, record: ThinkingRecord): void;
   call(answer: string | null, key: string, record: ToolUseRecord, place: SourcePosition): void;
   result(key: string, record: LooseResult, place: SourcePosition): void;
-  /** The answer hands in a plan: the one with the plan's call, else the one with this name, else the next one. */
+  /** Adds the plan that an answer submits: the answer with the plan's call, else the one with this name, else the next one. */
   plan(answer: string | null, record: PlanRecord, text: string): void;
-  /** With `usage`, it stands for itself. */
+  /** With `usage`, it becomes a unit of its own. */
   aside(record: Aside, usage?: UnitUsage): void;
-  /** The user has stopped the answer; the note says so. */
+  /** Marks the answer as stopped by the user; the note says so. */
   interrupt(note: NoteRecord | null): void;
-  /** The use of the answer, or without a name of the last one. It is counted once, and the last word about it counts. */
+  /** Sets the usage of the answer, or of the last one when there is no name. It is counted once, with its latest value. */
   usage(answer: string | null, usage: UnitUsage): void;
 }
 
 export interface ImportUnits extends UnitRecords {
-  /** There is no more, or nothing more of what has begun. */
+  /** Ends the log, or at least everything that has begun. */
   close(): void;
-  /** Gives all units up to this one, the first being 0, whatever they wait for. */
+  /** Completes all units up to this one (the first is 0), even those that are still waiting. */
   closeThrough(unit: number): void;
-  /** The units that are whole. */
+  /** Takes the complete units. */
   take(): ImportUnit[];
-  /** Records that are held back. */
+  /** The number of records held back. */
   heldRecords(): number;
-  /** How many units have begun. */
+  /** The number of units that have begun. */
   begun(): number;
   /** Whether the answer can still grow. */
   hasAnswer(answer: string): boolean;
-  /** Whether a call waits for this result; without a key, whether any call waits. */
+  /** Whether a call is waiting for this result; without a key, whether any call is waiting. */
   waitsFor(key?: string): boolean;
 }
 
-/** The units that have begun and were not taken. */
+/** The units that have begun but were not taken yet. */
 interface Units {
   log: ImportLog;
   ids: ImportIds;
   follows: boolean;
   begun: number;
-  /** Those that are whole. */
+  /** The complete units. */
   ready: ImportUnit[];
   queue: OpenUnit[];
   /** Notes before the first unit. */
@@ -90,8 +93,8 @@ interface Units {
 }
 
 /**
- * `follows`: the log is read while it is written. Then a note without a neighbour is a unit at once, and a result whose call does not
- * wait any more becomes a note.
+ * `follows`: the log is read while it is being written. A note without a neighbor becomes a unit at once then, and a
+ * result whose call is no longer waiting becomes a note.
  */
 export function openUnits(log: ImportLog, ids: ImportIds, { follows = false, begun = 0 } = {}): ImportUnits {
   const units: Units = { log, ids, follows, begun, ready: [], queue: [], asides: [], waiting: new Map(), messages: 0 };
@@ -157,18 +160,18 @@ function release({ ids, log, waiting, ready }: Units, unit: OpenUnit, reason?: R
   for (const call of unit.calls) {
     if (call.result !== null) continue;
     call.result = missingResult(call, ids, reason);
-    log.repair(call.place.line, `call ${shown(call.key)} has no result: it got one that says so`);
+    log.repair(call.place.line, `call ${shown(call.key)} has no result: one that says so was added`);
     stopWaiting(waiting, call);
   }
   ready.push(toUnit(unit));
 }
 
-/** The unit that a text of the answer goes to; undefined: a new one. */
+/** Returns the unit that a text of the answer belongs to; undefined for a new one. */
 function ofText(units: Units, answer: string | null): OpenUnit | undefined {
   return answer === null ? thoughtOnly(units.queue.at(-1)) : growing(units, answer);
 }
 
-/** The same for a call, or a thought. */
+/** Like `ofText`, for a call or a thought. */
 function ofCall(units: Units, answer: string | null): OpenUnit | undefined {
   return answer === null ? joinable(units.queue.at(-1)) : growing(units, answer);
 }
@@ -182,7 +185,7 @@ function addCall(units: Units, answer: string | null, given: Pick<OpenCall, 'key
   const { key, place } = given;
   const known = ofCall(units, answer);
   if (answer !== null && known?.calls.some((call) => call.key === key))
-    return log.skip(place.line, `call ${shown(key)} stands there twice`);
+    return log.skip(place.line, `call ${shown(key)} occurs twice`);
   const call: OpenCall = { key, use: withOwnCallId(given.use, place, ids, log), place, result: null, messages };
   (known ?? begin(units, answer)).calls.push(call);
   waiting
@@ -195,7 +198,7 @@ function addResult(units: Units, key: string, result: LooseResult, place: Source
   const { id, timestamp, output, is_error, reason } = result;
   const call = chooseCall(units.waiting.get(key) ?? []);
   if (call === undefined) {
-    units.log.skip(place.line, `a result of call ${shown(key)}, which waits for none`);
+    units.log.skip(place.line, `a result of call ${shown(key)}, which is not waiting for one`);
     if (units.follows) addAside(units, { type: 'note', id, timestamp, text: toLateNote(key, output) });
     return;
   }
@@ -213,7 +216,7 @@ function addPlan(units: Units, answer: string | null, record: PlanRecord, text: 
   const own = queue.find(({ calls }) => calls.some((call) => call.key === key)) ?? ofText(units, answer);
   const before = queue.slice(0, own === undefined ? queue.length : queue.indexOf(own));
   for (const unit of before) unit.isPassed = true;
-  // It is no unit that a line of the log could follow, and is not counted.
+  // Not counted, because no line of the log can follow it.
   queue.splice(before.length, 0, { ...emptyUnit(), plan: { record, text }, isPassed: true });
   settle(units);
 }

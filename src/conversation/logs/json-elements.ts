@@ -1,23 +1,23 @@
 /**
- * Finds the messages in a JSON document that comes in pieces, without ever holding more of it than one of them.
+ * Finds the messages in a JSON document that arrives in pieces, while never holding more than one message.
  *
- * `JSON.parse` and `jsonc-parser` (3.3.1) need the whole text, and an export may have more than a string of V8 can hold (512 MB).
- * It may go when one of them reads a document in pieces.
+ * `JSON.parse` and `jsonc-parser` (3.3.1) need the whole text, and an export may exceed the longest string that V8 can
+ * hold (512 MB). Remove this once one of them reads a document in pieces.
  */
 
-/** A message, or another member of the object that the messages stand in. */
+/** A message, or another member of the object that contains the messages. */
 export type JsonPart =
   | { kind: 'element'; text: string }
   /** `text` is the JSON of `"key": value`. */
   | { kind: 'member'; text: string }
   /** An object at the top has ended. */
   | { kind: 'object'; hadElements: boolean }
-  /** Something is longer than can be held. */
+  /** A part is too long to hold. */
   | { kind: 'too-long' };
 
 export interface JsonElements {
   push(text: string): JsonPart[];
-  /** Returns the rest where the text ends; after a whole document, nothing. */
+  /** Returns the parts that the end of the text completes; none after a whole document. */
   end(): JsonPart[];
 }
 
@@ -27,21 +27,22 @@ const maxPartChars = 64 * 1024 * 1024;
 
 interface Scan {
   depth: number;
-  /** How deep the parts stand that are cut out now. */
+  /** The depth of the parts that are currently cut out. */
   partDepth: number;
   inElements: boolean;
   hadElements: boolean;
   inString: boolean;
   isEscaped: boolean;
-  /** The part that is being read, as far as earlier pieces held it. */
+  /** What earlier pieces held of the current part. */
   pieces: string[];
   chars: number;
   found: JsonPart[];
 }
 
 /**
- * The elements of each array at the top, or in the member `messages` of each object at the top, as they stand in the text;
- * they need not be valid. Takes time linear in the text and gives the same parts wherever it was cut.
+ * Returns the elements of each top-level array, or of the member `messages` of each top-level object, exactly as
+ * written; they need not be valid. Takes time linear in the length of the text, and gives the same parts wherever the
+ * pieces were cut.
  */
 export function openJsonElements(maxChars = maxPartChars): JsonElements {
   const scan = beginScan();
@@ -83,7 +84,7 @@ function isOpening(code: number): boolean {
   return code === openBracket || code === openBrace;
 }
 
-/** Where the string ends, or the text. */
+/** Returns the end of the string, or of the text. */
 function passString(scan: Scan, text: string, start: number): number {
   for (let at = start; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -97,12 +98,12 @@ function passString(scan: Scan, text: string, start: number): number {
   return text.length;
 }
 
-/** Whether a part ends before this mark. */
+/** Tells whether a part ends before this character. */
 function isCut(scan: Scan, code: number, text: string, from: number, at: number): boolean {
   if (!isOpening(code)) return scan.depth === scan.partDepth;
   if (scan.depth === 0) return true;
   if (code !== openBracket || scan.depth !== 1 || scan.inElements) return false;
-  // A longer key is another one.
+  // A longer key cannot be this one.
   if (scan.chars + at - from > 64) return false;
   return /^\s*"messages"\s*:\s*$/.test(scan.pieces.join('') + text.slice(from, at));
 }

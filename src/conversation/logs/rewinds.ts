@@ -1,6 +1,7 @@
 /**
- * Finds the lines of a session in a log whose conversation parts, since the user went back and typed something else, or two programs
- * wrote it: of the ways on from a place, the one in which somebody spoke last counts, the others were abandoned.
+ * Finds the lines of a session in a log whose conversation forks, because the user went back and typed something else
+ * or two programs wrote to it. Of the continuations of one place, the one in which somebody spoke last counts; the
+ * others were abandoned.
  */
 import type { AgentFork, AgentUnit } from './agent-log.ts';
 import type { Attempt, ImportUnit, LogPath, Rewinds } from './importer.ts';
@@ -8,30 +9,30 @@ import type { Attempt, ImportUnit, LogPath, Rewinds } from './importer.ts';
 export interface RewindFinder {
   add(unit: AgentUnit): void;
   fork(fork: AgentFork): void;
-  /** Returns null where the conversation never parts. */
+  /** Returns null when the conversation never forks. */
   find(): Rewinds | null;
 }
 
-/** A branch of the log. `begun` counts the units of the branch that it leaves, up to there. */
+/** A branch of the log. `begun` is the number of units of the branch it leaves that precede the fork. */
 interface Branch {
   leaves: { branch: number; begun: number } | null;
-  /** For each unit: the id of its last record, the line of its first, and the line of its last word. */
+  /** For each unit: the id of its last record, the line of its first record, and the line of its last words. */
   ends: string[];
   lines: number[];
   spoken: number[];
 }
 
-/** A piece of a branch in which nothing parts. Those with the same segment above them are the ways on from there. */
+/** A piece of a branch without forks. Segments with the same `above` are alternative continuations of that segment. */
 interface Segment {
   branch: number;
   from: number;
   to: number;
   above: number;
-  /** The last line in which somebody speaks, here or below; the program's own words do not decide. */
+  /** The last line in which somebody speaks, here or below; a program's own words do not count. */
   latest: number;
 }
 
-/** `lineOf`: the line of the log that a record was read from. */
+/** `lineOf`: the line of the log that each record was read from. */
 export function openRewindFinder(lineOf: ReadonlyMap<string, number>): RewindFinder {
   const branches: Branch[] = [{ leaves: null, ends: [], lines: [], spoken: [] }];
   return {
@@ -62,7 +63,7 @@ function findRewinds(branches: readonly Branch[]): Rewinds | null {
     .map(({ at }) => at);
   if (losers.length === 0) return null;
   const numberOf = new Map(losers.map((at, number) => [at, number]));
-  // By segment, the attempt that it is in; null is what counts.
+  // The attempt that each segment belongs to; null for the path that counts.
   const attemptOf: (number | null)[] = [];
   const paths = [new Map<number, number>(), ...losers.map(() => new Map<number, number>())];
   for (const [at, segment] of segments.entries()) {
@@ -88,18 +89,18 @@ function findRewinds(branches: readonly Branch[]): Rewinds | null {
   return { main: paths[0] as LogPath, attempts };
 }
 
-/** Cuts each branch where others leave it; what stands above a segment comes before it. */
+/** Cuts each branch where others leave it; the segment `above` precedes a segment. */
 function cutSegments(branches: readonly Branch[]): Segment[] {
   const cuts = branches.map(() => new Set<number>());
   for (const { leaves } of branches) if (leaves !== null) cuts[leaves.branch]?.add(leaves.begun);
   const segments: Segment[] = [];
-  /** By the end of a segment in its branch. */
+  /** Segments by their end in the branch. */
   const endingAt = branches.map(() => new Map<number, number>());
   for (const [branch, { leaves, ends, spoken }] of branches.entries()) {
     let above = leaves === null ? -1 : (endingAt[leaves.branch]?.get(leaves.begun) ?? -1);
     let from = 0;
     for (const to of [...(cuts[branch] ?? []), ends.length].toSorted((one, other) => one - other)) {
-      // Nothing that was given goes on from the last cut, or the branch was left with nothing said in it.
+      // Nothing continues from the last cut, or the branch was left without anything said in it.
       if (to === from && to === ends.length && segments.length > 0) break;
       endingAt[branch]?.set(to, segments.length);
       segments.push({
@@ -120,7 +121,7 @@ function cutSegments(branches: readonly Branch[]): Segment[] {
   return segments;
 }
 
-/** By the segment above: the way on in which somebody spoke last. */
+/** Maps each segment to its continuation in which somebody spoke last. */
 function findWinners(segments: readonly Segment[]): Map<number, number> {
   const winners = new Map<number, number>();
   for (const [at, { above, latest }] of segments.entries()) {
@@ -130,7 +131,7 @@ function findWinners(segments: readonly Segment[]): Map<number, number> {
   return winners;
 }
 
-/** Whether the units of a log, one after the other, are on the path. */
+/** Returns a function that is given the units of a log one after the other and tells whether each is on the path. */
 export function followPath(path: LogPath): (unit: ImportUnit) => boolean {
   const met = new Map<number, number>();
   return ({ branch = 0 }) => {

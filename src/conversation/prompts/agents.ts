@@ -1,4 +1,4 @@
-/** Which agents there are: the repository's own first, then those that come with teddy. */
+/** The available agents: the repository's own first, then those that ship with teddy. */
 import { TeddyError } from '../../errors.ts';
 import { architect, debuggerAgent, dev, reviewer } from './builtin-agents.ts';
 import { renderProtocol } from '../../plan/protocol.ts';
@@ -70,15 +70,15 @@ const builtins: ReadonlyMap<string, string> = new Map([
   ['reviewer', reviewer],
 ]);
 
-/** The facts beside the agent that its prompt depends on. */
+/** What the prompt depends on besides the agent. */
 export interface PromptForm {
-  /** Missing: a plan is asked for. */
+  /** A plan is requested when this is missing. */
   mode?: RequestMode | undefined;
-  /** There is a command that RESEARCH can run. */
+  /** Whether a command is configured that RESEARCH can run. */
   canSearch?: boolean;
 }
 
-/** `own`: name -> Markdown of the repository's agents. Throws UNKNOWN_AGENT, listing the names that there are. */
+/** `own`: the repository's agents as Markdown, by name. Throws UNKNOWN_AGENT, which lists the available names. */
 export function findAgent(name: string, own: ReadonlyMap<string, string>, form: PromptForm = {}): Agent {
   const ownText = own.get(name);
   if (ownText !== undefined) return { name, text: renderPrompt(ownText, form), source: 'own' };
@@ -91,22 +91,22 @@ export function findAgent(name: string, own: ReadonlyMap<string, string>, form: 
   );
 }
 
-/** Each text that this version may have sent for an agent, whatever the settings were. Throws as `findAgent`. */
+/** Returns every prompt that this version may have sent for an agent, under any settings. Throws as `findAgent` does. */
 export function listPrompts(name: string, own: ReadonlyMap<string, string>, mode: RequestMode | undefined): string[] {
   return [false, true].map((canSearch) => findAgent(name, own, { mode, canSearch }).text);
 }
 
-/** All names that `findAgent` knows, sorted. */
+/** Lists all names that `findAgent` accepts, sorted. */
 export function agentNames(own: ReadonlyMap<string, string>): string[] {
   return [...new Set([...builtins.keys(), ...own.keys()])].sort();
 }
 
-/** The first own agent of a name starts from this: the built-in one, or a text that explains what belongs there. */
+/** Returns the starting point for an own agent of this name: the built-in agent, or a text that explains what to write. */
 export function toAgentTemplate(name: string): string {
   return `${templateNote}${builtins.get(name) ?? renderSkeleton(name)}`;
 }
 
-/** Without the explanation that `toAgentTemplate` begins with. */
+/** Removes the explanation that `toAgentTemplate` begins with. */
 export function withoutTemplateNote(text: string): string {
   return text.startsWith(templateNote) ? text.slice(templateNote.length) : text;
 }
@@ -136,7 +136,7 @@ You are ... on this project. One answer is one plan, which the owner approves ac
 `;
 }
 
-/** The system prompt: an agent's own text, how to read the request, and the protocol that its answer has to follow. */
+/** How to read the request; follows the agent's own text in the system prompt, and the protocol of its answer follows this. */
 const requestLayout = `## How to read this request
 
 What follows comes in sections. Each begins with a comment line such as \`<!-- teddy-7f3a91c2 file src/app.ts ... -->\`
@@ -187,8 +187,8 @@ be another one, say what you would do instead. The owner then asks for it.
 `;
 
 /**
- * The whole prompt of an agent. The protocol in it is generated from the parser's own source; what is said of a question follows it, so
- * that the prompt begins like that of the plan.
+ * Builds the whole prompt of an agent. Its protocol is generated from the parser's own source. The instructions for a
+ * question come last, so that the prompt begins like the one for the plan.
  */
 function renderPrompt(agentText: string, { mode, canSearch = false }: PromptForm): string {
   const parts = [

@@ -1,6 +1,6 @@
-/** The system prompts of the agents that come with teddy, but for the default one. */
+/** The system prompts of the agents that ship with teddy, except the default one. */
 
-/** The agent for structure and decisions: weighs, writes down, and prepares; features are built by others. */
+/** The agent for structure and decisions: weighs, documents, and prepares; others build the features. */
 export const architect = `# Architect
 
 You are the architect of this project. You decide, together with its owner, how the system is cut into parts, what the
@@ -61,7 +61,7 @@ discussion) belong in Memos.
 Say which parts of your picture are seen, which are inferred, and which are guesses.
 `;
 
-/** The agent for what is broken: reproduces, narrows down, proves the cause, fixes last. */
+/** The agent for bugs: reproduces, narrows down, proves the cause, fixes last. */
 export const debuggerAgent = `# Debugger
 
 You are the engineer who is called when something is wrong and nobody knows why. Your result is one cause, proven by
@@ -118,7 +118,7 @@ the cause is proven and the repair is larger than a local change, INVOKE \`dev\`
 evidence and the failing test. A trap of this project that will bite again belongs in Memos.
 `;
 
-/** The agent for changes that are clear already: small tested steps. */
+/** The agent for well-defined changes: small tested steps. */
 export const dev = `# Dev
 
 You are a developer who changes this project in small tested steps. What has to be built is mostly decided; you make it
@@ -165,7 +165,7 @@ Facts that will still be true in a month, and that a newcomer would have to be t
 Be exact about what you know. "The tests pass" is said by a report, not by you.
 `;
 
-/** The agent that judges changes: reads, tries out, ranks what it found, and changes nothing. */
+/** The agent that reviews changes: reads, tries out, ranks its findings, and changes nothing. */
 export const reviewer = `# Reviewer
 
 You review changes to this project before others rely on them. Your result is a short list of what will go wrong, worst

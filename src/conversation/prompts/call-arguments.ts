@@ -1,4 +1,4 @@
-/** The arguments of a tool call, held against the schema of the tool. */
+/** Checks the arguments of a tool call against the tool's schema. */
 import { parseObject } from '../../session/text/parse-object.ts';
 
 export type Values = Record<string, unknown>;
@@ -14,7 +14,7 @@ interface Tool {
   parameters: { properties: Record<string, Parameter>; required: readonly string[] };
 }
 
-/** The call that `toCall` makes of the values, or what is wrong with them: a text. */
+/** Returns the call that `toCall` builds from the values, or a text that says what is wrong with them. */
 export function parseArguments<Call extends object>(
   { name, parameters }: Tool,
   text: string,
@@ -30,7 +30,10 @@ export function parseArguments<Call extends object>(
   return { problem: `${call}. Call ${name} again with ${names.join(', ')}.` };
 }
 
-/** Leaves out parameters that are null, since some models name every parameter. A tool that needs no arguments may get none. */
+/**
+ * Leaves out null parameters, because some models list every parameter. A tool that needs no arguments may be called
+ * without any.
+ */
 function readArguments(text: string): Values | null {
   const values = text.trim() === '' ? {} : parseObject(text);
   return values && Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));

@@ -1,5 +1,6 @@
 /**
- * The tools that a model may use in a conversation, and the arguments of their calls. Content of a file is never one of them.
+ * The tools that a model may use in a conversation, and the arguments of their calls. A file's content is never an
+ * argument.
  */
 import type { ModelTool, ModelToolCall } from '../../ports/model.ts';
 import { numberOf, parseArguments, quoteName, textOf, type Values } from './call-arguments.ts';
@@ -8,7 +9,7 @@ import { beginTool, objectOf, parseToolCall, type BeginArguments } from './write
 
 const maxQueryLength = 1000;
 const maxTimeoutS = 86_400;
-/** Long texts break as JSON. */
+/** Models make mistakes when they write long texts as JSON. */
 const maxEditLines = 200;
 const pathForm = 'relative to the root of the project, with `/` between its parts.';
 
@@ -90,7 +91,7 @@ const editFileTool = {
 const lookingTools = [readFileTool, listFilesTool, searchTextTool];
 export const chatTools: ModelTool[] = [...lookingTools, runCommandTool, editFileTool, beginTool];
 
-/** Lines count from 1; `toLine` is read as well. */
+/** Lines are counted from 1; `toLine` is included. */
 export interface ReadFileCall {
   name: 'read_file';
   path: string;
@@ -98,14 +99,14 @@ export interface ReadFileCall {
   toLine: number | null;
 }
 
-/** `path` null: the whole project. */
+/** `path` is null for the whole project. */
 export interface ListFilesCall {
   name: 'list_files';
   path: string | null;
   pattern: string | null;
 }
 
-/** `query` is one line, not empty. */
+/** `query` is a single line and not empty. */
 export interface SearchTextCall {
   name: 'search_text';
   query: string;
@@ -114,7 +115,7 @@ export interface SearchTextCall {
   ignoresCase: boolean;
 }
 
-/** `cwd` null: the root. `timeoutMs` null: the user's setting. */
+/** `cwd` is null for the root. `timeoutMs` is null for the user's setting. */
 export interface RunCommandCall {
   name: 'run_command';
   command: string;
@@ -135,7 +136,7 @@ type BeginCall = { name: 'WritePlanTool_begin' } & BeginArguments;
 /** Paths are as the model wrote them. */
 export type ParsedCall = ReadFileCall | ListFilesCall | SearchTextCall | RunCommandCall | EditFileCall | BeginCall;
 
-/** `problem`: what the model is told to do better. `tools`: those that it was offered. */
+/** `problem`: the correction that is sent to the model. `tools`: the tools it was offered. */
 export function parseCall(
   call: ModelToolCall,
   tools: readonly ModelTool[] = chatTools,
@@ -229,7 +230,7 @@ function toEdit(value: unknown): EditFileCall['edits'][number] | null {
   return typeof find === 'string' && typeof replace === 'string' ? { find, replace } : null;
 }
 
-/** Null for the root of the project, however it is written. */
+/** Returns null for the root of the project in any notation. */
 function pathOf(values: Values, name: string): string | null {
   const path = textOf(values, name)?.trim() ?? '';
   return /^(?:\.\/?)?$/.test(path) ? null : path;

@@ -1,14 +1,14 @@
-/** The one tool that a model has for writing: it announces a file. The content comes after it, as plain text. */
+/** The only tool that a model has for writing: it announces a file. The content follows as plain text. */
 import { hasText } from '../records/import-values.ts';
 import { parseObject } from '../../session/text/parse-object.ts';
 import { operations } from '../../session/settings/write-limits.ts';
 
-/** The JSON schema of an object that has these properties and no others. */
+/** Returns the JSON Schema of an object that has these properties and no others. */
 export function objectOf<Properties extends object>(required: (keyof Properties)[], properties: Properties) {
   return { type: 'object', properties, required, additionalProperties: false };
 }
 
-/** The tool as the model sees it. It has no parameter for content, which breaks as JSON when it is long. */
+/** The tool as the model sees it. It has no parameter for content, because models make mistakes in long JSON texts. */
 export const beginTool = {
   name: 'WritePlanTool_begin',
   description:
@@ -28,11 +28,11 @@ export const beginTool = {
 export interface BeginArguments {
   intent: string;
   target: string;
-  /** Not checked: whoever begins the session says what is wrong with it. */
+  /** Not checked here: whoever begins the session reports what is wrong with it. */
   operation: string;
 }
 
-/** The values of a call, or what the model is told to do better. */
+/** Returns the values of a call, or the correction that is sent to the model. */
 export function parseToolCall(text: string): BeginArguments | { problem: string } {
   const value = parseObject(text);
   if (value === null) {
@@ -55,7 +55,7 @@ export function parseToolCall(text: string): BeginArguments | { problem: string 
 const callAgain =
   'Call it again with the texts intent, target_file and operation, and send the content as plain text after its result.';
 
-/** The result of a call that began a session: JSON. */
+/** Renders the result of a call that began a session, as JSON. */
 export function renderBegun({
   record,
   directory,
@@ -77,7 +77,7 @@ export function renderBegun({
   });
 }
 
-/** The result of a call that began nothing: JSON. */
+/** Renders the result of a call that began nothing, as JSON. */
 export function renderToolError(problem: string): string {
   return JSON.stringify({ error: problem });
 }

@@ -1,4 +1,7 @@
-/** Nothing in it says anything. Providers written in Python take control characters of ASCII for white space as well. */
+/**
+ * Recognizes blank texts. ASCII control characters count as blank too, because providers written in Python see them as
+ * white space.
+ */
 export function isBlank(text: string): boolean {
   return !/[^\s\p{Cc}]/u.test(text);
 }

@@ -1,4 +1,4 @@
-/** Calls and results that stand among the blocks of a content, as Anthropic's API has them. */
+/** Finds calls and results among the blocks of a content, as Anthropic's API mixes them. */
 import { asText, isObject } from './import-values.ts';
 
 interface ContentCall {
@@ -13,28 +13,28 @@ interface ContentResult {
   isError: boolean;
 }
 
-/** Null: the block is no call. */
+/** Returns null when the block is not a call. */
 export function toContentCall(block: unknown): ContentCall | null {
   if (!isObject(block) || block['type'] !== 'tool_use') return null;
   return { callId: asText(block['id']) ?? '', name: asText(block['name']) ?? '', input: block['input'] ?? {} };
 }
 
-/** Null: the block is no result. */
+/** Returns null when the block is not a result. */
 export function toContentResult(block: unknown): ContentResult | null {
   if (!isObject(block) || block['type'] !== 'tool_result') return null;
   const { tool_use_id, content, is_error } = block;
   return { callId: asText(tool_use_id) ?? '', output: content ?? '', isError: is_error === true };
 }
 
-/** The blocks of a content that are neither calls nor results; anything else as it is. */
+/** Returns the blocks of a content without calls and results; any other value unchanged. */
 export function withoutCalls(content: unknown): unknown {
   if (!Array.isArray(content)) return content;
   return content.filter((block) => toContentCall(block) === null && toContentResult(block) === null);
 }
 
 /**
- * A line of a transcript whose content holds calls or results stands for several records, in the order of its blocks. The first text
- * among them keeps what else the line says, its id too.
+ * Splits a transcript line whose content holds calls or results into several records, in the order of its blocks. The
+ * first text keeps the line's other fields, including its id.
  */
 export function splitContent(value: unknown): unknown[] {
   if (!isObject(value) || !isObject(value['message'])) return [value];

@@ -1,16 +1,19 @@
-/** Content that came as blocks, or as anything else than a text, as one text. */
+/** Turns content that consists of blocks, or of anything else than a text, into one text. */
 
 export interface ContentText {
   text: string;
-  /** The types of what is no text: each stands there as its JSON, or, where that is the bytes of a picture, by its name. */
+  /**
+   * The types of the blocks that are not text: the text has their JSON, or just their name when the JSON is the bytes
+   * of an image.
+   */
   foreign: string[];
 }
 
-/** Where the JSON of such a block is longer, it is its bytes, which tell a reader nothing. */
+/** Longer JSON of such a block is taken for its bytes, which are of no use to a reader. */
 const maxMediaLength = 2000;
 const mediaTypes = new Set(['image', 'image_url', 'document', 'file', 'audio', 'input_audio', 'video']);
 
-/** Text blocks are joined, one a line; nothing is an empty text. `content` can be written as JSON. */
+/** Joins text blocks, one per line; no content is an empty text. `content` must be writable as JSON. */
 export function toContentText(content: unknown): ContentText {
   if (typeof content === 'string') return { text: content, foreign: [] };
   if (content === undefined || content === null) return { text: '', foreign: [] };

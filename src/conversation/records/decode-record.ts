@@ -1,4 +1,4 @@
-/** One JSON value as a record of a transcript. */
+/** Decodes one JSON value as a record of a transcript. */
 import { toContentText } from './content-text.ts';
 import { verdicts } from '../../session/entries/entry.ts';
 import {
@@ -14,22 +14,22 @@ import {
 import { isObject } from '../../session/text/parse-object.ts';
 import { asText } from './import-values.ts';
 
-/** `skipped`: why it is no record. `mended`: what is not as records have it. Both in half a sentence. */
+/** `skipped`: why it is not a record. `mended`: how it differs from a normal record. Both are sentence fragments. */
 export type DecodedRecord = { record: TranscriptRecord; mended?: string } | { skipped: string };
 
 type RecordBase = Pick<NoteRecord, 'id' | 'timestamp'>;
 export const saidTypes = ['user', 'assistant', 'assistant_partial'] as const;
 type SaidType = (typeof saidTypes)[number];
 
-/** Writing JSON takes stack, and fails some thousand levels down. */
+/** Writing JSON uses stack space, which runs out at some thousand levels. */
 const maxDepth = 500;
 const tooDeep = `nested deeper than ${maxDepth} levels`;
 
-/** Never throws, and whatever it returns can be written as JSON. */
+/** Never throws, and returns only what can be written as JSON. */
 export function decodeRecord(value: unknown): DecodedRecord {
   if (!isObject(value) || typeof value['type'] !== 'string') return { skipped: 'not an object with a type' };
   const { type } = value;
-  // A record of ours without these is still something that was said.
+  // A record without these is still something that was said.
   const base = { id: asText(value['id']) ?? '', timestamp: asText(value['timestamp']) ?? '' };
   if (type === 'assistant')
     return withReplyTo(withTokens(decodeSaid(type, value, base), value['tokens']), asText(value['reply_to']));
@@ -57,7 +57,7 @@ function withReplyTo(decoded: DecodedRecord, replyTo: string | undefined): Decod
   return decoded;
 }
 
-/** Counts that make no sense are left out. */
+/** Leaves out counts that make no sense. */
 function withTokens(decoded: DecodedRecord, value: unknown): DecodedRecord {
   const { input, output, cached, reasoning } = isObject(value) ? value : {};
   const isAnswer =
@@ -116,7 +116,7 @@ function decodePlan(value: Record<string, unknown>, base: RecordBase): PlanRecor
   return { type: 'plan', ...base, file: String(value['file']), ...of };
 }
 
-/** A comment that is none is left out. */
+/** Leaves out invalid comments. */
 function decodeApproval(
   value: Record<string, unknown>,
   base: RecordBase,

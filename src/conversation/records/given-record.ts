@@ -1,4 +1,4 @@
-/** Records as other programs give them: without an id, a time or a source, and with calls among the blocks of a content. */
+/** Records as other programs send them: without an id, time or source, and with calls among the blocks of a content. */
 import { TeddyError } from '../../errors.ts';
 import type { Hash } from '../../ports/project.ts';
 import { splitContent } from './content-calls.ts';
@@ -12,15 +12,15 @@ type Given<Known> = Known extends KnownRecord
   ? Omit<Known, Optional> & Partial<Pick<Known, Extract<keyof Known, Optional>>>
   : never;
 
-/** A record whose id is not given gets one that the same words at the same time always get. */
+/** A record without an id gets one that is always the same for the same words at the same time. */
 export type GivenRecord = Given<KnownRecord>;
 
-/** `now`: ISO 8601, for records without a time. Throws BAD_RECORD. */
+/** `now`: the ISO 8601 time of records without one. Throws BAD_RECORD. */
 export function completeRecords(given: readonly GivenRecord[], now: string, hash: Hash): KnownRecord[] {
   return given.flatMap(splitGiven).map((value) => completeRecord(value, now, hash));
 }
 
-/** The record in JSON: what cannot be written is not there. */
+/** Parses the record's JSON, which drops what cannot be written as JSON. */
 function splitGiven(record: GivenRecord): unknown[] {
   return splitContent(JSON.parse(JSON.stringify(record) ?? 'null'));
 }
@@ -29,16 +29,16 @@ function completeRecord(value: unknown, now: string, hash: Hash): KnownRecord {
   const decoded = decodeRecord(value);
   if ('skipped' in decoded) throw toBad(`What was sent is ${decoded.skipped}.`);
   const { record } = decoded;
-  if (record.type === 'other') throw toBad(`${JSON.stringify(record.value['type'])} is no type of a record.`);
-  // The words of the first are those of a call; a verdict counts by the author of its commit.
+  if (record.type === 'other') throw toBad(`${JSON.stringify(record.value['type'])} is not a record type.`);
+  // A plan has its words in a call, and a verdict counts only by the author of its commit.
   if (record.type === 'plan' || record.type === 'approval')
-    throw toBad(`A record of the type ${record.type} cannot be sent.`);
+    throw toBad(`A record of type ${record.type} cannot be sent.`);
   const whole = record.type === 'tool_use' ? { ...record, tool_input: record.tool_input ?? {} } : record;
   const id = isAbsent(value, 'id') ? toUuid(hash(encodeRecord({ ...whole, id: '' }))) : whole.id;
   return { ...whole, id, timestamp: whole.timestamp === '' ? now : whole.timestamp };
 }
 
-/** An id that is there and empty is a mistake. */
+/** An empty id is a mistake; a missing one is not. */
 function isAbsent(value: unknown, name: string): boolean {
   const found = (value as Record<string, unknown>)[name];
   return found === undefined || found === null;
@@ -48,6 +48,6 @@ function toBad(message: string): TeddyError {
   return new TeddyError(
     'BAD_RECORD',
     message,
-    'docs/format.md says what a record is, and so does /openapi.json of `teddy serve`.',
+    'See docs/format.md, or /openapi.json of `teddy serve`, for the format of a record.',
   );
 }

@@ -1,31 +1,31 @@
-/** Ids of imported records: those of the source where they are unique, else made from what the source says. */
+/** Ids of imported records: the source's own ids where they are unique, else ids derived from its content. */
 import type { Hash } from '../../ports/project.ts';
 
-/** Where something stands in a source. */
+/** A position in a source. */
 export interface SourcePosition {
-  /** From 1; of one JSON document, the message. */
+  /** The line (from 1), or the message in a single JSON document. */
   line: number;
   text: string;
-  /** How many ids were made for it. */
+  /** The number of ids made for it. */
   made: number;
   /** The digest of its text, once it was needed. */
   digest?: string;
 }
 
 export interface ImportIds {
-  /** Whether this is the first time that it is asked for; the first words say what it is. */
+  /** Tells whether these words are used for the first time; the first ones say what kind of id it is. */
   isNew(...words: string[]): boolean;
-  /** The id of the source, if it has one that nothing had before; else one that the same source always gives. */
+  /** Returns the source's id if it is new, else an id that is always the same for the same source. */
   idFor(place: SourcePosition, sourceId?: unknown): string;
   digestOf(place: SourcePosition): string;
-  /** Its memory, to go on with later. */
+  /** Returns its memory, to continue with later. */
   memory(): IdMemory;
 }
 
-/** Ids that were asked for: the last ones, and those before them. */
+/** The ids seen last, and those before them. */
 export type IdMemory = [recent: string[], older: string[]];
 
-// Two of these are kept at most: some 25 MB, and enough for the lines of a source of 500 MB.
+// At most two generations are kept: some 25 MB, enough for the lines of a source of 500 MB.
 const generationSize = 131_072;
 
 export function toPlace(line: number, text: string): SourcePosition {
@@ -45,12 +45,12 @@ export function openImportIds(format: string, hash: Hash, maxIds = generationSiz
   };
 }
 
-/** Knows the last ids it was asked for: `maxIds` of them at least, twice as many at most. */
+/** Remembers the last ids it was asked about: between `maxIds` and twice as many. */
 export function openIdMemory(maxIds: number, known: IdMemory = [[], []]) {
   let [recent, older] = known.map((ids) => new Set(ids)) as [Set<string>, Set<string>];
   return {
     isNew: (...words: string[]): boolean => {
-      // A template would keep each of its parts in memory, besides the whole.
+      // A template literal would hold each of its parts in memory besides the whole.
       const id = words.join(' ');
       if (recent.has(id) || older.has(id)) return false;
       if (recent.size >= maxIds) [older, recent] = [recent, new Set()];
@@ -72,7 +72,7 @@ function digestOf(place: SourcePosition, hash: Hash): string {
   return place.digest;
 }
 
-/** UUID version 8: its bits are the maker's own. */
+/** UUID version 8 leaves its bits to whoever makes it. */
 export function toUuid(hex: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

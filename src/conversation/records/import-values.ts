@@ -1,11 +1,11 @@
-/** Reads values of a source of which nothing is certain. */
+/** Reads values of a source that may contain anything. */
 import { isObject, parseJson } from '../../session/text/parse-object.ts';
 
 export { isObject, parseJson };
 
 const maxDepth = 200;
 
-/** Any object's fields, and none of what is no object. */
+/** Returns the fields of an object, and none for anything else. */
 export function fieldsOf(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : {};
 }
@@ -18,7 +18,10 @@ export function hasText(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== '';
 }
 
-/** A time as ISO 8601 in UTC: of an ISO text (without a zone it is taken for UTC), or of seconds or milliseconds since 1970. */
+/**
+ * Converts a time to ISO 8601 in UTC, from an ISO text (UTC is assumed without a zone) or from seconds or milliseconds
+ * since 1970.
+ */
 export function toTimestamp(value: unknown): string | undefined {
   if (typeof value === 'number') return fromMs(value < 1e11 ? value * 1000 : value);
   if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(value)) return undefined;
@@ -31,7 +34,7 @@ function fromMs(ms: number): string | undefined {
   return isInRange ? time.toISOString() : undefined;
 }
 
-/** Arguments that a model wrote as a JSON text: the object, or what it wrote. */
+/** Parses arguments that a model wrote as JSON text; returns the text itself when it is not an object. */
 export function toInput(written: unknown): unknown {
   if (written === undefined || written === null || written === '') return {};
   if (typeof written !== 'string') return toStorable(written);
@@ -39,7 +42,7 @@ export function toInput(written: unknown): unknown {
   return isObject(value) ? toStorable(value) : written;
 }
 
-/** The value, if it can be written as JSON again: what is nested deeper than any encoder goes is replaced by a word about it. */
+/** Makes a value writable as JSON: replaces what is nested too deeply for any encoder by a remark. */
 export function toStorable(value: unknown): unknown {
   return isDeeper(value, maxDepth) ? '[nested too deeply to be kept]' : value;
 }
@@ -49,7 +52,7 @@ function isDeeper(value: unknown, left: number): boolean {
   return left === 0 || Object.values(value).some((inner) => isDeeper(inner, left - 1));
 }
 
-/** The set of the words of a text. */
+/** Returns the words of the texts as a set. */
 export function setOf(...texts: string[]): ReadonlySet<string> {
   return new Set(texts.flatMap((text) => text.split(' ')));
 }

@@ -1,36 +1,36 @@
-/** Reads what it can of a line that a crash has torn, glued to the next one, or filled with NUL characters. */
+/** Reads what it can from a line that a crash has torn, joined with the next one, or filled with NUL characters. */
 import { isObject, parseJson } from '../../session/text/parse-object.ts';
 
 export interface MendedLine {
-  /** The objects on it, in order. */
+  /** The objects on the line, in order. */
   values: unknown[];
-  /** Something is none of them. */
+  /** Part of the line is torn and not among the objects. */
   isTorn: boolean;
   reason: string;
 }
 
-/** Whether an object is a record of the log, by its fields; `before` is the text in front of it on its line. */
+/** Tells by its fields whether an object is a record of the log; `before` is the text in front of it on the line. */
 export type RecordForm = (object: Record<string, unknown>, before: string) => boolean;
 
-/** The start of every line that teddy writes. In a string its quotes would be escaped. */
+/** The start of every line that teddy writes. Inside a string, its quotes would be escaped. */
 const recordStart = '{"type":"';
 
-/** The start of any object with a key: where a string had it, the string would be over, and nothing of JSON goes on like that. */
+/** The start of any object with a key. Inside a string, the quote would end the string, and JSON never continues like that. */
 const objectStart = /\{"[^\s\0",:}\]]/y;
 
 const space = /[\s\0\uFEFF\u0085]/;
 
 /**
- * The objects of a line that is not JSON as a whole, or why there are none. Takes time linear in its length. Without `isRecord`, it is
- * a line of teddy's own. With it, what stands behind a torn record is taken where it is a record itself, and so is what the line ends
- * with, wherever the one before it was torn.
+ * Finds the objects of a line that is not valid JSON as a whole, or says why there are none. Takes time linear in its
+ * length. Without `isRecord`, the line must be teddy's own. With it, an object after a torn record is used if it is
+ * itself a record, and so is the object at the end of the line, no matter where the one before it was torn.
  */
 export function mendLine(line: string, isRecord?: RecordForm): MendedLine | string {
   const { objects, hasRest } = findObjects(line, isRecord !== undefined);
   const last = isRecord === undefined ? null : findLast(line, objects.at(-1)?.end ?? 0);
   const found = last === null ? objects : [...objects, last];
   const whole = found.flatMap(({ start, end, isTorn }) => {
-    // A block of NUL characters in the middle has taken part of a text; the rest of it is still what was said.
+    // A block of NUL characters has replaced part of a text; the rest of it is still what was said.
     const value = parseJson(line.slice(start, end).replaceAll('\0', ''));
     const isTaken = !isTorn || isRecord === undefined || (isObject(value) && isRecord(value, line.slice(0, start)));
     return value !== undefined && isTaken ? [value] : [];
@@ -43,27 +43,27 @@ export function mendLine(line: string, isRecord?: RecordForm): MendedLine | stri
 function toReason(line: string, count: number, isTorn: boolean): string {
   const reasons = count > 1 ? [`${count} objects on one line`] : [];
   if (line.includes('\0')) reasons.push('NUL characters were left out');
-  if (isTorn) reasons.push('a part that is torn was left out');
-  return reasons.length > 0 ? reasons.join('; ') : 'characters around it were left out';
+  if (isTorn) reasons.push('a torn part was left out');
+  return reasons.length > 0 ? reasons.join('; ') : 'the characters around the record were left out';
 }
 
 interface Found {
   start: number;
   end: number;
-  /** A torn part stands before it. */
+  /** A torn part precedes it. */
   isTorn: boolean;
 }
 
 interface Scan {
   objects: Found[];
   ofAgent: boolean;
-  /** Something stands outside of the objects. */
+  /** Something is outside the objects. */
   hasRest: boolean;
-  /** The start of the object that is being read; -1 when there is none. */
+  /** The start of the current object; -1 when there is none. */
   start: number;
   depth: number;
   inString: boolean;
-  /** The last character that is no white space; nothing at the beginning of an object's place. */
+  /** The last character that is not white space; empty at the beginning of an object's place. */
   before: string;
 }
 
@@ -78,8 +78,8 @@ function findObjects(line: string, ofAgent: boolean): Pick<Scan, 'objects' | 'ha
 }
 
 /**
- * Where a value of an object or an array may stand, an object is part of that one, even if it looks like a record: the
- * output of a tool must not become a message because the line that held it was torn.
+ * Where an object or array expects a value, an object belongs to it, even if it looks like a record: the output of a
+ * tool must not become a message because its line was torn.
  */
 function beginsObject({ ofAgent, start, inString, before }: Scan, line: string, at: number): boolean {
   const isStart = () => (ofAgent ? startsObject(line, at) : line.startsWith(recordStart, at));
@@ -98,7 +98,7 @@ function begin(scan: Scan, at: number): void {
   Object.assign(scan, { start: at, depth: 1, inString: false, before: '{' });
 }
 
-/** How many characters after this one belong to it. */
+/** Returns how many of the following characters belong to this one. */
 function passInString(scan: Scan, line: string, at: number): number {
   if (line[at] === '"') Object.assign(scan, { inString: false, before: '"' });
   return line[at] === '\\' && line[at + 1] !== '{' ? 1 : 0;
@@ -115,7 +115,7 @@ function pass(scan: Scan, line: string, at: number): void {
   else if (char === '}' || char === ']') leave(scan, at);
 }
 
-/** An object that goes on like this was part of another one, whose beginning is gone. */
+/** An object that continues like this was part of another one whose beginning is lost. */
 function passOutside(scan: Scan, char: string): void {
   if (scan.before === '' && ',]}'.includes(char)) scan.objects.pop();
   scan.hasRest = true;
@@ -128,7 +128,7 @@ function leave(scan: Scan, at: number): void {
   Object.assign(scan, { start: -1, before: '' });
 }
 
-/** The object that the line ends with, if it begins behind `from`: read backwards, it has only one beginning. */
+/** Finds the object at the end of the line, if it begins after `from`: read backward, it can begin in only one place. */
 function findLast(line: string, from: number): Found | null {
   let end = line.length;
   while (end > from && space.test(line[end - 1] ?? '')) end -= 1;
@@ -144,7 +144,7 @@ function findLast(line: string, from: number): Found | null {
   return null;
 }
 
-/** Where the string began that ends there. */
+/** Returns the start of the string that ends at `end`. */
 function stringStart(line: string, end: number): number {
   let at = line.lastIndexOf('"', end - 1);
   for (; at > 0 && isEscaped(line, at); at = line.lastIndexOf('"', at - 1));

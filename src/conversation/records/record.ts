@@ -8,22 +8,25 @@ interface RecordBase {
   timestamp: string;
 }
 
-/** How it came: `text`, `voice_transcription`, `voice_response`, `plan`, `report`, `import`, `capture`, `question`; others are kept. */
+/**
+ * How it arrived: `text`, `voice_transcription`, `voice_response`, `plan`, `report`, `import`, `capture`, `question`;
+ * other values are kept.
+ */
 export type RecordSource = string;
 
 /**
- * It was followed in another agent's log, where each record has an id of its own: two that say the same are two. A turn ends there
- * with an answer, or without one.
+ * Followed in another agent's log, where each record has its own id, so two records with the same words are two
+ * records. A turn of such a log may end without an answer.
  */
 export const captureSource = 'capture';
 
-/** The program wrote this in place of words that it could not go on showing the model: no answer to anybody. */
+/** Written by a program in place of words that it could no longer show the model; not an answer to anybody. */
 export const summarySource = 'compaction_summary';
 
 /** A message that asks about the pending plan. */
 export const questionSource = 'question';
 
-/** `file` stands for the content of a file of the turn: `plan.md`, `report.md`. */
+/** `file` refers to a file of the turn that holds the content: `plan.md`, `report.md`. */
 type Said<Role extends string> = { role: Role; content: string } | { role: Role; file: string };
 
 export interface UserRecord extends RecordBase {
@@ -32,18 +35,18 @@ export interface UserRecord extends RecordBase {
   source: RecordSource;
 }
 
-/** A complete text of an answer; with calls after it, the text before the calls. */
+/** A complete text of an answer; when calls follow, the text before them. */
 export interface AssistantRecord extends RecordBase {
   type: 'assistant';
   message: Said<'assistant'>;
   source: RecordSource;
-  /** The endpoint counted them, with all that led to the answer. */
+  /** The endpoint's counts, including everything that led to the answer. */
   tokens?: Tokens;
-  /** The id of the user's message that it answers, where another one has come by then: that one still waits. */
+  /** The id of the user message that it answers, when another message had arrived by then; that one is still waiting. */
   reply_to?: string;
 }
 
-/** An answer that was interrupted, as far as it came. */
+/** An interrupted answer, as far as it got. */
 export interface PartialRecord extends RecordBase {
   type: 'assistant_partial';
   message: { role: 'assistant'; content: string };
@@ -55,13 +58,13 @@ export interface ToolUseRecord extends RecordBase {
   type: 'tool_use';
   tool_call_id: string;
   tool_name: string;
-  /** An object, if the model wrote it well; else what it wrote. */
+  /** An object if the model wrote valid JSON; otherwise the text it wrote. */
   tool_input: unknown;
 }
 
 /**
- * Why a result is not that of the tool. `recovered`: a crash came between call and result. `instructed`: the user has said what to
- * do instead.
+ * Why a result does not come from the tool. `recovered`: a crash happened between call and result. `instructed`: the
+ * user said what to do instead.
  */
 export const resultReasons = ['denied', 'instructed', 'aborted', 'recovered'] as const;
 export type ResultReason = (typeof resultReasons)[number];
@@ -73,64 +76,64 @@ export interface ToolResultRecord extends RecordBase {
   output: unknown;
   is_error: boolean;
   reason?: ResultReason;
-  /** Paths of the project that a command has changed. */
+  /** Project paths that a command changed. */
   changed_files?: string[];
 }
 
-/** The user has spoken into an answer, or into the tools. */
+/** The user interrupted an answer or the tools. */
 export interface InterruptedRecord extends RecordBase {
   type: 'voice_interrupted';
-  /** Whatever else the front end says of it. */
+  /** All other fields that the front end sends about it. */
   details: Record<string, unknown>;
 }
 
-/** A front end's own notes: a switch between voice and text, its session id. No part of the conversation. */
+/** A front end's own notes, such as a switch between voice and text, or its session id. Not part of the conversation. */
 export interface MetaRecord extends RecordBase {
   type: 'orchestrator_meta';
   details: Record<string, unknown>;
 }
 
-/** Something teddy has to say about the conversation. */
+/** A remark of teddy's about the conversation. */
 export interface NoteRecord extends RecordBase {
   type: 'note';
   text: string;
-  /** The call that it is about: that of a sub-agent. */
+  /** The call it refers to: the one of a sub-agent. */
   tool_call_id?: string;
-  /** The records of a sub-agent's own conversation, which is no part of this one. */
+  /** The records of a sub-agent's own conversation, which is not part of this one. */
   records?: KnownRecord[];
 }
 
-/** The model thought this before it answered: no part of the answer, and never shown to a model. */
+/** What the model thought before it answered. Not part of the answer, and never shown to a model. */
 export interface ThinkingRecord extends RecordBase {
   type: 'thinking';
   text: string;
 }
 
 /**
- * The plan that another agent has made: its words are those of the call or answer that comes after it. It is not for teddy to
- * execute, and need not be in teddy's grammar.
+ * A plan made by another agent; its words are those of the call or answer after it. Teddy does not execute it, and it
+ * need not follow teddy's grammar.
  */
 export interface PlanRecord extends RecordBase {
   type: 'plan';
-  /** The file of the turn that holds it: `plan.md`. */
+  /** The turn's file that holds it: `plan.md`. */
   file: string;
-  /** The call that hands it in. */
+  /** The call that submits it. */
   tool_call_id?: string;
 }
 
-/** The word on a plan; the author of its commit is who said it. */
+/** A verdict on a plan, given by the author of its commit. */
 export interface ApprovalRecord extends RecordBase {
   type: 'approval';
-  /** `none`: a gate ended without anybody's verdict, and the agent asked by itself. */
+  /** `none`: a gate ended without a verdict, and the agent asked by itself. */
   verdict: VerdictWord;
-  /** Hexadecimal; the verdict is about these bytes and no others. */
+  /** Hexadecimal. The verdict applies to exactly these bytes. */
   plan_sha256: string;
-  /** `line`: the line of the plan that it is about, from 1. */
+  /** `line`: the commented line of the plan, from 1. */
   comments: { line: number; text: string }[];
   text?: string;
 }
 
-/** A line of another type: kept as it is, and ignored. */
+/** A line of another type: kept unchanged, and ignored. */
 interface OtherRecord {
   type: 'other';
   value: Record<string, unknown>;
@@ -151,11 +154,11 @@ export type KnownRecord =
 
 export type TranscriptRecord = KnownRecord | OtherRecord;
 
-/** The results of tools that did not run to their end say these. */
+/** Recorded as the results of tools that did not run to their end. */
 export const deniedOutput = 'Tool execution denied by user';
 export const toInstructedOutput = (instruction: string) =>
   `Nothing was run. The user says instead: ${instruction.trim()}`;
 export const abortedOutput = 'Tool execution aborted by user';
 export const recoveredOutput = 'Tool execution was interrupted by a crash; its result is not known';
-/** This stands in for a result that no record holds. */
+/** Stands in for a result that no record holds. */
 export const missingOutput = 'No result of this tool was recorded; what it did is not known';

@@ -1,4 +1,4 @@
-/** `transcript.jsonl`: what was said in a turn, one JSON object a line, appended and never rewritten. */
+/** `transcript.jsonl`: what was said in a turn, one JSON object per line, appended and never rewritten. */
 import type { Tokens } from '../../session/entries/entry.ts';
 import {
   captureSource,
@@ -8,7 +8,7 @@ import {
   type TranscriptRecord,
 } from './record.ts';
 
-/** `line`: from 1. `reason`: in half a sentence, for a person. */
+/** `line` counts from 1. `reason` is a sentence fragment for a person. */
 export interface LineIssue {
   line: number;
   reason: string;
@@ -16,23 +16,23 @@ export interface LineIssue {
 
 export interface Transcript {
   records: TranscriptRecord[];
-  /** Lines that hold no record, or an object that is none. */
+  /** Lines without a record, or with an object that is not one. */
   skipped: LineIssue[];
-  /** Lines that hold more than a record, or part of one in a form that records do not have; what could be read is there. */
+  /** Lines with more than one record, or with a damaged or unusual one; what could be read is in the records. */
   mended: LineIssue[];
 }
 
 export type Answer = { complete: boolean; text: string } | { complete: true; file: string };
 
-/** One line with its newline; the same record gives the same bytes, whatever the order of its keys. */
+/** Encodes a record as one line with its newline; the same record gives the same bytes, whatever the order of its keys. */
 export function encodeRecord(record: TranscriptRecord): string {
-  // Some readers of lines take these two for line ends.
+  // Some line readers take these two characters for line ends.
   const escaped = { '\u2028': '\\u2028', '\u2029': '\\u2029' };
   const json = JSON.stringify(inCanonicalOrder(record));
   return `${json.replace(/[\u2028\u2029]/g, (found) => escaped[found as keyof typeof escaped])}\n`;
 }
 
-/** Lists the user's messages in order, without reports, which stand in a file. */
+/** Lists the user's messages in order, except reports, which are in files. */
 export function userMessages(records: readonly TranscriptRecord[]): string[] {
   return records.flatMap((record) =>
     record.type === 'user' && 'content' in record.message ? [record.message.content] : [],
@@ -40,8 +40,8 @@ export function userMessages(records: readonly TranscriptRecord[]): string[] {
 }
 
 /**
- * Finds the answer to the user's last message: the last complete answer, else the last interrupted one, else null. A text with
- * calls after it is no answer yet. A turn whose last answer is not complete is open.
+ * Finds the answer to the user's last message: the last complete answer, else the last interrupted one, else null. A
+ * text followed by calls is not an answer yet. A turn without a complete last answer is open.
  */
 export function lastAnswer(records: readonly TranscriptRecord[]): Answer | null {
   const since = afterLastMessage(records);
@@ -57,7 +57,7 @@ export function lastAnswer(records: readonly TranscriptRecord[]): Answer | null 
   return partial ? { complete: false, text: partial.message.content } : null;
 }
 
-/** Whether these words, or any, wait for an answer as the user's last message. */
+/** Tells whether this message, or any if none is given, is the user's last one and waits for an answer. */
 export function isUnanswered(records: readonly TranscriptRecord[], message?: string): boolean {
   const last = userMessages(records).at(-1);
   return last !== undefined && (message ?? last) === last && lastAnswer(records)?.complete !== true;
@@ -68,51 +68,54 @@ export function lastMessageId(records: readonly TranscriptRecord[]): string | nu
   return records.findLast((record) => record.type === 'user')?.id ?? null;
 }
 
-/** False: it answers an earlier message. */
+/** Returns false when it answers an earlier message. */
 function isReplyTo({ reply_to }: AssistantRecord, messageId: string | null): boolean {
   return reply_to === undefined || reply_to === messageId;
 }
 
-/** The user has denied a tool since their last message: the turn ended there. */
+/** Tells whether the user has denied a tool since their last message, which ended the turn. */
 export function endsDenied(records: readonly TranscriptRecord[]): boolean {
   return afterLastMessage(records).findLast((record) => record.type === 'tool_result')?.reason === 'denied';
 }
 
-/** Another agent has made the turn's plan: it is not for teddy to execute. */
+/** Tells whether another agent made the turn's plan, which teddy does not execute then. */
 export function hasAgentPlan(records: readonly TranscriptRecord[]): boolean {
   return records.some(({ type }) => type === 'plan');
 }
 
-/** Whether the next turn may begin without an answer: the agent that it is of may have been killed, and has its own plans judged. */
+/**
+ * Tells whether the next turn may begin without an answer: the agent may have been killed, or has its plans judged by
+ * itself.
+ */
 export function mayEndOpen(records: readonly TranscriptRecord[]): boolean {
   const message = records.findLast(({ type }) => type === 'user');
   return (message?.type === 'user' && message.source === captureSource) || hasAgentPlan(records);
 }
 
-/** Somebody has approved or rejected the plan of another agent since the user's last message. */
+/** Tells whether somebody has approved or rejected another agent's plan since the user's last message. */
 export function endsJudged(records: readonly TranscriptRecord[]): boolean {
   const isVerdict = (record: TranscriptRecord) => record.type === 'approval' && record.verdict !== 'none';
   return hasAgentPlan(records) && afterLastMessage(records).some(isVerdict);
 }
 
-/** The records after the user's last message. */
+/** Returns the records after the user's last message. */
 export function afterLastMessage(records: readonly TranscriptRecord[]): TranscriptRecord[] {
   return records.slice(records.findLastIndex((record) => record.type === 'user') + 1);
 }
 
-/** Answers to what was said before the message that waits. */
+/** Returns the answers to messages before the one that waits. */
 export function toEarlierReplies(since: readonly TranscriptRecord[]): TranscriptRecord[] {
   return since.filter((record) => record.type === 'assistant' && record.reply_to !== undefined);
 }
 
-/** Keeps the records since a message up to the last result: an answer that was interrupted after it is asked for anew. */
+/** Keeps the records since a message up to the last result; an answer that was interrupted after it is requested again. */
 export function toFinishedCalls(since: readonly TranscriptRecord[]): TranscriptRecord[] {
   const end = since.findLastIndex(({ type }) => type === 'tool_use' || type === 'tool_result') + 1;
   const isEarlier = (record: TranscriptRecord) => record.type === 'assistant' && record.reply_to !== undefined;
   return since.slice(0, end).filter((record) => record.type !== 'assistant_partial' && !isEarlier(record));
 }
 
-/** Records beside the conversation. */
+/** Records that are not part of the conversation itself. */
 const silentTypes: TranscriptRecord['type'][] = [
   'note',
   'thinking',
@@ -123,7 +126,7 @@ const silentTypes: TranscriptRecord['type'][] = [
   'other',
 ];
 
-/** How many of them say or call something: the others change nothing of what a turn waits for. */
+/** Counts the records that say or call something; the others do not change what a turn waits for. */
 export function countSaid(records: readonly TranscriptRecord[]): number {
   return records.filter(({ type }) => !silentTypes.includes(type)).length;
 }
@@ -169,7 +172,7 @@ function toFields(record: KnownRecord): object {
     }
     case 'voice_interrupted':
     case 'orchestrator_meta': {
-      // The record's own fields stand first, and nothing in the details can take their place.
+      // The record's own fields come first, and details cannot replace them.
       const { type: _type, id: _id, timestamp: _timestamp, ...details } = record.details;
       return details;
     }
@@ -189,5 +192,8 @@ function toFields(record: KnownRecord): object {
   }
 }
 
-/** The versions of a turn's transcript may have so many characters together: this, and so many times the last one. */
+/**
+ * Limits the total size of all versions of a turn's transcript: `free` characters plus `times` the size of the last
+ * version.
+ */
 export const versionLimits = { free: 16 * 1024 * 1024, times: 16 };

@@ -1,13 +1,13 @@
-/** Makes ids unique in the order in which they come: `a`, `a-2`, `a-3`. The same ids in the same order give the same. */
+/** Makes ids unique in the order of their arrival: `a`, `a-2`, `a-3`. The same ids in the same order give the same result. */
 export interface UniqueIds {
-  /** The id itself, if nothing has it yet. */
+  /** Returns the id itself if it is still free. */
   take(id: string): string;
 }
 
-/** `maxLength`: of what is given; long ids are cut. */
+/** `maxLength` limits the ids that are given out; long ones are cut. */
 export function openUniqueIds(maxLength = Number.POSITIVE_INFINITY): UniqueIds {
   const taken = new Set<string>();
-  // For an id that has copies, the number of the next one: the same id may come many thousand times.
+  // The next number for an id with copies, because the same id may occur many thousand times.
   const next = new Map<string, number>();
   const isNew = (id: string) => taken.size < taken.add(id).size;
   return {

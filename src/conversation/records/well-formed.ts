@@ -1,26 +1,26 @@
-/** Half characters: JavaScript and JSON may hold one half of a surrogate pair alone, UTF-8 may not. */
+/** Handles half characters: JavaScript and JSON may hold one half of a surrogate pair alone, UTF-8 may not. */
 
-/** In the JSON of a value a lone half stands as an escape, and a backslash never alone. */
+/** In the JSON of a value, a lone half is written as an escape, and a backslash never occurs alone. */
 const escapes = /\\\\|\\ud[89a-f][0-9a-f]{2}/g;
 
-/** With U+FFFD in place of each. */
+/** Replaces each half character by U+FFFD. */
 export function toWellFormed(text: string): string {
   return isWellFormed(text) ? text : text.replace(/\p{Surrogate}/gu, '\uFFFD');
 }
 
-/** JSON of a value, with U+FFFD in place of each in its texts and keys. */
+/** Returns the JSON of a value, with U+FFFD in place of each half character in its texts and keys. */
 export function toWellFormedJson(value: object): string {
   const json = JSON.stringify(value);
   if (!json.includes('\\ud')) return json;
   return json.replace(escapes, (found) => (found === '\\\\' ? found : '\uFFFD'));
 }
 
-/** The same as a value. */
+/** Like `toWellFormedJson`, but returns the value. */
 export function toWellFormedValue<Value extends object>(value: Value): Value {
   return countLoneSurrogates(value) === 0 ? value : (JSON.parse(toWellFormedJson(value)) as Value);
 }
 
-/** How many there are in all texts and keys of a value that can be written as JSON. */
+/** Counts the half characters in all texts and keys of a value that can be written as JSON. */
 export function countLoneSurrogates(value: unknown): number {
   if (typeof value === 'string') return isWellFormed(value) ? 0 : (value.match(/\p{Surrogate}/gu) ?? []).length;
   const json = JSON.stringify(value) as string | undefined;
@@ -28,7 +28,7 @@ export function countLoneSurrogates(value: unknown): number {
   return (json.match(escapes) ?? []).filter((found) => found !== '\\\\').length;
 }
 
-/** The language has it since 2024, and it is ten times as fast as a pattern. */
+/** In the language since 2024, and ten times as fast as a pattern. */
 interface Checkable {
   isWellFormed(): boolean;
 }

@@ -1,4 +1,7 @@
-/** The types of actions that a plan may have, in the order in which the protocol tells of them, and what is done by type. */
+/**
+ * The types of actions that a plan may have, in the order in which the protocol describes them, and the calls that
+ * depend on the type.
+ */
 import { countMasks } from '../../session/masks/mask.ts';
 import type { RepoPath } from '../../names.ts';
 import type { Performed, ReportedParam } from '../effects/action-details.ts';
@@ -31,7 +34,7 @@ const handlers = {
 type KnownType = (typeof actionTypes)[number];
 export const actionNames = actionTypes.map(({ type }) => type) as unknown as readonly KnownType['type'][];
 
-/** Each action is given to the type of its own name alone. */
+/** Only passes each action to the type with its own name. */
 const byName = new Map<string, ActionType<ActionBase>>(
   actionTypes.map((type) => [type.type, type as unknown as ActionType<ActionBase>]),
 );
@@ -42,7 +45,7 @@ export function typeOf({ type }: Pick<ActionBase, 'type'>): ActionType<ActionBas
   return found;
 }
 
-/** Each handler gets actions of its own type alone, with the effect that it found. */
+/** Returns a handler that must only be given actions of its own type, with the effect that it found. */
 export function handlerOf(action: Pick<ActionBase, 'type'>): ActionHandler<ActionBase, Effect> {
   const { type } = typeOf(action) as KnownType;
   return handlers[type] as unknown as ActionHandler<ActionBase, Effect>;
@@ -54,30 +57,33 @@ export function findActionType(heading: string): ActionType<ActionBase> | undefi
   return byName.get((words[0] === 'ACTION' ? words.slice(1) : words).join('_'));
 }
 
-/** The action in one line, for labels, prompts and lists. */
+/** Describes the action in one line, for labels, prompts and lists. */
 export function describeAction(action: ActionBase): string {
   return `${action.type} ${typeOf(action).target(action)}`.trimEnd();
 }
 
-/** The file that the action writes; null when it writes none, or when it runs what may write any. */
+/** Returns the file that the action writes; null when it writes none, or runs something that may write any. */
 export function writtenPath(action: ActionBase): RepoPath | null {
   return typeOf(action).writes?.(action) ?? null;
 }
 
-/** The action's parameters as the report shows them. */
+/** Returns the action's parameters as the report shows them. */
 export function toParams(action: ActionBase): Record<string, ReportedParam> {
   return handlerOf(action).params(action);
 }
 
 /**
- * Finds the effect of one action on the files as they are, or why it can have none. Validation and execution both ask here. Problems
- * carry the index of the action; several only when several pairs of an EDIT do not apply.
+ * Finds the effect of one action on the current files, or why it can have none. Validation and execution both use this.
+ * Problems carry the index of the action; there are several only when several pairs of an EDIT do not apply.
  */
 export async function toEffect(action: ActionBase, world: PlanWorld): Promise<EffectOutcome> {
   return refuseNewMasks(action, await handlerOf(action).check(action, world));
 }
 
-/** Does what was approved, in this world. Throws what the world throws. SKIPPED: a question that nobody has answered. */
+/**
+ * Performs what was approved in this world. Throws what the world throws. Returns SKIPPED for a question that nobody
+ * has answered.
+ */
 export async function perform(action: ActionBase, effect: Effect, world: ActionWorld): Promise<Performed> {
   const handler = handlerOf(action);
   if (handler.perform !== undefined) return handler.perform(action, effect, world);
@@ -86,8 +92,8 @@ export async function perform(action: ActionBase, effect: Effect, world: ActionW
 }
 
 /**
- * A mask stands for a secret that the model cannot see: written back, it would destroy the secret. An action must not bring in a mask
- * that its target does not have.
+ * A mask stands for a secret that the model cannot see, so writing the mask back would destroy the secret. Refuses an
+ * action that adds a mask that its target does not have.
  */
 function refuseNewMasks(action: ActionBase, outcome: EffectOutcome): EffectOutcome {
   if ('problems' in outcome || outcome.effect.kind !== 'write') return outcome;

@@ -28,14 +28,14 @@ function asking<Type extends string>(type: Type, purpose: string): ActionType<As
   };
 }
 
-/** The handler of both. */
+/** The handler of both action types. */
 export const askHandler: ActionHandler<AskAction, AskEffect> = {
   asks: true,
   params: ({ text }) => ({ text }),
   check: ({ index, text }) => ({ effect: { kind: 'ask', action: index, text } }),
 
   async perform(_action, effect, world) {
-    // A question without an answer has not begun: it is asked again.
+    // A question without an answer counts as not begun: it is asked again.
     const answer = await world.ask(effect.text);
     await world.begin();
     return { status: 'SUCCESS', ...(answer === null ? {} : { details: { answer } }) };

@@ -54,7 +54,7 @@ export const createHandler: ActionHandler<CreateAction, WriteEffect> = {
     const clash = target.kind === 'absent' ? whyNotBeside(path, target.twin) : null;
     if (clash !== null) return refuse(action, `CREATE ${path}: ${clash}.`, 'Use that name, or choose another.');
     const after = new TextEncoder().encode(content);
-    // The very same content is no loss: a run that was interrupted after it wrote the file goes through again.
+    // Identical content is not a loss: a run that was interrupted after it wrote the file succeeds when repeated.
     if (target.kind === 'file' && !overwrite && !equalBytes(target.bytes, after))
       return refuse(action, `CREATE ${path}: the file exists already.`, 'Use EDIT, or set `- **Overwrite:** true`.');
     const before = target.kind === 'file' ? target.bytes : null;

@@ -1,4 +1,4 @@
-/** EDIT: changes a file that is there. */
+/** EDIT: changes an existing file. */
 import type { RepoPath } from '../../names.ts';
 import { countMasks } from '../../session/masks/mask.ts';
 import { whyMissing, whyNotAFile } from '../../session/paths/out-of-reach.ts';
@@ -100,13 +100,13 @@ async function check(
   return { effect: { kind: 'write', action: index, path, before: target.bytes, after, matches: outcome.matches } };
 }
 
-/** The problems as the masked text has them; a FIND that is found there is one with a mask in it. */
+/** Describes the problems by the masked text; a FIND that is found there has a mask in it. */
 function describeMasked(masked: EditOutcome, problems: Problem[]): Problem[] {
   if (!masked.ok) return masked.problems;
   return problems.slice(0, 1).map(({ line, column }) => ({ line, column, message: 'FIND was not found.' }));
 }
 
-/** Says why a FIND with a mask in it is not found: no diff against the file would tell. */
+/** Explains why a FIND with a mask in it is not found, which a diff against the file could not show. */
 function refuseMaskedFind(action: EditAction, outcome: EffectOutcome<WriteEffect>): EffectOutcome<WriteEffect> {
   const [mask] = action.pairs.flatMap(({ find }) => [...countMasks(find ?? '').keys()]);
   if (!('problems' in outcome) || mask === undefined) return outcome;

@@ -21,7 +21,7 @@ export interface ExecuteAction extends ActionBase {
   env: Record<string, string>;
   timeoutMs: number | null;
   allowFailure: boolean;
-  /** How many of the last lines of output the report shows. */
+  /** The number of last output lines that the report shows. */
   tail: number | null;
 }
 

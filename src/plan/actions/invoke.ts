@@ -3,7 +3,7 @@ import type { InvokeEffect } from '../effects/effect.ts';
 import { described, refuse, type ActionBase, type ActionHandler, type ActionType } from './action.ts';
 import { description, optional } from './spec.ts';
 
-/** `agent` is in lower case, as names are. */
+/** `agent` is in lower case, as agent names are. */
 export interface InvokeAction extends ActionBase {
   type: 'INVOKE';
   agent: string;
@@ -19,7 +19,7 @@ export const invoke: ActionType<InvokeAction> = {
 
   read(from) {
     const agent = from.word('Agent')?.toLowerCase() ?? null;
-    // An INVOKE may have nothing more to say than what it is for.
+    // An INVOKE may consist of its description alone.
     const isBare = from.grammar !== 1 && from.body.isEmpty();
     const text = (isBare ? from.text('Description') : null) ?? from.body.markdown();
     return agent === null || text === null ? null : { agent, text };

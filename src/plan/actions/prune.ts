@@ -1,4 +1,4 @@
-/** PRUNE: takes a file or a page out of the context of the next turn. */
+/** PRUNE: removes a file or a page from the context of the next turn. */
 import { whyMissing } from '../../session/paths/out-of-reach.ts';
 import type { PruneEffect } from '../effects/effect.ts';
 import {

@@ -1,4 +1,4 @@
-/** READ: shows a file or a page of the web to the model, from the next turn on. */
+/** READ: shows a file or a web page to the model, from the next turn on. */
 import type { RepoPath } from '../../names.ts';
 import type { FileTarget } from '../../ports/files.ts';
 import { countBytes } from '../../session/text/bytes.ts';
@@ -20,7 +20,7 @@ import { description, optional, resource } from './spec.ts';
 export interface ReadAction extends ActionBase {
   type: 'READ';
   resource: Resource;
-  /** The range in the plan's words: `10-20`, `-20`, `50-`, `5`; null for the whole file. */
+  /** The range as the plan writes it: `10-20`, `-20`, `50-`, `5`; null for the whole file. */
   lines: string | null;
 }
 
@@ -90,13 +90,13 @@ function toFetch(action: ReadAction, url: string): EffectOutcome<FetchEffect> {
   return { effect: { kind: 'fetch', action: action.index, url: parsed.url, lines: action.lines } };
 }
 
-/** A model that asks for a file never gets secrets, nor files that the repository does not have. */
+/** Returns why a model must not see a file: it never gets secrets, or files that are not in the repository. */
 export function whyWithheld(
   path: RepoPath,
   target: FileTarget,
   { ignored }: Pick<PlanWorld, 'ignored'>,
 ): string | null {
-  // With the slash `.ssh` counts as the directory, and a directory `.env` not as a file of secrets.
+  // With the slash, `.ssh` counts as the directory, and a directory `.env` does not count as a file of secrets.
   const name = target.kind === 'directory' ? (`${path}/` as RepoPath) : path;
   if (target.kind === 'file' && target.real !== undefined)
     return `it goes through a symbolic link; name ${target.real}, where it leads`;

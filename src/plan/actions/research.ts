@@ -9,7 +9,7 @@ import type { ActionWorld } from './world.ts';
 
 export interface ResearchAction extends ActionBase {
   type: 'RESEARCH';
-  /** At least one, without white space around it. */
+  /** At least one query, without surrounding white space. */
   queries: string[];
 }
 
@@ -57,9 +57,9 @@ export const researchHandler: ActionHandler<ResearchAction, SearchEffect> = {
       return { status: 'FAILURE', details: { reason: noCommand, note: `Configure one: ${commandHint}.` } };
     const { value, restored, failure } = await world.run(async (start) => {
       const searches: Search[] = [];
-      // The first query whose command fails is the last that is run.
+      // Stops after the first query whose command fails.
       for (const query of queries) {
-        // The query is an argument of the command by way of its environment: it is never read as shell text.
+        // The command receives the query through its environment, so that it is never parsed as shell text.
         const options = { cwd: '.', env: { TEDDY_QUERY: query }, timeoutMs: null };
         const result = await start(`${command} "$TEDDY_QUERY"`, options);
         searches.push({ query, result });
@@ -93,7 +93,7 @@ function toOutcome(searches: Search[], failure: string | null): { status: Perfor
   return { status: 'FAILURE', reason: `the search command ${how} for query ${searches.length}: ${last.query}` };
 }
 
-/** Returns the part that the report shows; the whole is kept beside it where that is less. */
+/** Returns the part that the report shows; stores the whole output separately when that part is shorter. */
 function keepSearches(found: Search[], world: ActionWorld): Pick<ActionDetails, 'searches' | 'output_file'> {
   const searches = found.map(toReported);
   const isCut = found.some(
@@ -105,7 +105,7 @@ function keepSearches(found: Search[], world: ActionWorld): Pick<ActionDetails, 
   return { searches, output_file: world.keepOutput(text) };
 }
 
-/** A search puts the best first; an error comes last. */
+/** A search lists the best results first; an error comes last. */
 function toReported({ query, result }: Search): ReportedSearch {
   return {
     query,

@@ -1,26 +1,29 @@
-/** How a plan writes an action: its parameters and its body. The parser reads by it, and the protocol of the system prompt is rendered from it. */
+/**
+ * How a plan writes an action: its parameters and its body. The parser reads plans by this, and the protocol in the
+ * system prompt is rendered from it.
+ */
 type ParameterType = 'path' | 'resource' | 'directory' | 'text' | 'boolean' | 'number' | 'seconds' | 'lines' | 'env';
 
 export interface ParameterSpec {
   name: string;
-  /** Other names that are understood; case, spaces and hyphens never matter. */
+  /** Other names that are understood; case, spaces and hyphens are ignored. */
   aliases: string[];
   type: ParameterType;
   required: boolean;
-  /** The model reads this. */
+  /** Shown to the model. */
   purpose: string;
-  /** A correct value. */
+  /** An example of a correct value. */
   example: string;
 }
 
-/** The body after the parameters: nothing, one fence, FIND and REPLACE pairs, fences of lines, or free Markdown. */
+/** The form of the body after the parameters: nothing, one fence, FIND and REPLACE pairs, fences of lines, or free Markdown. */
 export type BodyKind = 'none' | 'content' | 'pairs' | 'script' | 'queries' | 'markdown';
 
-/** A parameter that models give and the action cannot have. */
+/** A parameter that models tend to write but that the action cannot have. */
 interface RefusedParameter {
   names: string[];
   problem: string;
-  /** The thing to do instead. */
+  /** What to do instead. */
   hint: string;
 }
 
@@ -30,7 +33,7 @@ export interface ActionSpec {
   parameters: ParameterSpec[];
   refused?: RefusedParameter[];
   body: BodyKind;
-  /** A correct body, as an error shows it; empty when there is none. */
+  /** A correct body for error messages; empty when the action has none. */
   bodyExample: string;
 }
 
@@ -79,12 +82,12 @@ export function findRefusedParameter(spec: ActionSpec, key: string): RefusedPara
   return spec.refused?.find(({ names }) => names.some((name) => foldKey(name) === wanted));
 }
 
-/** Keys are compared without case, spaces, hyphens and marks. */
+/** Keys are compared without case, spaces, hyphens and formatting marks. */
 function foldKey(key: string): string {
   return key.toLowerCase().replace(/[^a-z0-9]/g, '');
 }
 
-/** A parameter as a plan writes it. */
+/** Renders a parameter as a plan writes it. */
 export function renderParameter(spec: ParameterSpec): string {
   return `- **${spec.name}:**${spec.type === 'env' ? '' : ' '}${spec.example}`;
 }

@@ -1,4 +1,4 @@
-/** The part of a report that tells of one action: its parameters, and what came of it. */
+/** The part of a report that describes one action: its parameters and its outcome. */
 import type { RepoPath } from '../../names.ts';
 import { boolean, either, integer, list, number, object, optional, record, text } from './fields.ts';
 import type { ValueOf } from './fields.ts';
@@ -7,7 +7,7 @@ const position = integer(1);
 const count = integer(0);
 const paths = list(text<RepoPath>());
 
-/** `result`: the first lines of what the command printed; `stderr`, its last lines, only where it failed. */
+/** `result`: the first lines of what the command printed; `stderr`: its last lines, only if it failed. */
 const search = object({
   query: text(),
   return_code: integer(),
@@ -18,17 +18,17 @@ const search = object({
 });
 export type ReportedSearch = ValueOf<typeof search>;
 
-/** Each action has those that say something about it. */
+/** An action only has the fields that apply to it. */
 export const actionDetails = object({
   /** Why it was skipped, failed or aborted. */
   reason: optional(text()),
-  /** The user's words with their no. */
+  /** What the user said when rejecting it. */
   comment: optional(text()),
-  /** EDIT: how and at which line (from 1) the first place was found; `matches` when there was more than one. */
+  /** EDIT: how and at which line (from 1) the first place was found; `matches` is set when there were several. */
   match: optional(text()),
   line: optional(position),
   matches: optional(list(object({ pair: position, match: text(), line: position }))),
-  /** EXECUTE. */
+  /** EXECUTE only. */
   return_code: optional(integer()),
   failed_command: optional(text()),
   failed_line: optional(position),
@@ -36,22 +36,22 @@ export const actionDetails = object({
   stderr: optional(text()),
   timed_out: optional(boolean),
   truncated: optional(boolean),
-  /** Advice, where the output tells the reason. */
+  /** Advice, when the output shows what went wrong. */
   note: optional(text()),
   /** RESEARCH: the queries that were run, in order. */
   searches: optional(list(search)),
-  /** EXECUTE and RESEARCH: where the whole output is, relative to the turn. */
+  /** EXECUTE and RESEARCH: the path of the whole output, relative to the turn. */
   output_file: optional(text()),
-  /** Files of `.teddy/` that the command changed, and that are as they were again. */
+  /** Files of `.teddy/` that the command changed and that were restored. */
   restored: optional(paths),
-  /** READ of a URL: as it was asked for, and where redirects led when that is another one. */
+  /** READ of a URL: the requested URL, and the one that redirects led to if it differs. */
   url: optional(text()),
   final_url: optional(text()),
   content_type: optional(text()),
-  /** The size of the stored page; `masked` is how many secrets of it are masked. */
+  /** The size of the stored page; `masked` is the number of secrets masked in it. */
   bytes: optional(count),
   masked: optional(count),
-  /** Where the page is, relative to the turn. */
+  /** The path of the page, relative to the turn. */
   page_file: optional(text()),
   /** CHAT_WITH_USER and PROMPT. */
   answer: optional(text()),
@@ -62,7 +62,7 @@ export type ActionDetails = ValueOf<typeof actionDetails>;
 export const param = either(text(), number(), boolean, record(text()));
 export type ReportedParam = ValueOf<typeof param>;
 
-/** How an action's log goes on once it was done. */
+/** What is added to an action's log once it was performed. */
 export interface Performed {
   /** SKIPPED: a question that nobody has answered. */
   status: 'SUCCESS' | 'FAILURE' | 'SKIPPED' | 'ABORTED';

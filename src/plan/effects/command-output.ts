@@ -1,8 +1,11 @@
-/** A command's output as a report shows it: its part, how the whole of it is stored, and what it does not say by itself. */
+/**
+ * A command's output as a report shows it: which part is shown, how all of it is stored, and a note on what it does not
+ * say by itself.
+ */
 import type { CommandResult } from '../../ports/files.ts';
 import { endLine } from '../../session/context/context-log-sections.ts';
 
-/** A report shows so many lines of a stream when the plan does not say. */
+/** The number of lines of a stream that a report shows unless the plan says otherwise. */
 export const shownLines = 100;
 
 export function takeLast(text: string, count: number): string {
@@ -24,14 +27,14 @@ export function takeFirst(text: string, count: number): string {
 const inputNote =
   'The command seems to wait for input. It has none here: use options such as --yes, or pipe the input in.';
 
-/** `read` from anything else than the closed input is no question. */
+/** A `read` from anything but the closed stdin is not a question. */
 const readCommand = /^(?:\w+=\S*\s+)*(?:builtin\s+|command\s+)?read\b[^<]*$/;
 /** An unfinished last line, such as `Continue? [y/N] `. */
 const question = /[?:\]>] ?$/;
 // oxlint-disable-next-line no-control-regex
 const styling = /\x1b\[[0-9;?]*[A-Za-z]/g;
 
-/** Returns null where there is nothing to tell. */
+/** Returns null when there is nothing to note. */
 export function noteResult(result: CommandResult): string | null {
   const { stillRunning = [] } = result;
   const left = `These processes that it started still run, and could not be ended: ${stillRunning.join(', ')}.`;
@@ -39,7 +42,7 @@ export function noteResult(result: CommandResult): string | null {
   return notes.length === 0 ? null : notes.join(' ');
 }
 
-/** False for a script that succeeded or was interrupted. */
+/** Tells whether the script seems to wait for input; false for one that succeeded or was interrupted. */
 function asks({ exitCode, aborted, failedCommand, stdout, stderr }: CommandResult): boolean {
   if (exitCode === 0 || aborted) return false;
   return readCommand.test(failedCommand ?? '') || isQuestion(stdout) || isQuestion(stderr);

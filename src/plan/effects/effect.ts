@@ -1,4 +1,4 @@
-/** The result of checking an action: the effect it would have, or the problems that stand against it. */
+/** The result of checking an action: the effect it would have, or the problems that prevent it. */
 import type { RepoPath } from '../../names.ts';
 import type { Grammar } from '../../session/text/grammar.ts';
 import type { EditMatch } from '../match/match.ts';
@@ -7,7 +7,7 @@ import type { Inspect } from './virtual-files.ts';
 
 interface EffectOf<Kind extends string> {
   kind: Kind;
-  /** The index of the action, from 1. */
+  /** The index of the action, counted from 1. */
   action: number;
 }
 
@@ -17,18 +17,18 @@ export interface ReadEffect extends EffectOf<'read'> {
   lines: string | null;
 }
 
-/** A page of the web. `url` is the one spelling that is fetched. */
+/** A web page. `url` is normalized to the spelling that is fetched. */
 export interface FetchEffect extends EffectOf<'fetch'> {
   url: string;
   lines: string | null;
 }
 
-/** Nothing is done: the next turn's list leaves `resource`, a path or a URL, out. */
+/** Does nothing, except that the context of the next turn leaves out `resource`, a path or a URL. */
 export interface PruneEffect extends EffectOf<'prune'> {
   resource: string;
 }
 
-/** The whole file before and after; `before` null: there was none. `matches` is empty for CREATE. */
+/** The whole file before and after; `before` is null when it did not exist. `matches` is empty for CREATE. */
 export interface WriteEffect extends EffectOf<'write'> {
   path: RepoPath;
   before: Uint8Array | null;
@@ -36,7 +36,7 @@ export interface WriteEffect extends EffectOf<'write'> {
   matches: EditMatch[];
 }
 
-/** `cwd` is relative to the project, `.` its root. `timeoutMs` null: the default. */
+/** `cwd` is relative to the project, with `.` as its root. `timeoutMs` is null for the default. */
 export interface CommandEffect extends EffectOf<'command'> {
   script: string;
   cwd: string;
@@ -48,13 +48,13 @@ export interface AskEffect extends EffectOf<'ask'> {
   text: string;
 }
 
-/** Nothing is done: the next turn is another agent's. */
+/** Does nothing, except that the next turn goes to another agent. */
 export interface InvokeEffect extends EffectOf<'invoke'> {
   agent: string;
   text: string;
 }
 
-/** Each query is given to the user's search command, one after the other. */
+/** Each query is passed to the user's search command, one after the other. */
 export interface SearchEffect extends EffectOf<'search'> {
   queries: string[];
 }
@@ -63,22 +63,22 @@ export type Effect =
   WriteEffect | CommandEffect | ReadEffect | FetchEffect | SearchEffect | PruneEffect | AskEffect | InvokeEffect;
 export type EffectOutcome<E extends Effect = Effect> = { effect: E } | { problems: Problem[] };
 
-/** An action is checked against this world. Parts that are absent are not checked. */
+/** The world that an action is checked against. Missing parts are not checked. */
 export interface PlanWorld {
   inspect: Inspect;
   /** Untracked paths that git ignores. */
   ignored?: ReadonlySet<RepoPath>;
-  /** The names that INVOKE may give. */
+  /** The names that INVOKE may use. */
   agents?: readonly string[];
-  /** There is a command that RESEARCH can run. */
+  /** Whether a command is configured that RESEARCH can run. */
   canSearch?: boolean;
-  /** A text without its secrets: what a problem quotes of a file is cut from it, and half a secret is not recognised. */
+  /** Removes secrets from a text. Problems quote from the masked text, because half a secret would not be recognized. */
   mask?(text: string): Promise<string>;
-  /** With the version that a report records, a FIND that misses is described as it was for that report. */
+  /** The grammar that a report records; a FIND that misses is then described as it was for that report. */
   grammar?: Grammar;
 }
 
-/** A file that is written several times is one change: before the first write, after the last. In the order of first writes. */
+/** Joins several writes of a file into one change, from before the first to after the last, ordered by first write. */
 export function joinWrites(effects: readonly Effect[]): WriteEffect[] {
   const files = new Map<string, WriteEffect>();
   for (const effect of effects) {
@@ -88,7 +88,10 @@ export function joinWrites(effects: readonly Effect[]): WriteEffect[] {
   return [...files.values()];
 }
 
-/** Returns the effect with the user's own text, the whole content of a file or the script, which the rules for plans do not bind. */
+/**
+ * Returns the effect with the user's own text (the whole content of a file, or the script), which the rules for plans
+ * do not apply to.
+ */
 export function withText(effect: Effect, text: string): Effect {
   if (effect.kind === 'command') return { ...effect, script: text };
   return effect.kind === 'write' ? { ...effect, after: new TextEncoder().encode(text), matches: [] } : effect;

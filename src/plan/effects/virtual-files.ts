@@ -1,4 +1,4 @@
-/** The project's files as they will be: what earlier actions of a plan write lies over what is on disk. */
+/** The project's files as they will be: the writes of a plan's earlier actions on top of what is on disk. */
 import type { FileTarget } from '../../ports/files.ts';
 import { parentsOf, type RepoPath } from '../../names.ts';
 
@@ -6,11 +6,11 @@ export type Inspect = (path: RepoPath) => Promise<FileTarget>;
 
 interface VirtualFiles {
   inspect: Inspect;
-  /** Remembers a file and makes its parents. The caller has inspected the path: nothing is checked again. */
+  /** Remembers a file and its parent directories. The caller has inspected the path, so nothing is checked again. */
   write(path: RepoPath, bytes: Uint8Array): Promise<void>;
 }
 
-/** Nothing of the disk is changed. Two names of one file, through a symlink, are two files here. */
+/** Changes nothing on disk. Two names of one file, through a symlink, are two files here. */
 export function layerFiles(disk: Inspect): VirtualFiles {
   const files = new Map<RepoPath, FileTarget & { kind: 'file' }>();
   const directories = new Set<RepoPath>();

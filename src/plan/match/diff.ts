@@ -1,15 +1,18 @@
-/** Unified diffs in git's style, without colours. */
+/** Unified diffs in git's style, without colors. */
 import { type StructuredPatch, diffLines, FILE_HEADERS_ONLY, formatPatch, structuredPatch } from 'diff';
 import { decodeText, equalBytes } from '../../session/text/bytes.ts';
 
 const context = 3;
-/** Beyond this many changed lines a shortest diff takes too long, and nobody reads it: one block out, one block in. */
+/**
+ * With more changed lines than this, a shortest diff takes too long and nobody reads it, so the diff is one removed and
+ * one added block.
+ */
 const maxChangedLines = 1_000;
 const noFile = '/dev/null';
 
 /**
- * `before` null: the file is new. Ends with a newline; empty when nothing differs. Bytes that are not text give
- * `Binary files differ`.
+ * `before` is null for a new file. The diff ends with a newline; it is empty when nothing differs. Bytes that are not
+ * text give `Binary files differ`.
  */
 export function renderUnifiedDiff(path: string, before: Uint8Array | null, after: Uint8Array): string {
   const oldText = before === null ? '' : toText(before);
@@ -22,12 +25,15 @@ export function renderUnifiedDiff(path: string, before: Uint8Array | null, after
 }
 
 interface PatchOptions {
-  /** How many lines around a change are shown. */
+  /** The number of lines shown around a change. */
   context: number;
   maxChangedLines: number;
 }
 
-/** The hunks of a unified diff between two texts; empty when they are the same. Null: more lines differ than is allowed. */
+/**
+ * Returns the hunks of a unified diff between two texts; empty when they are equal, null when more lines differ than
+ * allowed.
+ */
 export function renderPatch(
   old: string,
   now: string,
@@ -41,14 +47,14 @@ export function renderPatch(
   return text.slice(text.indexOf('@@'));
 }
 
-/** A place where lines stood that others have replaced; `start` and `count` are of the new lines, from 1. */
+/** A place where lines were replaced; `start` (from 1) and `count` refer to the new lines. */
 export interface ReplacedLines {
   start: number;
   count: number;
   removed: string[];
 }
 
-/** Null: more lines differ than is allowed. */
+/** Returns null when more lines differ than allowed. */
 export function listReplaced(old: string, now: string, maxChanged: number): ReplacedLines[] | null {
   const options = { context: 0, maxEditLength: maxChanged };
   const patch = structuredPatch('', '', old, now, undefined, undefined, options);
@@ -60,7 +66,10 @@ export function listReplaced(old: string, now: string, maxChanged: number): Repl
   }));
 }
 
-/** The lines that stay, whatever ends them, by their numbers now, from 1: those in `old`. None: more lines differ than is allowed. */
+/**
+ * Maps the number of each unchanged line (in `now`, from 1) to its number in `old`; line ends are ignored. Empty when
+ * more lines differ than allowed.
+ */
 export function listKept(old: string, now: string, maxChanged: number): Map<number, number> {
   const options = { stripTrailingCr: true, ignoreNewlineAtEof: true, maxEditLength: maxChanged };
   const kept = new Map<number, number>();
@@ -74,7 +83,7 @@ export function listKept(old: string, now: string, maxChanged: number): Map<numb
   return kept;
 }
 
-/** A name as git quotes it in the header of a diff: only where it has to be. `path` has its `a/` or `b/` already. */
+/** Quotes a name as git does in the header of a diff, if necessary. `path` already has its `a/` or `b/`. */
 export function quoteDiffName(path: string): string {
   const names = { oldFileName: path, newFileName: path, oldHeader: undefined, newHeader: undefined };
   const [first = ''] = formatPatch({ ...names, hunks: [] }, FILE_HEADERS_ONLY).split('\n');
@@ -114,7 +123,7 @@ function toDiffLines(sign: '-' | '+', text: string): { count: number; lines: str
   return { count: ended.length + 1, lines: [...ended, sign + last, '\\ No newline at end of file'] };
 }
 
-/** Null for what git calls binary, too. */
+/** Returns null for what git also calls binary. */
 function toText(bytes: Uint8Array): string | null {
   return bytes.includes(0) ? null : decodeText(bytes);
 }

@@ -1,9 +1,12 @@
-/** Says why FIND was not found: the region that is most like it. Linear work, so that a large file is answered at once. */
+/**
+ * Explains why FIND was not found, with the most similar region. Takes linear time, so that even a large file is
+ * handled at once.
+ */
 import type { Grammar } from '../../session/text/grammar.ts';
 import { type Substitution, findPlaces } from './match-places.ts';
 import type { Problem } from './problem.ts';
 
-/** Lines count from 1. `similarity` is 0 to 1: the share of neighbouring characters that both have. */
+/** Lines count from 1. `similarity`, from 0 to 1, is the share of neighboring characters that both have. */
 interface ClosestRegion {
   firstLine: number;
   lastLine: number;
@@ -27,17 +30,17 @@ export function describeMiss(text: string, wanted: Substitution, grammar: Gramma
 
 function describeRegion({ firstLine, lastLine, similarity }: ClosestRegion): string {
   const where = firstLine === lastLine ? `line ${firstLine}` : `lines ${firstLine}-${lastLine}`;
-  // It was a miss: never all of it, even when only the order or white space differs.
+  // FIND was not found, so never say 100%, even when only the order or white space differs.
   return `${where}, ${Math.min(99, Math.floor(similarity * 100))}% alike`;
 }
 
 /**
- * A pair counts as applied only where REPLACE stands in the region most like FIND, where that region keeps no line that the
- * pair removes, and where REPLACE is more than a small part of the lines it stands in: a lone bracket stands in every file.
+ * A pair counts as applied only if REPLACE is in the region most like FIND, that region keeps no line that the pair
+ * removes, and REPLACE is more than a small part of the lines it is in: a lone bracket is in every file.
  */
 function describeApplied(text: string, { find, replace }: Substitution, region: ClosestRegion | null): string {
   if (replace.trim() === '') return '';
-  // Where nothing is like FIND, only a file that has nothing else tells where it was.
+  // If nothing is like FIND, REPLACE only counts as applied when the file contains nothing else.
   if (region === null) return text.trim() === replace.trim() ? appliedAt(1) : '';
   const [from, to] = [lineStart(text, region.firstLine), lineStart(text, region.lastLine + 1)];
   const places = findPlaces(text, { find: replace, replace })?.places ?? [];
@@ -51,7 +54,7 @@ function describeApplied(text: string, { find, replace }: Substitution, region: 
   return appliedAt(line);
 }
 
-/** Reports without a recorded grammar say it so: wherever REPLACE stands. */
+/** Used for reports without a recorded grammar: reports any place where REPLACE is found. */
 function describeStanding(text: string, replace: string): string {
   const place = replace.trim() === '' ? undefined : findPlaces(text, { find: replace, replace })?.places[0];
   return place === undefined ? '' : appliedAt(toLines(text.slice(0, place.start + 1)).length);
@@ -67,7 +70,7 @@ function keepsRemoved(find: string, replace: string, standing: string): boolean 
   return trim(find).some((line) => line !== '' && !kept.has(line) && found.has(line));
 }
 
-/** Where a line, counted from 1, begins; the end of the text behind its last one. */
+/** Returns the offset of a line (counted from 1); after the last line, the end of the text. */
 function lineStart(text: string, line: number): number {
   let start = 0;
   for (let at = 1; at < line; at += 1) start = nextLine(text, start);
@@ -90,7 +93,7 @@ function describeDifference(lines: string[], find: string[], { firstLine, lastLi
   return `${where}; ${describeCharacters(found, expected)}.`;
 }
 
-/** Shows the rest of both lines without the beginning and the end that they share. */
+/** Shows the rest of both lines without their common beginning and end. */
 function describeCharacters(found: string, expected: string): string {
   const from = firstDifference(found, expected);
   const most = Math.min(found.length, expected.length) - from;
@@ -103,7 +106,7 @@ function describeCharacters(found: string, expected: string): string {
 
 const shownPoints = 8;
 
-/** Whether a person sees which is which: not where a space, an accent or a letter of another script is at stake. */
+/** Tells whether a person can see the difference, which is not so for a space, an accent or a letter of another script. */
 function isTellable(one = '', other = ''): boolean {
   return isAscii(one + other) || Math.max([...one].length, [...other].length) > shownPoints;
 }
@@ -118,8 +121,8 @@ function toCodePoints(text: string): string {
 }
 
 /**
- * The window of as many lines as `find` has that shares most with it, or null when none shares enough. The window moves
- * over the lines once; how many pairs of neighbouring characters it shares with `find` is counted in one table.
+ * Finds the window with as many lines as `find` that shares most with it; null when none shares enough. The window
+ * moves over the lines once, and one table counts the pairs of neighboring characters that it shares with `find`.
  */
 function findClosestRegion(lines: string[], find: string[]): ClosestRegion | null {
   const height = Math.min(find.length, lines.length);
@@ -140,13 +143,13 @@ function findClosestRegion(lines: string[], find: string[]): ClosestRegion | nul
   return best.similarity < leastSimilarity ? null : { ...best, lastLine: best.firstLine + height - 1 };
 }
 
-/** Each two neighbouring characters of a line as one number, of all lines in a row; `ends`: where each line's end. */
+/** Encodes each pair of neighboring characters as a number, for all lines in a row; `ends` holds the end of each line. */
 function toPairs(lines: string[]): { pairs: Uint16Array; ends: Int32Array } {
   const pairs = new Uint16Array(lines.reduce((sum, line) => sum + line.length, 0));
   const ends = new Int32Array(lines.length);
   let count = 0;
   lines.forEach((line, i) => {
-    // Without indentation, or deeply indented lines would all look alike.
+    // Ignores indentation, or deeply indented lines would all look alike.
     const text = line.trim();
     let previous = 0;
     for (let at = 0; at < text.length; at += 1) {

@@ -1,22 +1,23 @@
-/** Where FIND stands in a text. The matchers are tried in order; the first that finds any place decides. */
+/** Finds the places of FIND in a text. The matchers are tried in order; the first that finds any place decides. */
 
 import { findSequence } from './match-sequence.ts';
 
 /**
- * `lines`: whole lines, byte for byte. `part`: a part of a line, byte for byte. `trailing-space`: whole lines but for white
- * space at their ends and the style of line endings. `indentation`: the same, and one constant indentation offset.
+ * `lines`: whole lines, byte for byte. `part`: a part of a line, byte for byte. `trailing-space`: whole lines, ignoring
+ * white space at their ends and the style of line endings. `indentation`: like `trailing-space`, with one constant
+ * indentation offset.
  */
 export type PlaceKind = 'lines' | 'part' | 'trailing-space' | 'indentation';
 
-/** FIND and REPLACE, their lines ended by `\n` as those of the text are. */
+/** FIND and REPLACE, with lines ended by `\n` like those of the text. */
 export interface Substitution {
   find: string;
   replace: string;
 }
 
 /**
- * `start` to `end` of the text, in UTF-16 units, becomes what `toReplacement` gives: not a string, because places that
- * overlap may be as many as lines, each with a long replacement that nothing reads.
+ * The text from `start` to `end`, in UTF-16 units, is replaced by the result of `toReplacement`. That is not a string,
+ * because overlapping places can be as many as the lines, each with a long replacement that is never read.
  */
 export interface MatchSite {
   start: number;
@@ -24,11 +25,11 @@ export interface MatchSite {
   toReplacement(): string;
 }
 
-/** The engine's search is quadratic in the length of what it looks for: it is given no more than this much of a FIND. */
+/** The engine's search is quadratic in the length of what it searches for, so it is given at most this much of a FIND. */
 const searchedLength = 32;
-/** How many times as much as the text is compared, at the places where that beginning stands, before we go on without it. */
+/** How many times the length of the text is compared, at the places with that beginning, before the search does without it. */
 const maxCompared = 16;
-/** How many lines of FIND are looked for one by one before a text is split into lines. */
+/** How many lines of FIND are searched for one by one before a text is split into lines. */
 const maxLookedFor = 100;
 
 const matchers: readonly { kind: PlaceKind; findPlaces: (text: string, wanted: Substitution) => MatchSite[] }[] = [
@@ -38,7 +39,7 @@ const matchers: readonly { kind: PlaceKind; findPlaces: (text: string, wanted: S
   { kind: 'indentation', findPlaces: findIndentedLines },
 ];
 
-/** All places of the first kind that has one, in order; they may overlap. Null when FIND stands nowhere. */
+/** Returns all places of the first kind that has any, in order; they may overlap. Null when FIND is nowhere. */
 export function findPlaces(text: string, wanted: Substitution): { kind: PlaceKind; places: MatchSite[] } | null {
   for (const { kind, findPlaces } of matchers) {
     const places = findPlaces(text, wanted);
@@ -51,7 +52,7 @@ function findWholeLines(text: string, { find, replace }: Substitution): MatchSit
   if (text === '') return [];
   const needle = endLastLine(find);
   const replacement = replace === '' ? '' : endLastLine(replace);
-  // A last line without a newline is a whole line, too.
+  // A last line without a newline also counts as a whole line.
   const starts = findAll(endLastLine(text), needle).filter((at) => at === 0 || text[at - 1] === '\n');
   const toReplacement = () => replacement;
   return starts.map((start) => ({ start, end: Math.min(start + needle.length, text.length), toReplacement }));
@@ -84,7 +85,7 @@ function findIndentedLines(text: string, { find, replace }: Substitution): Match
   return found.map(({ first, offset }) => toPlace(first, offset));
 }
 
-/** Most misses are seen without splitting the text: it lacks the beginning of one of the lines. */
+/** Detects most misses without splitting the text: it lacks the beginning of one of the lines. */
 function mayHold(text: string, wanted: Line[]): boolean {
   const bodies = wanted.map((line) => line.body).filter((body) => body !== '');
   return [...bodies.slice(0, maxLookedFor), bodies.at(-1) ?? ''].every((body) =>
@@ -100,7 +101,10 @@ function makePlacer(lines: Line[], height: number, replace: string): (first: num
   };
 }
 
-/** A blank line at an edge of FIND would match the mere end of a line: unless REPLACE puts that back, two lines melt. */
+/**
+ * A blank line at an edge of FIND would match just the end of a line; unless REPLACE puts it back, two lines would be
+ * joined.
+ */
 function joinsLines(needle: string, replacement: string): boolean {
   if (needle.startsWith('\n') && !replacement.startsWith('\n')) return true;
   return needle.endsWith('\n') && !replacement.endsWith('\n');
@@ -127,7 +131,7 @@ function withoutLastNewline(text: string): string {
   return text.endsWith('\n') ? text.slice(0, -1) : text;
 }
 
-/** `added`: the file's lines have `prefix` in front of those of FIND; otherwise FIND's have it in front of the file's. */
+/** `added`: the file's lines have `prefix` before those of FIND; otherwise FIND's lines have it before the file's. */
 interface Offset {
   added: boolean;
   prefix: string;
@@ -135,7 +139,7 @@ interface Offset {
 
 const noOffset: Offset = { added: true, prefix: '' };
 
-/** The first line of each place, and its offset. Tabs and spaces are compared as they are: neither is ever worth the other. */
+/** Returns the first line and the offset of each place. Tabs and spaces are compared literally; they are never equivalent. */
 function findIndented(lines: Line[], find: Line[]): { first: number; offset: Offset }[] {
   const lead = find.findIndex((line) => line.body !== '');
   const head = find[lead];
@@ -153,8 +157,8 @@ function findIndented(lines: Line[], find: Line[]): { first: number; offset: Off
 }
 
 /**
- * Each line as its text and the step of its indentation from the line before that is not blank, both without what they
- * have in common in front. Lines with equal steps, from a first line with some offset, all have the same offset.
+ * Represents each line by its text and the step of its indentation from the last line that is not blank, both without
+ * their common prefix. Lines with equal steps, starting at a line with some offset, all have the same offset.
  */
 function toSteps(lines: Line[]): string[] {
   let before = '';
@@ -180,8 +184,8 @@ function isBlank(lines: Line[], from: number, to: number): boolean {
 }
 
 /**
- * Whether `offset` can be taken to all lines of REPLACE. One that lacks a prefix to be removed would have to be guessed
- * at, so that the place is none.
+ * Tells whether `offset` can be applied to all lines of REPLACE. If a line lacks a prefix that has to be removed, its
+ * indentation would be a guess, so the place does not count.
  */
 function acceptsOffset(replace: string): (offset: Offset) => boolean {
   const indents = splitLines(replace)
@@ -191,7 +195,7 @@ function acceptsOffset(replace: string): (offset: Offset) => boolean {
   return ({ added, prefix }) => added || shared === null || shared.startsWith(prefix);
 }
 
-/** Blank lines are never indented; they lose the prefix only if they have it. */
+/** Never indents blank lines, and removes the prefix from them only if they have it. */
 function applyOffset({ content, body }: Line, { added, prefix }: Offset): string {
   if (added) return body === '' ? content : prefix + content;
   return content.startsWith(prefix) ? content.slice(prefix.length) : content;
@@ -204,15 +208,15 @@ function commonPrefix(a: string, b: string): string {
 }
 
 /**
- * `start` to `end` is the line with its newline, in UTF-16 units. `body` has no white space at its ends; a blank line has
- * an empty `body` and no `indent`.
+ * `start` to `end` is the line with its newline, in UTF-16 units. `body` has no white space at its ends; a blank line
+ * has an empty `body` and no `indent`.
  */
 interface Line {
   start: number;
   end: number;
   indent: string;
   body: string;
-  /** The line as it is, without its newline. */
+  /** The whole line without its newline. */
   content: string;
 }
 
@@ -232,11 +236,11 @@ function toLine({ start, end }: Pick<Line, 'start' | 'end'>, content: string): L
   // A pattern such as /[ \t]+$/ is quadratic in a long run of spaces.
   while (last > 0 && isSpace(content.charCodeAt(last - 1))) last -= 1;
   while (first < last && isSpace(content.charCodeAt(first))) first += 1;
-  // Named one by one: a spread takes several times as long, and a large file has many lines.
+  // Lists the fields one by one: a spread takes several times as long, and a large file has many lines.
   return { start, end, content, indent: content.slice(0, first), body: content.slice(first, last) };
 }
 
-/** Space, tab, and a carriage return too many. Every other character, a no-break space as well, has to be the same. */
+/** Accepts space, tab, and an extra carriage return. All other characters, including a no-break space, have to match. */
 function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x09 || code === 0x0d;
 }

@@ -1,6 +1,7 @@
 /**
- * Every index at which `needle` stands in `haystack`, overlapping ones as well, in order. Knuth, Morris and Pratt: linear
- * for any input, where a search from each index is quadratic in a file of equal lines. None for an empty `needle`.
+ * Returns every index of `needle` in `haystack` in order, including overlapping ones; none for an empty `needle`. Uses
+ * Knuth-Morris-Pratt, which is linear for any input; a search from each index would be quadratic in a file of equal
+ * lines.
  */
 export function findSequence(haystack: ArrayLike<string>, needle: ArrayLike<string>, from = 0): number[] {
   const found: number[] = [];
@@ -14,14 +15,14 @@ export function findSequence(haystack: ArrayLike<string>, needle: ArrayLike<stri
   return found;
 }
 
-/** For each length of a beginning of `needle`, the longest shorter beginning that it also ends with. */
+/** Returns, for each prefix length of `needle`, the length of the longest shorter prefix that is also its suffix. */
 export function toBorders(needle: ArrayLike<string>): Int32Array {
   const borders = new Int32Array(needle.length + 1);
   for (let at = 1; at < needle.length; at += 1) borders[at + 1] = extend(needle, borders, borders[at]!, needle[at]!);
   return borders;
 }
 
-/** How long a beginning of `needle` ends at `next`, where one of the length `matched` has ended before it. */
+/** Returns the length of the prefix of `needle` that ends at `next`, after one of length `matched` has ended before it. */
 export function extend(needle: ArrayLike<string>, borders: Int32Array, matched: number, next: string): number {
   let length = matched === needle.length ? borders[matched]! : matched;
   while (length > 0 && needle[length] !== next) length = borders[length]!;

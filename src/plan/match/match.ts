@@ -1,19 +1,19 @@
-/** Applies the pairs of an EDIT to a text: exact and positional, never a guess. */
+/** Applies the pairs of an EDIT to a text: exact and positional, without guessing. */
 import { newestGrammar, type Grammar } from '../../session/text/grammar.ts';
 import { describeMiss } from './match-miss.ts';
 import { type MatchSite, type PlaceKind, findPlaces } from './match-places.ts';
 import type { Position, Problem } from './problem.ts';
 
 export interface EditPair extends Position {
-  /** Null: the replacement is the whole file. */
+  /** Null when the replacement is the whole file. */
   find: string | null;
   replace: string;
 }
 
-/** How a FIND was found; `file`: there was none, the whole file is replaced. */
+/** How a FIND was found; `file`: there was no FIND, so the whole file is replaced. */
 type MatchKind = PlaceKind | 'file';
 
-/** `pair` and `line` count from 1; `line` is that of the text as the earlier pairs left it. */
+/** `pair` and `line` count from 1; `line` refers to the text as the earlier pairs left it. */
 export interface EditMatch {
   pair: number;
   kind: MatchKind;
@@ -28,9 +28,9 @@ const byteOrderMark = '\uFEFF';
 const maxListedLines = 20;
 
 /**
- * Applies the pairs one after the other, each to the result of the earlier ones. The text keeps its byte order mark, its
- * line endings, mixed ones line by line, and its present or missing final newline. A pair that does not apply leaves the text to the next
- * one, so that all problems are found.
+ * Applies the pairs one after the other, each to the result of the previous ones. Preserves the text's byte order mark,
+ * its line endings (line by line when mixed), and its present or missing final newline. A pair that does not apply
+ * leaves the text for the next one, so that all problems are found.
  */
 export function applyEdit(
   text: string,
@@ -78,7 +78,7 @@ function applyPair(
   return { ended: replaceEnded(ended, replaced, own), kind: found.kind, lines: toLineNumbers(text, places) };
 }
 
-/** The first of overlapping places counts, the same as in every editor. */
+/** Uses the first of overlapping places, as every editor does. */
 function withoutOverlaps(places: MatchSite[]): MatchSite[] {
   let end = 0;
   return places.filter((place) => {
@@ -98,7 +98,7 @@ function describeAmbiguity(text: string, places: MatchSite[]): Pick<Problem, 'me
   };
 }
 
-/** The lines, from 1, at which the places start. */
+/** Returns the lines (from 1) at which the places start. */
 function toLineNumbers(text: string, places: MatchSite[]): number[] {
   let line = 1;
   let newline = text.indexOf('\n');
@@ -112,24 +112,27 @@ function nameOf(index: number, pairs: readonly EditPair[]): string {
   return pairs.length === 1 ? 'FIND' : `FIND ${index + 1}`;
 }
 
-/** The line endings of a file, kept apart from its text: FIND and REPLACE are read without them, and they are put back. */
+/**
+ * The line endings of a file are kept apart from its text: FIND and REPLACE are matched without them, and they are
+ * restored afterward.
+ */
 
 type LineEnding = '\n' | '\r\n';
 
-/** `text` has `\n` for every ending; `endings` are those of the file, in order, or the one that all of its lines have. */
+/** `text` has `\n` for every ending; `endings` lists those of the file in order, or is the one that all its lines have. */
 interface EndedText {
   text: string;
   endings: LineEnding | LineEnding[];
 }
 
-/** The text from `start` to `end`, in UTF-16 units, becomes this. */
+/** What the text from `start` to `end`, in UTF-16 units, is replaced with. */
 interface Replaced {
   start: number;
   end: number;
   replacement: string;
 }
 
-/** Only `\r\n` becomes `\n`, so that `renderEndings` gives the same text again. */
+/** Replaces only `\r\n` by `\n`, so that `renderEndings` gives the same text again. */
 function splitEndings(text: string): EndedText {
   if (!text.includes('\n')) return { text, endings: [] };
   if (!text.includes('\r\n')) return { text, endings: '\n' };
@@ -155,8 +158,9 @@ function listEndings(text: string): LineEnding[] {
 }
 
 /**
- * Replaces places that are in order and do not overlap. In a file of mixed endings a line that stays keeps its own, a new
- * one takes that of the line it replaces, else that of the line before it; `own` are the plan's, for a file without any.
+ * Replaces places that are in order and do not overlap. In a file of mixed endings, an unchanged line keeps its ending,
+ * and a new one gets the ending of the line it replaces, else of the line before it; `own` are the plan's endings, for
+ * a file without any.
  */
 function replaceEnded({ text, endings }: EndedText, replaced: Replaced[], own: LineEnding[]): EndedText {
   const parts: string[] = [];
@@ -189,12 +193,12 @@ function replaceEach(text: string, endings: LineEnding[], replaced: Replaced[], 
 }
 
 interface Change {
-  /** Lines; what stands behind the last ending is the last of them. */
+  /** The removed lines; what follows the last ending is the last of them. */
   removed: string[];
   added: string[];
   /** The endings of `removed`. */
   old: LineEnding[];
-  /** That of the line in which the place ends, or of the one before. */
+  /** The ending of the line in which the place ends, or of the one before. */
   around: LineEnding | undefined;
   own: LineEnding[];
 }
@@ -212,7 +216,7 @@ function chooseEndings({ removed, added, old, around, own }: Change): LineEnding
   return chosen;
 }
 
-/** How many ended lines at the end of a place stay. Those at its beginning have the endings that they had in any case. */
+/** Counts the unchanged ended lines at the end of a place. Those at its beginning keep their endings anyway. */
 function countKept(removed: string[], added: string[]): number {
   const most = Math.min(removed.length, added.length) - 1;
   let kept = 0;
@@ -220,7 +224,7 @@ function countKept(removed: string[], added: string[]): number {
   return kept;
 }
 
-/** A text that is not empty ends with a line ending where `before` does, and without one where it does not. */
+/** Makes a text that is not empty end with a line ending exactly if `before` does. */
 function keepFinalNewline(before: EndedText, after: EndedText): EndedText {
   const { text, endings } = after;
   if (before.text === '' || text === '' || before.text.endsWith('\n') === text.endsWith('\n')) return after;

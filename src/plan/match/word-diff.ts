@@ -1,7 +1,7 @@
 /** Finds the words that differ within changed lines of a diff, as opposed to added or removed lines. */
 import { diffWordsWithSpace } from 'diff';
 
-/** A longer line is minified code or data: its words say little, and comparing them takes time. */
+/** A longer line is minified code or data: its words mean little, and comparing them takes time. */
 const maxLineLength = 400;
 
 export interface Piece {
@@ -10,8 +10,8 @@ export interface Piece {
 }
 
 /**
- * Maps the index of a line of one unified diff to its pieces, without the sign. It has only lines with a counterpart:
- * as many `+` lines as `-` lines before them.
+ * Maps the index of a line of one unified diff to its pieces, without the sign. Includes only lines with a counterpart:
+ * as many `+` lines as there are `-` lines before them.
  */
 export function pairWords(lines: readonly string[]): Map<number, Piece[]> {
   const words = new Map<number, Piece[]>();
@@ -38,7 +38,7 @@ function comparePair(lines: readonly string[], words: Map<number, Piece[]>, oldA
   const [before, after] = [(lines[oldAt] ?? '').slice(1), (lines[newAt] ?? '').slice(1)];
   if (Math.max(before.length, after.length) > maxLineLength) return;
   const parts = diffWordsWithSpace(before, after);
-  // Two lines without a common word were replaced, not changed.
+  // Two lines without a common word count as replaced, not changed.
   if (!parts.some(({ added, removed, value }) => !added && !removed && value.trim() !== '')) return;
   const toPiece = (part: (typeof parts)[number]) => ({ text: part.value, isChanged: part.added || part.removed });
   words.set(oldAt, parts.filter(({ added }) => !added).map(toPiece));

@@ -1,4 +1,4 @@
-/** The Action Plan: which actions it has, and each of them as a value. */
+/** Reads the Action Plan: finds its actions and turns each into a value. */
 import type { ActionBase, ActionReader, ActionType, Resource } from '../actions/action.ts';
 import { findParameterSpec, type ActionSpec } from '../actions/spec.ts';
 import { actionTypes, findActionType } from '../actions/actions.ts';
@@ -22,14 +22,14 @@ import { positionOf, type Block, type Heading } from './scan.ts';
 
 const maxUrlLength = 8_000;
 
-/** Where an action begins; `spec` undefined: no action has that name. */
+/** The beginning of an action; `spec` is undefined when no action has that name. */
 interface ActionStart {
   spec: ActionType<ActionBase> | undefined;
   heading: Heading;
   blocks: Block[];
 }
 
-/** The actions that are whole; what is wrong with the others is reported. Indexes count all of them. */
+/** Returns the complete actions; reports what is wrong with the others. Indexes count all of them. */
 export function readActions(reading: Reading, section: Section): Action[] {
   const { before, starts } = splitActions(reading, section);
   checkBefore(reading, before);
@@ -58,8 +58,8 @@ function splitActions(reading: Reading, section: Section): { before: Block[]; st
 }
 
 /**
- * In free Markdown an H3 is text unless it names an action; in an EDIT it may be a label. An action at another level
- * begins here as well: it is reported, and not taken for a part of the one before it.
+ * In free Markdown, an H3 is text unless it names an action; in an EDIT it may be a label. An action heading of another
+ * level also begins an action: it is reported, and not taken as part of the previous one.
  */
 function startsAction(
   reading: Reading,
@@ -119,7 +119,7 @@ function reportLevel(reading: Reading, heading: Heading, spec: ActionSpec, index
   addProblem(reading, positionOf(heading), message, `### ${spec.type}`, index);
 }
 
-/** Null when a problem was reported. */
+/** Returns null when a problem was reported. */
 function readAction(reading: Reading, part: ActionPart): Action | null {
   const problems = reading.problems.length;
   const { parameters, body } = readParameters(reading, part, (block) => stopsParameters(reading, part.spec, block));
@@ -135,7 +135,7 @@ function readAction(reading: Reading, part: ActionPart): Action | null {
   return fields === null || reading.problems.length > problems ? null : ({ ...base, ...fields } as Action);
 }
 
-/** Free Markdown may begin with a list of its own; a label may be a bullet, or follow the list without a blank line. */
+/** Free Markdown may begin with its own list; a label may be a bullet, or follow the list without a blank line. */
 function stopsParameters(reading: Reading, spec: ActionSpec, block: Block): boolean {
   if (spec.body === 'pairs') return readLabel(reading, block) !== null;
   if (spec.body !== 'markdown' || block.kind !== 'bullet') return false;
@@ -161,7 +161,7 @@ function openAction(reading: Reading, part: ActionPart, parameters: Parameters, 
   };
 }
 
-/** A URL is only meant when it is called a Resource; under File Path it is a mistake. */
+/** A URL is only accepted as a Resource; under File Path it is a mistake. */
 function readResource(reading: Reading, parameters: Parameters, values: ValueReader): Resource | null {
   const parameter = parameters.get('Resource');
   if (!parameter) return null;
@@ -172,13 +172,13 @@ function readResource(reading: Reading, parameters: Parameters, values: ValueRea
   return path === null ? null : { kind: 'path', path };
 }
 
-/** A URL with quotes around it, or a remark behind it. */
+/** Finds a URL in quotes or before a remark. */
 function findMarkedUrl({ grammar }: Reading, value: string): string | null {
   const written = readWrittenPath(value, grammar);
   return 'text' in written && written.note !== undefined ? findUrl(written.text) : null;
 }
 
-/** `https://x`, `<https://x>`, `` `https://x` `` or `[shown](https://x)`, of any scheme; null for a path. */
+/** Reads `https://x`, `<https://x>`, `` `https://x` `` or `[shown](https://x)` with any scheme; null for a path. */
 function findUrl(value: string): string | null {
   if (value.length > maxUrlLength) return null;
   const plain = /^\[.*\]\((.*)\)$/s.exec(value)?.[1] ?? value;

@@ -8,7 +8,7 @@ import { fenceContent, positionOf, type Block, type Fence } from './scan.ts';
 const longerFence =
   'If it belongs to the content, the fence around the content has to be longer: ````. Else leave it out, or make it an action of its own.';
 
-/** The one fence of CREATE and EXECUTE; null after reporting what is wrong. */
+/** Reads the single fence of CREATE and EXECUTE; returns null after reporting what is wrong. */
 export function readContent(reading: Reading, part: ActionPart, body: Block[]): string | null {
   const fences = body.filter((block): block is Fence => block.kind === 'fence');
   const stray = body.find((block) => block.kind !== 'fence' && block.kind !== 'rule');
@@ -25,14 +25,14 @@ export function readContent(reading: Reading, part: ActionPart, body: Block[]): 
   return fenceContent(reading.text, fence);
 }
 
-/** Reports text behind an action that takes none, and skips stray fences. */
+/** Reports text after an action that has no body, and skips stray fences. */
 export function checkNoBody(reading: Reading, part: ActionPart, body: Block[]): void {
   const stray = body.find((block) => block.kind !== 'fence' && block.kind !== 'rule');
   if (stray) reportStray(reading, stray, part);
   else skipBlocks(reading, body, part.index);
 }
 
-/** One query for each line of all fences that is not blank. */
+/** Reads one query from each non-blank line of all fences. */
 export function readQueries(reading: Reading, part: ActionPart, body: Block[]): string[] | null {
   const stray = body.find((block) => block.kind !== 'fence' && block.kind !== 'rule');
   if (stray) return reportStray(reading, stray, part);
@@ -42,7 +42,7 @@ export function readQueries(reading: Reading, part: ActionPart, body: Block[]): 
   return report(reading, part, part.heading, `${part.spec.type} has no fence with a query.`, part.spec.bodyExample);
 }
 
-/** Everything up to the next action; a rule at its end only separates. */
+/** Reads everything up to the next action; a rule at its end is only a separator. */
 export function readMarkdown(reading: Reading, part: ActionPart, body: Block[]): string | null {
   const last = body.at(-1);
   const end = last?.kind === 'rule' && last.gap ? last.start : part.end;
@@ -62,7 +62,7 @@ const labels = new Map<string, Label>([
   ['REPLACEMENT', 'REPLACE'],
 ]);
 
-/** Reads `#### FIND:`, `` `FIND:` ``, `FIND:`, `- **FIND:**` and `FIND 2:`, in any case, and the names that other tools have. */
+/** Reads `#### FIND:`, `` `FIND:` ``, `FIND:`, `- **FIND:**` and `FIND 2:`, in any case, and the labels of other tools. */
 export function readLabel(reading: Reading, block: Block): Label | null {
   const word = readLabelWord(reading, block);
   const label = labels.get(word) ?? null;
@@ -87,7 +87,7 @@ interface LabelledFence {
   fence: Fence;
 }
 
-/** The pairs of an EDIT; null after reporting the first thing that is wrong. */
+/** Reads the pairs of an EDIT; returns null after reporting the first mistake. */
 export function readPairs(reading: Reading, part: ActionPart, body: Block[]): EditPair[] | null {
   const fences = readLabelledFences(reading, part, body);
   if (!fences) return null;
@@ -150,7 +150,7 @@ function pairUp(reading: Reading, part: ActionPart, fences: LabelledFence[]): Ed
   return pairs;
 }
 
-/** Notes that separators and stray fences are passed over. */
+/** Notes that separators and stray fences are skipped. */
 export function skipBlocks(reading: Reading, blocks: Block[], action?: number): void {
   for (const block of blocks) {
     const what = block.kind === 'fence' ? 'A fence that belongs to nothing' : 'A separator';
@@ -158,7 +158,7 @@ export function skipBlocks(reading: Reading, blocks: Block[], action?: number): 
   }
 }
 
-/** Without the blank lines at both ends; the indentation of the first line stays. */
+/** Removes the blank lines at both ends; keeps the indentation of the first line. */
 export function trimBlankLines(text: string): string {
   const start = text.length - text.trimStart().length;
   return text.slice(text.lastIndexOf('\n', start - 1) + 1, text.trimEnd().length);
@@ -171,13 +171,13 @@ function isBlank(reading: Reading, fence: Fence): boolean {
 const leaveOut =
   'Leave it out, or put it under `## Rationale` or `## Message`: an Action Plan holds nothing but actions.';
 
-/** The text needs a heading where it has the name of an action: `**CREATE**`. */
+/** Suggests a heading for text that is the name of an action, such as `**CREATE**`. */
 export function hintOfStray(found: string): string | null {
   const spec = findActionType(found);
   return spec ? `An action begins with a heading: ### ${spec.type}` : null;
 }
 
-/** Whether the action has what it needs already. */
+/** Tells whether the action already has what it needs. */
 function isBehindBody({ spec, blocks }: ActionPart, stray: Block): boolean {
   return spec.body === 'none' || blocks.some((block) => block.kind === 'fence' && block.start < stray.start);
 }

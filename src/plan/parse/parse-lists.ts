@@ -1,4 +1,4 @@
-/** The sections that are lists: Context Vault and Memos, fenced or not. */
+/** Reads the sections that are lists, Context Vault and Memos, fenced or not. */
 import { findActionType } from '../actions/actions.ts';
 import { addNote, addProblem, excerpt, type Reading, type Section } from './parse-outline.ts';
 import { readItem } from './parse-parameters.ts';
@@ -10,18 +10,18 @@ import type { MemoChange } from '../../session/global/memos.ts';
 interface Entry {
   text: string;
   position: Position;
-  /** Stands behind a bullet that is in no other's list. */
+  /** Follows a bullet that is not nested in another list. */
   isItem?: boolean;
 }
 
-/** One path a line, without bullets and links; what a line means is decided by the context. */
+/** Reads one path per line, without bullets and links; the context decides what a line means. */
 export function readContextVault(reading: Reading, section: Section): string[] {
   return readEntries(reading, section).flatMap(({ text, position }) =>
     text.split('\n').flatMap((line) => readVaultLine(reading, line, position) ?? []),
   );
 }
 
-/** The path alone counts in `` `src/app.ts` (the routes) ``. A line without marks is one of a context list, with its own rules. */
+/** Only the path counts in `` `src/app.ts` (the routes) ``. A line without marks follows the rules of context lists. */
 function readVaultLine(reading: Reading, line: string, position: Position): string | null {
   const refused = reading.grammar < 3 ? null : refuseListRemark(line);
   if (refused !== null) {
@@ -35,7 +35,7 @@ function readVaultLine(reading: Reading, line: string, position: Position): stri
   return written.text;
 }
 
-/** `[+] fact` adds, `[-] fact` removes; from grammar 3 on a plain `- fact` adds, too. */
+/** `[+] fact` adds, `[-] fact` removes; since grammar 3, a plain `- fact` also adds. */
 export function readMemos(reading: Reading, section: Section): MemoChange[] {
   return readEntries(reading, section).flatMap((entry) => {
     const { text, position } = entry;
@@ -55,7 +55,7 @@ export function readMemos(reading: Reading, section: Section): MemoChange[] {
 /** How models say that they have no memo. */
 const noMemo =
   /^\W{0,3}(?:none(?: needed)?|n\/a|nothing(?: new| to add)?|no(?: new)? (?:changes|memos|facts)(?: needed| yet| to add)?)\W{0,3}$/i;
-/** The ways that grammars 1 and 2 know. */
+/** The forms that grammars 1 and 2 know. */
 const noMemoBefore = /^\W{0,3}(?:none|n\/a|no changes)\W{0,3}$/i;
 
 function toOneLine(fact: string): string {

@@ -1,4 +1,4 @@
-/** Blocks that miss a mark of Markdown and can mean one thing only: `#Title`, `1. **File Path:** a`, tags around the plan. */
+/** Blocks that lack a Markdown mark but can only mean one thing: `#Title`, `1. **File Path:** a`, tags around the plan. */
 import { findParameterSpec, type ActionSpec } from '../actions/spec.ts';
 import { findActionType } from '../actions/actions.ts';
 import type { Position } from '../match/problem.ts';
@@ -6,14 +6,14 @@ import { positionOf, type Block, type Bullet, type Heading } from './scan.ts';
 
 type Paragraph = Extract<Block, { kind: 'paragraph' }>;
 
-/** A part of the text that is scanned by itself; `line` is the number of its first line. */
+/** A part of the text that is scanned separately; `line` is the number of its first line. */
 export interface Region {
   from: number;
   to: number;
   line: number;
 }
 
-/** The text behind `<think>...</think>`, where the answer begins with that. */
+/** Skips `<think>...</think>` at the beginning of an answer, and returns the text after it. */
 export function skipThoughts(text: string, from: number): (Region & { name: string }) | null {
   const name = /^\s*<(think|thinking|reasoning|scratchpad)>/i.exec(text.slice(from, from + 200))?.[1];
   const close = name === undefined ? -1 : text.indexOf(`</${name}>`, from);
@@ -27,7 +27,7 @@ interface Tags extends Region {
   at: Position;
 }
 
-/** `<plan>` on a line of its own before the first heading or fence, and `</plan>` with nothing but prose behind it. */
+/** Finds `<plan>` on its own line before the first heading or fence, and `</plan>` with nothing but prose after it. */
 export function findTags(text: string, blocks: readonly Block[]): Tags | null {
   const first = blocks.findIndex(({ kind }) => kind === 'heading' || kind === 'fence');
   const opening = blocks
@@ -51,7 +51,7 @@ function readTag(text: string, { start, end }: Paragraph): string | null {
   return /^<([a-z][\w-]*)>$/i.exec(text.slice(start, end).trim())?.[1] ?? null;
 }
 
-/** Makes headings of lines such as `#Title`, `##Action Plan` and `###CREATE`; `glued` are those that it has made. */
+/** Turns lines such as `#Title`, `##Action Plan` and `###CREATE` into headings; `glued` lists the headings made. */
 export function splitGluedHeadings(
   text: string,
   blocks: Block[],
@@ -89,7 +89,7 @@ function readGlued(
   return match && isKnown ? { ...line, kind: 'heading', level, text: title } : null;
 }
 
-/** Lines without a heading between them are one paragraph again. */
+/** Joins lines without a heading between them into one paragraph again. */
 function joinLines(lines: (Paragraph | Heading)[]): Block[] {
   const joined: Block[] = [];
   for (const line of lines) {
@@ -101,8 +101,8 @@ function joinLines(lines: (Paragraph | Heading)[]): Block[] {
 }
 
 /**
- * Makes bullets of the parameters that an action begins with and that stand as numbered or plain lines; `first` is the first
- * of them. What follows a fence or a heading is left alone, and so is free Markdown but for its first paragraph.
+ * Turns the parameters at the beginning of an action into bullets when they are numbered or plain lines; `first` is the
+ * first of them. Leaves alone what follows a fence or a heading, and free Markdown except for its first paragraph.
  */
 export function toParameterBullets(
   text: string,
@@ -123,7 +123,7 @@ export function toParameterBullets(
   return { blocks: [...read, ...blocks.slice(end)], first };
 }
 
-/** `1. **File Path:** a`, `**File Path:** a` or `File Path: a`, with a key that the action has. */
+/** Reads `1. **File Path:** a`, `**File Path:** a` or `File Path: a`, with a key that the action has. */
 function readParameterLine(text: string, spec: ActionSpec, line: Paragraph): Bullet | null {
   const written = text.slice(line.offset, line.end);
   const number = /^\d{1,9}[.)][ \t]+/.exec(written)?.[0] ?? '';
@@ -133,7 +133,7 @@ function readParameterLine(text: string, spec: ActionSpec, line: Paragraph): Bul
   return { ...line, kind: 'bullet', text: parameter, textStart: line.offset + number.length };
 }
 
-/** Each line of a paragraph as a paragraph of its own. */
+/** Splits a paragraph into one paragraph per line. */
 function toLines(text: string, paragraph: Paragraph): Paragraph[] {
   const lines: Paragraph[] = [];
   for (let start = paragraph.start; start < paragraph.end;) {

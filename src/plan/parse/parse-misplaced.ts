@@ -1,11 +1,17 @@
-/** Actions where none is read: under another section, or above all of them. They would be dropped without a word. */
+/**
+ * Reports actions in places where none are read: in another section, or before all sections. They would be silently
+ * dropped otherwise.
+ */
 import { findParameterSpec } from '../actions/spec.ts';
 import { findActionType } from '../actions/actions.ts';
 import { toParameterBullets } from './parse-loose.ts';
 import { addProblem, excerpt, splitBullet, type Outline, type Reading, type Section } from './parse-outline.ts';
 import { positionOf, type Block, type Heading } from './scan.ts';
 
-/** Whether an action begins here, at whatever level: its name, then one of its parameters or, in capitals, a fence. */
+/**
+ * Tells whether an action begins here, at any heading level: its name, then one of its parameters or, if in capitals, a
+ * fence.
+ */
 export function beginsAction(text: string, heading: Heading, next: Block | undefined): boolean {
   const spec = findActionType(heading.text);
   if (!spec || !next) return false;
@@ -15,12 +21,12 @@ export function beginsAction(text: string, heading: Heading, next: Block | undef
   return key !== undefined && findParameterSpec(spec, key) !== undefined;
 }
 
-/** The protocol writes them so: a heading in a sentence's letters may be an ordinary one. */
+/** The protocol writes names in capitals; a heading in ordinary letters may be an ordinary heading. */
 function isInCapitals({ text }: Heading): boolean {
   return /[A-Z]{4}/.test(text) && !/[a-z]/.test(text);
 }
 
-/** Whether there are any. */
+/** Reports misplaced actions, and tells whether there are any. */
 export function reportMisplaced(reading: Reading, { title, preamble, sections }: Outline): boolean {
   if (reading.grammar === 1) return false;
   const hasActionPlan = sections.some(({ name }) => name === 'action plan');
@@ -54,7 +60,7 @@ function findMisplaced(text: string, { name, heading, blocks }: Section, hasActi
     case 'action plan':
       return [];
     case 'rationale':
-      // A rationale's words about the actions that follow are text.
+      // Mentions of the following actions in a rationale are text.
       return hasActionPlan ? [] : findHeadings(blocks, begins);
     case 'message':
       return findHeadings(blocks, begins);

@@ -1,17 +1,20 @@
-/** Where a plan's title, metadata and sections stand, before anything in them is read. */
+/** Finds a plan's title, metadata and sections before anything in them is read. */
 import type { Grammar } from '../../session/text/grammar.ts';
 import { findTags, skipThoughts, splitGluedHeadings, type Region } from './parse-loose.ts';
 import { isClosingLine, positionOf, scanBlocks, type Block, type Bullet, type Fence, type Heading } from './scan.ts';
 import type { Position, Problem } from '../match/problem.ts';
 
-/** One pass over a plan: its text, and what is found wrong on the way. */
+/** One pass over a plan: its text, and the problems found on the way. */
 export interface Reading {
   readonly text: string;
   readonly projectRoot: string | undefined;
   readonly grammar: Grammar;
   readonly problems: Problem[];
   readonly notes: Problem[];
-  /** The fence that the text ends in, and its action once that is known. What is missing behind it is no problem of its own. */
+  /**
+   * The unclosed fence at the end of the text, and its action once that is known. What is missing after it is not
+   * reported as a separate problem.
+   */
   readonly cutOff: { readonly fence: Fence; action?: number } | null;
 }
 
@@ -23,7 +26,7 @@ export interface Section {
   /** Null for a heading that the grammar does not know. */
   name: SectionName | null;
   blocks: Block[];
-  /** Offset after its last character. */
+  /** The offset after its last character. */
   end: number;
 }
 
@@ -38,17 +41,17 @@ export interface Outline {
 
 export interface ScannedPlan {
   blocks: Block[];
-  /** Offset where the plan ends: before the closing line of an outer fence, if there is one. */
+  /** The offset where the plan ends: before the closing line of an outer fence, if there is one. */
   end: number;
   /** The fence around the whole answer. */
   outer: Fence | null;
   /** The blocks before and after that fence. */
   around: Block[];
-  /** Notes about other things that were taken off around the plan, or read in their one meaning. */
+  /** Notes about other wrappers that were removed around the plan, or text that was read in its only possible meaning. */
   notes: Problem[];
 }
 
-/** Scans an answer, inside what it is wrapped in, a fence or tags; offsets and lines are those of `text`. */
+/** Scans an answer inside its wrapper (a fence or tags), if any; offsets and lines refer to `text`. */
 export function scanPlan(text: string, grammar: Grammar): ScannedPlan {
   const notes: Problem[] = [];
   if (grammar === 1) return { ...unwrapFence(text, scanWhole(text)), notes };
@@ -71,7 +74,7 @@ function scanWhole(text: string): ScannedRegion {
   return { blocks: scanBlocks(text, text.startsWith('\ufeff') ? 1 : 0), end: text.length };
 }
 
-/** Without what a model thought before, and without tags around the plan. */
+/** Skips the model's thoughts before the plan, and the tags around it. */
 function scanRegion(text: string, notes: Problem[]): ScannedRegion {
   const start = text.startsWith('\ufeff') ? 1 : 0;
   const thoughts = skipThoughts(text, start);
@@ -96,7 +99,7 @@ export function readSectionName(heading: Pick<Heading, 'text'>): SectionName | n
   return sectionNames.find((name) => name === words.join(' ')) ?? null;
 }
 
-/** Sections end where the next known one begins; in free Markdown any other heading is text. */
+/** A section ends where the next known one begins; in free Markdown, any other heading is text. */
 export function readOutline(blocks: Block[], end: number): Outline {
   const first = blocks.findIndex((block) => block.kind === 'heading');
   const heading = blocks[first];
@@ -125,8 +128,9 @@ function placeBlock(outline: Outline, block: Block, end: number): void {
 }
 
 /**
- * The first thing in the answer is a fence whose content starts as a plan does. Models often make it no longer than the
- * fences inside, so that by the rules an inner one closes it: then the answer's last line has to be its closing line.
+ * Finds a fence at the beginning of the answer with content that starts like a plan. Models often make it no longer
+ * than the fences inside, so that strictly an inner one closes it; the answer's last line has to be its closing line in
+ * that case.
  */
 function findOuterFence(text: string, blocks: Block[]): { outer: Fence; end: number; around: Block[] } | null {
   const at = blocks.findIndex((block) => block.kind === 'fence' || block.kind === 'heading');
@@ -147,7 +151,7 @@ function startsAsPlan(content: string): boolean {
   return /^\s*#[ \t]/.test(content) && /^ {0,3}##[ \t]/m.test(content);
 }
 
-/** A bullet `**Key:** value` taken apart, also `**Key**: value` and `Key: value`; null without a key. */
+/** Splits a bullet `**Key:** value`, `**Key**: value` or `Key: value`; returns null when it has no key. */
 export function splitBullet(bullet: Bullet): { key: string; valueOffset: number } | null {
   const marked = /^(\*\*|__|[*_`])(.+?)(?::\1|\1 ?:)/.exec(bullet.text);
   const match = marked ?? /^()([^:]+):/.exec(bullet.text);
@@ -173,7 +177,7 @@ function toProblem({ line, column }: Position, message: string, hint?: string, a
   };
 }
 
-/** The beginning of a block, on one line, for a message. */
+/** Returns the beginning of a block on one line, for a message. */
 export function excerpt(text: string, start: number, end: number): string {
   const line =
     text

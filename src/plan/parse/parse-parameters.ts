@@ -1,4 +1,4 @@
-/** The bullet list under an action's heading: which parameters it gives, and their values by type. */
+/** Reads the bullet list under an action's heading: its parameters, and their values by type. */
 import type { ActionBase, ActionType } from '../actions/action.ts';
 import {
   findParameterSpec,
@@ -12,22 +12,22 @@ import { addNote, addProblem, excerpt, splitBullet, type Reading } from './parse
 import type { Position } from '../match/problem.ts';
 import { positionOf, type Block, type Bullet, type Heading } from './scan.ts';
 
-/** One action as it stands in the plan, not yet read. */
+/** An action of the plan that has not been read yet. */
 export interface ActionPart {
   spec: ActionType<ActionBase>;
-  /** From 1. */
+  /** Counted from 1. */
   index: number;
   heading: Heading;
   blocks: Block[];
-  /** Offset after its last character. */
+  /** The offset after its last character. */
   end: number;
 }
 
-/** A bullet with everything that is nested in it. */
+/** A bullet with everything nested in it. */
 export interface Item {
   bullet: Bullet;
   nested: Bullet[];
-  /** How many blocks it takes. */
+  /** The number of blocks in it. */
   size: number;
   end: number;
 }
@@ -40,10 +40,10 @@ export interface Parameter {
   position: Position;
 }
 
-/** The value of each parameter that is given, by its name in the table. */
+/** The given parameters by their name in the table. */
 export type Parameters = ReadonlyMap<string, Parameter>;
 
-/** The bullet at `blocks[at]` with its continuation lines and deeper bullets, up to a block that `stops` it. */
+/** Reads the bullet at `blocks[at]` with its continuation lines and nested bullets, up to a block that `stops` it. */
 export function readItem(
   bullet: Bullet,
   blocks: Block[],
@@ -116,7 +116,7 @@ function addParameter(reading: Reading, part: ActionPart, item: Item, parameters
   });
 }
 
-/** A parameter that is not known is passed over, but not one without which the action would be another. */
+/** Ignores an unknown parameter, unless the action would mean something else without it. */
 function addUnknown(
   reading: Reading,
   { spec, index }: ActionPart,
@@ -136,7 +136,7 @@ function exampleOf(spec: ActionSpec): string {
   return first ? renderParameter(first) : 'Leave the list out.';
 }
 
-/** Reports every required parameter that is absent or empty. */
+/** Reports every required parameter that is missing or empty. */
 export function checkRequired(reading: Reading, part: ActionPart, parameters: Parameters): void {
   for (const spec of part.spec.parameters.filter(({ required }) => required)) {
     if (parameters.get(spec.name)?.value) continue;

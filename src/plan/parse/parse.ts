@@ -1,4 +1,4 @@
-/** Reads a plan as the model sent it. Everything that is wrong is collected; nothing is thrown, nothing is rewritten. */
+/** Reads a plan as the model sent it. Collects everything that is wrong; throws nothing, rewrites nothing. */
 import { findActionType } from '../actions/actions.ts';
 import { newestGrammar, type Grammar } from '../../session/text/grammar.ts';
 import { readActions } from './parse-actions.ts';
@@ -27,7 +27,10 @@ import { countBytes } from '../../session/text/bytes.ts';
 
 export const maxPlanBytes = 10_485_760;
 
-/** Whether an answer is a plan: outside fences it has a heading `## Action Plan` or `## Message`, or an action begins. */
+/**
+ * Tells whether an answer is a plan: outside of fences it has a heading `## Action Plan` or `## Message`, or an action
+ * begins.
+ */
 export function isPlan(text: string): boolean {
   return scanPlan(text, newestGrammar).blocks.some((block, at, blocks) => {
     if (block.kind !== 'heading') return false;
@@ -37,13 +40,13 @@ export function isPlan(text: string): boolean {
 }
 
 export interface ParseOptions {
-  /** Absolute; it may stand in front of the plan's paths. */
+  /** The absolute root, which the plan's paths may begin with. */
   projectRoot?: string;
-  /** For a plan that has been reported, the version that its report records; the newest one by default. */
+  /** The grammar that a plan's report records; the newest by default. */
   grammar?: Grammar;
 }
 
-/** Positions are those of `text`. */
+/** Positions refer to `text`. */
 export function parsePlan(text: string, { projectRoot, grammar = newestGrammar }: ParseOptions = {}): ParsedPlan {
   if (isTooLarge(text)) return refuseLarge();
   const scanned = scanPlan(text, grammar);
@@ -98,7 +101,7 @@ function readTitle(reading: Reading, { before, title, sections }: Outline): void
   if (title && first) addNote(reading, positionOf(first), 'The text before the title is ignored.');
   if (title && title.text !== '') return;
   const heading = title ?? sections[0]?.heading;
-  if (!heading) return; // without any heading it is no plan at all, which is reported once
+  if (!heading) return; // Without any heading it is not a plan at all, which is reported once.
   addProblem(
     reading,
     positionOf(heading),
@@ -107,7 +110,7 @@ function readTitle(reading: Reading, { before, title, sections }: Outline): void
   );
 }
 
-/** Bullets right after the title. Whatever else stands there is passed over, but a second title is not. */
+/** Reads the bullets right after the title. Ignores everything else there, except a second title. */
 function readMetadata(reading: Reading, preamble: Block[]): Record<string, string> {
   const entries: [string, string][] = [];
   let ignored: Block | undefined;
@@ -127,7 +130,7 @@ function readMetadata(reading: Reading, preamble: Block[]): Record<string, strin
 }
 
 function reportPreamble(reading: Reading, block: Block): void {
-  // It is reported as misplaced.
+  // Reported as misplaced.
   if (reading.grammar !== 1 && block.kind === 'heading' && findActionType(block.text)) return;
   if (block.kind !== 'heading') return addNote(reading, positionOf(block), 'The text after the title is ignored.');
   const found = excerpt(reading.text, block.offset, block.end);
@@ -153,7 +156,7 @@ function findSections(reading: Reading, outline: Outline): Map<SectionName, Sect
   return found;
 }
 
-/** One fence, or free Markdown. */
+/** Reads one fence, or free Markdown. */
 function readRationale(reading: Reading, section: Section): string {
   const [block, ...others] = section.blocks;
   if (block?.kind === 'fence' && others.length === 0) return trimBlankLines(fenceContent(reading.text, block));
@@ -170,7 +173,7 @@ function noteOuterFence(reading: Reading, { outer, around }: ScannedPlan): void 
   if (first) addNote(reading, positionOf(first), 'The text outside of the fence around the plan is ignored.');
 }
 
-/** The text ends inside a fence, or before the closing line of the fence around it. */
+/** Finds out whether the text ends inside a fence, or before the closing line of the fence around it. */
 function findCutOff({ blocks, outer }: ScannedPlan): Reading['cutOff'] {
   const last = blocks.at(-1);
   if (last?.kind === 'fence' && !last.closed) return { fence: last };

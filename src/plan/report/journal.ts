@@ -1,14 +1,14 @@
-/** The journal of a run: what each action began with and what came of it, so that a crash never leaves a riddle. */
+/** The journal of a run: how each action began and ended, so that a run can be settled after any crash. */
 import { TeddyError } from '../../errors.ts';
 import type { Oid, RefName, RepoPath, SessionId, TurnName } from '../../names.ts';
 import { isObject } from '../../session/text/parse-object.ts';
 import type { ActionType } from '../plan.ts';
 import type { ActionLog, ReportedMemos } from './report.ts';
 
-/** How a run stands after an action: on its way, or why the rest is not run. */
+/** The state of a run after an action: still running, or why the rest is not run. */
 export type RunEnd = 'done' | 'failed' | 'quit' | 'interrupted';
 
-/** The state of a path; `key` are bytes that the journal keeps, `mode` permission bits. */
+/** The state of a path; `key` identifies bytes that the journal stores, `mode` holds the permission bits. */
 export type KeptState =
   { kind: 'absent' } | { kind: 'file'; key: string; mode: number } | { kind: 'link'; target: string };
 
@@ -18,35 +18,41 @@ export interface RunRecord {
   session: SessionId;
   turn: TurnName;
   ref: RefName;
-  /** Absolute: the work tree that it runs in. */
+  /** The absolute path of the work tree that it runs in. */
   root: string;
   /** ISO 8601. */
   startedAt: string;
-  /** Indexes of the actions that were chosen; whoever goes on with the run may choose fewer, not more. */
+  /** Indexes of the chosen actions; a run that is continued may choose fewer, not more. */
   chosen: number[];
-  /** A run that does not come to its end puts its files back. */
+  /** Whether a run that does not complete restores its files. */
   rollback: boolean;
-  /** The decisions before the first action; nobody asks for them again. */
+  /** The decisions before the first action, which are not asked again. */
   memos: ReportedMemos;
 }
 
-/** The state of everything that an action may change, before it. */
+/** The state, before an action, of everything that it may change. */
 export type Before =
-  /** `afterSha256` is of what will be written; `madeDirectories` are the parents that did not exist, the outermost first. */
+  /**
+   * `afterSha256` is the hash of what will be written; `madeDirectories` are the parents that did not exist, outermost
+   * first.
+   */
   | { kind: 'write'; path: RepoPath; state: KeptState; afterSha256: string; madeDirectories: RepoPath[] }
-  /** `scan` is a workspace's: of its paths, the states that are kept, and those that are not, with the reason. */
+  /**
+   * `scan` comes from a workspace. `kept` has the states that were saved, `notKept` the paths that were not, with the
+   * reason.
+   */
   | {
       kind: 'command';
       head: Oid | null;
       scan: [path: RepoPath, print: string][];
       kept: [path: RepoPath, state: KeptState][];
       notKept: [path: RepoPath, reason: string][];
-      /** Those without a tracked file, the empty ones too; nothing is said of what is below one. */
+      /** Directories without a tracked file, including empty ones; what is below them is not listed. */
       directories: RepoPath[];
     }
   | { kind: 'none' };
 
-/** Durable before the action starts. `target` is the action in one line. */
+/** Written durably before the action starts. `target` is the action in one line. */
 export interface BeginRecord {
   record: 'begin';
   action: number;
@@ -57,78 +63,81 @@ export interface BeginRecord {
   before: Before;
 }
 
-/** A process group; `startedAt` is the system's own time of its leader's start, null where the system does not tell. */
+/**
+ * A process group; `startedAt` is when its leader started, by the system's clock, or null when the system does not
+ * reveal it.
+ */
 export interface ProcessGroup {
   id: number;
   startedAt: string | null;
-  /** Processes that have left the group have it in their environment. */
+  /** Identifies processes that have left the group by a variable in their environment. */
   mark?: string;
 }
 
-/** A script of the action that was begun last has been started. */
+/** A script of the latest action has been started. */
 interface StartRecord {
   record: 'start';
   group: ProcessGroup;
 }
 
-/** A file as an action left it; `before`: the blob that a file action has found there, as its bytes are on disk. */
+/** A file as an action left it; `before` is the blob that a file action found there, from the bytes on disk. */
 export interface LeftFile {
   path: RepoPath;
   before?: Oid | null;
-  /** `mode` is absent where the action leaves it as it was. Null: there is no file. */
+  /** `mode` is missing when the action left it unchanged. Null when the file does not exist. */
   after: { mode?: '100644' | '100755' | '120000'; oid: Oid } | null;
 }
 
-/** The outcome of an action, also of one that was never begun. `output` and `page` are keys of texts that the journal keeps. */
+/** The outcome of an action, even of one that never began. `output` and `page` are keys of texts that the journal stores. */
 export interface EndRecord {
   record: 'end';
   log: ActionLog;
   ended: RunEnd;
   /**
-   * The paths that the action changed, each with a print of what it left there (`Run.left`). A path that it only wrote again,
-   * with the same bytes, has the `owner` that had changed it before.
+   * The paths that the action changed, each with a print of what it left there (`Run.left`). If it only rewrote the
+   * same bytes, `owner` is the action that had changed the path before.
    */
   changed: [path: RepoPath, left: string | null, owner?: number][];
   strays: RepoPath[];
   output?: string;
   page?: string;
-  /** The files that it changed, as it left them; null: nobody looked. Absent where it changed none. */
+  /** The files that it changed, as it left them; null when nobody checked. Missing when it changed none. */
   files?: LeftFile[] | null;
-  /** An earlier process of the run was killed in the action. */
+  /** An earlier process of the run was killed during the action. */
   crashed?: true;
-  /** True when its changes could not be looked at: `changed` says nothing. */
+  /** True when its changes could not be determined; `changed` means nothing then. */
   unseen?: true;
 }
 
-/** Written before the first file is put back. */
+/** Written before the first file is restored. */
 interface RollbackRecord {
   record: 'rollback';
 }
 
 export type JournalRecord = RunRecord | BeginRecord | StartRecord | EndRecord | RollbackRecord;
 
-/** The records of one run, folded. */
+/** The state of one run, folded from its records. */
 export interface JournaledRun {
   run: RunRecord;
   /** In the order in which they began. */
   begun: BeginRecord[];
   ended: EndRecord[];
-  /** The action that began and did not end; null when the crash came between two actions. */
+  /** The action that began and did not end; null when the crash happened between two actions. */
   interrupted: BeginRecord | null;
-  /** The script that the interrupted action has started last: it may be running still. */
+  /** The last script that the interrupted action started; it may still be running. */
   group: ProcessGroup | null;
-  /** The files were being put back. */
+  /** Whether the files were being restored. */
   isRollingBack: boolean;
 }
 
-/** One line, ended. */
+/** Returns one line with its line end. */
 export function encodeRecord(record: JournalRecord): string {
   return `${JSON.stringify(record)}\n`;
 }
 
 /**
- * A record that a crash has cut at the end is none. Null when there is no first record yet: nothing was begun then.
- * Throws DAMAGED_SESSION for a journal that teddy did not write so.
+ * Ignores a final record that a crash has cut off. Returns null when even the first record is missing: nothing had
+ * begun then. Throws DAMAGED_SESSION for a journal that teddy did not write this way.
  */
 export function decodeJournal(text: string): JournaledRun | null {
   const lines = text.split('\n').slice(0, -1);
@@ -156,12 +165,12 @@ function decodeRecord(line: string, number: number): JournalRecord {
     const record: unknown = JSON.parse(line);
     if (isRecord(record)) return record;
   } catch {
-    // Said below, as for any other value.
+    // Reported below, like any other invalid value.
   }
   throw toDamaged(number);
 }
 
-/** Checks the fields that the fold reads; the rest is ours, as we wrote it. */
+/** Checks only the fields that the fold reads; the rest was written by teddy. */
 function isRecord(value: unknown): value is JournalRecord {
   if (!isObject(value)) return false;
   switch (value.record) {
@@ -186,6 +195,6 @@ function toDamaged(line: number): TeddyError {
   return new TeddyError(
     'DAMAGED_SESSION',
     `Line ${line} of a run's journal cannot be read.`,
-    'It lies under `.git/teddy/runs`. Look at `git status`, then move it away; the plan can be executed again.',
+    'The journal is below `.git/teddy/runs`. Check `git status`, then move it away; the plan can be executed again.',
   );
 }

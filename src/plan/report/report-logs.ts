@@ -1,4 +1,4 @@
-/** Reads a report's grammar, its log of each action, and which pages it names, whatever else is wrong with it. */
+/** Reads a report's grammar, its log of each action, and the pages it names, even if other parts are invalid. */
 import { readPlainYaml } from '../../session/yaml/plain-yaml.ts';
 import { parseUntrustedYaml } from '../../session/yaml/untrusted-yaml.ts';
 import { newestGrammar, toGrammar, type Grammar } from '../../session/text/grammar.ts';
@@ -7,14 +7,14 @@ import { parsePageUrl } from '../../session/masks/urls.ts';
 export interface ReadLog {
   index: number;
   status: string;
-  /** Empty where the action has none. */
+  /** Empty when the action has none. */
   details: Record<string, unknown>;
 }
 
 export interface ReadRun {
-  /** How the plan is read again. For a damaged report, and for one of a later teddy, this is the newest version. */
+  /** The grammar for reading the plan again; the newest for a damaged report or one of a later teddy. */
   grammar: Grammar;
-  /** In the order of the actions; null for what is no report, or a damaged one. */
+  /** In the order of the actions; null for a damaged report or something that is not one. */
   logs: ReadLog[] | null;
 }
 
@@ -31,7 +31,7 @@ export function readLogs(yaml: string): ReadLog[] | null {
   return readRun(yaml).logs;
 }
 
-/** The document as a value. Throws an `Error` with the reason. */
+/** Parses the document to a value. Throws an `Error` with the reason. */
 export function parseReportYaml(yaml: string): unknown {
   const plain = readPlainYaml(yaml);
   if (plain !== null) return plain.value;
@@ -53,22 +53,25 @@ function toLog(log: unknown): ReadLog | null {
   return { index, status, details: details as ReadLog['details'] };
 }
 
-/** The indexes of the actions that succeeded, from 1. */
+/** Returns the indexes (from 1) of the actions that succeeded. */
 export function listSucceeded(logs: readonly ReadLog[]): number[] {
   return logs.filter(({ status }) => status === 'SUCCESS').map(({ index }) => index);
 }
 
-/** A page in a file of the turn. */
+/** A page stored in a file of the turn. */
 export interface ReportedPage {
-  /** Each spelling under which it is fetched: as it was asked for, and where it was found. */
+  /** Every URL of the page: as requested, and as found after redirects. */
   urls: string[];
   /** Relative to the turn. */
   file: string;
 }
 
-/** Lists the pages that a turn has fetched, in the order of the actions; none where an action has failed, or in what is no report. */
+/**
+ * Lists the pages that a turn has fetched, in the order of the actions; empty when an action has failed or the text is
+ * not a report.
+ */
 export function readPages(yaml: string): ReportedPage[] {
-  // Most reports have no page, and YAML takes its time.
+  // Most reports have no page, and parsing YAML takes time.
   if (!yaml.includes('page_file')) return [];
   return (readLogs(yaml) ?? []).flatMap(toPage);
 }

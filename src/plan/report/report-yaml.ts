@@ -5,29 +5,32 @@ import { readPlainYaml } from '../../session/yaml/plain-yaml.ts';
 import { parseReportYaml } from './report-logs.ts';
 import { reportFields, type Report } from './report.ts';
 
-/** Keys stand in the order of the table, lines are never folded, and every string is read back exactly. Ends with a newline. */
+/**
+ * Writes keys in the order of the table, never folds lines, and quotes strings so that they are read back exactly. Ends
+ * with a newline.
+ */
 export function renderReport(report: Report): string {
   // Strings that YAML 1.1 takes for something else (`yes`, dates) are quoted for readers of that version.
   const document = new Document(reportFields.read(report, []), { aliasDuplicateObjects: false, compat: 'yaml-1.1' });
   visit(document, { Scalar: (_, scalar) => chooseStyle(scalar) });
-  // Without a width nothing is folded, and text of several lines is a literal block.
+  // Without a width, nothing is folded, and multi-line text becomes a literal block.
   return document.toString({ doubleQuotedAsJSON: true, lineWidth: 0 });
 }
 
-/** Blocks of white space alone do not survive the YAML package. */
+/** Block scalars of nothing but white space do not survive the YAML package. */
 function chooseStyle(scalar: Scalar): void {
   if (typeof scalar.value === 'string' && /^\s*$/.test(scalar.value)) scalar.type = Scalar.QUOTE_DOUBLE;
 }
 
-/** The inverse of `renderReport`. Keys that a later version may have added are left out. Throws `DAMAGED_SESSION`. */
+/** The inverse of `renderReport`. Drops keys that a later version may have added. Throws `DAMAGED_SESSION`. */
 export function parseReport(yaml: string): Report {
   return checkReport(parseYaml(yaml));
 }
 
-/** The same of a report in the YAML that teddy writes, without the parser of any YAML, which is large. */
+/** Reads a report in the exact YAML that teddy writes, without a full YAML parser, which is large. */
 export function parsePlainReport(yaml: string): Report {
   const plain = readPlainYaml(yaml);
-  if (plain === null) throw damaged('it is not in the form that teddy writes');
+  if (plain === null) throw damaged('it is not in the format that teddy writes');
   return checkReport(plain.value);
 }
 

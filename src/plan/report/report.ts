@@ -1,6 +1,6 @@
 /**
- * The outcome of a plan, as it stands in `report.md`: the names are those of the file, and they stand there in this order. A report is
- * written, checked and described by this table.
+ * The outcome of a plan, as `report.md` records it, with the names and the order of the file. This table is used to
+ * write, check and describe reports.
  */
 import { isSessionId, isTurnName, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { countOf } from '../../session/spending/describe-spending.ts';
@@ -19,8 +19,8 @@ const sha256 = text(/^[0-9a-f]{64}$/);
 const time = text(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
 /**
- * `sha256` is of the plan's bytes. `grammar` is the version that they were read with; reports from before there were versions have
- * none, and mean 1.
+ * `sha256` is the hash of the plan's bytes. `grammar` is the version that they were parsed with; reports from before
+ * versions existed lack it, which means 1.
  */
 const plan = object({
   title: text(),
@@ -35,7 +35,7 @@ const runSummary = object({
   start_time: time,
   end_time: time,
   error: nullable(text()),
-  /** With SUCCESS: the indexes of the actions that nobody wanted run. */
+  /** With SUCCESS: the indexes of the actions that were not chosen. */
   not_run: optional(list(position)),
 });
 
@@ -43,36 +43,36 @@ const memos = object({
   added: texts,
   removed: texts,
   rejected: texts,
-  /** Nobody could be asked about these: they wait for the user. */
+  /** Memos that nobody could be asked about; they wait for the user. */
   proposed: optional(texts),
 });
 export type ReportedMemos = ValueOf<typeof memos>;
 
 const actionLog = object({
-  /** From 1, in the order of the plan. */
+  /** Counted from 1, in plan order. */
   index: position,
   action_type: oneOf(...actionNames),
   status: oneOf('SUCCESS', 'FAILURE', 'SKIPPED', 'ABORTED'),
-  /** In the order of the plan. */
+  /** In plan order. */
   params: record(param),
-  /** `flag`: by `-y`. */
+  /** `flag`: approved by `-y`. */
   approved_by: optional(oneOf('user', 'flag', 'none')),
   modified_by_user: optional(boolean),
   duration_ms: optional(number(0)),
   /**
-   * The id of git's tree after an action that may change files: the code that this report's commit would have had then, without
-   * `.teddy/`. Absent where it could not be told, and in reports from before there was one.
+   * The id of git's tree after an action that may change files: the code that this report's commit would have had at
+   * that point, without `.teddy/`. Missing when it could not be determined, and in older reports.
    */
   tree: optional(oid),
   details: optional(actionDetails),
 });
 export type ActionLog = ValueOf<typeof actionLog>;
 
-/** The files that were put back after a failure, and those that could not be. */
+/** The files that were restored after a failure, and those that could not be. */
 const rollback = object({
   restored: paths,
   left: list(object({ path: text<RepoPath>(), reason: text() })),
-  /** Found changed by somebody else than the run: their content was kept outside of the work tree. */
+  /** Files that somebody else had changed since; their content was saved outside of the work tree. */
   moved_aside: paths,
 });
 export type ReportedRollback = ValueOf<typeof rollback>;
@@ -82,14 +82,14 @@ const change = object({
   change: oneOf('added', 'modified', 'deleted'),
   before: nullable(oid),
   after: nullable(oid),
-  /** git's mode after the run, where the file is anything else than a plain one (100644). */
+  /** git's mode after the run, unless it is the one of a plain file (100644). */
   mode: optional(oneOf('100755', '120000', '160000')),
-  /** The index of the action that made it. */
+  /** The index of the action that made the change. */
   action: position,
 });
 export type ReportedChange = ValueOf<typeof change>;
 
-/** A `Problem`. */
+/** See `Problem`. */
 const problem = object({
   line: position,
   column: position,
@@ -112,7 +112,7 @@ export const reportFields = object({
 });
 export interface Report extends ValueOf<typeof reportFields> {}
 
-/** `1 of 2 actions was not run`; null: the run was whole, or its error says why it was not. */
+/** Returns text such as `1 of 2 actions was not run`; null when everything was run, or the error already says why not. */
 export function describeNotRun({
   run_summary,
   action_logs,
