@@ -1,4 +1,4 @@
-/** The report against the plan, action by action: what was planned, what came of it, and the code that it changed. */
+/** Shows the plan and its report action by action: what was planned, what came of it, and the code that it changed. */
 import { typeOf } from '../plan/actions/actions.ts';
 import type { Action } from '../plan/plan.ts';
 import type { EditPair } from '../plan/match/match.ts';
@@ -10,10 +10,10 @@ import { renderCode, renderMarkdown } from './markdown.ts';
 import type { PageFile, PageTurn } from './session-page.ts';
 import { isUnrun, toActionState } from './turn-state.ts';
 
-/** So many lines of an output are shown; the rest is folded. */
+/** The number of output lines shown; the rest is folded. */
 const outputLines = 12;
 
-/** In the order of the plan; then the files that no action made. */
+/** Renders the actions in plan order, then the files that no action changed. */
 export function renderActions(turn: PageTurn): Html | null {
   const planned = turn.plan?.parsed?.plan.actions ?? [];
   const logs = turn.report?.report.action_logs ?? [];
@@ -38,7 +38,7 @@ export function renderActions(turn: PageTurn): Html | null {
     ${
       others.length === 0
         ? null
-        : html`<h3>${indexes.length === 0 ? 'Changed code' : 'Changed by no action of the plan'}</h3>
+        : html`<h3>${indexes.length === 0 ? 'Changed code' : 'Not changed by an action of the plan'}</h3>
             ${others.map((file) => renderFile(file, fileId(turn, file)))}`
     }
   </section>`;
@@ -46,7 +46,7 @@ export function renderActions(turn: PageTurn): Html | null {
 
 interface ActionOfTurn {
   index: number;
-  /** Null: the plan cannot be read. */
+  /** Null when the plan cannot be read. */
   action: Action | null;
   log: ActionLog | null;
 }
@@ -84,10 +84,10 @@ function toTarget(action: Action | null, log: ActionLog | null): string {
 
 function renderReasons({ details = {} }: ActionLog): Html {
   const { reason, comment, note, restored = [] } = details;
-  return html`${reason === undefined ? null : html`<p class="reason">${reason}</p>`}${comment === undefined ? null : html`<blockquote class="comment"><p>${comment}</p></blockquote>`}${note === undefined ? null : html`<p class="reason">${note}</p>`}${restored.length === 0 ? null : html`<p class="reason">Put back as it was before the command: ${restored.join(', ')}</p>`}`;
+  return html`${reason === undefined ? null : html`<p class="reason">${reason}</p>`}${comment === undefined ? null : html`<blockquote class="comment"><p>${comment}</p></blockquote>`}${note === undefined ? null : html`<p class="reason">${note}</p>`}${restored.length === 0 ? null : html`<p class="reason">Restored after the command: ${restored.join(', ')}</p>`}`;
 }
 
-/** Nothing that the diff shows as well is told twice. */
+/** Leaves out whatever the diff already shows. */
 function renderPlanned(action: Action, log: ActionLog | null, files: readonly PageFile[]): Html | null {
   const isAsPlanned = log?.status === 'SUCCESS' && log.modified_by_user !== true && files.length > 0;
   const shown = typeOf(action).show?.(action);
@@ -102,7 +102,7 @@ function renderPlanned(action: Action, log: ActionLog | null, files: readonly Pa
     case 'pairs':
       return isAsPlanned ? null : html`<div class="pairs">${shown.pairs.map(renderPair)}</div>`;
     case 'script':
-      // One line stands above, as what the action is about.
+      // A single line is already shown above as the action's target.
       return html`${toTarget(action, log) === shown.text.trim() ? null : renderCode({ text: shown.text, cut: null }, 'sh')}${shown.note === null ? null : html`<p class="why">${shown.note}</p>`}`;
     case 'markdown':
       return renderMarkdown({ text: shown.text, cut: null });
@@ -133,7 +133,7 @@ function renderDone({ details = {} }: ActionLog): Html | null {
     answer === undefined ? null : html`<blockquote class="comment"><p>${answer}</p></blockquote>`,
     truncated === true
       ? html`<p class="cut">
-          The report has the last lines of
+          The report has only the last lines of
           it${file === undefined ? '' : `; the whole output is in ${file} of the turn`}.
         </p>`
       : null,
@@ -141,12 +141,12 @@ function renderDone({ details = {} }: ActionLog): Html | null {
   return html`${outputs}`;
 }
 
-/** The first lines, and a fold that says how many more there are. */
+/** Renders the first lines, and a fold that says how many more there are. */
 function renderOutput(title: string, text: string): Html | null {
   if (text.trim() === '') return null;
   const lines = text.replace(/\n$/, '').split('\n');
   const more = lines.length - outputLines;
-  // A fold for a line or two would be longer than they are.
+  // A fold would take more space than one or two lines.
   if (more <= 3)
     return html`<figure class="output">
       <figcaption>${title}</figcaption>

@@ -1,4 +1,7 @@
-/** Tokens, cost and time of the turns as inline SVG, with the numbers beside them: one path a series, so that a thousand turns stay small. */
+/**
+ * Charts the tokens, cost and time of the turns as inline SVG, with a table of the numbers. Each series is one path, so
+ * that even a thousand turns stay small.
+ */
 import { countOf, formatCost, formatDuration } from '../session/spending/describe-spending.ts';
 import { formatCount } from '../session/text/format-count.ts';
 import { html, type Html } from './html.ts';
@@ -6,7 +9,7 @@ import type { PageTurn } from './session-page.ts';
 
 interface TurnNumbers {
   turn: string;
-  /** Tokens of the request, in the order in which they are stacked. */
+  /** Tokens of the request, in stacking order. */
   history: number;
   files: number;
   rest: number;
@@ -18,7 +21,7 @@ interface TurnNumbers {
 
 const height = 100;
 
-/** A chart without a caption, for the head. */
+/** Renders a chart without a caption, for the page's header. */
 export function renderOverview(turns: readonly PageTurn[]): Html | null {
   const numbers = turns.map(countTurn);
   const most = maxOf(numbers.map(sumTokens));
@@ -45,7 +48,7 @@ export function renderCharts(turns: readonly PageTurn[]): Html | null {
           : html`<figure>
               ${renderTokens(numbers, most)}
               <figcaption>
-                Tokens a turn, at most ${formatCount(most)}
+                Tokens per turn, at most ${formatCount(most)}
                 <span class="key"
                   ><span class="history">history</span> <span class="files">files</span>
                   <span class="rest">prompt and message</span> <span class="answer">answer</span>
@@ -59,7 +62,7 @@ export function renderCharts(turns: readonly PageTurn[]): Html | null {
           ? null
           : html`<figure>
               ${renderCost(numbers, cost)}
-              <figcaption>Cost, added up: ${formatCost(cost)}</figcaption>
+              <figcaption>Cumulative cost: ${formatCost(cost)}</figcaption>
             </figure>`
       }
       ${
@@ -67,7 +70,7 @@ export function renderCharts(turns: readonly PageTurn[]): Html | null {
           ? null
           : html`<figure>
               ${chart(
-                'Time a turn',
+                'Time per turn',
                 numbers.length,
                 html`<path
                   class="time"
@@ -77,7 +80,7 @@ export function renderCharts(turns: readonly PageTurn[]): Html | null {
                   )}"
                 ></path>`,
               )}
-              <figcaption>Time a turn, at most ${formatDuration(longest)}</figcaption>
+              <figcaption>Time per turn, at most ${formatDuration(longest)}</figcaption>
             </figure>`
       }
     </div>
@@ -88,7 +91,7 @@ export function renderCharts(turns: readonly PageTurn[]): Html | null {
   </section>`;
 }
 
-/** The request's sections are estimates; the answer and what was cached are the endpoint's count. */
+/** The request's sections are estimates; the endpoint counted the answer and the cached tokens. */
 export function countTurn({ turn, request, spent, startedAt, endedAt }: PageTurn): TurnNumbers {
   const sum = (name: string) =>
     (request?.sections ?? []).reduce((all, section) => all + (section.name === name ? section.tokens : 0), 0);
@@ -131,7 +134,7 @@ function renderTokens(numbers: readonly TurnNumbers[], most: number): Html {
       most,
     )}"
   ></path>`;
-  return chart('Tokens a turn', numbers.length, html`${bars}${cached}`);
+  return chart('Tokens per turn', numbers.length, html`${bars}${cached}`);
 }
 
 function renderCost(numbers: readonly TurnNumbers[], total: number): Html {
@@ -141,7 +144,7 @@ function renderCost(numbers: readonly TurnNumbers[], total: number): Html {
     return `L${at} ${toY(sum, total)}H${at + 1}`;
   });
   return chart(
-    'Cost, added up',
+    'Cumulative cost',
     numbers.length,
     html`<path class="cost" d="M0 ${height}${steps.join('')}V${height}Z"></path>`,
   );
@@ -159,7 +162,7 @@ function chart(title: string, count: number, body: Html): Html {
   </svg>`;
 }
 
-/** A bar from one value to another, for each turn. */
+/** Draws a bar from one value to another for each turn. */
 function toBars(values: readonly (readonly [from: number, to: number])[], most: number): string {
   const gap = values.length > 150 ? 0 : 0.15;
   return values
@@ -199,7 +202,7 @@ function renderTable(numbers: readonly TurnNumbers[]): Html {
   </div>`;
 }
 
-/** `Math.max(...)` takes its arguments from the stack, which a very long session would fill. */
+/** `Math.max(...)` puts its arguments on the stack, which a very long session would overflow. */
 export function maxOf(numbers: readonly number[]): number {
   return numbers.reduce((most, one) => Math.max(most, one), 0);
 }

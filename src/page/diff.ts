@@ -1,16 +1,19 @@
-/** The changes of a file: one `pre` in git's form, so that it can be read without a script, which puts its sides side by side. */
+/**
+ * Renders the changes of a file as one `pre` in git's format, readable without a script; the script can show the sides
+ * side by side.
+ */
 import { countOf } from '../session/spending/describe-spending.ts';
 import { pairWords, type Piece } from '../plan/match/word-diff.ts';
 import { escapeText, html, markup, pre, type Html } from './html.ts';
 import { renderCut } from './markdown.ts';
 import type { PageFile, PageTurn } from './session-page.ts';
 
-/** A file with more lines is folded. */
+/** A longer diff is folded. */
 const maxOpenLines = 2_000;
-/** To find the words that differ takes time, and in larger changes nobody looks for them. */
+/** In larger changes, word differences take time to find and nobody looks for them. */
 const maxComparedLines = 600;
 
-/** `id` names the file; its hunks are `<id>-h1`, ... */
+/** `id` names the file; its hunks are `<id>-h1` and so on. */
 export function renderFile(file: PageFile, id: string): Html {
   const { path, change, diff } = file;
   const lines = bodyOf(diff.text);
@@ -30,7 +33,7 @@ function renderCounts({ kind, added, removed }: Pick<PageFile, 'kind' | 'added' 
   return html`<span class="counts"><span class="plus">+${added}</span> <span class="minus">−${removed}</span></span>`;
 }
 
-/** The lines that the file has more, if it is new; null: it was there before. */
+/** Returns the diff's added lines of a new file; null when the file existed before. */
 export function addedText({ change, kind, diff }: PageFile): string | null {
   if (change !== 'added' || kind !== 'text' || diff.cut !== null) return null;
   const lines = bodyOf(diff.text);
@@ -44,16 +47,19 @@ export function fileId({ turn, files }: PageTurn, file: PageFile): string {
   return `t${turn}-f${files.indexOf(file) + 1}`;
 }
 
-/** Shorter texts are not worth the detour. */
+/** Shorter texts are not worth a link. */
 const minElided = 600;
 
-/** A link in the place of a long text whose lines stand in a row on one side of one of these diffs of the turn; null: they do not. */
+/**
+ * Returns a link to replace a long text when its lines are consecutive on one side of one of these diffs of the turn;
+ * otherwise null.
+ */
 export function renderElsewhere(turn: PageTurn, files: PageFile[], side: 'old' | 'new', text: string): Html | null {
   if (text.length < minElided || !text.endsWith('\n')) return null;
   const file = files.find((one) => hasLines(one, side, text));
   if (file === undefined) return null;
   const lines = countOf(text.split('\n').length - 1, 'line');
-  const words = `${lines}, exactly as the ${side} side of the diff in turn ${turn.turn} has them`;
+  const words = `${lines}, exactly as on the ${side} side of the diff in turn ${turn.turn}`;
   return html`<a class="elided" href="#${fileId(turn, file)}">[${words}]</a>${markup('\n')}`;
 }
 
@@ -66,7 +72,7 @@ function hasLines({ diff, kind }: PageFile, side: 'old' | 'new', text: string): 
   return `\n${lines.join('\n')}\n`.includes(`\n${text}`);
 }
 
-/** A diff without a header, as it stands between two texts. */
+/** Renders a diff between two texts, without a header. */
 export function renderPatch(patch: string, id: string): Html {
   const lines = bodyOf(patch);
   return renderBody(lines, id);
@@ -78,23 +84,23 @@ function bodyOf(diff: string): string[] {
   return start === -1 ? [] : lines.slice(start, lines.at(-1) === '' ? -1 : undefined);
 }
 
-/** Nothing is compared line by line: the last line says what differs. */
+/** Renders a file without line-by-line changes: the last line says what differs. */
 function renderUnread({ diff, kind, change }: PageFile): Html {
   const said =
     kind === 'text'
       ? change === 'added'
-        ? 'An empty file.'
-        : 'Only its mode or name is another.'
+        ? 'The file is empty.'
+        : 'Only its mode or name has changed.'
       : diff.text.trim().split('\n').at(-1);
   return html`<p class="muted">${said ?? ''}</p>`;
 }
 
-/** The inner element is as wide as the longest line, and so are the colours. */
+/** The inner element, and with it the background colors, is as wide as the longest line. */
 function renderBody(lines: readonly string[], id: string, replaces: PageFile['replaces'] = []): Html {
   return pre(html`<code>${markup(renderLines(lines, id, replaces))}</code>`, 'diff');
 }
 
-/** Lines that follow each other with the same sign share an element: a page of many diffs is hardly larger than they are. */
+/** Consecutive lines with the same sign share an element, so that a page of many diffs is hardly larger than they are. */
 function renderLines(lines: readonly string[], id: string, replaces: PageFile['replaces']): string {
   const words = lines.length > maxComparedLines ? new Map<number, Piece[]>() : pairWords(lines);
   const out: string[] = [];
@@ -123,10 +129,10 @@ function renderLines(lines: readonly string[], id: string, replaces: PageFile['r
 
 function describeOrigins(turns: readonly string[] = []): string {
   if (turns.length === 0) return '';
-  return escapeText(`  takes away lines of ${turns.length === 1 ? 'turn' : 'turns'} ${turns.join(', ')}`);
+  return escapeText(`  removes lines of ${turns.length === 1 ? 'turn' : 'turns'} ${turns.join(', ')}`);
 }
 
-/** Where most of a line is new, marks on nearly every word say nothing. */
+/** When most of a line is new, marks on nearly every word mean nothing. */
 function isMostlyKept(pieces: readonly Piece[] = []): boolean {
   const changed = pieces.reduce((sum, { text, isChanged }) => sum + (isChanged ? text.length : 0), 0);
   return changed * 2 <= pieces.reduce((sum, { text }) => sum + text.length, 0);

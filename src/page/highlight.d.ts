@@ -1,4 +1,4 @@
-/** The part of highlight.js that is used: its own types bring in those of a browser, which then count for the whole project. */
+/** The part of highlight.js that is used. Its own types pull in the browser's, which would then apply to the whole project. */
 declare const highlight: {
   highlight(code: string, options: { language: string; ignoreIllegals?: boolean }): { value: string };
   getLanguage(name: string): object | undefined;

@@ -5,7 +5,7 @@
   if (list) {
     const rows = [...list.tBodies[0].rows];
     const query = byId('live-query');
-    // A search that came with the address has left rows out: only the server has them.
+    // A search from the URL has left rows out, which only the server has.
     const isWhole = query.value === '';
     query.form.addEventListener('submit', (event) => isWhole && event.preventDefault());
     query.addEventListener('input', () => {
@@ -43,7 +43,7 @@
       showError({ message: error, code, hint });
     } catch {
       showError({
-        message: 'teddy does not answer: it may have been stopped.',
+        message: 'teddy is not responding. It may have been stopped.',
         code: 'SERVER_UNREACHABLE',
         hint: 'Start it again: teddy session view',
       });
@@ -51,18 +51,19 @@
     return false;
   };
 
-  // Nothing in what is put in the page runs: a parsed document has no scripts, and the page's policy allows no other.
+  // Nothing that is inserted into the page runs: a parsed document runs no scripts, and the page's policy allows no
+  // others.
   const getElement = async (path, selector) => {
     const response = await fetch(path);
-    // It is gone by now: what comes next says so.
+    // The turn no longer exists; the next update will say so.
     if (response.status === 404) return null;
     if (!response.ok) throw new Error(`${path}: ${response.status}`);
     return new DOMParser().parseFromString(await response.text(), 'text/html').querySelector(selector);
   };
 
-  /* What is committed */
+  /* Committed turns */
 
-  // A message that became a turn is not to be sent again, also where asking the model failed after that.
+  // A message that became a turn must not be sent again, even if the request to the model failed afterward.
   let sent = null;
   const forgetSent = (fresh) => {
     const message = byId('live-message');
@@ -78,7 +79,7 @@
     const old = byId(`t${turn}`);
     if (!old) forgetSent(fresh);
     if (old) {
-      // Folds that the reader has opened stay open.
+      // Keeps the folds open that the reader has opened.
       const open = [...old.querySelectorAll('details')].map((one) => one.open);
       fresh.querySelectorAll('details').forEach((one, at) => (one.open = open[at] ?? one.open));
       old.replaceWith(fresh);
@@ -113,7 +114,7 @@
   let controls = byId('live-controls').outerHTML;
   const showControls = async () => {
     const fresh = await getElement(`${base}/controls`, '#live-controls');
-    // A form that stays the same is left alone: somebody may be about to use it.
+    // Does not replace an unchanged form: somebody may be about to use it.
     if (!fresh || fresh.outerHTML === controls) return;
     controls = fresh.outerHTML;
     const old = byId('live-controls');
@@ -133,7 +134,7 @@
     setBusy(!byId('live-act').hidden);
   };
 
-  // The head and the timeline, which no single turn makes.
+  // The header and the timeline, which do not belong to a single turn.
   const showFrame = async () => {
     const response = await fetch(location.pathname);
     if (!response.ok) return;
@@ -164,7 +165,7 @@
     if (isChanged) await showFrame();
   };
 
-  /* What is under way */
+  /* Work in progress */
 
   const setBusy = (isBusy) => {
     for (const button of byId('live-controls').querySelectorAll('button')) button.disabled = isBusy;
@@ -229,7 +230,7 @@
     approve: 'Approving ...',
     reject: 'Rejecting ...',
   };
-  // The outcome of the last act is still shown when the server has gone.
+  // The outcome of the last act stays visible after the server has stopped.
   let result = '';
   const handlers = {
     act({ kind }) {
@@ -253,7 +254,7 @@
     asked: ({ title }) => (byId('live-title').textContent = title),
     text: ({ text }) => showText(text),
     output: ({ text }) => showText(text),
-    cut: () => showText('[what came before is not shown here; the report has it]\n'),
+    cut: () => showText('[earlier output is not shown here; see the report]\n'),
     action: showAction,
     question: ask,
     answered: closeQuestion,
@@ -286,15 +287,13 @@
   let updating = Promise.resolve();
   const connect = () => {
     const source = new EventSource(`${base}/live`);
-    source.onopen = () => say('Connected. What happens elsewhere appears here by itself.');
+    source.onopen = () => say('Connected. Changes made elsewhere appear here automatically.');
     source.onerror = () => {
       if (source.readyState !== EventSource.CLOSED)
         return say(
-          `${result}No connection to teddy. Trying again; if it was stopped, open the page again: teddy session view`,
+          `${result}No connection to teddy. Retrying; if teddy was stopped, reopen the page: teddy session view`,
         );
-      say(
-        `${result}teddy was stopped, or does not know this browser any more. Open the page again: teddy session view`,
-      );
+      say(`${result}teddy was stopped, or no longer recognizes this browser. Reopen the page: teddy session view`);
       setTimeout(connect, 5000);
     };
     for (const [name, handle] of Object.entries(handlers))
@@ -303,7 +302,7 @@
       const state = JSON.parse(event.data);
       updating = updating
         .then(() => update(state))
-        .catch(() => say('Not all of the page could be brought up to date. Load it again.'));
+        .catch(() => say('Part of the page could not be updated. Reload it.'));
     });
     addEventListener('pagehide', () => source.close(), { once: true });
   };

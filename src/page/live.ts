@@ -1,4 +1,7 @@
-/** The parts that a page of `teddy serve` has more than one in a file: what is under way, and forms to go on with. */
+/**
+ * The parts that a page of `teddy serve` has in addition to a page in a file: work in progress, and forms to continue
+ * the session.
+ */
 import { describeAction } from '../plan/actions/actions.ts';
 import type { Action } from '../plan/plan.ts';
 import type { Hash } from '../ports/project.ts';
@@ -10,28 +13,31 @@ import type { PageTurn, SessionPage } from './session-page.ts';
 import { lastWord } from './turn-state.ts';
 
 export interface LiveOptions {
-  /** Else why nothing can be said here, a sentence. */
+  /** True, or a sentence that says why nothing can be said here. */
   maySay: true | string;
-  /** The pending plan may be run from here: HEAD is on the line, and nothing is in the way. Else why it may not, a sentence. */
+  /**
+   * Whether the pending plan may be run from here: HEAD is on the line, and nothing is in the way. Otherwise a sentence
+   * that says why not.
+   */
   mayAct: true | string;
 }
 
 export const liveStyle = markup(`<style>${css}</style>`);
 export const liveScript = markup(`<script>${script}</script>`);
 
-/** Their names in a content policy. */
+/** Returns the sources of style and script for a content policy. */
 export function liveSources(hash: Hash): { style: string; script: string } {
   return { style: toSource(hash(css)), script: toSource(hash(script)) };
 }
 
 /** The script finds the turns as `<article class="turn" id="t02" data-turn="02">` in `#stream`. */
 export function renderLive(page: SessionPage, live: LiveOptions): LiveParts {
-  const controls = html`<a id="live-jump" href="#live">Go on</a>
-    <section id="live" aria-label="Go on" data-turns="${JSON.stringify(toTurnVersions(page))}">
-      <h2>Go on with <bdi>${page.source.line}</bdi></h2>
+  const controls = html`<a id="live-jump" href="#live">Continue</a>
+    <section id="live" aria-label="Continue" data-turns="${JSON.stringify(toTurnVersions(page))}">
+      <h2>Continue <bdi>${page.source.line}</bdi></h2>
       <noscript
         ><p>
-          Without JavaScript, this page only shows what there is. <code>teddy session plan</code> goes on in a terminal.
+          Without JavaScript, this page is read-only. Continue in a terminal with <code>teddy session plan</code>.
         </p></noscript
       >
       <p id="live-state" role="status">Connecting ...</p>
@@ -50,7 +56,7 @@ export function renderLive(page: SessionPage, live: LiveOptions): LiveParts {
   return { head: liveStyle, controls };
 }
 
-/** A turn with the same version is shown already. */
+/** Pairs each turn with a version; a turn with the same version is already shown. */
 export function toTurnVersions({ turns }: SessionPage): [turn: string, version: string][] {
   return turns.map(({ turn, commits, undoneBy, partlyUndoneBy }) => [
     turn,
@@ -58,7 +64,7 @@ export function toTurnVersions({ turns }: SessionPage): [turn: string, version: 
   ]);
 }
 
-/** The forms, as they are now. */
+/** Renders the forms in their current state. */
 export function renderControls(page: SessionPage, live: LiveOptions): Html {
   const own = page.turns.filter(({ line }) => line === page.source.line);
   const last = (own.length === 0 ? page.turns : own).at(-1);
@@ -71,24 +77,24 @@ export function renderControls(page: SessionPage, live: LiveOptions): Html {
   </div>`;
 }
 
-/** The plan of another agent, which nobody has judged and which the agent has not finished with. */
+/** Tells whether this is another agent's plan that nobody has judged and that the agent is still waiting for. */
 function isHandedIn(turn: PageTurn): boolean {
   return turn.plan?.isForeign === true && turn.status === 'open' && lastWord(turn) === null;
 }
 
-/** Its plan is rejected by the form below where it is teddy's own, since that says what to do instead. */
+/** Teddy's own plan is rejected by the form below, which also says what to do instead. */
 function renderJudging(judged: PageTurn): Html | null {
   const { turn, plan } = judged;
   if (plan === null || lastWord(judged) === 'approved') return null;
   if (!plan.isExact)
     return renderReason(
-      `The page does not show all of the plan, so it is not judged from here: \`teddy session show ${turn}\`.`,
+      `The page does not show the whole plan, so you cannot judge it here. Run \`teddy session show ${turn}\`.`,
     );
   const lines = plan.source.text.replace(/\n$/, '').split('\n');
   const button = (value: string, text: string) => html`<button type="submit" value="${value}">${text}</button>`;
   return html`<form id="live-judge">
     <fieldset>
-      <legend>What do you say to the plan of turn <a href="#t${turn}">${turn}</a>?</legend>
+      <legend>What is your verdict on the plan of turn <a href="#t${turn}">${turn}</a>?</legend>
       <details>
         <summary>Comment on its lines</summary>
         <ol id="live-lines">
@@ -104,16 +110,16 @@ function renderJudging(judged: PageTurn): Html | null {
 
 function renderPending({ turn, plan }: PageTurn, { mayAct }: LiveOptions): Html {
   const parsed = plan?.parsed ?? null;
-  // A plan that is not shown as a whole is not approved here.
+  // A plan that is not shown as a whole cannot be approved here.
   const isWhole = plan !== null && plan.isExact && parsed !== null;
   const reason = isWhole
     ? mayAct
-    : 'The page does not show all of the plan, so it is not run from here. `teddy session execute` runs it.';
+    : 'The page does not show the whole plan, so you cannot run it here. Run `teddy session execute`.';
   const [problem] = parsed?.problems ?? [];
   return html`<form id="live-run">
     <fieldset>
-      <legend>The plan of turn <a href="#t${turn}">${turn}</a> waits for you</legend>
-      ${problem === undefined ? null : html`<p class="live-warning">It is not valid: ${problem.message} Running it runs nothing and records why.</p>`}
+      <legend>The plan of turn <a href="#t${turn}">${turn}</a> is waiting for you</legend>
+      ${problem === undefined ? null : html`<p class="live-warning">It is not valid: ${problem.message} Running it only records why.</p>`}
       ${(parsed?.plan.actions ?? []).map(renderAction)}
       ${reason === true ? html`<button type="submit">Run the ticked actions</button>` : renderReason(reason)}
     </fieldset>
@@ -135,7 +141,7 @@ function renderSaying(pending: PageTurn | null, last: PageTurn | undefined): Htm
     <label for="live-message">${label}</label>
     <textarea id="live-message" name="message" rows="4"></textarea>
     <p>
-      ${pending === null ? button('say', 'Ask for a plan') : [button('ask', 'Ask about it'), button('instead', 'No, differently'), button('reject', 'Reject it')]}
+      ${pending === null ? button('say', 'Ask for a plan') : [button('ask', 'Ask about it'), button('instead', 'Do it differently'), button('reject', 'Reject it')]}
       ${last?.status === 'open' && last.plan?.isForeign !== true && button('again', `Ask again about turn ${last.turn}`)}
     </p>
   </form>`;

@@ -1,16 +1,16 @@
-/** Markdown and code as HTML: no markup of the writer's, no images, links only to https. */
+/** Renders Markdown and code as HTML: no markup of the author's, no images, links only to https. */
 import highlight from 'highlight.js/lib/common';
 import MarkdownIt, { type MarkdownIt as Renderer } from 'markdown-it';
 import { toVisible } from '../session/text/visible-text.ts';
 import { html, markup, pre, type Html } from './html.ts';
 import type { PageText } from './session-page.ts';
 
-/** Beyond this, colours make a page several times as large, and nobody reads so much code in a plan. */
+/** For longer code, colors make a page several times as large, and nobody reads that much code in a plan. */
 const maxHighlighted = 12_000;
 
 const renderer = openRenderer();
 
-/** Headings begin at `level`, and never skip one. */
+/** Headings begin at `level` and never skip a level. */
 export function renderMarkdown({ text, cut }: PageText, level: 4 | 5 = 4): Html {
   const tokens = renderer.parse(toVisible(text), {});
   const starts = tokens.filter(({ type }) => type === 'heading_open');
@@ -25,13 +25,13 @@ export function renderMarkdown({ text, cut }: PageText, level: 4 | 5 = 4): Html 
     ${renderCut(cut)}`;
 }
 
-/** `language` is what a fence says, or the ending of a file's name. */
+/** `language` is a fence's info string, or a file name extension. */
 export function renderCode({ text, cut }: PageText, language: string): Html {
   const code = highlightCode(toVisible(text), language);
   return html`${pre(html`<code>${code === '' ? text : markup(code)}</code>`)}${renderCut(cut)}`;
 }
 
-/** Nothing is cut silently. */
+/** Renders a note about the cut, so that nothing is cut silently. */
 export function renderCut(cut: PageText['cut']): Html | null {
   if (cut === null) return null;
   const characters = cut.characters.toLocaleString('en-US');
@@ -49,13 +49,13 @@ function openRenderer(): Renderer {
     tokens[at]?.attrSet('rel', 'noopener noreferrer nofollow');
     return plain?.(tokens, at, options, env, self) ?? self.renderToken(tokens, at, options);
   };
-  // A block that scrolls sideways has to be reached by the keyboard.
+  // A block that scrolls sideways must be focusable for the keyboard.
   md.renderer.rules['fence'] = (tokens, at, options, env, self) =>
     (fence?.(tokens, at, options, env, self) ?? '').replace('<pre>', '<pre tabindex="0">');
   return md;
 }
 
-/** Empty: it stays without colours. */
+/** Returns the empty string to leave the code without colors. */
 function highlightCode(code: string, language: string): string {
   const name = language.trim().split(/\s/)[0]?.toLowerCase() ?? '';
   if (name === '' || code.length > maxHighlighted || highlight.getLanguage(name) === undefined) return '';

@@ -1,4 +1,4 @@
-/** Search, keys, diffs side by side: reading the page needs none of it. */
+/** Search, keys, side-by-side diffs: none of it is needed to read the page. */
 (() => {
   'use strict';
   const stream = document.getElementById('stream');
@@ -9,7 +9,7 @@
     return element;
   };
 
-  // Opens everything around an element, then shows it.
+  // Opens everything around an element, then scrolls to it.
   const reveal = (element) => {
     for (let at = element; at; at = at.parentElement) {
       if (at.localName === 'details') at.open = true;
@@ -40,7 +40,7 @@
     unfold.textContent = open ? 'Fold all' : 'Open all';
   });
 
-  // Diffs side by side: rows are made from the unified text when they are wanted.
+  // Side-by-side diffs: the rows are built from the unified text on demand.
   const splitLines = (pre) => {
     const lines = [];
     for (const node of pre.firstElementChild.childNodes) {
@@ -110,7 +110,7 @@
       if (value === undefined) return localStorage.getItem('teddy-sides') === '1';
       localStorage.setItem('teddy-sides', value ? '1' : '0');
     } catch {
-      // A page from the disk may have no storage.
+      // A page opened from disk may have no storage.
     }
     return false;
   };
@@ -135,7 +135,7 @@
   });
   stream.addEventListener('toggle', ({ target }) => isSplit && target.open && layOut(target), true);
 
-  // Search opens what is folded, and marks every place.
+  // Search opens folds that contain a match, and marks every match.
   let hits = [];
   let current = -1;
   const marks = globalThis.Highlight && CSS.highlights;
@@ -193,8 +193,8 @@
   const rows = [
     ['j k', 'next and previous turn'],
     ['[ ]', 'previous and next action or file'],
-    ['/', 'search; Enter goes on'],
-    ['s', 'diffs side by side'],
+    ['/', 'search; Enter for the next match'],
+    ['s', 'side-by-side diffs'],
     ['?', 'these keys'],
   ];
   const dialog = make('dialog', { ariaLabel: 'Keys' }, make('h2', { textContent: 'Keys' }));
@@ -236,7 +236,7 @@
     act();
   });
 
-  // The timeline says where one is.
+  // The timeline shows the current position.
   const listLinks = () => new Map(all('#timeline a').map((link) => [link.hash.slice(1), link]));
   let links = listLinks();
   const seen = new IntersectionObserver(
@@ -257,7 +257,7 @@
   );
   for (const turn of all('.turn', stream)) seen.observe(turn);
 
-  // Times are local ones where there is a script.
+  // Shows local times, as only a script can.
   const clock = new Intl.DateTimeFormat([], { dateStyle: 'medium', timeStyle: 'short' });
   const localize = (root) => {
     for (const time of all('time:not([title])', root)) {
@@ -269,7 +269,7 @@
   };
   localize(document);
 
-  // A live page gets turns anew, and what stands around them.
+  // A live page receives turns again, and the elements around them.
   addEventListener('teddy:turn', ({ target }) => {
     seen.observe(target);
     layOut(target);
@@ -280,7 +280,7 @@
     localize(document);
   });
 
-  // Paper has no folds.
+  // Opens all folds for printing.
   let folded = [];
   addEventListener('beforeprint', () => {
     folded = all('details:not([open])', stream).filter((fold) => !fold.matches('.context, .fold'));

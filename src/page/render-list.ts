@@ -1,4 +1,4 @@
-/** The list of sessions that `teddy serve` shows, and the page for whoever is not let in. */
+/** The list of sessions that `teddy serve` shows, and the page for visitors without access. */
 import type { SessionState } from '../session/lines/session-lines.ts';
 import { countOf, formatCost } from '../session/spending/describe-spending.ts';
 import { formatCount } from '../session/text/format-count.ts';
@@ -10,25 +10,25 @@ import { pageStyle } from './render-page.ts';
 /** A session in the list. */
 interface ListedRow {
   session: string;
-  /** `teddy/20260124-add-login`. */
+  /** A branch, such as `teddy/20260124-add-login`. */
   line: string;
   remote: string | null;
   turns: number;
   state: SessionState;
-  /** The commit, where the state is `committed`. */
+  /** The commit when the state is `committed`. */
   committed: string | null;
-  /** Another branch of its, with the plan or the code that the state speaks of. */
+  /** Another branch of the session that has the plan or the code that the state refers to. */
   beside: { line: string; has: 'plan' | 'code' } | null;
   title: string;
   /** ISO 8601. */
   updated: string;
   current: boolean;
   conversationBranches: readonly string[];
-  /** Null: nobody has counted it. */
+  /** Null when the spending was not counted. */
   spent: Spending | null;
 }
 
-/** In the order that they are given. `query`: only those in which each of its words occurs. */
+/** Renders the sessions in the given order. `query`: only sessions that contain each of its words. */
 export function renderList(sessions: readonly ListedRow[], query: string): string {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const shown = sessions.filter((one) => words.every((word) => toSearched(one).includes(word)));
@@ -51,7 +51,7 @@ export function renderList(sessions: readonly ListedRow[], query: string): strin
           ${shown.map(renderRow)}
         </tbody>
       </table>
-      ${sessions.length === 0 && html`<p>There is no session yet. The first begins with <code>teddy session new</code>.</p>`}
+      ${sessions.length === 0 && html`<p>There is no session yet. Start one with <code>teddy session new</code>.</p>`}
       ${liveScript}`,
   );
 }
@@ -92,16 +92,16 @@ function renderCost({ answers, unreported, inputTokens, outputTokens, costUsd, e
   return html`${about}${formatCost((costUsd ?? 0) + (estimatedUsd ?? 0))} ${tokens}`;
 }
 
-/** For a browser that is not let in, or asks for what there is not. */
+/** Renders the page for a browser without access, or a request for something that does not exist. */
 export function renderRefusal({ error, code, hint }: { error: string; code: string; hint?: string }): string {
   const isLocked = code === 'TOKEN_REFUSED' || code === 'CODE_REFUSED';
-  const message = code === 'TOKEN_REFUSED' ? 'This page opens only from a terminal of yours.' : error;
+  const message = code === 'TOKEN_REFUSED' ? 'You can only open this page from your own terminal.' : error;
   const way = isLocked
-    ? html`Run <code>teddy session view</code> in the repository: it prints a link, and opens it.`
+    ? html`Run <code>teddy session view</code> in the repository: it prints a link and opens it.`
     : (hint ?? '').split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
   return renderDocument(
     'Not opened',
-    html`<h1>${isLocked ? 'Not let in' : 'This cannot be shown'}</h1>
+    html`<h1>${isLocked ? 'Access denied' : 'This cannot be shown'}</h1>
       <p>${message}</p>
       <p>${way}</p>
       <p><small>${code}</small></p>`,

@@ -1,4 +1,7 @@
-/** Renders the page of a session as one file: the same values give the same bytes, and reading it needs neither a script nor a request. */
+/**
+ * Renders the page of a session as one file: the same values give the same bytes, and no script or request is needed to
+ * read it.
+ */
 import { countOf, formatDuration, describeSpending } from '../session/spending/describe-spending.ts';
 import { formatCount } from '../session/text/format-count.ts';
 import type { Hash } from '../ports/project.ts';
@@ -14,17 +17,17 @@ import { renderFile, renderPatch } from './diff.ts';
 import { renderMarkdown } from './markdown.ts';
 import { toTurnState } from './turn-state.ts';
 
-/** The parts that a page of `teddy serve` has more than one in a file. */
+/** The parts that a page of `teddy serve` has in addition to a page in a file. */
 export interface LiveParts {
-  /** Goes to the end of the head. Its content policy is the server's, in a header. */
+  /** Added at the end of the head. The server sends the content policy in a header. */
   head: Html;
-  /** Goes to the end of the stream. */
+  /** Added at the end of the stream. */
   controls: Html;
 }
 
 export const pageStyle = markup(`<style>${css}</style>`);
 
-/** `hash` is sha256, in hex. */
+/** `hash` returns sha256 in hex. */
 export function renderSessionPage(page: SessionPage, hash: Hash, live: LiveParts | null = null): string {
   const policy = `default-src 'none'; style-src '${toSource(hash(css))}'; script-src '${toSource(hash(script))}'; base-uri 'none'; form-action 'none'`;
   const shown = html`<!doctype html>
@@ -55,18 +58,18 @@ export function renderSessionPage(page: SessionPage, hash: Hash, live: LiveParts
   return `${shown.markup.trim()}\n`;
 }
 
-/** Escapes what else would be made visible: names of branches have to be read back exactly. */
+/** Escapes characters that would otherwise be made visible, because branch names must be read back exactly. */
 function toPlainJson(value: object): string {
   return JSON.stringify(value).replace(/[^ -~]/g, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** The name of a style sheet or a script in a content policy. */
+/** Returns the source expression of a style sheet or a script for a content policy. */
 export function toSource(sha256: string): string {
   const bytes = sha256.match(/../g)?.map((pair) => Number.parseInt(pair, 16)) ?? [];
   return `sha256-${btoa(String.fromCharCode(...bytes))}`;
 }
 
-/** The hash of the style sheet and of the script, for a policy in a header. */
+/** Returns the sources of the style sheet and the script, for a policy in a header. */
 export function pageSources(hash: Hash): { style: string; script: string } {
   return { style: toSource(hash(css)), script: toSource(hash(script)) };
 }
@@ -119,7 +122,7 @@ function tile(name: string, value: string | Html, note: string): Html {
   </div>`;
 }
 
-/** Each says what was checked, and at which commit: the page has no clock, and says nothing of later ones. */
+/** Renders badges that say what was checked and at which commit. The page has no clock and says nothing about later commits. */
 function renderBadges(checks: PageChecks | null, tip: string): Html | null {
   if (checks === null) return null;
   const { verify, replay } = checks;
@@ -131,7 +134,7 @@ function renderBadges(checks: PageChecks | null, tip: string): Html | null {
           verify.isWhole ? 'good' : 'warn',
           verify.isWhole
             ? `Verified: ${verify.entries === 1 ? '1 entry' : `${formatCount(verify.entries)} entries`}, no fault`
-            : 'Not verified: this clone does not have all of it',
+            : 'Not verified: this clone is incomplete',
         );
   const same = countOf(replay.same, 'turn');
   const open = replay.notCompared === 0 ? '' : `, ${formatCount(replay.notCompared)} not compared`;
@@ -156,7 +159,7 @@ function badge(tone: string, words: string): Html {
   return html`<span class="pill ${tone}">${words}</span>`;
 }
 
-/** The turns, and between them the commits that are no turn's. */
+/** Renders the turns, and between them the commits that belong to no turn. */
 function renderStream(page: SessionPage): Html {
   const rows = (after: PageTurn | null) =>
     page.others
@@ -167,7 +170,7 @@ function renderStream(page: SessionPage): Html {
   if (page.turns.length === 0)
     return html`${rows(null)}
       <p class="empty">
-        This session has no turn yet. The first begins with <code>teddy session plan -m "..."</code>.
+        This session has no turns yet. Start the first with <code>teddy session plan -m "..."</code>.
       </p>`;
   return html`${rows(null)}${page.turns.map((turn) => html`${renderTurn(turn, page)}${rows(turn)}`)}`;
 }
@@ -192,7 +195,7 @@ function renderFoot({ source, version }: SessionPage): Html {
   </footer>`;
 }
 
-/** Attempts beside each other: two turns at the same step, and the plans of a thread one after the other. */
+/** Renders attempts next to each other: two turns at the same step, and the successive plans of a thread. */
 function renderComparisons(page: SessionPage): Html | null {
   const find = (name: string | null) => page.turns.find(({ turn }) => turn === name) ?? null;
   const revisions = page.turns.flatMap((turn) => {
@@ -253,7 +256,7 @@ function renderSide(turn: PageTurn): Html {
   </section>`;
 }
 
-/** Beyond this many changed lines nobody reads a comparison, and finding the shortest one takes long. */
+/** With more changed lines, nobody reads a comparison, and finding the shortest one takes long. */
 const maxChangedLines = 2_000;
 
 function renderPlans(old: PagePlan, plan: PagePlan, id: string): Html {

@@ -1,4 +1,4 @@
-/** The context of a turn: each section with its tokens and its bytes, and what the turn before had otherwise. */
+/** Renders the context of a turn: each section with its tokens and its bytes, and how it differs from the previous turn. */
 import { formatCount } from '../session/text/format-count.ts';
 import { countOf } from '../session/spending/describe-spending.ts';
 import { renderElsewhere, renderPatch } from './diff.ts';
@@ -6,7 +6,7 @@ import { html, pre, type Html } from './html.ts';
 import { renderCut } from './markdown.ts';
 import type { PageRequest, PageSection, PageTurn } from './session-page.ts';
 
-/** `before`: the turn that it goes on from. */
+/** `before` is the turn that this one continues. */
 export function renderRequest({ turn, request }: PageTurn, before: PageTurn | null): Html | null {
   if (request === null) return null;
   const { sections, tokens, masked, command } = request;
@@ -42,14 +42,14 @@ export function renderRequest({ turn, request }: PageTurn, before: PageTurn | nu
 }
 
 interface PlacedSection extends PageSection {
-  /** Its place in the request. */
+  /** Its position in the request. */
   at: number;
 }
 
-/** So many files that an earlier request has alike, one after the other, share a row. */
+/** A row joins at least this many consecutive files that are unchanged from an earlier request. */
 const minRun = 4;
 
-/** A long history and many unchanged files would make each request as long as all before it together. */
+/** Otherwise a long history and many unchanged files would make each request as long as all earlier ones together. */
 function joinRuns(sections: readonly PageSection[]): PlacedSection[][] {
   const runs: PlacedSection[][] = [];
   for (const [at, section] of sections.entries()) {
@@ -87,7 +87,8 @@ function renderRun(turn: string, run: readonly PlacedSection[], all: number, bef
       <details>
         <summary>${head}</summary>
         <p class="same">
-          As in <a href="#t${body.turn}-r${body.section + 1}">the request of turn ${body.turn}</a>, but for these lines:
+          As in <a href="#t${body.turn}-r${body.section + 1}">the request of turn ${body.turn}</a>, except for these
+          lines:
         </p>
         ${renderPatch(body.patch.text, id)}
       </details>
@@ -107,7 +108,7 @@ function renderRun(turn: string, run: readonly PlacedSection[], all: number, bef
   </li>`;
 }
 
-/** A file as the turn before has left it stands in a diff of that turn. */
+/** Leaves out a file as the previous turn left it, which is in a diff of that turn. */
 function withoutKnown({ name, of }: PageSection, text: string, before: PageTurn | null): (string | Html)[] {
   const [, open = '', body = '', close = ''] = /^(`{3,}[^\n]*\n)(.*\n)(`{3,}\n)$/s.exec(text) ?? [];
   if (name !== 'file' || before === null) return [text];
@@ -145,9 +146,9 @@ function titleOf({ name, of }: PageSection): string {
   if (name === 'history') return of === null ? 'History' : `History: turn ${of}`;
   return {
     'front-matter': 'Front matter',
-    system: 'Prompt of the agent',
+    system: 'Agent prompt',
     memos: 'Memos',
-    tree: 'Tree of the project',
+    tree: 'Project tree',
     message: 'Message',
   }[name];
 }
@@ -171,18 +172,19 @@ function compareRequests(before: PageRequest, now: PageRequest): Changes {
   const counts = Object.entries({ added, removed: gone, changed }).flatMap(([word, titles]) =>
     titles.length === 0 ? [] : [`${titles.length} ${word}`],
   );
-  const summary = rows.length === 0 ? 'unchanged since the turn before' : `${counts.join(', ')} since the turn before`;
+  const summary =
+    rows.length === 0 ? 'unchanged since the previous turn' : `${counts.join(', ')} since the previous turn`;
   return { summary, rows };
 }
 
-/** Where the bytes stand in an earlier request, they are those of the turn before if both name the same place. */
+/** Bytes that refer to an earlier request equal the previous turn's when both refer to the same place. */
 function isSame(old: PageSection, now: PageSection): boolean {
   if (old.state !== now.state || old.bytes !== now.bytes) return false;
   if (now.body.kind === 'text') return old.body.kind === 'text' && old.body.text.text === now.body.text.text;
   return now.body.kind !== 'diff';
 }
 
-/** The history and the message are new in every turn; that is no news. */
+/** Leaves out the history and the message, which are new in every turn. */
 function byTitle({ sections }: PageRequest): Map<string, PageSection> {
   const told: readonly PageSection['name'][] = ['system', 'memos', 'tree', 'file'];
   return new Map(sections.filter(({ name }) => told.includes(name)).map((section) => [titleOf(section), section]));

@@ -1,4 +1,4 @@
-/** The turns as a tree: those of a line below each other, a branch below the turn that it leaves from. */
+/** Renders the turns as a tree: a line's turns below each other, and a branch below the turn where it begins. */
 import { groupBy } from '../session/text/group-by.ts';
 import { countTurn, maxOf, sumTokens } from './charts.ts';
 import { html, type Html } from './html.ts';
@@ -62,7 +62,7 @@ function renderLink(turn: PageTurn, most: { tokens: number; ms: number }): Html 
   >`;
 }
 
-/** The commits after a turn that are no turn's. */
+/** Renders the commits after a turn that belong to no turn. */
 function renderCommits({ others }: SessionPage, { turn, line }: PageTurn): Html | null {
   const own = others.filter((commit) => commit.after === turn && commit.line === line);
   return own.length === 0
@@ -80,7 +80,7 @@ function renderCommit(other: PageCommit): Html {
   </li>`;
 }
 
-/** The subject of a snapshot begins with what it is, as its kind does. */
+/** Splits a commit into a word for its kind and its subject. A snapshot's subject already begins with its kind. */
 export function describeCommit({ kind, subject }: PageCommit): { word: string; subject: string } {
   return {
     word: kindWords[kind],

@@ -1,4 +1,4 @@
-/** How a turn and an action have ended, in a word and a tone. */
+/** Describes how a turn or an action ended, with a word and a tone. */
 import type { ActionLog, Report } from '../plan/report/report.ts';
 import type { PageTurn } from './session-page.ts';
 
@@ -9,7 +9,7 @@ export interface TurnState {
   word: string;
 }
 
-/** The last word on the plan; null: nobody has judged it. */
+/** Returns the last verdict on the plan; null when there is none. */
 export function lastWord({ verdicts }: PageTurn): 'approved' | 'rejected' | null {
   const words = verdicts.flatMap(({ verdict }) => (verdict === 'none' ? [] : [verdict]));
   return words.at(-1) ?? null;
@@ -21,13 +21,13 @@ export function toTurnState(turn: PageTurn): TurnState {
   if (undoneBy !== null) return { tone: 'quiet', word: 'undone' };
   if (partlyUndoneBy !== null) return { tone: 'warn', word: 'partly undone' };
   if (report !== null && isRejected(report.report)) return { tone: 'warn', word: 'rejected' };
-  if (report?.report.run_summary.not_run !== undefined) return { tone: 'warn', word: 'done in part' };
+  if (report?.report.run_summary.not_run !== undefined) return { tone: 'warn', word: 'partly done' };
   if (outcome !== null) return outcomes[outcome];
   if (status === 'planned')
-    return { tone: 'wait', word: word === 'approved' ? 'approved, not run' : 'waits for a yes' };
+    return { tone: 'wait', word: word === 'approved' ? 'approved, not run' : 'waiting for approval' };
   if (plan?.isForeign === true && word !== null) return { tone: word === 'approved' ? 'good' : 'warn', word };
   if (status === 'open' && plan?.isForeign === true && commits.at(-1)?.kind === 'plan')
-    return { tone: 'wait', word: 'waits for a verdict' };
+    return { tone: 'wait', word: 'waiting for a verdict' };
   if (status === 'open')
     return {
       tone: 'wait',
@@ -44,17 +44,17 @@ const outcomes: Record<NonNullable<PageTurn['outcome']>, TurnState> = {
   ABORTED: { tone: 'warn', word: 'stopped' },
 };
 
-/** The user said no to the plan as a whole; a run that was stopped has the same status. */
+/** Tells whether the user rejected the plan as a whole; a run that was stopped has the same status. */
 export function isRejected({ run_summary: { status }, action_logs: logs }: Report): boolean {
   return status === 'ABORTED' && logs.every(({ details }) => details?.reason === 'rejected');
 }
 
-/** The report says once, for the plan as a whole, why none of its actions was run. */
+/** Tells whether the plan was not run at all; the report gives the reason once, for the whole plan. */
 export function isUnrun(report: Report): boolean {
   return report.run_summary.status === 'VALIDATION_FAILED' || isRejected(report);
 }
 
-/** Without a log, the action still waits. */
+/** An action without a log is still waiting. */
 export function toActionState(log: ActionLog | null, isPending: boolean): TurnState {
   if (log === null) return isPending ? { tone: 'wait', word: 'waits' } : { tone: 'quiet', word: 'not reached' };
   const { status, modified_by_user: isModified } = log;

@@ -1,4 +1,4 @@
-/** One turn: message, plan, approval, what was done, context, in the order in which a reader asks for them. */
+/** Renders one turn: message, plan, approval, what was done, and context, in the order that readers want. */
 import { typeOf } from '../plan/actions/actions.ts';
 import type { Action } from '../plan/plan.ts';
 import { findPlanTitle } from '../plan/plan-comments.ts';
@@ -11,7 +11,7 @@ import { renderRequest } from './request.ts';
 import type { PagePart, PagePlan, PageReport, PageTurn, PageVerdict, SessionPage } from './session-page.ts';
 import { isRejected, lastWord, toTurnState } from './turn-state.ts';
 
-/** Each turn is an `article` whose id is `t` and its name; the live page puts a newer one in its place. */
+/** Each turn is an `article` with the id `t` plus its name; the live page replaces it with a newer one. */
 export function renderTurn(turn: PageTurn, page: SessionPage): Html {
   const { turn: name } = turn;
   const before = page.turns.find((one) => one.turn === turn.parent) ?? null;
@@ -29,7 +29,7 @@ export function renderTurn(turn: PageTurn, page: SessionPage): Html {
   </article>`;
 }
 
-/** The title of its plan, else the beginning of its message. */
+/** Returns the title of its plan, or the beginning of its message. */
 export function titleOf({ plan, parts, turn }: PageTurn): string {
   const title = plan === null ? '' : (plan.parsed?.plan.title ?? findPlanTitle(plan.source.text).title);
   if (title !== '') return firstLine(title, 120);
@@ -84,12 +84,12 @@ function renderPart(part: PagePart, turn: PageTurn, before: PageTurn | null): Ht
   }
 }
 
-/** The verdict says all that the report says of who ran what. */
+/** Tells whether the verdicts already say everything that the report says about who approved what. */
 function isJudged(turn: PageTurn, { report }: PageReport): boolean {
   return isRejected(report) && lastWord(turn) === 'rejected';
 }
 
-/** Its task comes from the agent, and its answers may come from another model. */
+/** The agent gives the task, and another model may answer. */
 function renderSubAgent(parts: readonly PagePart[], turn: PageTurn): Html | null {
   const body = parts.flatMap((part) => renderPart(part, { ...turn, author: 'Task', model: null }, null) ?? []);
   return body.length === 0 ? null : fold('What it said and did', countOf(parts.length, 'part'), false, body);
@@ -109,7 +109,7 @@ function renderCall({ tool, input, result }: PagePart & { kind: 'call' }): Html 
   </details>`;
 }
 
-/** Two views of one text, chosen without a script. */
+/** Renders two views of the same text, which can be switched without a script. */
 function renderPlan(turn: PageTurn, plan: PagePlan, before: PageTurn | null): Html {
   const name = `t${turn.turn}-plan`;
   const radio = (view: string, title: string, isFirst: boolean) =>
@@ -129,7 +129,7 @@ function renderPlan(turn: PageTurn, plan: PagePlan, before: PageTurn | null): Ht
   </section>`;
 }
 
-/** The plan that this one is a new try of: it was rejected or not run, or the turn answers the same message. */
+/** Returns the plan that this turn revises: it was rejected or not run, or this turn answers the same message. */
 export function reviseOf(before: PageTurn | null, turn: PageTurn): PagePlan | null {
   if (before === null) return null;
   const isUnrun = before.outcome === 'SKIPPED' || before.outcome === 'VALIDATION_FAILED';
@@ -137,7 +137,7 @@ export function reviseOf(before: PageTurn | null, turn: PageTurn): PagePlan | nu
   return isRefused || lastWord(before) === 'rejected' || isSameAsked(before, turn) ? before.plan : null;
 }
 
-/** An agent that hands in another plan says so in a turn without a message. */
+/** An agent that submits another plan does so in a turn without a message. */
 function isSameAsked(before: PageTurn, turn: PageTurn): boolean {
   const [asked, again] = [before, turn].map(({ parts }) =>
     parts.flatMap((part) => (part.kind === 'message' ? [part.text.text] : [])).join('\n\n'),
@@ -145,14 +145,14 @@ function isSameAsked(before: PageTurn, turn: PageTurn): boolean {
   return again === asked || (again === '' && turn.plan?.isForeign === true);
 }
 
-/** The words on the plan as a whole, and those on its lines. */
+/** Renders the comment on the whole plan, and the comments on its lines. */
 export function renderVerdict({ verdict, author, time, text, comments }: PageVerdict, plan: PagePlan | null): Html {
   const lines = plan?.source.text.split('\n') ?? [];
   const words = { approved: 'approved the plan', rejected: 'rejected the plan' };
   return html`<section class="approval">
     <h3>Verdict</h3>
     <p>
-      ${verdict === 'none' ? 'Nobody gave a verdict in time: the agent asked by itself.' : html`<strong>${author}</strong> ${words[verdict]}.`}
+      ${verdict === 'none' ? 'Nobody gave a verdict in time, so the agent asked by itself.' : html`<strong>${author}</strong> ${words[verdict]}.`}
       <span class="muted">${renderTime(time)}</span>
     </p>
     ${text === null ? null : html`<blockquote class="comment">${renderMarkdown(text)}</blockquote>`}
@@ -166,7 +166,7 @@ export function renderVerdict({ verdict, author, time, text, comments }: PageVer
   </section>`;
 }
 
-/** Its actions stand below it, with what came of them; its title is left out where it is `known`, that of the turn. */
+/** The actions follow below, with their outcomes; the title is left out when it equals `known`, the title of the turn. */
 function renderRead({ parsed, source }: PagePlan, known: string): Html {
   if (parsed === null || parsed.problems.length > 0)
     return html`${(parsed?.problems ?? []).map(({ line, column, message, hint }) => html`<p class="reason">Line ${line}, column ${column}: ${message}${hint === undefined ? '' : ` (${hint})`}</p>`)}${renderMarkdown(source)}`;
@@ -206,7 +206,7 @@ function renderRead({ parsed, source }: PagePlan, known: string): Html {
   }`;
 }
 
-/** The exact bytes; but for long texts whose lines stand in a diff of the action, which is below. */
+/** Renders the exact bytes, except for long texts that a diff of the action, below, already shows. */
 function renderSource(turn: PageTurn, { source, parsed, sha256 }: PagePlan): Html {
   const pieces: (string | Elsewhere)[] = [];
   let rest = source.text;
@@ -224,14 +224,14 @@ function renderSource(turn: PageTurn, { source, parsed, sha256 }: PagePlan): Htm
     <p class="muted">sha256 <code>${sha256}</code></p>`;
 }
 
-/** A long text of the plan, which the page shows elsewhere. */
+/** A long text of the plan that the page shows elsewhere. */
 interface Elsewhere {
   link: Html;
   length: number;
 }
 
 interface Remark {
-  /** The place in the plan: the end of the line that it is about. */
+  /** Its position in the plan: the end of the line that it refers to. */
   at: number;
   body: Html;
 }
@@ -256,7 +256,7 @@ function endOfLine(text: string, line: number): number {
   return at;
 }
 
-/** Each stands below its line; in a text that is shown elsewhere, below that. */
+/** Puts each remark below its line, or below the link when the text is shown elsewhere. */
 function placeRemarks(pieces: readonly (string | Elsewhere)[], remarks: Remark[]): (string | Html)[] {
   const placed: (string | Html)[] = [];
   const left = [...remarks];
@@ -277,7 +277,7 @@ function placeRemarks(pieces: readonly (string | Elsewhere)[], remarks: Remark[]
   return placed;
 }
 
-/** The texts of a file in an action, in the order of the plan. */
+/** Returns the file texts in an action, in plan order. */
 function textsOf(action: Action): { text: string; side: 'old' | 'new' }[] {
   const shown = typeOf(action).show?.(action);
   if (shown?.kind === 'content') return [{ text: shown.text, side: 'new' }];
@@ -288,14 +288,14 @@ function textsOf(action: Action): { text: string; side: 'old' | 'new' }[] {
   ]);
 }
 
-/** Why an action was not run although nobody had said no to it. */
+/** Why an action was not run although nobody rejected it. */
 const endings = new Set([
   'an earlier action failed',
   'the run was stopped before it',
   'the run was interrupted before it',
 ]);
 
-/** Who said yes, to what, and what was done otherwise. */
+/** Renders who approved what, and what was changed by the user. */
 function renderApproval({ report, author, time, cut }: PageReport, plan: PagePlan): Html {
   const { action_logs: logs, run_summary: summary } = report;
   const by = (who: string) => logs.filter((log) => log.approved_by === who && log.status !== 'SKIPPED').length;
@@ -312,13 +312,13 @@ function renderApproval({ report, author, time, cut }: PageReport, plan: PagePla
   const isNo = isRejected(report);
   const said = isNo ? 'rejected the plan' : words.join(', ') || 'nothing to approve';
   const isInvalid = summary.status === 'VALIDATION_FAILED';
-  // The plan shows the problems that its text has.
+  // The plan already shows the problems in its text.
   const told = new Set(plan.parsed?.problems.map(({ line, message }) => `${line} ${message}`));
   const problems = report.validation_errors.filter(({ line, message }) => !told.has(`${line} ${message}`));
   return html`<section class="approval">
     <h3>Approval</h3>
     <p>
-      ${isInvalid ? 'The plan is not valid, so nothing of it was run.' : html`<strong>${author}</strong>: ${said}.`}
+      ${isInvalid ? 'The plan is not valid, so none of it was run.' : html`<strong>${author}</strong>: ${said}.`}
       <span class="muted">${renderTime(time)}</span>
     </p>
     ${summary.error === null || isInvalid ? null : isNo || summary.status === 'SKIPPED' ? html`<blockquote class="comment"><p>${summary.error}</p></blockquote>` : html`<p class="reason">${summary.error}</p>`}
@@ -327,15 +327,15 @@ function renderApproval({ report, author, time, cut }: PageReport, plan: PagePla
   </section>`;
 }
 
-/** The lines of the report beside its actions. */
+/** Renders the parts of the report that are not about actions. */
 function renderRest({ report: { memos, rollback } }: PageReport): Html | null {
   const lines = [
     ...memos.added.map((fact) => `Remembered: ${fact}`),
     ...memos.removed.map((fact) => `Forgotten: ${fact}`),
-    ...memos.rejected.map((fact) => `Not remembered, the user said no: ${fact}`),
-    ...(memos.proposed ?? []).map((fact) => `Waits for the user: ${fact}`),
+    ...memos.rejected.map((fact) => `Not remembered (rejected by the user): ${fact}`),
+    ...(memos.proposed ?? []).map((fact) => `Waiting for the user: ${fact}`),
     ...(rollback?.restored ?? []).map((path) => `Put back: ${path}`),
-    ...(rollback?.left ?? []).map(({ path, reason }) => `Not put back: ${path} (${reason})`),
+    ...(rollback?.left ?? []).map(({ path, reason }) => `Not restored: ${path} (${reason})`),
     ...(rollback?.moved_aside ?? []).map((path) => `Moved aside: ${path}`),
   ];
   return lines.length === 0

@@ -92,7 +92,7 @@ describe.runIf(hasChromium)('the live page', () => {
     await page.getByLabel('What should be different, or why not?').fill('Not needed');
     await page.getByRole('button', { name: 'Reject it' }).click();
     await page.getByText('Turn 02: rejected').waitFor();
-    expect(await page.locator('#live h2').textContent()).toContain(`Go on with teddy/${session}`);
+    expect(await page.locator('#live h2').textContent()).toContain(`Continue teddy/${session}`);
     await expect.poll(() => page.locator('#t02').textContent()).toContain('Not needed');
 
     // A terminal works in the same session.
@@ -152,7 +152,7 @@ describe.runIf(hasChromium)('the live page', () => {
     const second = await view(session);
     expect(new URL(second).origin).toBe(new URL(link).origin);
     const first = await visit(link);
-    await first.page.getByText('This session has no turn yet').waitFor();
+    await first.page.getByText('This session has no turns yet').waitFor();
     await first.page.getByText('Connected.').waitFor();
     const { page } = await visit(link);
     expect(await page.textContent('body')).toContain('teddy session view');

@@ -234,7 +234,7 @@ describe('the pages', () => {
     const { text } = await browse('GET', `${page}/controls`);
     expect(text).toContain('[masked: password]');
     expect(text).not.toContain('Run the ticked actions');
-    expect(text).toContain('The page does not show all of the plan');
+    expect(text).toContain('The page does not show the whole plan');
   });
 
   test('say why a plan cannot be run from here', async () => {

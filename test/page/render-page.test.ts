@@ -63,7 +63,7 @@ describe('a page', () => {
   });
 
   test('of a session without a turn says how to begin', () => {
-    expect(toText(render(sessionPage([])))).toContain('This session has no turn yet.');
+    expect(toText(render(sessionPage([])))).toContain('This session has no turns yet.');
   });
 
   test('says what was checked, and where; faults are listed', () => {
@@ -87,7 +87,7 @@ describe('a page', () => {
     const shallow = toText(
       render(sessionPage([], { checks: { verify: { ...verify, isWhole: false }, replay: { ...replay, same: 0 } } })),
     );
-    expect(shallow).toContain('Not verified: this clone does not have all of it');
+    expect(shallow).toContain('Not verified: this clone is incomplete');
     expect(shallow).toContain('Replay: nothing to compare');
   });
 });
@@ -131,7 +131,7 @@ describe('a turn', () => {
       'npm test ended with exit code 1.',
       'Look at the log.',
       '1 test failed',
-      'Changed by no action of the plan',
+      'Not changed by an action of the plan',
     ])
       expect(text).toContain(words);
   });
@@ -178,7 +178,7 @@ describe('a turn', () => {
     );
     expect(count(text, problem?.message ?? 'none')).toBe(1);
     expect(text).toContain('Only the run knew.');
-    expect(text).toContain('The plan is not valid, so nothing of it was run.');
+    expect(text).toContain('The plan is not valid, so none of it was run.');
     const short = inTurn({ parts, status: 'planned', plan: pagePlan(planOf([command('npm test')])) });
     expect(short).not.toContain('class="plan-title"');
     // The target, and the source of the plan.
@@ -208,9 +208,7 @@ describe('a turn', () => {
     expect(count(html, 'line 57 of the content')).toBe(1);
     expect(html).toMatch(/<a\s+class="elided"\s+href="#t01-f1"/);
     expect(html).toContain('id="t01-f1"');
-    expect(toText(html).replace(/\s+/g, ' ')).toContain(
-      '100 lines, exactly as the new side of the diff in turn 01 has them',
-    );
+    expect(toText(html).replace(/\s+/g, ' ')).toContain('100 lines, exactly as on the new side of the diff in turn 01');
   });
 
   test('shows the content of a plan that was not run, or that was run otherwise', () => {
@@ -299,7 +297,7 @@ describe('a turn', () => {
       ]),
     });
     const html = render(sessionPage([first, second]));
-    expect(toText(html)).toContain('1 added, 1 removed, 1 changed since the turn before');
+    expect(toText(html)).toContain('1 added, 1 removed, 1 changed since the previous turn');
     for (const row of ['+ d.ts added', '− c.ts removed', '~ b.ts changed'])
       expect(toText(html).replace(/\s+/g, ' ')).toContain(row);
     expect(html).toContain('href="#t01-r1"');
