@@ -274,7 +274,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'The bytes do not continue where the content ends.',
     'Send from the offset that the message names.',
   ],
-  SERVER_RUNNING: ['A server is already running for this repository.', 'Use that one, or stop it first.'],
+  SERVER_RUNNING: ['A server is already running for this repository.', 'Use that server, or stop it first.'],
   ENTRY_EXISTS: ['The session has a record with this id and other content.', 'Send the new record under a new id.'],
   REMOTE_EMPTY: [
     'The remote has no branch yet, and the first branch that arrives becomes its default.',

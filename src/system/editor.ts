@@ -1,4 +1,4 @@
-/** Lets the user write or change a text in their own editor. */
+/** Lets the user write or edit a text in their own editor. */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,17 +8,17 @@ import { TeddyError } from '../errors.ts';
 import { errorReason } from '../disk/system-error.ts';
 
 interface EditOptions {
-  /** The answer of `git var GIT_EDITOR`: a piece of shell, so that arguments and variables in it work. */
+  /** The output of `git var GIT_EDITOR`: shell code, so that arguments and variables work. */
   editor: string;
-  /** The editor shows this name for the file, and takes its syntax from it: `plan.md`. */
+  /** The file name that the editor shows and chooses its syntax by, such as `plan.md`. */
   fileName: string;
   cwd: string;
   env: Record<string, string | undefined>;
 }
 
 /**
- * Opens the editor on a temporary file, with the terminal, and returns what the file holds when the editor ends. Throws
- * ACTION_FAILED when the editor fails, which also is how a user cancels. The file is removed in any case.
+ * Opens the editor on a temporary file, in the terminal, and returns the content when the editor exits. Throws
+ * ACTION_FAILED when the editor fails, which is also how a user cancels. Always removes the file.
  */
 export async function editText(initial: string, options: EditOptions): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'teddy-edit-'));
@@ -34,11 +34,11 @@ export async function editText(initial: string, options: EditOptions): Promise<s
 
 async function readEdited(editor: string, path: string): Promise<string> {
   return readFile(path, 'utf8').catch((error: unknown) => {
-    throw editorError(editor, `it left no file that can be read: ${errorReason(error)}`);
+    throw editorError(editor, `its file cannot be read: ${errorReason(error)}`);
   });
 }
 
-/** Ctrl-C in the terminal reaches both processes; while the editor has it, it is the editor's alone. */
+/** Ctrl-C in the terminal reaches both processes; while the editor runs, only the editor handles it. */
 async function runEditor(options: EditOptions, path: string): Promise<void> {
   const ignore = () => undefined;
   process.on('SIGINT', ignore);
@@ -50,13 +50,13 @@ async function runEditor(options: EditOptions, path: string): Promise<void> {
   }
 }
 
-/** Null when it ended well, else how it failed. */
+/** Returns null on success, otherwise how it failed. */
 function waitForEditor({ editor, cwd, env }: EditOptions, path: string): Promise<string | null> {
   return new Promise((resolve) => {
     const child = spawn('sh', ['-c', `${editor} "$@"`, editor, path], {
       cwd,
       env,
-      // An editor's screen is no result: with stdout in a pipe it goes to the terminal that stderr is.
+      // The editor's screen must not end up in a pipe: if stdout is not a terminal, the editor writes to stderr's.
       stdio: ['inherit', isatty(1) ? 'inherit' : 2, 'inherit'],
     });
     child.on('error', (error) => resolve(errorReason(error)));
@@ -71,6 +71,6 @@ function editorError(editor: string, reason: string): TeddyError {
   return new TeddyError(
     'ACTION_FAILED',
     `The editor \`${editor}\` failed: ${reason}.`,
-    'Nothing was taken over. Another editor: `git config core.editor <command>`.',
+    'Nothing was saved. To use another editor: `git config core.editor <command>`.',
   );
 }

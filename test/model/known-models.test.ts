@@ -73,7 +73,7 @@ test('what an endpoint says replaces what it said before, and nothing of others'
 });
 
 test.each([
-  ['price', 'cheap', 'US dollars for a million tokens in and out'],
+  ['price', 'cheap', 'US dollars per million input tokens and output tokens'],
   ['price', '1.25', 'US dollars'],
   ['price', '1/2/3/4', 'US dollars'],
   ['price', '-1/2', 'US dollars'],

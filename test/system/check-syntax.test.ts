@@ -83,9 +83,9 @@ describe('syntax', () => {
 
   test.each([
     ['a.html', '<p>', 'HTML is not parsed'],
-    ['a.scss', 'a {', 'no parser for it is at hand'],
-    ['a.css', 'a {', 'no parser for it is at hand'],
-    ['a.svg', '<svg>', 'no parser for it is at hand'],
+    ['a.scss', 'a {', 'no parser is available for it'],
+    ['a.css', 'a {', 'no parser is available for it'],
+    ['a.svg', '<svg>', 'no parser is available for it'],
     ['a.js', '// @flow\nconst a: ?string = 1;', 'Flow is not parsed'],
     ['a.yaml', `- ${'a'.repeat(1024 * 1024)}`, 'YAML of over 1 MiB is not parsed'],
   ])('%s is skipped with a reason', async (path, text, skipped) => {

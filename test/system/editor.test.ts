@@ -70,8 +70,8 @@ test.each([
   ['false', 'The editor `false` failed: it ended with exit code 1.'],
   ['no-such-editor-x', 'it ended with exit code 127'],
   ['kill -TERM $$; :', 'it was ended by SIGTERM'],
-  ['rm', 'The editor `rm` failed: it left no file that can be read: '],
-  ['f() { rm "$1"; mkdir "$1"; }; f', 'it left no file that can be read: '],
+  ['rm', 'The editor `rm` failed: its file cannot be read: '],
+  ['f() { rm "$1"; mkdir "$1"; }; f', 'its file cannot be read: '],
 ])('an editor that fails is an error with its name, and the file is removed: %s', async (editor, message) => {
   await expect(editText('old', { editor, fileName: 'plan.md', cwd: base, env: process.env })).rejects.toMatchObject({
     code: 'ACTION_FAILED',

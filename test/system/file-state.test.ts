@@ -132,7 +132,7 @@ describe('putting back', () => {
     ]) {
       await expect(put(name, state)).rejects.toMatchObject({
         code: 'WRITE_FAILED',
-        message: expect.stringContaining(`${name} could not be put back`),
+        message: expect.stringContaining(`${name} could not be restored`),
       });
     }
     expect(await readFile(at('sub/b'), 'utf8')).toBe('b');

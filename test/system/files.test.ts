@@ -306,7 +306,7 @@ describe('install', () => {
 
   test.each([
     ['../elsewhere/secret', 'alias leads out of the project'],
-    ['src/other.ts', 'it was moved while it was written'],
+    ['src/other.ts', 'it was moved while it was being written'],
   ])('a symlink that is turned to %s while the content is written stops the install', async (target, reason) => {
     await link('alias', 'src/a.ts');
     const installing = expect(install('alias', 'x'.repeat(16_000_000))).rejects.toThrow(reason);

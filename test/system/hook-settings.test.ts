@@ -95,7 +95,7 @@ test.each([
   ['{', 'is not JSON'],
   ['[]', 'is JSON, but not an object'],
   ['{"hooks": []}', 'has "hooks" that are not an object'],
-  ['{"hooks": {"Stop": {}}}', 'has "hooks" whose "Stop" is not a list'],
+  ['{"hooks": {"Stop": {}}}', 'has a "Stop" in its "hooks" that is not a list'],
 ])('%s is left alone', (text, fault) => {
   expect(describeFault(text)).toBe(fault);
 });

@@ -144,7 +144,7 @@ describe.skipIf(certificate === null)('a page', () => {
 
     test('has no type, an unknown charset or encoding, or NUL characters', async () => {
       respond = (_, response) => response.end('x');
-      await expect(fetch('/')).rejects.toMatchObject(failed(/does not say what type/));
+      await expect(fetch('/')).rejects.toMatchObject(failed(/it has no content type/));
       serve('x', { 'content-type': 'text/plain; charset=klingon' });
       await expect(fetch('/')).rejects.toMatchObject(failed(/charset "klingon" is not known/));
       serve('x', { 'content-encoding': 'zstd' });
@@ -298,9 +298,9 @@ describe.skipIf(certificate === null)('a page', () => {
 
     test('nowhere, or to what is no URL, has failed', async () => {
       serve('', {}, 302);
-      await expect(fetch('/')).rejects.toMatchObject(failed(/does not say where/));
+      await expect(fetch('/')).rejects.toMatchObject(failed(/without saying where/));
       serve('', { location: 'https://[' }, 302);
-      await expect(fetch('/')).rejects.toMatchObject(failed(/does not say where/));
+      await expect(fetch('/')).rejects.toMatchObject(failed(/without saying where/));
     });
   });
 

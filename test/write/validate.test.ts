@@ -20,7 +20,7 @@ describe('validation as a whole', () => {
     expect((await validate('a.scss', '// ... existing code ...\n')).summary).toEqual({
       passed: ['utf-8', 'control-characters', 'conflict-markers', 'code-fences', 'chat', 'secrets'],
       failed: ['omission'],
-      skipped: [{ check: 'syntax', reason: 'no parser for it is at hand' }],
+      skipped: [{ check: 'syntax', reason: 'no parser is available for it' }],
     });
     expect((await validate('a.txt', 'a\n', { base: 'b\n' })).summary.passed).toEqual([
       'utf-8',

@@ -1,4 +1,4 @@
-/** The places where agents look for their logs. Nothing else below an agent's home is changed. */
+/** The places where agents look for their logs. Nothing else below an agent's home directory is changed. */
 import { link, mkdir, realpath, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { homeOf, type Agent } from '../../agents/agent.ts';
@@ -10,14 +10,14 @@ import type { AgentLogDirectory } from '../../ports/disk.ts';
 import { agentFiles } from './agent-files.ts';
 import { findProgram } from '../find-program.ts';
 
-/** `name`: an agent with `openWith`. Throws SYSTEM_FAILED. */
+/** `name` must be an agent with `openWith`. Throws SYSTEM_FAILED. */
 export async function agentLogDirectory(
   name: AgentName,
   { cwd: given, env }: { cwd: string; env: Record<string, string | undefined> },
 ): Promise<AgentLogDirectory> {
   const agent = agents[name];
   const { openWith, title, program } = agent;
-  if (openWith === undefined) throw new Error(`${title} reads no log of teddy's.`);
+  if (openWith === undefined) throw new Error(`${title} cannot read a log written by teddy.`);
   const home = findHome(agent, given, env);
   const cwd = await realpath(given);
   return {
@@ -38,12 +38,12 @@ function findHome(agent: Agent, cwd: string, env: Record<string, string | undefi
     return resolve(cwd, homeOf(agent, env, env['HOME'] ?? ''));
   throw new TeddyError(
     'SYSTEM_FAILED',
-    `HOME is not set, so nothing says where ${agent.program} keeps its sessions.`,
+    `HOME is not set, so the folder where ${agent.program} keeps its sessions is unknown.`,
     variable === undefined ? 'Set HOME.' : `Set HOME, or ${variable} to the folder that ${agent.program} uses.`,
   );
 }
 
-/** The agent never sees a part of it: it looks for names that end in `.jsonl`. */
+/** The agent never sees a partial file, because it looks for names that end in `.jsonl`. */
 async function addFile(path: string, text: string): Promise<void> {
   const directory = dirname(path);
   const temporary = `${path}.teddy-tmp`;
@@ -62,7 +62,10 @@ async function addFile(path: string, text: string): Promise<void> {
   }
 }
 
-/** From the innermost one to the first that was made; what somebody else has put into one stays. */
+/**
+ * Removes directories from the innermost one up to the first one made; leaves one that somebody else has put something
+ * into.
+ */
 async function removeMade(directory: string, made: string | undefined): Promise<void> {
   if (made === undefined || directory.length < made.length) return;
   if (await removeDirectory(directory)) await removeMade(dirname(directory), made);
@@ -74,9 +77,9 @@ function toWriteError(error: unknown, path: string): unknown {
   if (code === 'EEXIST')
     return new TeddyError(
       'FILES_IN_THE_WAY',
-      `${path} is there already.`,
-      'Run the command again: it takes another id.',
+      `${path} already exists.`,
+      'Run the command again: it will use another id.',
     );
-  const hint = 'Check who may write into its folder, and run the command again.';
+  const hint = 'Check the permissions of its folder, and run the command again.';
   return toDiskError(error, `${path} could not be written`, hint);
 }

@@ -1,4 +1,4 @@
-/** Reads the logs of agents from where the last reading stopped: whole lines, as often as they come. */
+/** Reads agents' logs, whole lines at a time, from where the last reading stopped. */
 import { constants } from 'node:fs';
 import { open, realpath, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
@@ -11,7 +11,7 @@ const maxLineBytes = 64 * 1024 * 1024;
 const tailBytes = 4096;
 const maxTextBytes = 16 * 1024 * 1024;
 
-/** Returns null for what is not there, is no regular file, or lies outside of `root` by its name and by where links lead. */
+/** Returns null for a path that does not exist, is not a regular file, or is outside of `root`, by name or through links. */
 export async function statLog(path: string, root: string): Promise<LogStat | null> {
   const stats = await stat(path).catch(ignoreMissing);
   if (stats === null || !stats.isFile()) return null;
@@ -20,15 +20,18 @@ export async function statLog(path: string, root: string): Promise<LogStat | nul
   return { device: stats.dev, inode: stats.ino, size: stats.size, mtimeMs: stats.mtimeMs };
 }
 
-/** The path without links, as far as it is there. */
+/** Resolves links in as much of the path as exists. */
 export async function realPath(path: string): Promise<string> {
   const real = await realpath(path).catch(ignoreMissing);
   return real ?? (dirname(path) === path ? path : join(await realPath(dirname(path)), basename(path)));
 }
 
-/** Returns null for what is not there, is no regular file, is over 16 MiB, is no UTF-8, or cannot be read for whatever reason. */
+/**
+ * Returns null when the file does not exist, is not a regular file, is over 16 MiB, is not UTF-8, or cannot be read for
+ * any other reason.
+ */
 export async function readNamed(path: string): Promise<string | null> {
-  // A relative path would be read from another directory than that of the agent. A FIFO would be waited for.
+  // A relative path would be resolved in another directory than the agent's, and opening a FIFO would block.
   const file = isAbsolute(path) ? await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null) : null;
   try {
     const stats = await file?.stat();
@@ -41,7 +44,7 @@ export async function readNamed(path: string): Promise<string | null> {
   }
 }
 
-/** Null where the file is gone, or does not continue what was read before `position`. */
+/** Returns null when the file is gone or does not continue what was read before `position`. */
 export async function readLog(path: string, position: LogPosition | null): Promise<LogReading | null> {
   const file = await open(path, 'r').catch(ignoreMissing);
   if (file === null) return null;
@@ -75,7 +78,7 @@ async function readBytes(file: FileHandle, from: number, length: number): Promis
   return bytes.subarray(0, filled);
 }
 
-/** The file is closed when all lines were given, or nobody asks for more. */
+/** Closes the file once all lines were given out, or the caller stops. */
 function openReading(file: FileHandle, start: LogPosition): LogReading {
   let { offset, lines: count } = start;
   let last: Buffer = Buffer.alloc(0);
@@ -112,7 +115,7 @@ function openReading(file: FileHandle, start: LogPosition): LogReading {
         const rest = piece.subarray(from);
         parts.push(rest);
         held += rest.length;
-        // The beginning of a line that is too long is counted, and not held.
+        // The beginning of an overlong line is counted but not held.
         if (held > maxLineBytes) {
           skipped += held;
           [parts, held] = [[], 0];

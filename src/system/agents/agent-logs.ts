@@ -1,4 +1,4 @@
-/** Where each agent keeps the logs of its sessions, and which of them may be of work in this repository. */
+/** Where each agent keeps the logs of its sessions, and which of them may concern work in this repository. */
 import { open, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -12,7 +12,7 @@ import { readLog, readNamed, realPath, statLog } from './agent-log-files.ts';
 
 export interface AgentLogsOptions {
   env: Readonly<Record<string, string | undefined>>;
-  /** The journals that plugins keep here for agents whose own store is no log. */
+  /** The journals that plugins write here for agents that do not keep their sessions in a log. */
   spoolDir: string;
 }
 
@@ -49,7 +49,7 @@ interface WantedLogs {
   sinceMs: number;
 }
 
-/** A log that has several names is given once, under the one that leads through the fewest links. */
+/** Returns a log with several names once, under the name with the fewest links. */
 async function findLogs(agent: AgentName, root: string, { directories, sinceMs }: WantedLogs): Promise<FoundLog[]> {
   const found = new Map<string, FoundLog>();
   const { logs } = agents[agent];
@@ -66,12 +66,12 @@ async function findLogs(agent: AgentName, root: string, { directories, sinceMs }
     : sorted.toSorted((a, b) => a.stat.mtimeMs - b.stat.mtimeMs);
 }
 
-/** Where the name of a folder tells nothing, the beginnings of this many logs are looked at. */
+/** When a folder's name says nothing, the beginnings of this many logs are read. */
 const [maxHeads, headBytes] = [3, 256 * 1024];
 
 /**
- * Whether the folder of a log may hold work in `directories`. An agent that was started by another name of a directory, through a link,
- * has named the folder after that: then the beginnings of its logs tell.
+ * Tells whether a log's folder may contain work in `directories`. An agent that was started through a link to a
+ * directory has named the folder after the link; the beginnings of its logs decide then.
  */
 function openFolders({ folder: named }: AgentLogPlaces, directories: readonly string[]) {
   const folders = new Map<string, { isWanted: boolean; heads: number }>();
@@ -108,7 +108,7 @@ async function readHead(path: string): Promise<string> {
   }
 }
 
-/** Where nothing beside the log says where its session began, the reader of the log does. */
+/** If nothing outside the log says where its session began, its reader finds out. */
 async function mayBeOf(
   { isLog, directoryOf }: AgentLogPlaces,
   path: string,
@@ -121,7 +121,10 @@ async function mayBeOf(
   return directories.some((one) => `${real}/`.startsWith(`${one}/`));
 }
 
-/** The top of the repository that holds a directory, by its `.git`; null: none does, or the directory is gone. */
+/**
+ * Returns the root of the repository that contains a directory, by its `.git`; null when there is none or the directory
+ * is gone.
+ */
 async function topOf(directory: string): Promise<string | null> {
   const isThere = (await stat(directory).catch(() => null)) !== null;
   const real = isThere ? await realPath(directory) : null;

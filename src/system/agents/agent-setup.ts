@@ -1,4 +1,4 @@
-/** Our hooks in the user's configuration of each agent, and the script that they run. */
+/** Installs our hooks in the user's configuration of each agent, and the script that they run. */
 import { chmod, lstat, mkdir, readFile, readlink, realpath, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { homeOf, type Agent } from '../../agents/agent.ts';
@@ -26,7 +26,7 @@ import {
 
 type Environment = Record<string, string | undefined>;
 
-/** The files of the package below `hooks/agents`, and the executable that they start. */
+/** Access to the package's files below `hooks/agents`, and the executable that they start. */
 interface AgentSource {
   program: HookProgram;
   readScript(name: string): Promise<string>;
@@ -37,7 +37,7 @@ interface SetupOptions {
   source: AgentSource;
 }
 
-/** An agent with its own name and the file of its hooks, as far as this user has them. */
+/** An agent with its name and the path of this user's hooks file. */
 interface OwnFile extends Agent {
   name: AgentName;
   homePath: string;
@@ -47,7 +47,7 @@ interface OwnFile extends Agent {
 const dataHome = (env: Environment) =>
   join(env['XDG_DATA_HOME'] || join(env['HOME'] ?? '/', '.local', 'share'), 'teddy');
 
-/** It never changes: Codex trusts the hash of a hook, and the settings of others are known by it. */
+/** Never changes: Codex trusts a hook by its hash, and in other agents' settings our hooks are recognized by it. */
 const commandOf = (name: AgentName, word = '') =>
   `sh "\${XDG_DATA_HOME:-$HOME/.local/share}/teddy/agent-hook" ${name}${word} 2>/dev/null || :`;
 
@@ -73,10 +73,10 @@ export function agentSetup(options: SetupOptions): AgentSetup {
   };
 }
 
-/** Null for an agent whose hooks are a file of their own. */
+/** Returns null for an agent that has a separate file for hooks. */
 function specOf({ name, hooks: { entry, events, gate } }: OwnFile, hasGate: boolean): HookSpec | null {
   if (entry === undefined) return null;
-  // An entry of an older version may have another command; it is ours all the same.
+  // An entry of an older version may have a different command, but it is still ours.
   const isOurs = (command: string) => new RegExp(`teddy/agent-hook["']? ${name}(?![\\w-])`).test(command);
   const toEntry = (more: object, word?: string) => ({ ...more, type: 'command', command: commandOf(name, word) });
   const hooks = Object.keys(events).map((event) => ({ event, entry: toEntry(entry) }));
@@ -89,7 +89,7 @@ async function ownContent({ name, hooks }: OwnFile, { source }: SetupOptions): P
   return (await hooks.own?.({ command: commandOf(name), readScript: source.readScript })) ?? '';
 }
 
-/** The gate stays where it is, until somebody says otherwise. */
+/** The gate stays installed or not until the user says otherwise. */
 function hasGate(agent: OwnFile, text: string): boolean {
   const spec = specOf(agent, true);
   return spec !== null && findOwnHooks(text, spec).some(({ command }) => / gate(?![\w-])/.test(command));
@@ -134,12 +134,12 @@ function isMarked(text: string): boolean {
   return text.includes('teddy/agent-hook');
 }
 
-/** An installation is undone by this: the bytes between a common start and a common end. */
+/** What is needed to undo an installation: the original bytes between the common start and the common end. */
 interface Installed {
   path: string;
-  /** sha256 of the file as it was written. */
+  /** The sha256 of the file as it was written. */
   after: string;
-  /** False: there was no file before. */
+  /** False when the file did not exist before. */
   existed: boolean;
   start: number;
   end: number;
@@ -159,12 +159,12 @@ async function install(agent: OwnFile, options: SetupOptions, wanted?: boolean):
   if (state === 'installed') return false;
   await requireWritable(agent, target);
   const spec = specOf(agent, gate);
-  if (spec === null && before !== null && !isMarked(text)) throw toInTheWay(agent, 'is not a file of teddy');
+  if (spec === null && before !== null && !isMarked(text)) throw toInTheWay(agent, 'was not written by teddy');
   const after = Buffer.from(spec === null ? await ownContent(agent, options) : addHooks(text, spec));
   const original = (await toOriginal(before, recordOf(agent, options))) ?? {
     bytes: before === null || spec === null ? null : Buffer.from(removeHooks(text, spec)),
   };
-  // The agent itself may have changed it meanwhile.
+  // The agent itself may have changed it in the meantime.
   const now = await readForChange(agent, target);
   if (now === null ? before !== null : before === null || !now.equals(before)) return install(agent, options, wanted);
   await write(recordOf(agent, options), JSON.stringify(toRecord(agent.path, original.bytes, after)), 0o600);
@@ -183,7 +183,7 @@ async function uninstall(agent: OwnFile, options: SetupOptions): Promise<Uninsta
   const spec = specOf(agent, true);
   if (original === null && spec === null) {
     if (now.toString('utf8') !== (await ownContent(agent, options)))
-      throw toInTheWay(agent, 'was installed by teddy and has been changed since', 'Remove it yourself.');
+      throw toInTheWay(agent, 'was installed by teddy but has been edited since', 'Remove it yourself.');
   }
   const bytes = original === null ? (spec === null ? null : removeHooks(now.toString('utf8'), spec)) : original.bytes;
   if (bytes === null) {
@@ -206,7 +206,10 @@ function toRecord(path: string, before: Buffer | null, after: Buffer): Installed
   return { path, after: sha256(after), existed: before !== null, start, end, between };
 }
 
-/** The file as it was before the installation; `bytes` null: there was none. Null: somebody has changed it since. */
+/**
+ * Returns the file as it was before the installation (`bytes` is null when it did not exist), or null when somebody has
+ * changed it since.
+ */
 async function toOriginal(now: Buffer | null, record: string): Promise<{ bytes: Buffer | null } | null> {
   const text = await readFile(record, 'utf8').catch(() => '');
   const { after, existed, start, end, between } = parseObject(text) ?? {};
@@ -216,7 +219,7 @@ async function toOriginal(now: Buffer | null, record: string): Promise<{ bytes: 
   return { bytes: Buffer.concat([now.subarray(0, Number(start)), Buffer.from(between, 'base64'), tail]) };
 }
 
-/** Lays nothing where one of the `unless` is there: that is the user's. */
+/** Writes nothing when one of the `unless` files exists: that one is the user's. */
 async function layBeside({ homePath, hooks: { beside } }: OwnFile): Promise<void> {
   if (beside === undefined) return;
   if ((await Promise.all(beside.unless.map((name) => isThere(join(homePath, name))))).includes(true)) return;
@@ -256,12 +259,12 @@ async function isThere(path: string): Promise<boolean> {
   return (await stat(path).catch(() => null)) !== null;
 }
 
-/** Null when there is none. */
+/** Returns null when it does not exist. */
 function readIfThere(path: string): Promise<Buffer | null> {
   return readFile(path).catch(nullIfGone);
 }
 
-/** Users keep such files elsewhere, and link to them: the link stays. */
+/** Users keep such files elsewhere and link to them; the link is preserved. */
 async function resolveLink(path: string): Promise<string> {
   const real = await realpath(path).catch(() => null);
   if (real !== null) return real;
@@ -278,14 +281,14 @@ async function readForChange(agent: OwnFile, target: string): Promise<Buffer | n
   }
 }
 
-/** A rename would replace a read-only file all the same, and whoever made it so had a reason. */
+/** A rename would replace even a read-only file, but whoever made it read-only had a reason. */
 async function requireWritable(agent: OwnFile, target: string): Promise<void> {
   const found = await stat(target).catch(() => null);
   if (found !== null && (found.mode & 0o222) === 0)
-    throw toInTheWay(agent, 'is read-only', 'Make it writable, or change the hooks where it comes from.');
+    throw toInTheWay(agent, 'is read-only', 'Make it writable, or change the hooks at the source of the file.');
 }
 
-/** `mode` null: as other new files. */
+/** `mode` null means the default mode of new files. */
 async function write(path: string, content: Buffer | string, mode: number | null): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true });
@@ -302,7 +305,7 @@ async function write(path: string, content: Buffer | string, mode: number | null
 function toInTheWay({ title, path }: OwnFile, fault: string, hint?: string): TeddyError {
   return new TeddyError(
     'HOOK_IN_THE_WAY',
-    `The hooks of ${title} stay as they are: ${path} ${fault}.`,
+    `The hooks of ${title} were not changed: ${path} ${fault}.`,
     hint ?? `Correct ${basename(path)}, or move it away, and run the command again.`,
   );
 }

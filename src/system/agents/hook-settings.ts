@@ -1,8 +1,8 @@
 /**
- * Hooks in an agent's settings, as Claude Code has them and others have taken over:
- * `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "..."}]}]}}`.
+ * Hooks in an agent's settings, in the format of Claude Code that others have adopted: `{"hooks": {"Stop": [{"hooks":
+ * [{"type": "command", "command": "..."}]}]}}`.
  *
- * Comments, order, indentation and line ends of the rest stay as they are.
+ * The comments, order, indentation and line ends of everything else are preserved.
  */
 import { isDeepStrictEqual } from 'node:util';
 import {
@@ -18,9 +18,9 @@ import { isObject } from '../../session/text/parse-object.ts';
 
 interface Hook {
   event: string;
-  /** The tools that it is called for, as a regular expression; without one, all of them. */
+  /** A regular expression for the tools that it is called for; without one, it is called for all of them. */
   matcher?: string;
-  /** Its command tells it from others. */
+  /** Recognized by its command. */
   entry: Readonly<Record<string, unknown>>;
 }
 
@@ -32,14 +32,14 @@ export interface HookSpec {
 export interface OwnHook {
   event: string;
   command: string;
-  /** The index of its group, and its own in that. */
+  /** The index of its group, and its index in that group. */
   at: readonly [group: number, hook: number];
   isExact: boolean;
 }
 
 const tolerant = { allowTrailingComma: true, disallowComments: false };
 
-/** Why hooks cannot be put there, as a sentence goes on after the name of the file; null: they can. */
+/** Returns why hooks cannot be added, as the end of a sentence that begins with the file's name; null when they can. */
 export function describeFault(text: string): string | null {
   if (text.trim() === '') return null;
   const errors: ParseError[] = [];
@@ -49,11 +49,11 @@ export function describeFault(text: string): string | null {
   const { hooks = {} } = value;
   if (!isObject(hooks)) return 'has "hooks" that are not an object';
   const odd = Object.keys(hooks).find((event) => !Array.isArray(hooks[event]));
-  // Some agents keep switches beside the events.
-  return odd !== undefined && isObject(hooks[odd]) ? `has "hooks" whose "${odd}" is not a list` : null;
+  // Some agents store switches next to the events.
+  return odd !== undefined && isObject(hooks[odd]) ? `has a "${odd}" in its "hooks" that is not a list` : null;
 }
 
-/** In the order of the file. */
+/** Finds them in the order of the file. */
 export function findOwnHooks(text: string, { hooks: wanted, isOurs }: HookSpec): OwnHook[] {
   const value: unknown = parse(withoutMark(text), [], tolerant);
   const hooks = isObject(value) && isObject(value['hooks']) ? value['hooks'] : {};
@@ -80,7 +80,7 @@ export function stateOfHooks(text: string, spec: HookSpec): 'installed' | 'chang
   return isWhole && spec.hooks.every(({ event }) => own.some((hook) => hook.event === event)) ? 'installed' : 'changed';
 }
 
-/** Each event gets a group of our own at its end. */
+/** Adds a group of our own at the end of each event. */
 export function addHooks(text: string, spec: HookSpec): string {
   if (stateOfHooks(text, spec) === 'installed') return text;
   const clean = removeHooks(text, spec);
@@ -104,14 +104,14 @@ function addGroup(text: string, event: string, group: object): string {
 }
 
 interface NewChild {
-  /** How far it is indented. */
+  /** The depth of its indentation. */
   depth: number;
-  /** For a child of an object. */
+  /** The key, for a child of an object. */
   key?: string;
   value: unknown;
 }
 
-/** At the end of an object or a list. The library would also format what stands around it. */
+/** Inserts at the end of an object or a list. The library would also reformat the surroundings. */
 function insert(json: string, { offset, length, children = [] }: Node, { depth, key, value }: NewChild): string {
   const unit = json.trim().includes('\n') || children.length === 0 ? (/^([ \t]+)\S/m.exec(json)?.[1] ?? '  ') : '';
   const end = json.includes('\r\n') ? '\r\n' : '\n';
@@ -128,10 +128,10 @@ function insert(json: string, { offset, length, children = [] }: Node, { depth, 
   return `${json.slice(0, offset + 1)}${child}${closing}${json.slice(offset + length - 1)}`;
 }
 
-/** Groups that are empty without them go as well. */
+/** Also removes the groups that this leaves empty. */
 export function removeHooks(text: string, spec: HookSpec): string {
   let edited = text;
-  // From the end, so that the indexes of those before stay.
+  // Starts at the end, so that earlier indexes stay valid.
   for (const { event, at } of findOwnHooks(text, spec).toReversed()) {
     const [group, hook] = at;
     edited = removeAt(edited, ['hooks', event, group, 'hooks', hook]);
@@ -142,7 +142,7 @@ export function removeHooks(text: string, spec: HookSpec): string {
   return edited;
 }
 
-/** With its comma; comments around it stay, which the library would take away. */
+/** Removes a node with its comma, and keeps the comments around it, which the library would remove. */
 function removeAt(text: string, path: JSONPath): string {
   const json = withoutMark(text);
   const root = parseTree(json, [], tolerant);
@@ -165,17 +165,17 @@ function removeAt(text: string, path: JSONPath): string {
   return mark + (next === undefined ? json.slice(0, from).trimEnd() + rest : json.slice(0, from) + rest.trimStart());
 }
 
-/** -1: there is none. */
+/** Returns -1 when there is none. */
 function findComma(json: string, from: number, to: number): number {
   const scanner = createScanner(json, true);
   scanner.setPosition(from);
   return scanner.scan() === commaToken && scanner.getTokenOffset() < to ? scanner.getTokenOffset() : -1;
 }
 
-/** `SyntaxKind` is a `const enum`, of which no code is left. */
+/** `SyntaxKind` is a `const enum`, so it does not exist at run time. */
 const commaToken: number = 5;
 
-/** A comment of somebody's keeps it. */
+/** A group or list with somebody's comment in it does not count as empty. */
 function isEmptyAt(text: string, path: JSONPath): boolean {
   const json = withoutMark(text);
   const root = parseTree(json, [], tolerant);
@@ -194,7 +194,7 @@ function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Reads one value; undefined when the text is no JSON, or has none there. */
+/** Reads one value; undefined when the text is not JSON or does not have it. */
 export function readSetting(text: string, key: string): unknown {
   const root = parseTree(withoutMark(text), [], tolerant);
   const value: unknown = root === undefined ? null : parse(withoutMark(text), [], tolerant);

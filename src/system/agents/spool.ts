@@ -1,9 +1,10 @@
 /**
- * The spool: a directory in which the hooks of agents leave a line for each call, and from which one drainer takes them.
+ * The spool: a directory in which the hooks of agents leave a line for each call, and from which one drainer takes
+ * them.
  *
- * `<agent>.jsonl` is appended to; `<agent>.<unique>.json` is one line that was too long for that. A taken file lies in `taken/`
- * until it was dealt with, a line that cannot be read in `unreadable/`. Other files are written above it, where a repair finds what a
- * crash has left of them.
+ * Hooks append to `<agent>.jsonl`; `<agent>.<unique>.json` is a single line that was too long for that. A taken file
+ * stays in `taken/` until it is dealt with, an unreadable line in `unreadable/`. Other files are written in the parent
+ * directory, where a repair finds what a crash has left of them.
  */
 import { randomBytes } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
@@ -28,9 +29,9 @@ interface SpoolOptions extends ClaimOptions {
 interface TakenFile {
   path: string;
   agent: string;
-  /** False: it was put there whole, and nobody appends to it. */
+  /** False when it was written as a whole and nothing is appended to it. */
   grows: boolean;
-  /** Bytes that were read, from the start of the file. */
+  /** The number of bytes read, from the start of the file. */
   end: number;
 }
 
@@ -40,14 +41,14 @@ interface BadLine {
 }
 
 const version = 1;
-/** A hook that was killed has left a file half written; one that lives has long renamed it by then. */
+/** A half-written file this old belongs to a killed hook; a live one would have renamed it long ago. */
 const abandonedAfterMs = 10 * 60 * 1000;
-/** A larger file is none that an agent has sent, and does not fit into a string. */
+/** No agent has sent a file larger than this, and it does not fit into a string. */
 const maxOwnFileBytes = 256 * 1024 * 1024;
 
 export function spool(options: SpoolOptions): Spool {
   const { dir, clock } = options;
-  /** Files that were dealt with up to an offset, and are still there because a hook had them open. */
+  /** Files that were dealt with up to an offset, and still exist because a hook had them open. */
   const dealt = new Map<string, number>();
   return {
     dir,
@@ -95,7 +96,7 @@ export function spool(options: SpoolOptions): Spool {
   };
 }
 
-/** Hooks append to a file under its name; under the new one only those that have it open already. */
+/** Renames the files first: hooks append under the old name, and only those that already have a file open reach the new one. */
 async function takeFiles({ dir, clock }: SpoolOptions): Promise<Omit<TakenFile, 'end'>[]> {
   const taken = join(dir, 'taken');
   for (const { name, size, mtimeMs } of await listFiles(dir)) {
@@ -121,7 +122,7 @@ async function moveInto(dir: string, path: string, name: string): Promise<void> 
   if (await makeBelow(dir)) await rename(path, join(dir, name)).catch(nullIfGone);
 }
 
-/** False: the spool was closed meanwhile, and must not come back by itself. */
+/** Returns false when the spool was closed in the meantime; it must not come back by itself. */
 async function makeBelow(dir: string): Promise<boolean> {
   const code = await mkdir(dir, { mode: 0o700 }).then(() => null, errorCode);
   if (code === null || code === 'EEXIST') return true;
@@ -129,7 +130,10 @@ async function makeBelow(dir: string): Promise<boolean> {
   throw toWriteError(Object.assign(new Error(code), { code }), dir);
 }
 
-/** Regular files whose names begin with that of an agent, by name. A hook, or another process, may take one away meanwhile. */
+/**
+ * Lists regular files with an agent's name at the beginning, sorted by name. A hook or another process may remove one
+ * meanwhile.
+ */
 async function listFiles(dir: string) {
   const names = await readdir(dir).catch(noneThere);
   const files = await Promise.all(
@@ -150,7 +154,7 @@ function agentOf(name: string): string {
 
 const noneThere = fallBackTo<string[]>([], 'ENOENT', 'ENOTDIR');
 
-/** The last line may have lost its end. A hook begins with a line end as well, so that no cut line spoils the next one. */
+/** The last line may lack its end. A hook also begins with a line end, so that a cut line does not spoil the next one. */
 function splitLines(bytes: Buffer): Buffer[] {
   const lines: Buffer[] = [];
   for (let from = 0; from < bytes.length;) {
@@ -174,7 +178,7 @@ function parseBell(line: Buffer): Bell | null {
   };
 }
 
-/** By its hash: a crash that sets a line aside twice leaves it there once. */
+/** Names a line by its hash, so that it is stored once even if a crash makes it be set aside twice. */
 async function setAside(dir: string, bad: readonly BadLine[]): Promise<void> {
   if (bad.length === 0 || !(await makeBelow(join(dir, 'unreadable')))) return;
   for (const { agent, bytes } of bad) {
@@ -190,17 +194,17 @@ async function noteLast(dir: string, bells: readonly Bell[]): Promise<void> {
     if (/^[a-z0-9-]+$/.test(agent)) await replaceFile(join(dir, 'seen', agent), `${at}\n`, dirname(dir));
 }
 
-/** The next taking gives whatever a hook has appended since the file was read. */
+/** Leaves whatever a hook has appended since the file was read to the next `take`. */
 async function removeDealt({ path, grows, end }: TakenFile, dealt: Map<string, number>): Promise<void> {
   dealt.set(path, end);
-  // Nobody can open it any more. Who has it open may append until it closes it.
+  // Nobody can open it anymore, but a process that has it open may append until it closes it.
   const isOpen = grows && (await findHolders(await realpath(path).catch(() => path))).length > 0;
   if (isOpen || ((await stat(path).catch(nullIfGone))?.size ?? end) > end) return;
   await removeFile(path);
   dealt.delete(path);
 }
 
-/** `drainer` is what hooks read: the pid, and when the process began, each on a line. The claim itself lies beside it. */
+/** Hooks read `drainer`: the pid and the start time of the process, each on a line. The claim is a separate file next to it. */
 async function claimDrainer(options: SpoolOptions): ReturnType<Spool['claim']> {
   const path = join(options.dir, 'drainer');
   const claim = await claimFile(`${path}.claim`, options);
@@ -223,7 +227,7 @@ async function claimDrainer(options: SpoolOptions): ReturnType<Spool['claim']> {
   return { release };
 }
 
-/** With the time that has passed since, a hook tells the time without a program. Not everywhere does the system say that. */
+/** Lets a hook compute the time from the uptime, without another program. Some systems do not provide the uptime. */
 async function noteBoot({ dir, clock, bootId }: SpoolOptions): Promise<void> {
   const uptime = Number.parseFloat(await readFile('/proc/uptime', 'utf8').catch(() => ''));
   if (Number.isNaN(uptime)) return;
@@ -283,7 +287,7 @@ function keptPath(dir: string): string {
   return `${dir}.kept`;
 }
 
-/** Put aside first: then no hook begins to write in it while it is looked at. */
+/** Renames the spool first, so that no hook begins to write to it while it is examined. */
 async function closeSpool({ dir, clock, ...processes }: SpoolOptions): Promise<string | null> {
   const kept = keptPath(dir);
   const isMoved = await renameIfThere(dir, kept).catch((error: unknown) => {
@@ -297,7 +301,7 @@ async function closeSpool({ dir, clock, ...processes }: SpoolOptions): Promise<s
   return null;
 }
 
-/** Records from a pause stay out, whenever their log is read. */
+/** Records from a pause are left out, no matter when their log is read. */
 async function readPauses(dir: string): Promise<{ from: number; to: number | null }[]> {
   const read = (name: string) => readFile(join(dir, name), 'utf8').catch(nullIfGone);
   const [over, paused] = await Promise.all([read('pauses'), read('paused')]);
@@ -306,12 +310,12 @@ async function readPauses(dir: string): Promise<{ from: number; to: number | nul
     return from === undefined ? [] : [{ from: Number(from), to: Number(to) }];
   });
   if (paused === null) return pauses;
-  // An empty file was put there by hand: nobody knows since when.
+  // Somebody created an empty file by hand, so the time is unknown.
   const since = /^\d+/.exec(paused)?.[0];
   return [...pauses, { from: since === undefined ? 0 : Number(since), to: null }];
 }
 
-/** A damaged file counts as none: the log is then read from its beginning, and nothing of it is taken twice. */
+/** A damaged file counts as missing: the log is read from its beginning then, and nothing is taken twice. */
 export function followerStates(dir: string): FollowerStates {
   const fileOf = (path: string) => join(dir, `${sha256(path).slice(0, 32)}.json`);
   const read = async (file: string) => {

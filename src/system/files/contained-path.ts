@@ -1,11 +1,11 @@
-/** Finds where a path of the project really is on disk, and whether that is a place that teddy may touch. */
+/** Finds where a project path really is on disk, and whether teddy may touch that place. */
 import type { Stats } from 'node:fs';
 import { lstat, readlink, realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import type { RepoPath } from '../../names.ts';
 import { errorCode, fallBackTo } from '../../disk/system-error.ts';
 
-/** `real` is absolute and free of symlinks; when something is there, `stats` are its own. */
+/** `real` is absolute and without symlinks; `stats` belong to whatever exists there. */
 export type Located =
   | { kind: 'found'; real: string; stats: Stats }
   | { kind: 'absent'; real: string }
@@ -13,12 +13,12 @@ export type Located =
   | { kind: 'foreign'; repository: RepoPath }
   | { kind: 'blocked'; parent: RepoPath };
 
-/** The limit of Linux: a path that needs more symlinks than this goes round in circles. */
+/** Linux's limit: a path that needs more symlinks than this is a loop. */
 const maxLinks = 40;
 
 /**
- * Resolves every symlink on the way, dangling ones too, and refuses as `outside` whatever leaves the project at `root`,
- * lies in a `.git` or in the root's `.teddy`, or goes round in circles. Opens nothing, so a FIFO cannot block it.
+ * Resolves every symlink on the path, including dangling ones. Refuses as `outside` whatever leaves the project at
+ * `root`, is in a `.git` or in the root's `.teddy`, or loops. Opens nothing, so a FIFO cannot block it.
  */
 export async function locate(root: string, path: RepoPath): Promise<Located> {
   const project = await realpath(root);
@@ -30,7 +30,7 @@ export async function locate(root: string, path: RepoPath): Promise<Located> {
     const shown = parts.slice(0, index + 1).join('/') as RepoPath;
     const parent = parts.slice(0, index).join('/') as RepoPath;
     if (stats && !stats.isDirectory()) return { kind: 'blocked', parent };
-    // A submodule or an embedded repository has a git of its own.
+    // A submodule or an embedded repository has its own `.git`.
     if (index > 0 && stats && (await lstatIfThere(join(real, '.git')))) return { kind: 'foreign', repository: parent };
     try {
       const next = await follow(real, part, links);
@@ -46,7 +46,10 @@ export async function locate(root: string, path: RepoPath): Promise<Located> {
   return stats ? { kind: 'found', real, stats } : { kind: 'absent', real };
 }
 
-/** The real path of `target` as seen from the directory `from`; what does not exist is taken as written. Null: a loop. */
+/**
+ * Returns the real path of `target`, relative to the directory `from`; parts that do not exist are taken literally.
+ * Null for a loop.
+ */
 async function follow(from: string, target: string, links: { left: number }): Promise<string | null> {
   let at = isAbsolute(target) ? sep : from;
   for (const part of target.split('/')) {
@@ -79,8 +82,9 @@ async function isContained(project: string, real: string): Promise<boolean> {
 }
 
 /**
- * `.git` in every spelling that some file system takes for it: case, trailing dots and spaces, streams and short names
- * (NTFS), ignored characters (HFS+). Refused everywhere, as git does, since a repository travels.
+ * Recognizes `.git` in every spelling that some file system accepts: case, trailing dots and spaces, streams and short
+ * names (NTFS), ignored characters (HFS+). All are refused on every system, as git does, since a repository is copied
+ * between systems.
  */
 function isGitName(name: string): boolean {
   const plain = name
@@ -91,17 +95,17 @@ function isGitName(name: string): boolean {
   return plain === '.git' || /^git~\d+$/.test(plain);
 }
 
-/** Catches the spellings of a file system that no list of names foresees. */
+/** Catches file system spellings that no list of names anticipates. */
 function isSame(a: Stats | null | undefined, b: Stats | null | undefined): boolean {
   return a != null && b != null && a.dev === b.dev && a.ino === b.ino;
 }
 
-/** Null when nothing is there, or on the error `tolerated`. */
+/** Returns null when nothing exists there, or for one of the `tolerated` errors. */
 function lstatIfThere(path: string, ...tolerated: string[]): Promise<Stats | null> {
   return lstat(path).catch(fallBackTo(null, 'ENOENT', ...tolerated));
 }
 
-/** The directories from `path` upwards that do not exist yet, outermost first. */
+/** Returns `path` and its parent directories that do not exist yet, outermost first. */
 export async function missingDirectories(path: string): Promise<string[]> {
   return (await lstatIfThere(path)) ? [] : [...(await missingDirectories(dirname(path))), path];
 }

@@ -1,4 +1,4 @@
-/** Files and directories that are handed out: whole, or not there. */
+/** Exports files and directories: completely, or not at all. */
 import { randomBytes, createHash } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -9,7 +9,7 @@ import { syncDirectory } from '../../disk/durable-file.ts';
 import { errorCode, nullIfGone, toDiskError, errorReason } from '../../disk/system-error.ts';
 import { createReadStream } from 'node:fs';
 
-/** `path`: as the user names it, from `cwd`. */
+/** `path` is as the user wrote it, relative to `cwd`. */
 export function exportFile(path: string, { cwd, force }: { cwd: string; force: boolean }): ExportTarget {
   const target = resolve(cwd, path);
   return {
@@ -18,7 +18,7 @@ export function exportFile(path: string, { cwd, force }: { cwd: string; force: b
       await refuseParent(target);
       const found = await stat(target).catch(nullIfGone).catch(throwUnwritten);
       if (found?.isDirectory()) throw toInTheWay(`${path} is a directory.`, 'Name a file.');
-      if (found !== null && !force) throw toInTheWay(`${path} is there already.`, 'Use --force to replace it.');
+      if (found !== null && !force) throw toInTheWay(`${path} already exists.`, 'Use --force to replace it.');
     },
     put: (pieces) =>
       atomically({ target, name: path }, async (temporary) => {
@@ -38,7 +38,7 @@ export function exportDirectory(path: string, cwd: string): ExportDirectory {
         if (errorCode(error) === 'ENOTDIR') throw toInTheWay(`${path} is a file.`, 'Name a directory.');
         return errorCode(error) === 'ENOENT' ? [] : throwUnwritten(error);
       });
-      if (names.length > 0) throw toInTheWay(`${path} is not empty.`, 'Name a directory that is new, or an empty one.');
+      if (names.length > 0) throw toInTheWay(`${path} is not empty.`, 'Give a new or an empty directory.');
     },
     put: (files) =>
       atomically({ target, name: path }, async (temporary) => {
@@ -48,7 +48,7 @@ export function exportDirectory(path: string, cwd: string): ExportDirectory {
   };
 }
 
-/** A rename replaces a file and an empty directory, and nothing else. */
+/** A rename replaces only a file or an empty directory. */
 async function atomically(
   { target, name }: { target: string; name: string },
   write: (temporary: string) => Promise<void>,
@@ -64,13 +64,13 @@ async function atomically(
   }
 }
 
-/** The names come out of a tree that anybody may have made. */
+/** The names come from a tree that anybody may have made. */
 async function writeBelow(root: string, { path, bytes }: FileBelow): Promise<void> {
   if (path.split('/').some((part) => part === '' || part === '.' || part === '..' || part.includes('\0'))) {
     throw new TeddyError(
       'DAMAGED_SESSION',
-      `The session holds a file called ${JSON.stringify(path)}.`,
-      'See `git fsck`.',
+      `The session contains a file named ${JSON.stringify(path)}.`,
+      'Check the repository with `git fsck`.',
     );
   }
   await mkdir(dirname(join(root, path)), { recursive: true });
@@ -93,7 +93,11 @@ async function refuseParent(target: string): Promise<void> {
   const parent = dirname(target);
   const found = await stat(parent).catch(nullIfGone).catch(throwUnwritten);
   if (found?.isDirectory()) return;
-  throw new TeddyError('FILE_NOT_FOUND', `There is no directory ${parent}.`, 'Make it first, or name another place.');
+  throw new TeddyError(
+    'FILE_NOT_FOUND',
+    `The directory ${parent} does not exist.`,
+    'Create it first, or give another path.',
+  );
 }
 
 function toInTheWay(message: string, hint: string): TeddyError {
@@ -107,22 +111,22 @@ function throwUnwritten(error: unknown): never {
 function toWriteError(error: unknown, path: string): unknown {
   const code = errorCode(error);
   if (code === null || error instanceof TeddyError) return error;
-  // Somebody has put something there meanwhile.
-  if (code === 'ENOTEMPTY' || code === 'EEXIST') return toInTheWay(`${path} is not empty.`, 'Name another one.');
-  return toDiskError(error, `${path} could not be written`, 'Name another place.');
+  // Somebody has put something there in the meantime.
+  if (code === 'ENOTEMPTY' || code === 'EEXIST') return toInTheWay(`${path} is not empty.`, 'Give another directory.');
+  return toDiskError(error, `${path} could not be written`, 'Give another path.');
 }
 
-/** A file to be read in pieces, as text and with the checksum of its bytes, however large it is. */
+/** A file of any size that is read in pieces, as text and with the checksum of its bytes. */
 const pieceBytes = 64 * 1024;
 
-/** Throws FILE_NOT_FOUND for what is no regular file. */
+/** Throws FILE_NOT_FOUND unless it is a regular file. */
 export async function openSourceFile(path: string, cwd: string): Promise<SourceFile> {
   const file = resolve(cwd, path);
   const stats = await stat(file).catch(refuse(path));
   if (!stats.isFile()) {
     const [what, hint] = stats.isDirectory()
       ? ['a directory', 'Name a file.']
-      : ['no regular file', 'Save it to a file, and name that: it is read twice.'];
+      : ['not a regular file', 'Save it to a file and give that instead, because it is read twice.'];
     throw new TeddyError('FILE_NOT_FOUND', `${path === '' ? '""' : path} is ${what}.`, hint);
   }
   return { path, sizeBytes: stats.size, read: () => readSource(path, file) };
@@ -131,7 +135,7 @@ export async function openSourceFile(path: string, cwd: string): Promise<SourceF
 function readSource(path: string, file: string): SourceReading {
   const hash = createHash('sha256');
   async function* pieces(): SourceReading['pieces'] {
-    // A character may be torn apart between two pieces; what is no UTF-8 is for the reader of the text to judge.
+    // A character may be split between two pieces; invalid UTF-8 is left to the reader of the text.
     const decoder = new TextDecoder('utf-8');
     try {
       for await (const chunk of createReadStream(file, { highWaterMark: pieceBytes }) as AsyncIterable<Buffer>) {
@@ -149,7 +153,7 @@ function readSource(path: string, file: string): SourceReading {
 
 function refuse(path: string): (error: unknown) => never {
   return (error) => {
-    throw new TeddyError('FILE_NOT_FOUND', `${path} cannot be read: ${errorReason(error)}.`, 'Name another file.', {
+    throw new TeddyError('FILE_NOT_FOUND', `${path} cannot be read: ${errorReason(error)}.`, 'Give another file.', {
       cause: error,
     });
   };

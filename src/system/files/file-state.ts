@@ -1,4 +1,4 @@
-/** Reads the state of a path of the project itself: a link is a link here, and is never followed. */
+/** Reads the state of a project path itself: links are not followed. */
 import type { FileAge } from '../../ports/disk.ts';
 import { randomBytes } from 'node:crypto';
 import { lstat, open, readlink, realpath, rename, symlink, unlink, mkdir } from 'node:fs/promises';
@@ -12,8 +12,8 @@ import { removeDirectory, syncDirectory, writeDurably } from '../../disk/durable
 import { errorCode, errorReason, nullIfGone, toDiskError } from '../../disk/system-error.ts';
 
 /**
- * Beyond a link there is nothing. Throws ACTION_FAILED where the system does not let it look. Thousands of files may be asked
- * for: a directory that was found to be the project's is looked at again only for having become a link.
+ * Nothing exists beyond a link. Throws ACTION_FAILED when the system denies access. Made for thousands of files: a
+ * directory that was found to be in the project is only checked again for having become a link.
  */
 export function readerOfStates(root: string): (path: RepoPath) => Promise<FileState> {
   const known = new Set<string>();
@@ -29,7 +29,7 @@ export function readerOfStates(root: string): (path: RepoPath) => Promise<FileSt
   return (path) => readFileState(path, () => find(path));
 }
 
-/** `find` says where it is, or null when that is not in the project. */
+/** `find` returns the real path, or null when it is not in the project. */
 async function readFileState(path: RepoPath, find: () => Promise<string | null>): Promise<FileState> {
   try {
     const real = await find();
@@ -37,7 +37,7 @@ async function readFileState(path: RepoPath, find: () => Promise<string | null>)
     const stats = await lstat(real);
     if (stats.isSymbolicLink()) return { kind: 'link', target: await readlink(real) };
     if (!stats.isFile()) return { kind: 'other' };
-    // Exchanged for a FIFO or a link in between, it is neither followed nor waited for.
+    // If the file was replaced by a FIFO or a link in between, it is neither followed nor waited for.
     const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       return { kind: 'file', bytes: await file.readFile(), mode: (await file.stat()).mode & 0o7777 };
@@ -55,16 +55,16 @@ async function readFileState(path: RepoPath, find: () => Promise<string | null>)
   }
 }
 
-/** The kernel's clock for files lags behind by up to a tick. */
+/** The kernel's clock for files lags by up to a tick. */
 const lagMs = 50;
 
-/** A file that is not there now came since. */
+/** A file that does not exist now counts as put there since. */
 export async function findFileAge(root: string, path: RepoPath, time: Date): Promise<FileAge> {
   const project = await realpath(root);
   const isOld = (ms: number) => ms < time.getTime() - lagMs;
   const stats = await lstat(join(project, path)).catch(() => null);
   if (stats === null) return 'since';
-  // A directory changes with what is in it.
+  // A directory changes with its content.
   if (stats.isDirectory()) return isOld(stats.birthtimeMs) ? 'before' : 'since';
   if (!isOld(stats.ctimeMs)) return 'since';
   for (let parent = dirname(path); parent !== '.'; parent = dirname(parent)) {
@@ -74,8 +74,8 @@ export async function findFileAge(root: string, path: RepoPath, time: Date): Pro
 }
 
 /**
- * Makes the path stand as `state` says: atomically, durably, with its mode; makes parents. A directory is never replaced, and
- * nothing is written beyond a link. Throws DISK_FULL or WRITE_FAILED, and has changed nothing then.
+ * Gives the path the state `state` atomically and durably, with its mode, and makes parent directories. Never replaces
+ * a directory, and never writes beyond a link. Throws DISK_FULL or WRITE_FAILED without having changed anything.
  */
 export async function putFileState(root: string, path: RepoPath, state: FileState | NewFile): Promise<void> {
   try {
@@ -87,11 +87,11 @@ export async function putFileState(root: string, path: RepoPath, state: FileStat
       await putInPlace(real, state);
     }
   } catch (error) {
-    throw toDiskError(error, `${path} could not be put back`, 'Check the permissions of its directory.');
+    throw toDiskError(error, `${path} could not be restored`, 'Check the permissions of its directory.');
   }
 }
 
-/** Those that are empty, in this order. */
+/** Removes the empty ones, in this order. */
 export async function removeEmptyDirectories(root: string, directories: RepoPath[]): Promise<void> {
   const project = await realpath(root);
   for (const directory of directories) {
@@ -105,18 +105,18 @@ export async function removeEmptyDirectories(root: string, directories: RepoPath
 async function resolveInProject(root: string, path: RepoPath): Promise<string> {
   const real = join(await realpath(root), path);
   if (!(await isInProject(root, path)) || (await isInOwnRepository(path, real))) {
-    throw new Error(`${dirname(path)} is not a directory of the project now`);
+    throw new Error(`${dirname(path)} is no longer a directory of the project`);
   }
   return real;
 }
 
-/** The directory that it lies in is a repository; of those above, `isInProject` tells. */
+/** Tells whether its own directory is a repository; `isInProject` checks the directories above. */
 async function isInOwnRepository(path: RepoPath, real: string): Promise<boolean> {
   if (dirname(path) === '.') return false;
   return (await lstat(join(dirname(real), '.git')).catch(nullIfGone)) !== null;
 }
 
-/** No parent is a link or a file. */
+/** Tells whether no parent is a link or a file. */
 async function isInProject(root: string, path: RepoPath): Promise<boolean> {
   const directory = dirname(path) as RepoPath;
   const parent = await locate(root, directory === '.' ? ('' as RepoPath) : directory);

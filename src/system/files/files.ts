@@ -16,8 +16,8 @@ import { installFile, installNewFile, removeFile, removeLeftovers } from './inst
 import { errorReason, fallBackTo } from '../../disk/system-error.ts';
 
 /**
- * `root` is the project's directory, or a symlink to it. Whatever looks throws ACTION_FAILED when the system does not
- * let it; `install` throws DISK_FULL or WRITE_FAILED and leaves everything as it was.
+ * `root` is the project's directory, or a symlink to it. Methods that read throw ACTION_FAILED when the system denies
+ * access; `install` throws DISK_FULL or WRITE_FAILED without having changed anything.
  */
 export function projectFiles(root: string): ProjectFiles {
   const readState = readerOfStates(root);
@@ -40,7 +40,7 @@ export function projectFiles(root: string): ProjectFiles {
   };
 }
 
-/** The system does not let it look. */
+/** The system denies access. */
 function toThrown(path: string): (error: unknown) => never {
   return (error) => {
     if (error instanceof TeddyError) throw error;
@@ -74,7 +74,7 @@ async function inspectPath(root: string, path: RepoPath): Promise<FileTarget> {
   return file.kind === 'file' ? { ...file, ...moved } : file;
 }
 
-/** The flags and the second look are for a file that is exchanged for a FIFO or a symlink in between. */
+/** The flags and the second check handle a file that is replaced by a FIFO or a symlink in between. */
 async function readRegularFile(real: string): Promise<FileTarget> {
   const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -86,7 +86,7 @@ async function readRegularFile(real: string): Promise<FileTarget> {
   }
 }
 
-/** `from` is a path from `cwd`, or `-` for stdin. Throws FILE_NOT_FOUND, USAGE for what is not UTF-8. */
+/** `from` is a path relative to `cwd`, or `-` for stdin. Throws FILE_NOT_FOUND, or USAGE for text that is not UTF-8. */
 export async function readAnswer(from: string, { cwd, stdin }: { cwd: string; stdin: Readable }): Promise<string> {
   const bytes = from === '-' ? await readStream(stdin) : await readAnswerFile(from, cwd);
   const text = bytes.toString('utf8');
@@ -108,7 +108,7 @@ async function readAnswerFile(path: string, cwd: string): Promise<Buffer> {
   });
 }
 
-/** Files that a command is given to read, outside of every work tree. */
+/** Files that a command is to read, outside of every work tree. */
 export function scratchFiles(): ScratchFiles {
   return {
     async write(name, bytes) {

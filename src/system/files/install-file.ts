@@ -1,4 +1,4 @@
-/** Puts whole content in the place of a file of the project: all of it or nothing, and durable once it returns. */
+/** Replaces the whole content of a project file: completely or not at all, and durable once it returns. */
 import { randomBytes } from 'node:crypto';
 import { chmod, chown, link, mkdir, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -9,9 +9,9 @@ import { removeDirectory, syncDirectory, writeDurably } from '../../disk/durable
 import { errorCode, errorReason, toDiskError } from '../../disk/system-error.ts';
 
 /**
- * Writes through a symlink that stays inside the project, and keeps the link. Keeps owner and permission bits of a file that
- * exists, but for an execute bit that is asked for or asked away. Throws DISK_FULL or WRITE_FAILED; then its temporary file
- * and the directories it made are gone again.
+ * Writes through a symlink that stays inside the project, and keeps the link. Keeps the owner and permission bits of an
+ * existing file, except for the execute bit when `executable` is given. Throws DISK_FULL or WRITE_FAILED after removing
+ * its temporary file and the directories it made.
  */
 export async function installFile(
   root: string,
@@ -22,7 +22,7 @@ export async function installFile(
   await installBy(rename, root, path, bytes, executable);
 }
 
-/** The same where nothing stands yet: of several that come at once, one is `done`. */
+/** Like `installFile`, but only when nothing exists there: of several concurrent calls, one is `done`. */
 export async function installNewFile(root: string, path: RepoPath, bytes: Uint8Array): Promise<'done' | 'exists'> {
   try {
     await installBy(linkAway, root, path, bytes);
@@ -33,7 +33,7 @@ export async function installNewFile(root: string, path: RepoPath, bytes: Uint8A
   }
 }
 
-/** Unlike a rename it never replaces anything. */
+/** Unlike a rename, a link never replaces anything. */
 async function linkAway(from: string, to: string): Promise<void> {
   await link(from, to);
   await unlink(from);
@@ -54,8 +54,9 @@ async function installBy(
     temporary = join(dirname(real), `.teddy-tmp-${randomBytes(8).toString('hex')}`);
     await writeDurably(temporary, bytes, toMode(mode, executable));
     if (owner !== null) await keepOwner(temporary, owner, toMode(mode, executable));
-    // A symlink may have been put in the way since the first look.
-    if (toDestination(await locate(root, path)).real !== real) throw new Error('it was moved while it was written');
+    // A symlink may have been put there since the first check.
+    if (toDestination(await locate(root, path)).real !== real)
+      throw new Error('it was moved while it was being written');
     await publish(temporary, real);
     await syncDirectory(dirname(real));
   } catch (error) {
@@ -65,13 +66,13 @@ async function installBy(
   }
 }
 
-/** Only root may give files away; for anybody else a replaced file becomes theirs, as with every editor. */
+/** Only root may change a file's owner; other users become the owner of a file they replace, as with every editor. */
 async function keepOwner(path: string, { uid, gid }: Owner, mode: number): Promise<void> {
   const { uid: ours, gid: group } = await stat(path);
   if (uid === ours && gid === group) return;
   try {
     await chown(path, uid, gid);
-    // A change of owner takes away what the new one must not have by accident.
+    // Changing the owner clears mode bits that the new owner must not get by accident.
     await chmod(path, mode);
   } catch (error) {
     if (errorCode(error) !== 'EPERM') throw error;
@@ -83,13 +84,13 @@ interface Owner {
   gid: number;
 }
 
-/** git's rule: whoever may read it may execute it. */
+/** Follows git's rule: whoever may read the file may execute it. */
 function toMode(mode: number, executable: boolean | undefined): number {
   if (executable === undefined || executable === ((mode & 0o100) !== 0)) return mode;
   return executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
 }
 
-/** Counts a file that is not there as removed. Throws WRITE_FAILED. */
+/** Counts a missing file as removed. Throws WRITE_FAILED. */
 export async function removeFile(root: string, path: RepoPath): Promise<void> {
   try {
     const located = await locate(root, path);
@@ -107,14 +108,14 @@ export async function removeFile(root: string, path: RepoPath): Promise<void> {
   }
 }
 
-/** Makes the removal durable at the first directory that stays. */
+/** Makes the removal durable in the first directory that remains. */
 async function removeEmptyParents(root: string, directory: string): Promise<void> {
   const isGone = directory !== root && (await removeDirectory(directory));
   if (isGone) return removeEmptyParents(root, dirname(directory));
   await syncDirectory(directory);
 }
 
-/** Temporary files of ours beside the path. A path that may not be touched has none. */
+/** Removes our temporary files next to the path. A path that must not be touched has none. */
 export async function removeLeftovers(root: string, path: RepoPath): Promise<void> {
   const located = await locate(root, path);
   if (located.kind !== 'found' && located.kind !== 'absent') return;
@@ -131,7 +132,7 @@ function toDestination(located: Located): { real: string; mode: number; owner: O
     case 'outside':
       throw new Error(`${located.link} leads out of the project, or into .git or .teddy`);
     case 'foreign':
-      throw new Error(`${located.repository} is a repository of its own`);
+      throw new Error(`${located.repository} is a separate repository`);
     case 'blocked':
       throw new Error(`${located.parent} is not a directory`);
     case 'found':
@@ -141,14 +142,14 @@ function toDestination(located: Located): { real: string; mode: number; owner: O
   }
 }
 
-/** Adds each directory to `made` as soon as it exists, so that the caller can take back a part. */
+/** Adds each directory to `made` as soon as it exists, so that the caller can undo part of the work. */
 async function makeDirectories(path: string, made: string[]): Promise<void> {
   for (const directory of await missingDirectories(path)) {
     try {
       await mkdir(directory);
       made.push(directory);
     } catch (error) {
-      // Someone else made it just now: theirs to keep.
+      // Somebody else has just made it, so it is not ours to remove.
       if (errorCode(error) !== 'EEXIST') throw error;
     }
     await syncDirectory(dirname(directory));
@@ -159,7 +160,7 @@ function toWriteError(path: RepoPath, error: unknown): TeddyError {
   return toDiskError(
     error,
     `${path} could not be written`,
-    'The file is as it was. Check its permissions and its parents, and run the command again.',
-    'Free some space and run the command again; the file is as it was.',
+    'The file was not changed. Check its permissions and its parent directories, and run the command again.',
+    'The file was not changed. Free some space and run the command again.',
   );
 }

@@ -1,4 +1,4 @@
-/** Answers on disk while they arrive, and what dead processes have left of theirs. */
+/** Saves answers to disk as they arrive, and finds what dead processes have left of theirs. */
 import { isUtf8 } from 'node:buffer';
 import { basename } from 'node:path';
 import { TeddyError } from '../../errors.ts';
@@ -9,19 +9,19 @@ import type { ClaimOptions } from '../../disk/claim-file.ts';
 
 export interface AnswerStagingOptions extends ClaimOptions {
   journal: Journal;
-  /** The directory of the claims of those who answer. */
+  /** The directory of the claims on answering a turn. */
   claims: string;
-  /** The disk does not take an answer (said once), or does not give one back. */
+  /** Reports, once, that the disk does not accept an answer, or that an answer cannot be read. */
   warn(text: string): void;
   pace?: Pace;
 }
 
 interface Pace {
-  /** Lines that are not on disk yet make a save due, ... */
+  /** A save is due after this many unsaved lines, ... */
   lines: number;
-  /** ... and so does text that has waited so long, ... */
+  /** ... or when text has waited this long, ... */
   waitMs: number;
-  /** ... but there is at least this between two saves, and before the first. */
+  /** ... but not before this much time since the last save or the start. */
   gapMs: number;
 }
 
@@ -43,7 +43,7 @@ export function answerStaging(options: AnswerStagingOptions): AnswerStaging {
     async arriving(session) {
       const all = await journal.atWork(answerKind);
       const ours = all.flatMap(({ facts, read }) => (facts?.place.session === session ? [{ ...facts, read }] : []));
-      // One that has no bytes is just being removed.
+      // An answer without bytes is just being removed.
       const found = await Promise.all(ours.map(async ({ place, read }) => ({ place, text: toText(await read()) })));
       return found.filter(({ text }) => text !== '');
     },
@@ -54,7 +54,7 @@ function toText({ verified }: { verified: Uint8Array }): string {
   return Buffer.from(verified).toString('utf8');
 }
 
-/** An answer that arrives, and how far it is on disk. */
+/** An answer that is arriving, and how much of it is on disk. */
 interface Staging {
   options: AnswerStagingOptions;
   place: AnswerTarget;
@@ -62,9 +62,9 @@ interface Staging {
   text: string;
   savedLength: number;
   unsavedLines: number;
-  /** Null: nothing is on disk. */
+  /** Null while nothing is on disk. */
   operation: Operation<AnswerFacts> | null;
-  /** The next save begins no earlier. */
+  /** The earliest time of the next save. */
   earliestMs: number | null;
   timer: { handle: NodeJS.Timeout; isSoon: boolean } | null;
   saving: Promise<void>;
@@ -90,7 +90,7 @@ function stageAnswer(options: AnswerStagingOptions, place: AnswerTarget): Staged
       staging.isOver = true;
       stopTimer(staging);
       await staging.saving;
-      // Until it is gone no command of this process takes it for left: its answer may not be on the line yet.
+      // Until it is gone, no command of this process takes it for left behind: its answer may not be on the line yet.
       await staging.operation?.done().catch(falseIfRefused);
     },
     async leave() {
@@ -108,7 +108,7 @@ function schedule(staging: Staging): void {
   if (staging.isOver || (timer && (timer.isSoon || !isSoon))) return;
   stopTimer(staging);
   const waitMs = Math.max(isSoon ? 0 : pace.waitMs, (earliestMs ?? 0) - performance.now());
-  // Where the disk takes nothing, it is tried again and again: no reason for the command not to end.
+  // If the disk refuses, saving is retried again and again, but that must not keep the process alive.
   staging.timer = { handle: setTimeout(() => void save(staging), waitMs).unref(), isSoon };
 }
 
@@ -143,10 +143,10 @@ async function noteFailure(staging: Staging, error: unknown): Promise<void> {
   if (!(error instanceof TeddyError)) throw error;
   if (!staging.hasFailed)
     staging.options.warn(
-      `The answer cannot be saved while it arrives. ${error.message} It is in memory until it is whole.`,
+      `The answer cannot be saved to disk as it arrives. ${error.message} It stays in memory until it is complete.`,
     );
   staging.hasFailed = true;
-  // Somebody has removed it: it is made anew soon, with all that was in it.
+  // Somebody has removed it; it will soon be made again with its full content.
   if (error.code === 'STAGING_DAMAGED') {
     await staging.operation?.done().catch(falseIfRefused);
     [staging.operation, staging.savedLength, staging.unsavedLines] = [null, 0, staging.pace.lines];
@@ -154,19 +154,19 @@ async function noteFailure(staging: Staging, error: unknown): Promise<void> {
   schedule(staging);
 }
 
-/** For `catch`: what cannot be removed is found by the next process, which sees that the answer is kept. */
+/** For `catch`: the next process finds what cannot be removed, and sees that the answer is already saved. */
 function falseIfRefused(error: unknown): false {
   if (!(error instanceof TeddyError)) throw error;
   return false;
 }
 
-/** No reason to stop a command: what is there stays there. Null after a warning. */
+/** A failure is no reason to stop the command: the files stay where they are. Returns null after a warning. */
 async function orWarn<Value>({ warn }: AnswerStagingOptions, read: () => Promise<Value>): Promise<Value | null> {
   try {
     return await read();
   } catch (error) {
     if (!(error instanceof TeddyError) || error.code === 'LOCKED') throw error;
-    warn(`What interrupted commands have received cannot be taken up. ${error.message}`);
+    warn(`Answers that interrupted commands received cannot be recovered. ${error.message}`);
     return null;
   }
 }
@@ -201,8 +201,8 @@ function toLeftAnswer({ verified, tail, isDamaged }: Staged): LeftAnswer {
 }
 
 /**
- * How many bytes, from the beginning, are text: UTF-8 up to the first byte that is not. A NUL ends it too, since after a power
- * cut a file may have a hole where nothing was written.
+ * Counts the bytes from the beginning that are valid UTF-8. A NUL also ends them, because after a power failure a file
+ * may have a hole where nothing was written.
  */
 function validUtf8Length(bytes: Uint8Array): number {
   const nul = bytes.indexOf(0);
@@ -211,7 +211,7 @@ function validUtf8Length(bytes: Uint8Array): number {
   const replaced = Buffer.from(text.toString('utf8'));
   let length = text.findIndex((byte, at) => byte !== replaced[at]);
   if (length === -1) length = text.length;
-  // The mark for a broken character may begin with the same bytes as that character.
+  // The replacement character may begin with the same bytes as the broken one.
   while (!isUtf8(text.subarray(0, length))) length -= 1;
   return length;
 }

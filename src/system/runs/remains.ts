@@ -25,7 +25,7 @@ export interface SystemRemainsOptions extends Processes {
   clock: Clock;
 }
 
-/** `inGit`: what the git directories themselves hold. */
+/** `inGit` finds what is in the git directories themselves. */
 export function allRemains(inGit: Remains, options: SystemRemainsOptions): Remains {
   return {
     ...inGit,
@@ -90,12 +90,12 @@ async function readRun(path: string): Promise<Remain> {
   const text = await readFile(join(path, logName), 'utf8').catch(nullIfGone);
   if (text === null) return { kind: 'stranger', path };
   const run = decodeOrNull(text);
-  // Killed before its first action began.
+  // It was killed before its first action began.
   if (run === undefined || run?.begun.length === 0) return { kind: 'leftover', path };
   return { kind: 'run', path, run };
 }
 
-/** Null: damaged. Undefined: nothing is in it yet. */
+/** Returns null when it is damaged, undefined when it is still empty. */
 function decodeOrNull(text: string): JournaledRun | null | undefined {
   try {
     return decodeJournal(text) ?? undefined;
@@ -105,7 +105,7 @@ function decodeOrNull(text: string): JournaledRun | null | undefined {
   }
 }
 
-/** Notes that a killed process has not finished, and what was staged beside one that is gone. */
+/** Finds notes that a killed process did not finish, and staged bytes without a note. */
 async function findHalfNotes(options: SystemRemainsOptions): Promise<Remain[]> {
   const dir = join(options.dir, 'journal');
   const names = await namesIn(dir);
@@ -124,20 +124,20 @@ async function findServer(options: SystemRemainsOptions): Promise<Remain[]> {
   return [{ kind: 'server', path }];
 }
 
-/** teddy itself makes these names there. */
+/** Names that teddy itself uses there. */
 const ownNames =
   /^(?:allowed|answers|aside|cache|capture|commands|journal|runs|spool(?:\.kept)?|talks|trusted|write_sessions|worktrees|(?:server|served-models|models)\.json(?:\..*)?|(?:append|refs)-\d+-.*\.json(?:\..*)?|(?:lock|index)-[0-9a-f]{8}(?:\.lock)?|(?:snapshot|file)-\d+-.*|made-for(?:\..*)?)$/;
 
 async function findStrangers({ dir }: SystemRemainsOptions): Promise<Remain[]> {
   const names = (await namesIn(dir)).filter((name) => !ownNames.test(name));
-  // An older teddy kept there the answers that it received, and noted which commands of conversations it ran.
+  // Older versions of teddy kept received answers there, and noted which commands of conversations they ran.
   const [answers, commands] = await Promise.all(['answers', 'commands'].map((name) => namesIn(join(dir, name))));
   const older = (commands ?? []).filter((name) => name.endsWith('.note')).map((name) => join('commands', name));
   older.push(...(answers ?? []).map((name) => join('answers', name)));
   return [...names, ...older].map((name) => ({ kind: 'stranger', path: join(dir, name) }));
 }
 
-/** Directories in the temporary directory that a process of this repository has made and that is dead now. */
+/** Finds directories in the temporary directory that a dead process of this repository has made. */
 async function findScratch(options: SystemRemainsOptions): Promise<Remain[]> {
   const names = (await namesIn(tmpdir())).filter((name) => scratchPrefixes.some((prefix) => name.startsWith(prefix)));
   const found: Remain[] = [];
@@ -152,7 +152,7 @@ async function findScratch(options: SystemRemainsOptions): Promise<Remain[]> {
   return found;
 }
 
-/** Nobody takes so long to make a file or a directory. */
+/** Making a file or a directory never takes this long. */
 const oldMs = 60_000;
 
 async function isOld({ clock }: SystemRemainsOptions, path: string): Promise<boolean> {

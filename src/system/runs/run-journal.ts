@@ -1,4 +1,4 @@
-/** Journals of runs: a directory for each, with a log that is appended to and one file for the bytes that are kept. */
+/** Journals of runs: each has a directory with an append-only log and one file for the stored bytes. */
 import { randomBytes } from 'node:crypto';
 import {
   cp,
@@ -35,7 +35,7 @@ import type { RunClaim, RunDirs } from '../../ports/git.ts';
 export interface RunJournalOptions extends Processes {
   /** `<git-common-dir>/teddy`. */
   dir: string;
-  /** Called before each step; a test may crash there. */
+  /** Called before each step; a test may simulate a crash there. */
   onStep?: ((step: string) => void) | undefined;
 }
 
@@ -54,7 +54,7 @@ export function runJournals({ dir, onStep, ...processes }: RunJournalOptions): R
         .catch(nullIfGone)
         .catch(throwUnreadable);
       const left = text === null ? null : decodeJournal(text);
-      // Cut off within the record of its first action: that has not begun then.
+      // The log was cut off within the record of the first action, so no action has begun.
       if (left === null || left.begun.length === 0) return null;
       return { ...left, journal: openJournal(name, true) };
     },
@@ -62,14 +62,14 @@ export function runJournals({ dir, onStep, ...processes }: RunJournalOptions): R
       const found = await readdir(runs, { withFileTypes: true }).catch(nullIfGone).catch(throwUnreadable);
       const names = (found ?? []).filter((one) => one.isDirectory()).map(({ name }) => name);
       for (const name of names.filter((one) => one.startsWith(discardedPrefix)))
-        // The next command can remove what cannot be removed now: nothing reads it.
+        // Whatever cannot be removed now is left to the next command; nothing reads it.
         await rm(join(runs, name), { recursive: true, force: true }).catch(() => undefined);
       return (await Promise.all(names.map((name) => readFirst(join(runs, name, logName))))).flat();
     },
   };
 }
 
-/** Which run it is of. */
+/** Reads which run it belongs to. */
 async function readFirst(path: string): Promise<RunRecord[]> {
   const text = await readFile(path, 'utf8').catch(nullIfGone).catch(throwUnreadable);
   try {
@@ -88,7 +88,7 @@ interface JournalOptions {
   runs: string;
   aside: string;
   name: string;
-  /** A crash has left it, and it is gone on with. */
+  /** A crash has left it, and it is continued. */
   exists: boolean;
   step: (name: string) => void;
 }
@@ -106,13 +106,13 @@ function journalIn({ runs, aside, name, exists, step }: JournalOptions): RunJour
     return files;
   };
   let last: Promise<unknown> = Promise.resolve();
-  /** One write after the other: where each begins is known only after the one before. */
+  /** Queues the writes, because the position of each is only known after the previous one. */
   const inTurn = <Value>(act: () => Promise<Value>): Promise<Value> => {
     const result = last.then(act);
     last = result.catch(() => undefined);
     return result;
   };
-  /** All that waits, in order. What could not be written waits on. */
+  /** Writes everything that is waiting, in order. Whatever could not be written keeps waiting. */
   const write = async (): Promise<JournalFiles> => {
     const opened = await use();
     const count = waiting.length;
@@ -132,7 +132,7 @@ function journalIn({ runs, aside, name, exists, step }: JournalOptions): RunJour
       step('journal');
       waiting.push(record);
       try {
-        // Bytes first: no record that is on disk names what is not.
+        // Bytes first, so that no record on disk names bytes that are not.
         await inTurn(async () => syncKept(await use()));
         const { log } = await inTurn(write);
         await log.datasync();
@@ -143,7 +143,7 @@ function journalIn({ runs, aside, name, exists, step }: JournalOptions): RunJour
     },
     async note(record) {
       waiting.push(record);
-      // Where it cannot be written it waits: the next action does not begin without it.
+      // If it cannot be written, it waits; the next action does not begin without it.
       if (isThere) await inTurn(write).catch(() => undefined);
     },
     async keep(bytes) {
@@ -161,7 +161,7 @@ function journalIn({ runs, aside, name, exists, step }: JournalOptions): RunJour
       await close();
       step('journal-discarded');
       try {
-        // Gone at once, and as a whole; what a crash leaves of it then, the next look removes.
+        // Removes it atomically by a rename; the next look removes what a crash leaves of it.
         const discarded = join(runs, `${discardedPrefix}${randomBytes(8).toString('hex')}`);
         await rename(dir, discarded).catch(nullIfGone);
         await rm(discarded, { recursive: true, force: true });
@@ -172,14 +172,14 @@ function journalIn({ runs, aside, name, exists, step }: JournalOptions): RunJour
   };
 }
 
-/** Each acknowledged write has its own fsync; no close can take it back, nor is a run less done for it. */
+/** Each acknowledged write has its own fsync, so a failing close can neither undo it nor make a run less complete. */
 interface JournalFiles {
   log: FileHandle;
-  /** How much of it is whole records. */
+  /** The length of the log's complete records. */
   logBytes: number;
   kept: FileHandle;
   keptBytes: number;
-  /** How many of these are durable. */
+  /** The number of these bytes that are durable. */
   syncedBytes: number;
 }
 
@@ -201,12 +201,12 @@ async function openFiles(dir: string): Promise<JournalFiles> {
 
 async function appendRecords(files: JournalFiles, records: readonly JournalRecord[]): Promise<void> {
   const bytes = Buffer.from(records.map(encodeRecord).join(''));
-  // Over what a write that failed in the middle has left.
+  // Overwrites what a failed write has left.
   await writeAll(files.log, bytes, files.logBytes);
   files.logBytes += bytes.length;
 }
 
-/** Returns the key of the bytes. */
+/** Stores bytes and returns their key. */
 async function keepBytes(files: JournalFiles, bytes: Uint8Array): Promise<string> {
   const at = files.keptBytes;
   await writeAll(files.kept, bytes, at);
@@ -231,7 +231,7 @@ async function readKept(path: string, key: string): Promise<Uint8Array> {
   } finally {
     await file?.close().catch(throwUnreadable);
   }
-  throw new TeddyError('DAMAGED_SESSION', `The journal's copy ${key} is cut off: ${path}.`, 'Look at `git status`.');
+  throw new TeddyError('DAMAGED_SESSION', `The journal's copy ${key} is incomplete: ${path}.`, 'Check `git status`.');
 }
 
 function throwUnreadable(error: unknown): never {
@@ -242,7 +242,10 @@ function toJournalError(error: unknown, act: DiskAct = 'written'): TeddyError {
   return toDiskError(error, `The journal of the run could not be ${act}`, 'Check the permissions of `.git/teddy`.');
 }
 
-/** Below `to`, or where that has one, below the first of `to.1`, `to.2`, ... that is free, under the same path. Returns where it is, absolute. Throws DISK_FULL, WRITE_FAILED. */
+/**
+ * Moves a file to the same path below `to`, or below the first free one of `to.1`, `to.2`, ... Returns the absolute new
+ * path. Throws DISK_FULL, WRITE_FAILED.
+ */
 export function moveAside(root: string, path: RepoPath, to: string): Promise<string> {
   const what = `${path} could not be moved aside`;
   return asDiskErrors([what, 'Check the permissions of its directory.'], () => move(root, path, to));
@@ -260,7 +263,7 @@ async function move(root: string, path: RepoPath, to: string): Promise<string> {
   try {
     await rename(from, target);
   } catch (error) {
-    // A linked work tree may lie on another file system than the repository.
+    // A linked work tree may be on another file system than the repository.
     if (errorCode(error) !== 'EXDEV') throw error;
     await cp(from, target, { verbatimSymlinks: true, preserveTimestamps: true, errorOnExist: true, force: false });
     await syncFile(target);
@@ -280,7 +283,7 @@ async function findFree(to: string, path: RepoPath): Promise<string> {
   }
 }
 
-/** Where a parent is a file, no directory can be made. */
+/** A directory cannot be made when a parent is a file. */
 async function isFree(path: string): Promise<boolean> {
   try {
     await lstat(path);
@@ -292,7 +295,7 @@ async function isFree(path: string): Promise<boolean> {
   }
 }
 
-/** A link's own content is durable with its directory. */
+/** A link's own content becomes durable with its directory. */
 async function syncFile(path: string): Promise<void> {
   if ((await lstat(path)).isSymbolicLink()) return;
   const file = await open(path, 'r');
@@ -303,21 +306,25 @@ async function syncFile(path: string): Promise<void> {
   }
 }
 
-/** The directories that were made on the way as well. */
+/** Includes the directories that were made along the way. */
 async function syncUpwards(directory: string, last: string): Promise<void> {
   await syncDirectory(directory);
   if (directory !== last) await syncUpwards(dirname(directory), last);
 }
 
-/** One process at a time executes a turn, or answers one in a conversation: what tools do must not be done twice. */
+/** Only one process at a time executes a turn, or answers one in a conversation: tools must not run twice. */
 const doings = {
   executed: 'Wait for it, or stop it; `teddy session show` shows its report when it is done.',
-  answered: 'Wait for the answer, and say it then; `teddy session say` adds it now, without asking a model.',
+  answered:
+    'Wait for the answer and then send your message, or add it now with `teddy session say`, without asking a model.',
 };
 
 const claimPath = (runs: string, place: RunDirs): string => join(runs, `${runName(place)}.json`);
 
-/** `runs`: the directory of claims. Throws LOCKED, also while this very process has the claim; WRITE_FAILED, DISK_FULL, as does `release`. */
+/**
+ * `runs` is the directory of claims. Throws LOCKED, even while this process itself has the claim; WRITE_FAILED,
+ * DISK_FULL. `release` throws the last two as well.
+ */
 export async function claimRun(
   runs: string,
   place: RunDirs,
@@ -332,6 +339,6 @@ export async function claimRun(
 }
 
 function orUnclaimed<Value>(act: () => Promise<Value>): Promise<Value> {
-  const what = 'The claim of a turn could not be taken or given back';
+  const what = 'The claim on a turn could not be taken or released';
   return asDiskErrors([what, 'Check the permissions of `.git/teddy`.'], act);
 }

@@ -1,4 +1,4 @@
-/** The record of the server that serves a repository, in one file that only its user can read. */
+/** The record of the repository's server, in a file that only its user can read. */
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { TeddyError } from '../../errors.ts';
@@ -16,7 +16,7 @@ export function serverRecords({ path, ...processes }: ServerRecordOptions): Serv
     path,
     async read() {
       const record = await readRecord(path);
-      // The server may have been killed: whoever has its port now must not be sent its token.
+      // The server may have been killed; another process that now has its port must not be sent its token.
       return record?.pid === (await findHolder(claimPath(path), processes)) ? record : null;
     },
     async claim() {
@@ -33,7 +33,7 @@ export function serverRecords({ path, ...processes }: ServerRecordOptions): Serv
   };
 }
 
-/** The claim is a file of its own: the record can be written only when the port is known. */
+/** The claim is a separate file, because the record can only be written once the port is known. */
 async function takeClaim(path: string, processes: Processes): Promise<Claim | { heldBy: number }> {
   await mkdir(dirname(path), { recursive: true });
   return claimFile(claimPath(path), processes);
@@ -45,8 +45,8 @@ function claimPath(path: string): string {
 
 function toRunning(record: ServerRecord | null, pid: number): TeddyError {
   const where = record?.pid === pid ? `: ${record.url}` : '.';
-  const message = `A server of this repository is running already, as process ${pid}${where}`;
-  return new TeddyError('SERVER_RUNNING', message, 'Use that one, or stop it first.');
+  const message = `A server for this repository is already running, as process ${pid}${where}`;
+  return new TeddyError('SERVER_RUNNING', message, 'Use that server, or stop it first.');
 }
 
 function orFail<Value>(path: string, act: () => Promise<Value>): Promise<Value> {
@@ -59,7 +59,7 @@ async function readRecord(path: string): Promise<ServerRecord | null> {
   return text === null ? null : parseRecord(text);
 }
 
-/** Null: damaged. It is written whole, so that no server of ours has written it so. */
+/** Returns null when it is damaged. Records are written atomically, so no server of ours has left it like that. */
 function parseRecord(text: string): ServerRecord | null {
   try {
     const { url, port, pid, token } = JSON.parse(text) as Partial<Record<keyof ServerRecord, unknown>>;

@@ -1,4 +1,4 @@
-/** Finds the tokens of `secret-forms.ts`. */
+/** Finds the tokens listed in `secret-forms.ts`. */
 import type { FoundSecret } from '../../session/masks/mask.ts';
 import { isVaried } from '../../session/masks/secret-values.ts';
 import { escaped, forms, marked } from './secret-forms.ts';
@@ -6,12 +6,12 @@ import { escaped, forms, marked } from './secret-forms.ts';
 export interface FormRow {
   kind: string;
   mark: string;
-  /** Has to stand before the mark; undefined: the token begins with the mark. */
+  /** The expression that must match before the mark; undefined when the token begins with the mark. */
   before?: string;
   behind: string;
 }
 
-/** Longer marks come first, so that they are told first of those at one place. */
+/** Longer marks come first, so that they are tried first at the same place. */
 export function formRows(): FormRow[] {
   const rows: FormRow[] = [
     ...forms.flatMap(([kind, starts, behind]) => starts.split(' ').map((mark) => ({ kind, mark, behind }))),
@@ -20,9 +20,12 @@ export function formRows(): FormRow[] {
   return rows.sort((a, b) => b.mark.length - a.mark.length);
 }
 
-/** Adds to `found` the token at each mark of `text` that it gets, from left to right. What it finds may overlap. */
+/**
+ * Returns a function that is called with each mark of `text` from left to right and adds its token to `found`. The
+ * tokens may overlap.
+ */
 export function formReader(text: string, found: FoundSecret[]): (row: FormRow, at: number) => void {
-  /** Where the last token ends that was told by its beginning: none begins within it. */
+  /** The end of the last token that was recognized by its beginning; no other begins within it. */
   let taken = 0;
   return (row, at) => {
     const isStart = row.before === undefined;
@@ -35,10 +38,10 @@ export function formReader(text: string, found: FoundSecret[]): (row: FormRow, a
 }
 
 const escapeBefore = new RegExp(`(?:${escaped})$`);
-/** The longest escape is that of a colour, with nine digits. */
+/** The longest escape is a color with nine digits. */
 const longestEscape = 11;
 
-/** A word begins there, if only behind an escape. */
+/** Tells whether a word begins here, possibly after an escape. */
 export function isEdge(text: string, at: number): boolean {
   return !/[A-Za-z0-9]/.test(text.charAt(at - 1)) || escapeBefore.test(text.slice(Math.max(0, at - longestEscape), at));
 }
@@ -54,7 +57,7 @@ function readBehind(text: string, at: number, { kind, mark, behind }: FormRow): 
   return { start, end: start + trimDot(text.slice(start, expression.lastIndex)).length, kind };
 }
 
-/** The longest of them has 76 characters before its mark, and before those an escape may stand. */
+/** The longest form has 76 characters before its mark, and an escape may precede those. */
 const mostBefore = 96;
 
 function readAround(text: string, at: number, { kind, mark, before, behind }: FormRow): FoundSecret | null {
@@ -62,18 +65,18 @@ function readAround(text: string, at: number, { kind, mark, before, behind }: Fo
   const tail = compile(`${behind}(?![A-Za-z0-9])`, 'y');
   tail.lastIndex = at + mark.length;
   if (head === undefined || !tail.test(text)) return null;
-  // The name of a bot's path in an address.
+  // Removes `bot`, which precedes the token in the path of an address.
   const start = at - head.replace(/^bot/, '').length;
   const token = trimDot(text.slice(start, tail.lastIndex));
   return isVaried(token) ? { start, end: start + token.length, kind } : null;
 }
 
-/** The dot may be that of a sentence. */
+/** Removes a final dot, which may end a sentence. */
 function trimDot(token: string): string {
   return token.endsWith('.') ? token.slice(0, -1) : token;
 }
 
-/** Few texts need more than one or two. */
+/** Compiled on demand, because few texts need more than one or two. */
 const compiled = new Map<string, RegExp>();
 
 function compile(source: string, flags: string): RegExp {

@@ -1,19 +1,19 @@
-/** Finds the secrets of a text, whoever they belong to. */
+/** Finds the secrets in a text, no matter whose they are. */
 import type { FoundSecret } from '../../session/masks/mask.ts';
 import { formReader, formRows, type FormRow } from './find-secret-forms.ts';
 import { findParameters, placeReader, placeRows, type PlaceRow } from './secret-places.ts';
 import { findByRules, ruleRows, type RuleRow } from './secret-rules.ts';
 
 export interface FoundSecrets {
-  /** Told by their form. */
+  /** Recognized by their form. */
   formed: FoundSecret[];
-  /** Told by where they stand. */
+  /** Recognized by their context. */
   placed: FoundSecret[];
 }
 
 type Row = { form: FormRow } | { place: PlaceRow } | { rule: RuleRow };
 
-/** Made for the first text: most commands mask none. */
+/** Made for the first text, because most commands mask none. */
 let findMarks: MarkFinder<Row> | undefined;
 
 function makeFinder(): MarkFinder<Row> {
@@ -24,7 +24,7 @@ function makeFinder(): MarkFinder<Row> {
   ]);
 }
 
-/** Time grows in step with the text's length. What is found may overlap. */
+/** Takes time linear in the length of the text. The results may overlap. */
 export async function findSecrets(text: string): Promise<FoundSecrets> {
   const [formed, placed, rules]: [FoundSecret[], FoundSecret[], Set<string>] = [[], findParameters(text), new Set()];
   const [readForm, readPlace] = [formReader(text, formed), placeReader(text, placed)];
@@ -37,7 +37,7 @@ export async function findSecrets(text: string): Promise<FoundSecrets> {
   return { formed: [...formed, ...(await findByRules(text, rules))], placed };
 }
 
-/** Marks are ASCII, and have two characters or more. One of two is found only where something follows it. */
+/** Marks are ASCII and have at least two characters. A two-character mark is only found when something follows it. */
 type MarkFinder<T> = (text: string, onMark: OnMark<T>) => void;
 
 type OnMark<T> = (value: T, at: number) => void;
@@ -47,11 +47,11 @@ interface Entry<T> {
   value: T;
 }
 
-/** Marks at one place are told in the order of `entries`, and those of two characters last. */
+/** Marks at the same place are reported in the order of `entries`, two-character ones last. */
 export function markFinder<T>(entries: readonly Entry<T>[]): MarkFinder<T> {
-  /** By the first three characters, or by the two that there are. */
+  /** Entries by their first three characters, or by both when there are only two. */
   const byHead = new Map<number, Entry<T>[]>();
-  /** A bit for each three characters that a mark begins with, which is read in half the time that the map takes. */
+  /** One bit for each three characters that a mark can begin with; twice as fast to read as the map. */
   const heads = new Uint8Array(1 << 18);
   for (const entry of entries) {
     const pair = (entry.mark.charCodeAt(0) << 7) | entry.mark.charCodeAt(1);
@@ -71,12 +71,15 @@ export function markFinder<T>(entries: readonly Entry<T>[]): MarkFinder<T> {
   };
 }
 
-/** Other characters have the number of the ASCII character that their last seven bits make. */
+/** Other characters are mapped to the ASCII character with the same last seven bits. */
 function headAt(text: string, at: number): number {
   return ((text.charCodeAt(at) & 127) << 14) | ((text.charCodeAt(at + 1) & 127) << 7) | (text.charCodeAt(at + 2) & 127);
 }
 
-/** Returns where the next of `heads` stands, or -1. V8 compiles a function that is called often sooner than one long loop. */
+/**
+ * Returns the next place of one of `heads`, or -1. A separate function, because V8 compiles a frequently called
+ * function sooner than one long loop.
+ */
 function seek(text: string, heads: Uint8Array, from: number): number {
   const { length } = text;
   if (from + 2 >= length) return -1;
@@ -96,7 +99,7 @@ function tell<T>(same: readonly Entry<T>[] | undefined, text: string, at: number
   }
 }
 
-/** No three characters have it. */
+/** A key that no three characters can have. */
 function toPairKey(pair: number): number {
   return -1 - pair;
 }

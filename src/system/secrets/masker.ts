@@ -1,4 +1,4 @@
-/** Masks secrets: those that are told by their form or by where they stand, and the values of variables that are named like a secret. */
+/** Masks secrets: those recognized by their form or context, and the values of variables that are named like a secret. */
 import { TeddyError } from '../../errors.ts';
 import type { Masked, Masker, Notices, Settings } from '../../ports/project.ts';
 import { applyMasks, type FoundSecret } from '../../session/masks/mask.ts';
@@ -9,7 +9,7 @@ import { errorReason, fallBackTo } from '../../disk/system-error.ts';
 
 export interface MaskerOptions {
   environment: Record<string, string | undefined>;
-  /** The work tree whose `.env` files are read; null: there is none. */
+  /** The work tree with the `.env` files to read; null when there is none. */
   root: string | null;
   /** The repository's other work trees: a line may be checked out there, and its commands run there. */
   findOtherRoots?: () => Promise<string[]>;
@@ -22,10 +22,10 @@ interface KnownSecret {
   kind: string;
 }
 
-/** A mask can make the text beside it look like a secret; more than one round is hardly ever needed. */
+/** A mask can make the adjacent text look like a secret; more than one round is hardly ever needed. */
 const maxRounds = 4;
 
-/** `mask` throws BAD_SETTING, and MASKING_FAILED where a text could not be looked through: never an unmasked text. */
+/** `mask` throws BAD_SETTING, or MASKING_FAILED when a text could not be searched; it never returns an unmasked text. */
 export function masker(options: MaskerOptions): Masker {
   let known: Promise<KnownSecret[] | null> | undefined;
   return {
@@ -38,7 +38,7 @@ export function masker(options: MaskerOptions): Masker {
   };
 }
 
-/** A `.env` file may lie in any directory; one that is shown says itself which of its values are secrets. */
+/** A `.env` file may be in any directory; when one is shown, its own text says which of its values are secrets. */
 function readOwn(text: string, path: string | undefined): KnownSecret[] {
   const name = path?.slice(path.lastIndexOf('/') + 1) ?? '';
   return isDotenvName(name) ? toKnown(parseDotenv(text)) : [];
@@ -46,18 +46,18 @@ function readOwn(text: string, path: string | undefined): KnownSecret[] {
 
 function refuse(error: unknown): never {
   if (error instanceof TeddyError) throw error;
-  // The reason may quote the text; it is for nobody's eyes.
+  // The reason may quote the text, so nobody must see it.
   throw new TeddyError(
     'MASKING_FAILED',
     'A text could not be searched for secrets, so it is neither shown nor stored.',
-    '`git config teddy.redact false` goes on without masking anything.',
+    'To continue without any masking: `git config teddy.redact false`.',
   );
 }
 
-/** Null: masking is switched off. */
+/** Returns null when masking is off. */
 async function readKnown({ environment, settings, notices, ...places }: MaskerOptions): Promise<KnownSecret[] | null> {
   if ((await settings.get('redact')) === 'false') {
-    notices.warn('Secrets are NOT masked: teddy.redact is false. What the model is shown may hold keys and passwords.');
+    notices.warn('Secrets are NOT masked: teddy.redact is false. The model may see keys and passwords.');
     return null;
   }
   const entries = await readEntries(places).catch(refuseDotenv);
@@ -72,7 +72,7 @@ async function readEntries({ root, findOtherRoots }: Pick<MaskerOptions, 'root' 
   return [...own, ...(await Promise.all(others.map(readIfThere))).flat()];
 }
 
-/** git also lists work trees on a disk that is not there. */
+/** git also lists work trees on a disk that is not mounted. */
 async function readIfThere(root: string): Promise<Entry[]> {
   return readDotenv(root).catch(fallBackTo([], 'ENOENT'));
 }
@@ -82,7 +82,7 @@ function refuseDotenv(error: unknown): never {
   throw new TeddyError(
     'MASKING_FAILED',
     `The .env files could not be read: ${errorReason(error)}.`,
-    'Their values have to be known, so that they are masked; see that the files can be read.',
+    'teddy needs their values to mask them. Make sure that the files can be read.',
     { cause: error },
   );
 }
@@ -97,7 +97,10 @@ function toKnown(entries: [name: string, value: string | undefined][]): KnownSec
   return [...known].map(([value, kind]) => ({ value, kind }));
 }
 
-/** The value as it is, as JSON, JSON in it, URLs, base64 and hex write it, and each line of it: an output may be cut. */
+/**
+ * Returns the value as it appears in plain text, JSON, JSON within JSON, URLs, base64 and hex, and each of its lines,
+ * because an output may be cut.
+ */
 function toForms(value: string): string[] {
   if (!isSecretValue(value)) return [];
   const lines = value.includes('\n') ? value.split(/\r?\n/).map((line) => line.trim()) : [];
@@ -110,14 +113,15 @@ function toForms(value: string): string[] {
   return [...written, ...toBase64(bytes), ...lines.filter(isSecretValue)];
 }
 
-/** The form of the text in a JSON string; a JSON string becomes JSON in JSON. */
+/** Returns the text as it appears in a JSON string; a JSON string becomes JSON within JSON. */
 function toJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
 /**
- * Three bytes are four characters of base64, so the value looks different after one or two bytes of something else, as in `user:password`.
- * Characters that it shares with what stands before it, and padding, belong to none of the forms; with and without those that it shares with what follows.
+ * Three bytes become four characters of base64, so the value looks different after one or two other bytes, as in
+ * `user:password`. The forms leave out characters shared with the text before, and padding; each comes with and without
+ * the characters shared with the text after.
  */
 function toBase64(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((before) => {
@@ -153,13 +157,13 @@ async function findAll(text: string, known: KnownSecret[]): Promise<FoundSecret[
   return text.includes('\0') ? [...found, ...(await findSpaced(text, known))] : found;
 }
 
-/** A secret that is known by its value or its form keeps that kind, wherever it stands. */
+/** A secret recognized by its value or form keeps that kind, no matter where it is. */
 function isNew(found: FoundSecret[]): (secret: FoundSecret) => boolean {
   const starts = new Map(found.map(({ start, end }) => [start, end]));
   return ({ start, end }) => starts.get(start) !== end;
 }
 
-/** UTF-16 that was read as UTF-8 has a NUL beside every letter. */
+/** UTF-16 that was read as UTF-8 has a NUL next to every letter. */
 async function findSpaced(text: string, known: KnownSecret[]): Promise<FoundSecret[]> {
   const places: number[] = [];
   for (let at = 0; at < text.length; at += 1) if (text[at] !== '\0') places.push(at);

@@ -1,12 +1,12 @@
 /**
- * The tokens that providers mark with letters of their own, for those that the preset of `secret-rules.ts` does not know. Its newer
- * versions know some of them, but need Node 22. `find-secret-forms.ts` finds them.
+ * The tokens that providers mark with a prefix or another fixed part, as far as the preset of `secret-rules.ts` does
+ * not know them. Its newer versions know some of them, but need Node 22. `find-secret-forms.ts` finds them.
  *
- * Every expression is bounded, so that time grows in step with the text's length.
+ * Every expression is bounded, so that time is linear in the length of the text.
  */
 /**
- * The kind, the beginnings of the token, and an expression for the rest. A token begins where the name before it does, unless
- * the expression has a group: then only that is the secret.
+ * The kind, the beginnings of the token, and an expression for the rest. The token includes its beginning, unless the
+ * expression has a group: then only the group is the secret.
  */
 export type SecretForm = [kind: string, starts: string, rest: string];
 
@@ -14,14 +14,17 @@ const uuid = '[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}';
 const upperUuid = uuid.replaceAll('a-f', 'a-fA-F');
 const hex = (length: number | string) => `[0-9a-f]{${length}}`;
 const alnum = (length: number | string) => `[A-Za-z0-9]{${length}}`;
-/** Characters of base64 for URLs. */
+/** Characters of URL-safe base64. */
 const word = (length: number | string) => String.raw`[\w-]{${length}}`;
 const base64 = (length: number | string) => `[A-Za-z0-9+/]{${length}}={0,3}`;
-/** A rest that may be long: many beginnings in one run of its characters must not each be followed to its end. */
+/**
+ * A rest that may be long; prevents many beginnings in one run of its characters from each being followed to the end of
+ * the run.
+ */
 const long = (start: string, rest: string) => `(?<![._-]${start})${rest}`;
-/** A start that is no more than a few letters: base64 has them by chance. */
+/** A beginning of only a few letters, which base64 contains by chance. */
 const weak = (start: string, rest: string) => `(?<![+/=]${start})${rest}(?![+/=])`;
-/** A header and claims in base64, and a signature; or, when it is encrypted, five parts. */
+/** A header and claims in base64, and a signature; or five parts when it is encrypted. */
 const jwt = String.raw`[\w-]{10,4000}\.(?:eyJ[\w-]{8,16000}\.[\w-]{0,2000}|[\w-]{0,2000}\.[\w-]{10,200}\.[\w-]{10,16000}\.[\w-]{10,200})`;
 
 export const forms: readonly SecretForm[] = [
@@ -104,7 +107,7 @@ export const forms: readonly SecretForm[] = [
   ['clickhouse key', '4b1d', weak('4b1d', alnum(38))],
   ['xata key', 'xau_', alnum('43,64')],
   ['openshift token', 'sha256~', word(43)],
-  // Keepers of secrets, networks
+  // Secret stores, networks
   ['vault token', 'hvs. hvb. hvr.', word('24,300')],
   ['pulumi token', 'pul-', hex(40)],
   ['doppler token', 'dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.', String.raw`(?:[\w-]{2,35}\.)?[A-Za-z0-9]{40,44}`],
@@ -129,7 +132,7 @@ export const forms: readonly SecretForm[] = [
   ['nuget key', 'oy2', weak('oy2', '[a-z0-9]{43}')],
   ['clojars token', 'CLOJARS_', '[a-z0-9]{60}'],
   ['deno token', 'ddp_ ddo_', alnum(36)],
-  // Watching
+  // Monitoring
   ['grafana token', 'glc_', base64('32,400')],
   ['grafana token', 'glsa_', '[A-Za-z0-9]{32}_[0-9a-fA-F]{8}'],
   ['grafana key', 'eyJrIjoi', base64('40,400')],
@@ -168,7 +171,7 @@ export const forms: readonly SecretForm[] = [
   ['duffel token', 'duffel_test_ duffel_live_', '[\\w=-]{43}'],
   ['paddle key', 'pdl_live_apikey_ pdl_sdbx_apikey_', '[a-z0-9]{26}_[A-Za-z0-9]{22}_[A-Za-z0-9]{3}'],
   ['polar token', 'polar_oat_ polar_pat_', word('40,60')],
-  // Messages
+  // Messaging
   ['slack token', 'xoxe. xoxe- xoxs- xoxc-', '[\\w.-]{20,400}'],
   ['slack token', 'xoxd-', '[\\w%+/=-]{20,400}'],
   ['slack webhook', 'https://hooks.slack.com/workflows/ https://hooks.slack.com/triggers/', '[A-Za-z0-9+/]{30,100}'],
@@ -177,7 +180,7 @@ export const forms: readonly SecretForm[] = [
     'https://discord.com/api/ https://discordapp.com/api/ https://ptb.discord.com/api/ https://canary.discord.com/api/',
     String.raw`(?:v\d+/)?webhooks/\d{17,20}/[\w-]{60,80}`,
   ],
-  // A bot's number in base64, a time, and a signature.
+  // A bot's number in base64, a timestamp, and a signature.
   ['discord token', 'MT MD Mj Mz ND NT Nj Nz OD OT', String.raw`[\w-]{21,26}\.[\w-]{6}\.[\w-]{27,40}`],
   ['twilio key', 'SK', '[0-9a-f]{32}'],
   ['mailgun key', 'key- pubkey-', hex(32)],
@@ -188,7 +191,7 @@ export const forms: readonly SecretForm[] = [
   ['onesignal key', 'os_v2_app_ os_v2_org_', '[a-z2-7]{90,130}'],
   ['twitch token', 'oauth:', '[a-z0-9]{30}'],
   ['twitter token', 'AAAAAAAAAAAAAAAAAAAAA', '(?=[A-Za-z0-9]{0,100}%[0-9A-F]{2})[A-Za-z0-9%]{60,120}'],
-  // Tools of the office
+  // Office tools
   ['linear token', 'lin_oauth_', hex(64)],
   ['notion token', 'ntn_', alnum('43,50')],
   ['notion token', 'secret_', alnum('43,50')],
@@ -215,17 +218,17 @@ export const forms: readonly SecretForm[] = [
   ['trigger key', 'tr_dev_ tr_prod_ tr_pat_', alnum('20,48')],
   ['inngest key', 'signkey-prod- signkey-test- signkey-branch-', hex('32,64')],
   ['jwt', 'eyJ', long('eyJ', jwt)],
-  // RFC 8959 gives every token this name.
+  // RFC 8959 lets every token begin like this.
   ['secret token', 'secret-token:', '[\\w.~%+=:@/-]{16,400}'],
 ];
 
-/** How a text writes what cannot stand in it, and the end of a colour: a letter that a token may follow. */
+/** How a text escapes characters, and the end of a color code: its last letter may directly precede a token. */
 export const escaped = String.raw`\\[nrtbfv]|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|\[[\d;]{0,9}m`;
 
 /** A token does not begin within a word of these characters. */
 const edge = (characters = 'A-Za-z0-9') => `(?:(?<![${characters}])|(?<=${escaped}))`;
 
-/** Tokens whose mark is inside of them, with what stands before and behind it. */
+/** Tokens with a mark inside, and what must precede and follow the mark. */
 export const marked: readonly [kind: string, mark: string, before: string, behind: string][] = [
   ['telegram token', ':AA', String.raw`(?:bot|${edge('\\w.:%-')})\d{7,12}`, word(33)],
   ['azure client secret', 'Q~', String.raw`${edge('\\w.~-')}[\w~.]{3}\d`, '[\\w~.-]{31,34}'],

@@ -1,34 +1,40 @@
-/** Secrets that are told by where they stand: in a header, in an address, behind the name of a credential. */
+/** Secrets that are recognized by their context: in a header, in an address, or after the name of a credential. */
 import type { FoundSecret } from '../../session/masks/mask.ts';
 import { isSecretValue, isSecretVariable, isVaried } from '../../session/masks/secret-values.ts';
 import { isEdge } from './find-secret-forms.ts';
 import { isPassword } from './url-passwords.ts';
 
-/** Expressions for the text behind a mark; the last group is the secret, and the match ends with it. Each is bounded: time grows with the text. */
+/**
+ * Expressions for the text after a mark; the last group is the secret, and the match ends with it. Each is bounded, so
+ * that time is linear in the length of the text.
+ */
 const schemeValue = /(?:[ \t]+|%20|\+)["']?([\w.~+/=|:-]{8,4000})/y;
 const headerValue =
   /(?:\\?["'])?\]?[ \t]{0,4}[:=,][ \t]{0,4}(\\?["'`])?(?:(?!(?:[Bb]earer|BEARER|[Bb]asic|BASIC)\b)[A-Za-z][\w-]{1,20}[ \t]+)?([\w.~+/=|:-]{12,4000})/y;
 const curlUser = /(?<=\bcurl)\b[^\n]{0,300}?\s(?:-u|--user)[ \t=]*["']?[^\s:"'`$]{1,60}:([^\s"'`]{4,200})/y;
-/** The name ends where its mark does; a number or a place may follow, as in `API_KEY_2`. */
+/** The name ends with its mark, possibly followed by a number or another word, as in `API_KEY_2`. */
 const assigned =
   /(?:[_-][A-Za-z0-9]{1,12}|\d{1,2})?(?:\\?["'])?\]?[ \t]{0,4}(?::=|=>|[:=])[ \t]{0,4}(\\?["'`])?([\w+/=~-]{16,400})(?![\w.([$])/y;
 const parameter = /(?:[?#]|(?<!&)&(?:amp;)?)([\w.-]{1,60})=([\w.~+/%-]{12,4000}={0,2})(?=[\s&#"'`<>)\]}\\,;]|$)/g;
 
-/** Names that parameters of signed addresses have, besides those of `isSecretVariable`. */
+/** Names of parameters of signed addresses, in addition to those of `isSecretVariable`. */
 const signature = /^(?:sig|signature|x-(?:amz|goog|oss)-(?:signature|security-token))$/i;
 
-/** The names that OAuth and forges give to what logs in, without what separates their words. `API_KEY` may be anything. */
+/** The names that OAuth and code hosts use for credentials, without word separators. `API_KEY` may be anything. */
 const credential = /(?:access|refresh|bearer|private|session)token$|(?:client|app|consumer)secret$|secretaccesskey$/;
-/** Providers whose tokens have no form of their own. */
+/** Providers with tokens that have no recognizable form. */
 const provider =
   /adafruit|adobe|airtable|algolia|alibaba|amplitude|artifactory|asana|atlassian|aws|azure|bitbucket|bittrex|cloudflare|codecov|cohere|coinbase|confluence|confluent|contentful|datadog|deepseek|discord|droneci|dropbox|etsy|facebook|fastly|finicity|finnhub|flickr|freshbooks|gitea|gitter|gocardless|heroku|hubspot|intercom|jfrog|jira|kraken|kucoin|launchdarkly|linkedin|looker|mailchimp|mailgun|mapbox|mattermost|meraki|messagebird|mistral|netlify|newrelic|nytimes|okta|opsgenie|pagerduty|plaid|postmark|pusher|rapidapi|rollbar|sendbird|sentry|snyk|sonar|spotify|squarespace|sumo|telegram|travis|trello|twilio|twitch|twitter|zendesk/;
 
 interface Place {
   marks: string[];
-  /** No letter stands before its marks. */
+  /** No letter may precede its marks. */
   isWord?: true;
   behind: RegExp;
-  /** `quote`: that before the secret, where it has one. `name`: up to the end of the mark. Null: it is none. */
+  /**
+   * `quote`: the quote before the secret, if any. `name`: the text up to the end of the mark. Returns null when it is
+   * not a secret.
+   */
   toKind(secret: string, quote: string | undefined, name: string): string | null;
 }
 
@@ -56,7 +62,7 @@ const places: readonly Place[] = [
     behind: assigned,
     toKind(value, quote, name) {
       if (!isLiteral(value, quote) || countDigits(value) < fewestDigits) return null;
-      if (/[?&#;][\w.-]*$/.test(name)) return null; // The parameter of an address.
+      if (/[?&#;][\w.-]*$/.test(name)) return null; // A parameter of an address.
       const joined = (/[\w.-]*$/.exec(name)?.[0] ?? '').toLowerCase().replace(/[^a-z0-9]/g, '');
       const isKnown = provider.test(joined) || (credential.test(joined) && !uuid.test(value));
       return isKnown && !/012345|123456789/.test(value) ? 'credential' : null;
@@ -73,9 +79,9 @@ export function placeRows(): PlaceRow[] {
   return places.flatMap((place) => place.marks.map((mark) => ({ mark, place })));
 }
 
-/** Adds to `found` the secret behind each mark of `text` that it gets, from left to right. */
+/** Returns a function that is called with each mark of `text` from left to right and adds the secret after it to `found`. */
 export function placeReader(text: string, found: FoundSecret[]): (row: PlaceRow, at: number) => void {
-  /** Where the last match of each ends: none begins within it. */
+  /** The end of the last match of each expression; no other match begins within it. */
   const taken = new Map<RegExp, number>();
   return ({ mark, place: { isWord, behind, toKind } }, at) => {
     if (at < (taken.get(behind) ?? 0) || (isWord && !isEdge(text, at))) return;
@@ -88,7 +94,7 @@ export function placeReader(text: string, found: FoundSecret[]): (row: PlaceRow,
   };
 }
 
-/** The parameters of addresses, which have no letters to tell them by. */
+/** Finds secrets in the parameters of addresses, which have no mark to look for. */
 export function findParameters(text: string): FoundSecret[] {
   return [...text.matchAll(parameter)].flatMap((match) => {
     const [whole, name = '', value = ''] = match;
@@ -98,9 +104,9 @@ export function findParameters(text: string): FoundSecret[] {
   });
 }
 
-/** `end`: of the value. */
+/** `end` is the end of the value. */
 function toSecret(end: number, value: string, toKind: (secret: string) => string | null): FoundSecret[] {
-  // The dot or the colon of the sentence; an ellipsis stands for what was left out.
+  // Removes the dot or colon of the sentence; an ellipsis stands for omitted text.
   const secret = value.replace(/[.:|]+$/, '');
   const kind = value.endsWith('...') ? null : toKind(secret);
   const start = end - value.length;
@@ -108,7 +114,7 @@ function toSecret(end: number, value: string, toKind: (secret: string) => string
 }
 
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
-/** A name in code has fewer, a random text of this length hardly ever. */
+/** A name in code has fewer digits, and a random text of this length hardly ever does. */
 const fewestDigits = 3;
 
 function countDigits(value: string): number {
@@ -119,13 +125,13 @@ function isCredential(value: string): boolean {
   return isSecretValue(value) && isVaried(value) && !/(?:^|[_-])(?:your|example)[_-]/i.test(value);
 }
 
-/** False for what code may have there without quotes: `config.authToken2`. */
+/** Returns false for what code may contain there without quotes, such as `config.authToken2`. */
 function isLiteral(value: string, quote: string | undefined): boolean {
   const isName = quote === undefined && /^[A-Za-z_]\w*(?:[.:]+\w+)*$/.test(value) && countDigits(value) < fewestDigits;
   return !isName && isCredential(value);
 }
 
-/** True for base64 of `user:password`. */
+/** Returns true for base64 of `user:password`. */
 function holdsPassword(value: string): boolean {
   const text = Buffer.from(value, 'base64').toString('utf8');
   const [, password = ''] = /^[^:]{0,200}:(.+)$/s.exec(text) ?? [];

@@ -1,9 +1,9 @@
 /**
- * Secrets that are told by their form, with the rules of secretlint's recommended preset.
+ * Secrets that are recognized by their form, with the rules of secretlint's recommended preset.
  *
- * The rules are run by themselves, not through `@secretlint/core`: it takes five times as long to load, compares all that
- * was found with all that was found, and obeys comments in the text that switch rules off. The preset's rule for those
- * comments is not run at all.
+ * The rules are run directly, without `@secretlint/core`, which takes five times as long to load, compares all findings
+ * with each other, and obeys comments in the text that switch rules off. The preset's rule for those comments is not
+ * run at all.
  */
 import type { FoundSecret } from '../../session/masks/mask.ts';
 import { isSecretValue } from '../../session/masks/secret-values.ts';
@@ -13,28 +13,28 @@ type Rule = (typeof import('@secretlint/secretlint-rule-preset-recommend'))['rul
 type RuleContext = Parameters<Rule['create']>[0];
 type RuleSource = Parameters<NonNullable<ReturnType<Rule['create']>['file']>>[0];
 
-/** A finding of a rule. `value`: the secret, with some rules together with the text around it. */
+/** A finding of a rule. `value` is the secret; for some rules, with the text around it. */
 interface RuleReport {
   messageId: string;
   value: string;
-  /** For some rules this is where the name before the secret begins. */
+  /** For some rules, the beginning of the name before the secret. */
   start: number;
   end: number;
 }
 
 interface RuleUse {
-  /** A text without any of them has nothing for the rule: most texts need no rule, and then nothing is loaded. */
+  /** A text without any of these marks has nothing for the rule. Most texts need no rule, so nothing is loaded for them. */
   marks: string[];
-  /** Nor has one without it. */
+  /** A text without this keyword has nothing for the rule either. */
   keyword?: RegExp;
-  /** By message id; null: not a secret. */
+  /** The kinds by message id; null when it is not a secret. */
   kinds: Record<string, string | null>;
-  /** The rule has to take the text for a file with one of these paths. */
+  /** The rule only works if it takes the text for a file with one of these paths. */
   paths?: string[];
   options?: object;
-  /** By message id: the secret itself within the value that is reported. */
+  /** By message id: finds the secret itself within the reported value. */
   narrow?: Record<string, RegExp>;
-  /** Instead of the rule. */
+  /** Used instead of the rule. */
   find?: (text: string) => FoundSecret[];
 }
 
@@ -45,18 +45,18 @@ const prefix = '@secretlint/secretlint-rule-';
 /** By rule id without the prefix. A rule that is not listed here runs on every text. */
 const ruleUses: Record<string, RuleUse> = {
   aws: {
-    // The rule knows these spellings alone.
+    // The rule knows only these spellings.
     marks: [
       ...'A3T AKIA AGPA AIDA AROA AIPA ANPA ANVA ASIA'.split(' '),
       ...['SECRET', 'secret', 'Secret']
         .flatMap((word) => [word, `${word}_`])
         .flatMap((word) => ['ACCESS', 'access', 'Access'].map((next) => word + next)),
     ],
-    // An account's number is in every ARN, and AWS does not call it a secret.
+    // Every ARN contains an account number, and AWS does not consider it a secret.
     kinds: { AWSAccessKeyID: 'aws access key', AWSSecretAccessKey: 'aws secret key', AWSAccountID: null },
     options: { enableIDScanRule: true },
   },
-  // The rule takes a text for a service account only as a whole file, and reads PKCS12 files from the disk.
+  // The rule recognizes a service account only as a whole file, and reads PKCS12 files from disk.
   gcp: { marks: ['"private_key_id"'], kinds: {}, find: findServiceAccount },
   privatekey: { marks: ['PRIVATE KEY'], kinds: { PrivateKey: 'private key' } },
   npm: {
@@ -64,7 +64,7 @@ const ruleUses: Record<string, RuleUse> = {
     kinds: { PackageJSON_xOauthToken: 'github token', Npmrc_authToken: 'npm token', NPM_ACCESS_TOKEN: 'npm token' },
     // An output or a message may quote either file.
     paths: ['package.json', '.npmrc'],
-    // The rule takes the rest of the line as the token, or all that stands before it.
+    // The rule takes the rest of the line for the token, or everything before it.
     narrow: { PackageJSON_xOauthToken: /([^\s/"'@]+)$/, Npmrc_authToken: /^["']?([^\s"',;`]+)/ },
   },
   basicauth: { marks: ['://'], keyword: userInfo, kinds: {}, find: findWebPasswords },
@@ -86,7 +86,7 @@ const ruleUses: Record<string, RuleUse> = {
 /** Rules of the preset that are not run. */
 export const unusedRules = new Set(['filter-comments']);
 
-/** A rule, and a text without which there is nothing for it. */
+/** A rule, and a mark that its texts must contain. */
 export interface RuleRow {
   mark: string;
   rule: string;
@@ -96,7 +96,7 @@ export function ruleRows(): RuleRow[] {
   return Object.entries(ruleUses).flatMap(([rule, { marks }]) => marks.map((mark) => ({ mark, rule })));
 }
 
-/** `marked`: the rules whose marks stand in the text. Time grows in step with its length. */
+/** `marked`: the rules with a mark in the text. Takes time linear in the length of the text. */
 export async function findByRules(text: string, marked: ReadonlySet<string>): Promise<FoundSecret[]> {
   const names = new Set([...marked].filter((name) => ruleUses[name]?.keyword?.test(text) ?? true));
   if (names.size === 0) return [];
@@ -134,7 +134,7 @@ async function runRule(rule: Rule, use: RuleUse | undefined, text: string): Prom
   return reports;
 }
 
-/** A message's data is the secret, and for some rules a name of its type besides. */
+/** A message's data is the secret, for some rules together with the name of its type. */
 function toValue(data: object = {}): string {
   const { typeName: _, ...values } = data as Record<string, unknown>;
   const [value] = Object.values(values);
@@ -149,11 +149,11 @@ function toSecrets(text: string, name: string, { messageId, value, ...range }: R
   const secret = use?.narrow?.[messageId]?.exec(value)?.[1] ?? value;
   if (messageId === 'Npmrc_authToken' && !isSecretValue(secret)) return [];
   const start = secret === '' ? -1 : text.indexOf(secret, range.start);
-  // Some ranges are as long as the secret, but begin with the name before it: the value tells where it is.
+  // Some ranges are as long as the secret but begin with the name before it; the value shows where the secret is.
   return start === -1 ? [{ ...range, kind }] : [{ start, end: start + secret.length, kind }];
 }
 
-/** The key of a service account, and its id, also where the file is quoted in something else. */
+/** Finds the key of a service account and its id, even when the file is quoted in another text. */
 function findServiceAccount(text: string): FoundSecret[] {
   if (!text.includes('"private_key"')) return [];
   const values =
@@ -164,7 +164,7 @@ function findServiceAccount(text: string): FoundSecret[] {
   });
 }
 
-/** Newlines may be escaped, as in JSON. The lines of a key are headers, base64 (a short line only before the end), or empty. */
+/** Newlines may be escaped, as in JSON. The lines of a key are headers, base64 (a short line only at the end), or empty. */
 const newline = String.raw`(?:\r?\n|(?:\\r)?\\n)`;
 const headerLine = String.raw`[A-Za-z-]{2,30}: [^\r\n\\]*`;
 const keyLine = String.raw`[A-Za-z0-9+/=]{16,}(?=\s|[\\"'\x60]|$)`;
@@ -175,15 +175,15 @@ const armour = new RegExp(
   'g',
 );
 const header = /^[ \t]*[A-Za-z-]{2,30}: .*$/gm;
-/** The smallest key in use has more; `...` and the like have less. */
+/** The smallest key in use is longer; `...` and other placeholders are shorter. */
 const minBodyLength = 100;
 
-/** Not anchored: what quotes a key puts something before its lines. */
+/** Not anchored, because a quoted key has something before its lines. */
 const armourLine = /-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
 /** The largest key in use has 16 KiB. */
 const maxKeyLength = 64 * 1024;
 const body = /[A-Za-z0-9+/=]{16,}/g;
-/** A line of a key, with the log's time or the diff's sign before it. */
+/** A line of a key, possibly after a log's time or a diff's sign. */
 const longRun = /[A-Za-z0-9+/=]{40,}/;
 const maxLineLength = 160;
 
@@ -193,7 +193,7 @@ interface ArmourLine {
   end: number;
 }
 
-/** Time grows in step with the text's length. What is found may overlap. */
+/** Takes time linear in the length of the text. The results may overlap. */
 function findPrivateKeys(text: string): FoundSecret[] {
   const lines = [...text.matchAll(armourLine)].map(({ 0: line, 1: word = '', index }): ArmourLine => {
     return { word, start: index, end: index + line.length };
@@ -218,7 +218,7 @@ function findPlain(text: string): FoundSecret[] {
   return found;
 }
 
-/** To the key's end; where that was cut off, as far as its lines go. */
+/** Returns the text up to the key's end or, if that was cut off, as far as its lines go. */
 function findFrom(text: string, { start, end }: ArmourLine, next: ArmourLine | undefined): FoundSecret | null {
   if (next?.word === 'END' && next.start - end <= maxKeyLength) {
     return isKey(text.slice(end, next.start)) ? { start, end: next.end, kind: 'private key' } : null;
@@ -236,7 +236,7 @@ function findFrom(text: string, { start, end }: ArmourLine, next: ArmourLine | u
   return isKey(key) ? { start, end: end + key.length, kind: 'private key' } : null;
 }
 
-/** The end of a key whose beginning was cut off, as `tail` does. */
+/** Finds the end of a key without its beginning, as `tail` prints it. */
 function findBefore(text: string, { start, end }: ArmourLine, limit: number): FoundSecret | null {
   const lineStart = (before: number) => Math.max(text.lastIndexOf('\n', before - 1) + 1, limit);
   let first = lineStart(start);
@@ -254,7 +254,7 @@ function isKeyLine(line: string): boolean {
   return line.length <= maxLineLength && longRun.test(line);
 }
 
-/** Documentation has `...` between the lines, or prose. */
+/** Documentation has `...` or prose between the lines. */
 function isKey(text: string): boolean {
   const length = [...text.matchAll(body)].reduce((sum, [run]) => sum + run.length, 0);
   return length >= minBodyLength && length >= text.replaceAll(/\s/g, '').length / 2;

@@ -1,13 +1,16 @@
 /**
- * Passwords in URLs. secretlint's rules for them leave out hosts without a dot, and passwords such as `secret` or one with
- * `$AB` in it, so only their kinds and the length they begin at are kept.
+ * Passwords in URLs. secretlint's rules for them miss hosts without a dot, and passwords such as `secret` or with `$AB`
+ * in them, so only their kinds and minimum lengths are used.
  */
 import type { FoundSecret } from '../../session/masks/mask.ts';
 
-/** A user and a password before an `@`. A password may hold further ones, which most programs accept. */
+/** A user and a password before an `@`. The password may contain further `@` characters, which most programs accept. */
 const userInfo = /:\/\/([^:/\s]{0,100}):([^@/\s]{1,200}(?:@[^@/\s"'`<>()[\]{},;]{1,200}){0,3})@/g;
 const hosts = /^[^\s/?#@,:"'`<>()[\]{}|\\;]+(?::\d+)?(?:,[^\s/?#@,:"'`<>()[\]{}|\\;]+(?::\d+)?)*/;
-/** The names that RFC 2606 reserves for documentation. `localhost` and `test` are reserved too, but machines answer to them. */
+/**
+ * The names that RFC 2606 reserves for documentation. `localhost` and `test` are reserved too, but real machines have
+ * these names.
+ */
 const documentationName = /^(?:.*\.)?(?:example\.(?:com|net|org)|example|invalid)$/i;
 
 const placeholder = /^(?:pass|(?:my|your[_-]?|replace[_-]with[_-])?(?:password|passwd|username)|user|x-oauth-basic)$/i;
@@ -19,7 +22,7 @@ export function findWebPasswords(text: string): FoundSecret[] {
   );
 }
 
-/** Finds the passwords of databases, and of every other kind of server. */
+/** Finds passwords of databases and of all other kinds of servers. */
 export function findServerPasswords(text: string): FoundSecret[] {
   return findPasswords(text).flatMap(({ scheme, start, end }) => {
     if (/^(?:https?|ftps?)$/i.test(scheme)) return [];
@@ -48,14 +51,17 @@ function isDatabase(scheme: string): boolean {
   return /(?:mongodb(?:\+srv)?|mysqlx?|postgres(?:ql)?)$/i.test(scheme);
 }
 
-/** False for what stands in for a password: `password`, `$PASS`, `<password>`. In the URL of a database it may have quotes in it. */
+/**
+ * Returns false for placeholders: `password`, `$PASS`, `<password>`. In the URL of a database, a password may contain
+ * quotes.
+ */
 export function isPassword(password: string, scheme = ''): boolean {
   if (password.length < 4 || placeholder.test(password) || reference.test(password)) return false;
-  if (/^\d{1,5}["'`,;|)\]}&?#\\]/.test(password)) return false; // A port, and the text behind an address without a password.
+  if (/^\d{1,5}["'`,;|)\]}&?#\\]/.test(password)) return false; // A port, and the text after an address without a password.
   return isDatabase(scheme) || !/["'`<>\\]/.test(password);
 }
 
-/** Every one of several hosts has to be. */
+/** If there are several hosts, all of them must be documentation names. */
 function isDocumentation(text: string): boolean {
   const names = hosts.exec(text)?.[0].split(',') ?? [];
   return (

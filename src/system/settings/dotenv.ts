@@ -1,8 +1,8 @@
 /**
- * Reads the entries of `.env` files, as far as it takes to know their values.
+ * Reads the entries of `.env` files, as far as is needed to know their values.
  *
- * It does the work of `util.parseEnv` (Node 20.20), which keeps only the last value of a name and cuts an unquoted value at `#`:
- * a secret that it drops would not be masked. It may go when `parseEnv` gives every value whole.
+ * Replaces `util.parseEnv` (Node 20.20), which keeps only the last value of a name and cuts an unquoted value at `#`: a
+ * secret that it drops would not be masked. Remove this once `parseEnv` returns every value in full.
  */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,19 +12,19 @@ const maxBytes = 1024 * 1024;
 const entry = /^\uFEFF?[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*=[ \t]*/gm;
 const examples = /\.(?:example|sample|template|dist|defaults)$/;
 
-/** Also with the names that direnv and editors give it; not `.env.example` and the like. */
+/** Includes the names that direnv and editors use; not `.env.example` and similar ones. */
 export function isDotenvName(name: string): boolean {
   return /^\.env(?:rc|[._~-].*)?$|\.env$/i.test(name) && !examples.test(name);
 }
 
-/** Name and value of every entry of the `.env` files in a directory. */
+/** Returns the name and value of every entry of the `.env` files in a directory. */
 export async function readDotenv(directory: string): Promise<[name: string, value: string][]> {
   const names = (await readdir(directory)).filter(isDotenvName);
   const texts = await Promise.all(names.sort().map((name) => readText(join(directory, name))));
   return texts.flatMap(parseDotenv);
 }
 
-/** A file that this user may not read cannot be shown, and no command of theirs can print it. */
+/** A file that this user cannot read cannot be shown, and none of their commands can print it. */
 async function readText(path: string): Promise<string> {
   try {
     const found = await stat(path);
@@ -35,13 +35,13 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-/** A shell on Windows writes UTF-16 where it is not told otherwise. */
+/** A shell on Windows writes UTF-16 by default. */
 function decode(bytes: Buffer): string {
   const isWide = bytes[0] === 0xff && bytes[1] === 0xfe;
   return isWide ? bytes.toString('utf16le') : bytes.toString('utf8').replaceAll('\0', '');
 }
 
-/** `KEY=value`, also with `export`, quotes, several lines in quotes, and comments after the value. */
+/** Parses `KEY=value`, including `export`, quotes, multi-line quoted values, and comments after the value. */
 export function parseDotenv(text: string): [name: string, value: string][] {
   const entries: [string, string][] = [];
   entry.lastIndex = 0;

@@ -1,6 +1,7 @@
 /**
- * Keeps the facts about models in files below `.git/teddy` that anybody may delete: what endpoints have said of their own, which
- * fields they refuse, and a list of many providers that the user has asked for. Else the user's own settings say it.
+ * Caches facts about models in files below `.git/teddy` that may be deleted at any time: what endpoints say about their
+ * models, which fields they refuse, and a list of many providers that the user has requested. If none has a fact, the
+ * user's settings decide.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,9 +17,9 @@ interface KnownModelsOptions {
   dir: string;
   clock: Clock;
   store: Pick<Store, 'setting' | 'settingOrigin'>;
-  /** Where the provider of this name is asked now; null: it is no server. */
+  /** Returns the URL that is currently used for the provider of this name; null when it is not a server. */
   urlOf(provider: string): Promise<string | null>;
-  /** Under which name the list has what is asked there; null: it has nothing of it. */
+  /** Returns the name under which the list has the models of this URL; null when it has none of them. */
   listedAs(provider: string, url: string): string | null;
 }
 
@@ -88,7 +89,7 @@ export function knownModels({ dir, clock, store, urlOf, listedAs }: KnownModelsO
   };
 }
 
-/** The files are only copies: what is wrong with them is as if it were not there. */
+/** The files are only copies, so an invalid one counts as missing. */
 function toFields(value: unknown): Record<string, unknown> {
   if (typeof value === 'string') return parseObject(value) ?? {};
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
@@ -103,7 +104,7 @@ function toModels(value: unknown): Map<string, ModelFacts> {
   );
 }
 
-/** `teddy.model.<name>.window` and `.price`. Throws BAD_SETTING. */
+/** Reads `teddy.model.<name>.window` and `.price`. Throws BAD_SETTING. */
 async function readOwn({ setting, settingOrigin }: KnownModelsOptions['store'], model: string): Promise<ModelFacts> {
   const read = async <Value>(
     name: string,
@@ -127,7 +128,7 @@ async function readOwn({ setting, settingOrigin }: KnownModelsOptions['store'], 
     read(
       'price',
       parsePrice,
-      'US dollars for a million tokens in and out, and for cached ones if they cost less',
+      'US dollars per million input tokens and output tokens, and cached ones if they cost less',
       '1.25/10/0.125',
     ),
   ]);

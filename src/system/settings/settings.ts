@@ -1,4 +1,4 @@
-/** Where settings come from: the environment, git's configuration, and at last what the project tracks. */
+/** The sources of settings: the environment, git's configuration, and finally the project's tracked file. */
 import { constants } from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -29,12 +29,12 @@ import { parseJson } from '../../session/text/parse-object.ts';
 interface SettingsOptions {
   env: Record<string, string | undefined>;
   store: Pick<Store, 'settingValues'>;
-  /** The root of the work tree; null in a bare repository, where nobody has checked out the project's settings. */
+  /** The root of the work tree; null in a bare repository, where the project's settings are not checked out. */
   root: string | null;
   notices: Notices;
 }
 
-/** The project's file is read once, when a setting that it may set is asked for; its faults are warned about then. */
+/** Reads the project's file once, when a setting that it may set is requested; warns about its faults then. */
 export function readSettings({ env, store, root, notices }: SettingsOptions): Settings {
   let loading: Promise<TrackedConfig> | undefined;
   const load = () => (loading ??= loadTracked(root, notices));
@@ -69,7 +69,7 @@ async function loadTracked(root: string | null, notices: Notices): Promise<Track
   return config ?? { values: new Map(), warnings: [] };
 }
 
-/** Null when there is none. */
+/** Returns null when it does not exist. */
 async function readTracked(root: string): Promise<TrackedConfig | null> {
   const found = await readTrackedText(root).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
@@ -83,12 +83,13 @@ async function readTrackedText(root: string): Promise<{ text: string } | { refus
   const directory = join(root, '.teddy');
   const path = join(directory, 'config.yaml');
   const [parent, found] = [await lstat(directory), await lstat(path)];
-  if (!parent.isDirectory() || !found.isFile()) return { refused: 'it is a link, or something else that is no file' };
+  if (!parent.isDirectory() || !found.isFile())
+    return { refused: 'it is a link, or something else that is not a file' };
   if (found.size > maxTrackedConfigBytes) return { refused: `it is over ${maxTrackedConfigBytes / 1024} KiB` };
   return { text: await readPlainFile(path) };
 }
 
-/** Throws where a link has taken the file's place meanwhile, and for what is not UTF-8. */
+/** Throws when the file was replaced by a link in the meantime, or is not UTF-8. */
 async function readPlainFile(path: string): Promise<string> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -100,7 +101,7 @@ async function readPlainFile(path: string): Promise<string> {
   }
 }
 
-/** The commands that the user has allowed, in a file for each session: `.git/teddy/allowed/<session>.json`. */
+/** The commands that the user has allowed, in one file per session: `.git/teddy/allowed/<session>.json`. */
 export function allowedCommands(dir: string): AllowedCommands {
   const pathOf = (session: string) => join(dir, `${session}.json`);
   return {
@@ -118,7 +119,7 @@ export function allowedCommands(dir: string): AllowedCommands {
   };
 }
 
-/** A file that says something else allows nothing. */
+/** An invalid file allows nothing. */
 function parse(text: string): AllowedCommand[] {
   const value = parseJson(text);
   return Array.isArray(value) ? value.filter(isAllowedCommand) : [];

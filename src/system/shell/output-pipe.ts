@@ -6,31 +6,31 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 export interface OutputPipe {
-  /** The descriptor that the child gets. */
+  /** The descriptor for the child. */
   readonly writeEnd: number;
-  /** To be called once the child has its copy: only then the pipe can end. */
+  /** Must be called once the child has its copy; the pipe cannot end before that. */
   closeWriteEnd(): void;
-  /** Resolves when nobody can write any more, and after this time at the latest. */
+  /** Resolves when nobody can write anymore, or after this time at the latest. */
   waitForEnd(atMostMs: number): Promise<void>;
-  /** Gives both ends back. */
+  /** Closes both ends. */
   release(): void;
-  /** The captured output as UTF-8; bytes that are not UTF-8 have become U+FFFD. */
+  /** The captured output as UTF-8, with U+FFFD for invalid bytes. */
   text(): string;
-  /** Whether there was more than was captured. */
+  /** Whether some output was not captured. */
   truncated(): boolean;
 }
 
 /**
- * Makes a named pipe at each path. The pipes that node makes are sockets, and a socket cannot be opened by its name: in a
- * script `echo oops >/dev/stderr` would fail.
+ * Makes a named pipe at each path. The pipes that node makes are sockets, which cannot be opened by name: `echo oops
+ * >/dev/stderr` would fail in a script.
  */
 export async function makePipes(...paths: string[]): Promise<void> {
   await promisify(execFile)('mkfifo', ['-m', '600', ...paths]);
 }
 
-/** Captures the first `maxBytes`. All of the text goes to `onText` as it comes, whole characters only. */
+/** Captures the first `maxBytes`. Passes all text to `onText` as it arrives, in whole characters. */
 export function openPipe(path: string, maxBytes: number, onText: (text: string) => void): OutputPipe {
-  // First the end for reading, which waits for nobody; then neither does the other.
+  // Opening the reading end first does not block, and afterward opening the other end does not block either.
   const readEnd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const writeEnd = openSync(path, constants.O_WRONLY);
   const socket = new Socket({ fd: readEnd, readable: true, writable: false });
@@ -68,7 +68,7 @@ export function openPipe(path: string, maxBytes: number, onText: (text: string) 
       closeWriteEnd();
       socket.destroy();
     },
-    // The decoder holds back a character that the cut went through.
+    // The decoder holds back a character that was cut in the middle.
     text: () => new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(captured), { stream: truncated() }),
     truncated,
   };

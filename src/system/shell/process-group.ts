@@ -1,4 +1,4 @@
-/** Knows the processes of a script by a mark in their environment, and ends them. */
+/** Recognizes the processes of a script by a mark in their environment, and ends them. */
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -8,23 +8,26 @@ import { errorCode } from '../../disk/system-error.ts';
 
 const pollMs = 10;
 
-/** The variable with the marks of the scripts that a process descends from: also one that has left its group by `setsid` has it. */
+/**
+ * The variable with the marks of the scripts that a process descends from; even a process that has left its group by
+ * `setsid` has it.
+ */
 const markVariable = 'TEDDY_COMMAND';
 
-/** A script that another script started, by way of teddy, has the marks of both. */
+/** A script that another script started through teddy has the marks of both. */
 export function markEnvironment(user: Record<string, string | undefined>, mark: string): Record<string, string> {
   return { [markVariable]: [user[markVariable], mark].filter(Boolean).join(' ') };
 }
 
 /**
- * Ends what a script has started: its group first, then the processes outside it that have its mark. Returns the ids of those that
- * cannot be ended.
+ * Ends what a script has started: first its group, then processes outside of it with its mark. Returns the ids of those
+ * that cannot be ended.
  */
 export async function endScript(groupId: number, mark: string, graceMs: number): Promise<number[]> {
   await endGroup(groupId, graceMs);
   const killAt = performance.now() + graceMs;
   const terminated = new Set<number>();
-  // Two looks: while the first one reads, a process may start another one and end.
+  // Looks twice, because a process may start another one and exit during the first look.
   for (let looks = 0; looks < 2;) {
     const ids = findMarked(mark);
     looks = ids.length === 0 ? looks + 1 : 0;
@@ -40,7 +43,7 @@ export async function endScript(groupId: number, mark: string, graceMs: number):
   return [];
 }
 
-/** Dead processes have no environment, and other users' processes do not show theirs. Empty where there is no /proc. */
+/** Dead processes have no environment, and those of other users do not reveal theirs. Empty on systems without /proc. */
 function findMarked(mark: string): number[] {
   return listProcesses().filter((id) => {
     try {
@@ -62,8 +65,8 @@ function listProcesses(): number[] {
 }
 
 /**
- * Ends every process of a group: TERM to all of them, and KILL to what is left after the grace. Returns as soon as nothing
- * of the group runs.
+ * Ends every process of a group: TERM to all, and KILL to those still running after the grace period. Returns as soon
+ * as none is running.
  */
 async function endGroup(groupId: number, graceMs: number): Promise<void> {
   if (!signalGroup(groupId, 'SIGTERM')) return;
@@ -74,31 +77,34 @@ async function endGroup(groupId: number, graceMs: number): Promise<void> {
   signalGroup(groupId, 'SIGKILL');
 }
 
-/** The most looks at processes that start others faster than they are killed. */
+/** The maximum number of looks, for processes that start others faster than they are killed. */
 const maxLooks = 20;
 
-/** At once and without waiting, for when this process ends. */
+/** Kills without waiting, for when this process exits. */
 export function killScript(groupId: number, mark: string): void {
   signalGroup(groupId, 'SIGKILL');
   for (let looks = 0, ids = findMarked(mark); ids.length > 0 && looks < maxLooks; looks += 1, ids = findMarked(mark))
     for (const id of ids) signal(id, 'SIGKILL');
 }
 
-/** Reads a group that was made just now; its leader gave it its id. */
+/** Reads a group that was just made; its id is its leader's pid. */
 export function readGroup(id: number, mark: string): ProcessGroup {
   return { id, startedAt: readStart(id), mark };
 }
 
-/** Keeps the promises of `Shell.findRunning`. Where the system does not tell when a process has started, its number may be another's by now. */
+/**
+ * Implements `Shell.findRunning`. When the system does not reveal start times, the number may belong to another process
+ * by now.
+ */
 export async function findRunning({ id, startedAt, mark }: ProcessGroup): Promise<number[]> {
   const now = readStart(id);
-  // Without its leader the group keeps its number: no other process gets it as long as one of the group is there.
+  // Without its leader, the group keeps its number: no other process gets it while any process of the group exists.
   const isSame = startedAt !== null && (now === null || now === startedAt);
   if (isSame && (await isRunning(id))) return [-id];
   return mark === undefined ? [] : findMarked(mark);
 }
 
-/** In ticks since the system was started. */
+/** In clock ticks since the system started. */
 function readStart(id: number): string | null {
   try {
     const stat = readFileSync(`/proc/${id}/stat`, 'utf8');
@@ -108,7 +114,7 @@ function readStart(id: number): string | null {
   }
 }
 
-/** False when there is nobody (left) in the group that we may signal. */
+/** Returns false when the group has no process (left) that we may signal. */
 export function signalGroup(groupId: number, name: NodeJS.Signals | 0): boolean {
   return signal(-groupId, name);
 }
@@ -123,8 +129,8 @@ function signal(id: number, name: NodeJS.Signals | 0): boolean {
 }
 
 /**
- * Dead processes stay in the group until init has waited for them, which in a container can take for ever. Where there is
- * a /proc, they are told from the living.
+ * Dead processes stay in the group until init has waited for them, which may never happen in a container. On systems
+ * with /proc, they can be told apart.
  */
 async function isRunning(groupId: number): Promise<boolean> {
   if (!signalGroup(groupId, 0)) return false;
@@ -132,15 +138,18 @@ async function isRunning(groupId: number): Promise<boolean> {
   if (processIds.length === 0) return true;
   const stats = await Promise.all(processIds.map((id) => readFile(`/proc/${id}/stat`, 'utf8').catch(() => '')));
   return stats.some((stat) => {
-    // After the program's name, which may hold anything: state, parent, group.
+    // The fields after the program's name, which may contain anything: state, parent, group.
     const [state = '', , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return Number(group) === groupId && !/^[ZX]$/.test(state);
   });
 }
 
-/** Starts this program once more, for work that another call does as well; resolves when it runs, or could not be started. */
+/**
+ * Starts this program again in the background, for work that other calls also do; resolves once it is running or could
+ * not be started.
+ */
 export function startDetached(words: readonly string[], cwd: string): Promise<void> {
-  // A script that started teddy, as by a hook, ends before it does.
+  // A script that started teddy, for example through a hook, ends before the new process does.
   const env = { ...process.env, [markVariable]: undefined };
   const child = spawn(process.execPath, words, { cwd, env, stdio: 'ignore', detached: true });
   return new Promise((resolve) => {

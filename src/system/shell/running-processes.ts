@@ -1,4 +1,4 @@
-/** Processes of this machine, as /proc or `ps` shows them, and whether an AI agent has started one. */
+/** The processes of this machine, according to /proc or `ps`, and whether an AI agent has started one. */
 import { execFile } from 'node:child_process';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -18,7 +18,7 @@ export function callers({ env, tree }: { env: Environment; tree: ProcessTree }):
       const pid = await tree.connected(from, to);
       const [chain, variables] = pid === null ? [null, null] : [await tree.chain(pid), await tree.environment(pid)];
       if (chain !== null && variables !== null) return findAgentTrace(variables, chain);
-      return { seen: 'Nothing shows which program has asked for this.', pid: null };
+      return { seen: 'It is unknown which program has requested this.', pid: null };
     },
     async personsEnvironment() {
       const { pid } = (await findAgent()) ?? { pid: null };
@@ -31,7 +31,7 @@ interface ListedProcess extends RunningProcess {
   parent: number;
 }
 
-/** No chain of processes is longer; another one is a circle of a system that has just used a number anew. */
+/** No chain of processes is longer; a longer one is a loop caused by a reused process number. */
 const maxDepth = 256;
 
 export function processTree(): ProcessTree {
@@ -61,7 +61,7 @@ export function processTree(): ProcessTree {
 
 async function readProcess(pid: number): Promise<ListedProcess | null> {
   const [stat, line] = await Promise.all([readText(`/proc/${pid}/stat`), readText(`/proc/${pid}/cmdline`)]);
-  // The name in parentheses may hold anything.
+  // The name in parentheses may contain anything.
   const end = stat.lastIndexOf(')');
   const [, parent] = stat.slice(end + 2).split(' ');
   if (parent === undefined) return null;
@@ -69,11 +69,11 @@ async function readProcess(pid: number): Promise<ListedProcess | null> {
   return { pid, parent: Number(parent), name: stat.slice(stat.indexOf('(') + 1, end), words };
 }
 
-/** For a system without /proc. `ps` does not part the words of a command: a path with a blank in it is taken for two. */
+/** For systems without /proc. `ps` does not separate the words of a command, so a path with a space is taken for two words. */
 async function listProcesses(): Promise<(pid: number) => Promise<ListedProcess | null>> {
   const args = ['-axww', '-o', 'pid=,ppid=,command='];
   const listed = promisify(execFile)('ps', args, { maxBuffer: 64 * 1024 * 1024 });
-  // Without a `ps` nothing shows the processes, as the port says.
+  // Without `ps`, the processes are not revealed, as the port allows.
   const { stdout } = await listed.catch(() => ({ stdout: '' }));
   const known = new Map<number, ListedProcess>();
   for (const row of stdout.split('\n')) {
@@ -93,7 +93,7 @@ async function connected(from: number, to: number): Promise<number | null> {
   if (inode === undefined || inode === '0') return null;
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   for (const pid of pids) {
-    // A process that has ended meanwhile, or is another user's, is not the one.
+    // Skips a process that has exited or belongs to another user.
     const files = await readdir(`/proc/${pid}/fd`).catch(() => []);
     const targets = await Promise.all(files.map((file) => readlink(`/proc/${pid}/fd/${file}`).catch(() => '')));
     if (targets.includes(`socket:[${inode}]`)) return Number(pid);
@@ -101,7 +101,7 @@ async function connected(from: number, to: number): Promise<number | null> {
   return null;
 }
 
-/** Empty for what has gone meanwhile, for what is another user's, and where there is no /proc. */
+/** Returns an empty text when the process is gone or belongs to another user, or the system has no /proc. */
 async function readText(path: string): Promise<string> {
   return readFile(path, 'utf8').catch(() => '');
 }

@@ -1,9 +1,9 @@
-/** How a script is handed to bash or sh, and how bash tells which command of it failed. Plain values in and out. */
+/** How a script is passed to bash or sh, and how bash reports which command of it failed. Works with plain values only. */
 
 export interface ScriptFiles {
-  /** Holds the script. */
+  /** The file that contains the script. */
   script: string;
-  /** The trap appends a record for every command that failed. */
+  /** The file to which the trap appends a record for every failed command. */
   failures: string;
 }
 
@@ -14,27 +14,28 @@ export interface Failure {
 
 export type Environment = Record<string, string | undefined>;
 
-/** The process reads one line from it before it does anything. Its end without a line means that nobody knows of the process. */
+/** The process reads one line from it before it does anything. If it ends without a line, nobody knows about the process. */
 export const gateDescriptor = 3;
 const passGate = 'read -r TEDDY_GATE <&3 || exit 125; unset TEDDY_GATE; exec 3<&-';
 
 /**
- * The argument of `bash -c`. The script comes from a file, since one argument is limited to 128 KiB, but by `eval`, so that
- * messages read `bash: line 3:` and show no temporary path; all on one line, so that the script's lines count from 1.
+ * The argument of `bash -c`. The script comes from a file, because one argument is limited to 128 KiB, but through
+ * `eval`, so that messages read `bash: line 3:` and show no temporary path; everything is on one line, so that the
+ * script's lines count from 1.
  */
 export function renderBashCommand({ script, failures }: ScriptFiles): string {
   return `${passGate}; set -eE; trap -- ${quote(renderTrap(failures))} ERR; eval "$(<${quote(script)})"`;
 }
 
-/** The argument of `sh -c`; it has no trap for errors, so it does not tell which command failed. */
+/** The argument of `sh -c`. It has no trap for errors, so it does not report which command failed. */
 export function renderShCommand({ script }: ScriptFiles): string {
   return `${passGate}; set -e; eval "$(cat ${quote(script)})"`;
 }
 
 /**
- * Records nesting, line, exit code and command, but only while `set -e` holds: otherwise the script goes on. It reports
- * into a file, not over a descriptor: the script's children cannot write into what they do not know, and the script may
- * use any descriptor. The group's stderr is closed off to keep the trap itself out of the trace of `set -x`.
+ * Records nesting, line, exit code and command, but only while `set -e` is in effect; otherwise the script continues.
+ * Writes to a file instead of a descriptor: the script's children cannot write to a file they do not know, and the
+ * script may use any descriptor. The group's stderr is closed to keep the trap itself out of the trace of `set -x`.
  */
 function renderTrap(failures: string): string {
   const record = `builtin printf '%s\\0' "$BASH_SUBSHELL" "$LINENO" "$?" "$BASH_COMMAND" >>${quote(failures)}`;
@@ -46,8 +47,8 @@ function quote(text: string): string {
 }
 
 /**
- * Finds the command that ended the script in what the trap wrote: the last record, if it comes from the main shell. When
- * that is a whole subshell, `( ... )`, the command inside it says more.
+ * Finds the command that ended the script in what the trap wrote: the last record, if it comes from the main shell. If
+ * that is a whole subshell, `( ... )`, the failed command inside it is more informative.
  */
 export function parseFailure(text: string): Failure | null {
   const records = parseRecords(text);
@@ -70,14 +71,14 @@ function parseRecords(text: string): { depth: number; line: number; code: string
   }));
 }
 
-/** Keys of models, teddy's own settings, and what would send git to another repository, as inside a hook. */
+/** API keys, teddy's own settings, and variables that would point git to another repository, such as those inside a hook. */
 const withheldVariables = [
   /^(?:OPENAI_.*|ANTHROPIC_API_KEY|TEDDY_.*)$/,
   /^GIT_(?:DIR|COMMON_DIR|WORK_TREE|IMPLICIT_WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES)$/,
   /^GIT_(?:PREFIX|NAMESPACE|GRAFT_FILE|SHALLOW_FILE|REPLACE_REF_BASE|NO_REPLACE_OBJECTS|QUARANTINE_PATH)$/,
 ];
 
-/** The user's environment without what a script must not see, plus what the caller adds. */
+/** Returns the user's environment without the variables that a script must not see, plus those the caller adds. */
 export function toScriptEnvironment(user: Environment, added: Record<string, string>): Environment {
   const kept = Object.entries(user).filter(([key]) => !withheldVariables.some((pattern) => pattern.test(key)));
   return { ...Object.fromEntries(kept), ...added };

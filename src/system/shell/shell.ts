@@ -1,4 +1,7 @@
-/** Runs scripts: bash (or sh), a process group of their own, no input, output captured, an end that always comes. */
+/**
+ * Runs scripts with bash (or sh): in their own process group, without input, with captured output, and with a
+ * guaranteed end.
+ */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
@@ -30,11 +33,11 @@ export interface ShellOptions {
   environment?: Environment;
   /** Between TERM and KILL. */
   graceMs?: number;
-  /** How long output is waited for when a script has ended but something it left holds its streams open. */
+  /** How long to wait for output after a script has ended, while something it left running holds its streams open. */
   drainMs?: number;
-  /** Kept of each stream. */
+  /** The limit of captured output for each stream. */
   maxOutputBytes?: number;
-  /** Says whose the directory of a script is: the name of this process, and on a second line the repository. */
+  /** Identifies the owner of a script's directory: the name of this process, and the repository on a second line. */
   holder?(): Promise<string>;
 }
 
@@ -44,9 +47,9 @@ type RunOptions = Parameters<Shell['run']>[1];
 const defaults = { graceMs: 2_000, drainMs: 1_000, maxOutputBytes: 10 * 1024 * 1024 };
 
 /**
- * Scripts run in the project at `root`. What a script left running, in its process group or outside it, is ended too (TERM, then
- * KILL) once its output has ended or `drainMs` have passed, so that nothing goes on unseen. A script that fails is a result;
- * ACTION_FAILED is thrown when it cannot be started.
+ * Runs scripts in the project at `root`. Whatever a script leaves running, in its process group or outside of it, is
+ * also ended (TERM, then KILL) once its output has ended or `drainMs` have passed, so that nothing runs on unnoticed. A
+ * failed script is a result; ACTION_FAILED is thrown when it cannot be started.
  */
 export function shell(root: string, options: ShellOptions = {}): Shell {
   const { holder, ...others } = options;
@@ -79,8 +82,8 @@ function throwUnstarted(error: unknown): never {
 function throwUnreadable(error: unknown): never {
   throw new TeddyError(
     'ACTION_FAILED',
-    `The directory of the script cannot be looked at: ${errorReason(error)}.`,
-    'See to its permissions, and run it again.',
+    `The directory of the script cannot be accessed: ${errorReason(error)}.`,
+    'Check its permissions and run the script again.',
     { cause: error },
   );
 }
@@ -147,14 +150,14 @@ async function runScript(
   }
 }
 
-/** There is no such file when no command failed. */
+/** The file does not exist when no command failed. */
 async function readFailure(files: ScriptFiles): Promise<Failure | null> {
   return parseFailure(await readFile(files.failures, 'utf8').catch(() => ''));
 }
 
 /**
- * Chooses the program that runs a script: bash, or sh where there is none. It is looked for where the user has it,
- * not where the script's own PATH leads.
+ * Chooses the program that runs a script: bash, or sh if there is none. It is searched in the user's PATH, not in the
+ * script's own.
  */
 function findInterpreter(files: ScriptFiles, user: Environment): { program: string; args: string[] } {
   const bash = findProgram('bash', user);
@@ -163,27 +166,27 @@ function findInterpreter(files: ScriptFiles, user: Environment): { program: stri
     : { program: bash, args: ['-c', renderBashCommand(files), 'bash'] };
 }
 
-/** The process of one script, from its start until nothing of it is left. */
+/** The process of one script, from its start until nothing of it is running. */
 interface ScriptStart {
   program: string;
   args: string[];
   /** Absolute. */
   cwd: string;
   environment: Environment;
-  /** Every process that it starts has it in its environment. */
+  /** In the environment of every process that it starts. */
   mark: string;
   stdout: OutputPipe;
   stderr: OutputPipe;
-  /** The script waits until it has resolved, and never begins if it rejects. */
+  /** The script waits until this resolves, and never begins if it rejects. */
   onStart?: ((group: ProcessGroup) => void | Promise<void>) | undefined;
 }
 
 interface ScriptLimits {
   timeoutMs: number;
   signal: AbortSignal;
-  /** Between TERM and KILL. */
+  /** The time between TERM and KILL. */
   graceMs: number;
-  /** How long the output of a script that has ended is waited for. */
+  /** How long to wait for the output of a script that has ended. */
   drainMs: number;
 }
 
@@ -199,8 +202,9 @@ const maxTimerMs = 2 ** 31 - 1;
 const terminated: ScriptEnding = { exitCode: 128 + constants.signals.SIGTERM, timedOut: false, aborted: true };
 
 /**
- * Starts nothing when the signal is aborted already. Rejects with the system's error when the start fails, and with `onStart`'s.
- * The process waits at a gate until its group is noted: whoever kills this process meanwhile closes the gate, and the script never begins.
+ * Starts nothing if the signal is already aborted. Rejects with the system's error when the start fails, or with
+ * `onStart`'s. The process waits at a gate until its group is recorded: if this process is killed before that, the gate
+ * closes and the script never begins.
  */
 async function runProcess(start: ScriptStart, limits: ScriptLimits): Promise<ScriptEnding> {
   if (limits.signal.aborted) return terminated;
@@ -228,13 +232,13 @@ async function runProcess(start: ScriptStart, limits: ScriptLimits): Promise<Scr
 
 interface Stoppable {
   groupId: number;
-  /** Called with the time for which the script stood still. */
+  /** Called with the time for which the script was stopped. */
   extend(ms: number): void;
 }
 
 const stoppable = new Set<Stoppable>();
 
-/** Ctrl-Z stops a script with this process, and `fg` lets both go on. Returns a function that undoes it. */
+/** Makes Ctrl-Z stop a script together with this process, and `fg` continue both. Returns a function that undoes this. */
 function stopTogether({ pid }: ChildProcess, extend: Stoppable['extend']): () => void {
   if (pid === undefined) return () => undefined;
   const script = { groupId: pid, extend };
@@ -246,11 +250,11 @@ function stopTogether({ pid }: ChildProcess, extend: Stoppable['extend']): () =>
   };
 }
 
-/** The system ignores SIGTSTP in a group that has no parent in its session, as a script's has none. */
+/** The system ignores SIGTSTP in a group without a parent in its session, such as a script's group. */
 function stopAll(): void {
   const stoppedAt = performance.now();
   for (const { groupId } of stoppable) signalGroup(groupId, 'SIGSTOP');
-  // The call returns when this process goes on.
+  // This call returns when this process is continued.
   process.kill(process.pid, 'SIGSTOP');
   for (const { groupId, extend } of stoppable) {
     signalGroup(groupId, 'SIGCONT');
@@ -259,10 +263,10 @@ function stopAll(): void {
 }
 
 async function openGate({ pid, stdio }: ChildProcess, { onStart, mark }: ScriptStart): Promise<void> {
-  // It was never started, and then it has no pipes either.
+  // The script was never started, so it has no pipes either.
   if (pid === undefined) return;
   const gate = stdio[gateDescriptor] as Writable | null;
-  // A process that was ended meanwhile has closed its side.
+  // A process that has exited in the meantime has closed its end.
   gate?.on('error', () => undefined);
   try {
     await onStart?.(readGroup(pid, mark));
@@ -272,7 +276,7 @@ async function openGate({ pid, stdio }: ChildProcess, { onStart, mark }: ScriptS
   }
 }
 
-/** Who leaves at once, without waiting for the script, must leave nothing that goes on to change files. */
+/** When this process exits without waiting for the script, the script must not run on and change files. */
 async function withoutSurvivors<Value>(
   groupId: number | undefined,
   mark: string,
@@ -315,13 +319,13 @@ function waitForExit(child: ChildProcess): Promise<number> {
 }
 
 interface Stop {
-  /** Why the group was ended before the script ended by itself. */
+  /** Returns why the group was ended before the script ended by itself. */
   reason(): 'timeout' | 'abort' | null;
-  /** Lets it run for longer. */
+  /** Extends the time limit. */
   extend(ms: number): void;
-  /** No limit applies any more: the script has ended. */
+  /** Removes all limits, because the script has ended. */
   cancel(): void;
-  /** Ends what the script has left, or waits for the end that a limit has begun. Returns what cannot be ended. */
+  /** Ends what the script has left running, or waits for the end that a limit has started. Returns what cannot be ended. */
   end(): Promise<number[]>;
 }
 

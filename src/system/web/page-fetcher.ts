@@ -1,4 +1,4 @@
-/** Fetches public pages from exactly the addresses that were checked, or through a proxy where the user has allowed it. */
+/** Fetches public pages from exactly the addresses that were checked, or through a proxy if the user allows it. */
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import type { LookupAddress } from 'node:dns';
@@ -13,12 +13,12 @@ import { readPageText } from './page-text.ts';
 import { errorReason } from '../../disk/system-error.ts';
 
 interface PageFetcherOptions {
-  /** The user's word on `teddy.readThroughProxy`. */
+  /** The user's choice in `teddy.readThroughProxy`. */
   readsThroughProxy?(): Promise<boolean>;
-  // For tests: a server on this machine is refused by the defaults. No environment and no setting changes them.
+  // For tests, because the defaults refuse a server on this machine. No environment variable or setting changes these.
   lookup?: LookupHost;
   isPublic?(address: string): boolean;
-  /** Certificates to trust instead of the well-known ones, as PEM. */
+  /** PEM certificates to trust instead of the well-known ones. */
   ca?: string;
   timeoutMs?: number;
   maxBytes?: number;
@@ -26,7 +26,7 @@ interface PageFetcherOptions {
 
 type Limits = Required<Omit<PageFetcherOptions, 'ca'>> & Pick<PageFetcherOptions, 'ca'>;
 
-/** Looks a host up once; what is connected to afterwards is what was checked here. */
+/** Looks up a host once; the connection then uses only addresses that were checked here. */
 export type LookupHost = (host: string) => Promise<LookupAddress[]>;
 
 export const systemLookup: LookupHost = (host) => lookUp(host, { all: true });
@@ -46,9 +46,10 @@ const headers = {
 };
 
 /**
- * `https:` only; every address of the host must be public, before the first request and after each of 5 redirects; no
- * cookies and no credentials; the host's certificate is always verified. A proxy looks the name up itself, and what was
- * checked here would not be where the request ends: a page behind one needs the user's word, and no name is looked up here.
+ * Fetches `https:` only. Every address of the host must be public, before the first request and after each of up to 5
+ * redirects. Sends no cookies and no credentials, and always verifies the host's certificate. A proxy looks up the name
+ * itself, so checking the addresses here would prove nothing: fetching through one needs the user's permission, and no
+ * name is looked up here.
  */
 export function pageFetcher(options: PageFetcherOptions = {}): Pages {
   const limits: Limits = { ...defaults, ...options };
@@ -67,9 +68,9 @@ export function pageFetcher(options: PageFetcherOptions = {}): Pages {
 }
 
 interface Deadline {
-  /** Aborted when the time is over, when the user interrupts, and when it is stopped. */
+  /** Aborted on timeout, when the user interrupts, and when it is stopped. */
   signal: AbortSignal;
-  /** Rejects when the time is over or the user interrupts: not everything that is waited for can be aborted. */
+  /** Rejects on timeout or interruption, because not everything that is awaited can be aborted. */
   expired: Promise<never>;
   isOver(): boolean;
   stop(): void;
@@ -86,7 +87,7 @@ function startDeadline(timeoutMs: number, user: AbortSignal): Deadline {
   const expired = new Promise<never>((_, reject) => {
     controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error), { once: true });
   });
-  // Nobody waits for it any more once the page is there.
+  // Nobody awaits it anymore once the page has arrived.
   expired.catch(() => undefined);
   user.addEventListener('abort', interrupt, { once: true });
   if (user.aborted) interrupt();
@@ -123,7 +124,7 @@ function requirePageUrl(text: string): string {
   throw new TeddyError('PAGE_REFUSED', parsed.problem);
 }
 
-/** Where the response sends to; null for a page. */
+/** Returns where the response redirects to; null for a page. */
 function requireTarget({ statusCode = 0, headers: { location } }: IncomingMessage, url: string): string | null {
   if (statusCode >= 200 && statusCode < 300) return null;
   if (!isRedirect(statusCode)) {
@@ -131,7 +132,7 @@ function requireTarget({ statusCode = 0, headers: { location } }: IncomingMessag
   }
   const target = findTarget(statusCode, location, new URL(url));
   if (target === null)
-    throw new TeddyError('PAGE_FAILED', `it answered ${statusCode} and does not say where the page is`);
+    throw new TeddyError('PAGE_FAILED', `it answered ${statusCode} without saying where the page is`);
   return target.href;
 }
 
@@ -141,8 +142,8 @@ async function send(url: URL, limits: Limits, signal: AbortSignal): Promise<Inco
   if (proxy !== null && !(await limits.readsThroughProxy()))
     throw new TeddyError(
       'PAGE_REFUSED',
-      `behind ${proxy.label} nobody can tell whether ${host} leads into your network`,
-      'If pages may be read through it all the same: `git config teddy.readThroughProxy true`.',
+      `behind ${proxy.label}, it is unknown whether ${host} leads into your network`,
+      'To read pages through it anyway: `git config teddy.readThroughProxy true`.',
     );
   const addresses = proxy === null ? await resolvePublic(host, limits) : [];
   const { ca } = limits;
@@ -153,13 +154,13 @@ async function send(url: URL, limits: Limits, signal: AbortSignal): Promise<Inco
   };
   return open(url, {
     headers,
-    // No connection is kept.
+    // Keeps no connection open.
     agent: false,
     lookup,
     signal,
     // NODE_TLS_REJECT_UNAUTHORIZED would switch it off.
     rejectUnauthorized: true,
-    // An address has no name to ask for; its certificate has to carry the address.
+    // An IP address has no name to request; its certificate must contain the address.
     servername: isIP(host) === 0 ? host.replace(/\.$/, '') : '',
     ...(ca === undefined ? {} : { ca }),
   });
@@ -184,7 +185,7 @@ function toPageError(
   return new TeddyError(error.code, `${url} ${said}: ${error.message}.`, error.hint, { cause: error });
 }
 
-/** All addresses of a host or of an address itself. Throws PAGE_REFUSED when one of them is not public. */
+/** Returns all addresses of a host name or an IP address. Throws PAGE_REFUSED when one of them is not public. */
 export async function resolvePublic(
   host: string,
   { lookup: find, isPublic }: { lookup: LookupHost; isPublic(address: string): boolean },

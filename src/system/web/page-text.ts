@@ -1,4 +1,4 @@
-/** The body of a response as text: unpacked, within its limit, decoded. */
+/** Turns the body of a response into text: decompressed, limited in size, decoded. */
 import type { IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -11,7 +11,7 @@ const textTypes =
   /^(?:text\/[^/]+|application\/(?:[^/]+\+)?(?:json|xml|yaml)|application\/(?:x-)?(?:javascript|ecmascript|typescript|yaml|toml|sh|ndjson|sql|graphql|tex|www-form-urlencoded)|[^/]+\/[^/]+\+(?:json|xml|yaml))$/;
 const htmlTypes = ['text/html', 'application/xhtml+xml'];
 
-/** Throws PAGE_FAILED, with the reason alone: what is not text, too large, or broken. */
+/** Throws PAGE_FAILED, with only the reason, when the body is not text, too large, or broken. */
 export async function readPageText(
   response: IncomingMessage,
   maxBytes: number,
@@ -30,7 +30,7 @@ export async function readPageText(
 function readType(header: string | undefined): { contentType: string; charset: string | null } {
   const [first = '', ...parameters] = (header ?? '').split(';').map((part) => part.trim());
   const contentType = first.toLowerCase();
-  if (contentType === '') throw failed('it does not say what type it has');
+  if (contentType === '') throw failed('it has no content type');
   if (!textTypes.test(contentType)) throw failed(`it is not text but ${contentType.slice(0, 100)}`);
   const charset = parameters.find((parameter) => /^charset=/i.test(parameter))?.slice('charset='.length);
   return { contentType, charset: charset?.replace(/^"(.*)"$/, '$1').trim() || null };
@@ -39,7 +39,7 @@ function readType(header: string | undefined): { contentType: string; charset: s
 async function readBytes(response: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // Counted after unpacking: a small body may become a very large one.
+  // Counts bytes after decompression, because a small body may become a very large one.
   const collect = async (source: AsyncIterable<Uint8Array>) => {
     for await (const chunk of source) {
       size += chunk.length;
@@ -52,14 +52,14 @@ async function readBytes(response: IncomingMessage, maxBytes: number, signal: Ab
     if (unpack === null) await pipeline(response, collect, { signal });
     else await pipeline(response, unpack, collect, { signal });
   } catch (error) {
-    // A response that stops early counts as aborted, which hides the reason.
+    // A response that is stopped early counts as aborted, which hides the reason.
     if (size <= maxBytes) throw toBroken(error);
   }
   if (size > maxBytes) throw failed(`it is larger than ${maxBytes} bytes`);
   return Buffer.concat(chunks);
 }
 
-/** The numbers of zlib's errors are those of other errors of the system. */
+/** The numbers of zlib's errors equal those of other system errors. */
 function toBroken(error: unknown): unknown {
   const isPacking = error instanceof Error && /^(?:Z_|ERR_BROTLI|ERR__ERROR_)/.test(errorCode(error) ?? '');
   return isPacking ? failed(`it cannot be unpacked: ${error.message}`) : error;
@@ -85,7 +85,7 @@ function toDecoder(charset: string): TextDecoder {
   }
 }
 
-/** Browsers look there too: near the start of the page, which is ASCII so far whatever the charset. */
+/** Browsers also look there: near the start of the page, which is ASCII in any charset. */
 function findCharset(bytes: Uint8Array): string | null {
   const start = Buffer.from(bytes.subarray(0, 1024)).toString('latin1');
   return /<meta[^>]{0,200}charset\s{0,10}=\s{0,10}["']?([\w:.-]+)/i.exec(start)?.[1] ?? null;
@@ -95,13 +95,13 @@ function failed(reason: string): TeddyError {
   return new TeddyError('PAGE_FAILED', reason);
 }
 
-/** Takes out of HTML what nobody reads. What is left is the source as it was. */
+/** Removes the parts of HTML that nobody reads. The rest of the source is unchanged. */
 
 const openings = /<(script|style|svg)(?=[\s/>])|<!--/gi;
 
 /**
- * Without scripts, styles, drawings and comments. Linear: each character is looked at a few times at most. What is
- * opened and never closed is taken out up to the end, as a browser does it.
+ * Removes scripts, styles, drawings and comments. Linear: each character is read at most a few times. An element that
+ * is never closed is removed up to the end, as a browser does.
  */
 export function simplifyHtml(html: string): string {
   const kept: string[] = [];
@@ -115,10 +115,10 @@ export function simplifyHtml(html: string): string {
   }
 }
 
-/** The offset after the end of what begins before `from`; `name` undefined: a comment. */
+/** Returns the offset after the end of the element that begins before `from`; `name` is undefined for a comment. */
 function findEnd(html: string, name: string | undefined, from: number): number {
   if (name === undefined) {
-    // `<!-->` and `<!--->` are whole comments.
+    // `<!-->` and `<!--->` are complete comments.
     const short = /^-?>/.exec(html.slice(from, from + 2));
     const end = short ? from + short[0].length : html.indexOf('-->', from);
     return end === -1 ? html.length : short ? end : end + '-->'.length;

@@ -1,4 +1,4 @@
-/** Syntax of a file, by its name. Each parser is loaded when a file of its language comes. */
+/** Checks the syntax of a file, by its name. Loads each parser when the first file of its language arrives. */
 import { printParseErrorCode, visit, type ParseErrorCode, type ParseOptions } from 'jsonc-parser';
 import type { SyntaxChecker } from '../../ports/project.ts';
 import { extensionOf, fileName } from '../../write/file-kind.ts';
@@ -18,7 +18,7 @@ export function syntaxChecker(): SyntaxChecker {
       try {
         return await check(text.startsWith(bom) ? text.slice(1) : text);
       } catch (error) {
-        // The stack has no room for it.
+        // The stack is too small for it.
         if (error instanceof RangeError) return { skipped: 'it is nested too deeply' };
         throw error;
       }
@@ -26,9 +26,9 @@ export function syntaxChecker(): SyntaxChecker {
   };
 }
 
-const noParser: Check = () => ({ skipped: 'no parser for it is at hand' });
+const noParser: Check = () => ({ skipped: 'no parser is available for it' });
 
-/** By extensions. */
+/** By file name extension. */
 const checks: [extensions: string, check: Check][] = [
   ['json geojson topojson webmanifest jsonld ipynb har avsc map', checkJson],
   ['jsonc code-workspace swcrc jshintrc', checkJsonc],
@@ -39,7 +39,7 @@ const checks: [extensions: string, check: Check][] = [
   ['xml svg xsd xsl xslt rss atom plist csproj css scss sass less json5 vue svelte astro', noParser],
 ];
 
-/** Read with comments by the tools that own them. */
+/** The tools that own these files read them as JSON with comments. */
 const jsoncName =
   /(?:^|\/)(?:[tj]sconfig(?:\.[^/]+)?|\.?devcontainer|\.eslintrc|\.oxlintrc|deno|biome|turbo|typedoc|api-extractor|renovate)\.json$|(?:^|\/)\.(?:vscode|devcontainer)\/[^/]+\.json$/i;
 
@@ -59,7 +59,7 @@ const withComments: ParseOptions = { disallowComments: false, allowTrailingComma
 
 const maxTold = 100;
 
-/** JSON, JSON with comments, and JSON by lines. */
+/** JSON, JSON with comments, and JSON Lines. */
 function checkJson(text: string): Finding[] {
   return checkWhole(text, strict);
 }
@@ -73,7 +73,7 @@ function checkWhole(text: string, options: ParseOptions): Finding[] {
   return findJsonError(text, options).map(({ message, offset }) => ({ check: 'syntax', message, ...locate(offset) }));
 }
 
-/** One value a line; empty lines are passed over. */
+/** Reads one value per line and skips empty lines. */
 function checkJsonl(text: string): Finding[] {
   const findings: Finding[] = [];
   let line = 1;
@@ -93,7 +93,7 @@ interface JsonError {
   offset: number;
 }
 
-/** Finds the first error only: those after it mostly follow from it. */
+/** Finds only the first error; later ones are mostly consequences of it. */
 function findJsonError(text: string, options: ParseOptions): JsonError[] {
   const errors: JsonError[] = [];
   visit(
@@ -108,7 +108,7 @@ function findJsonError(text: string, options: ParseOptions): JsonError[] {
   return errors;
 }
 
-/** `PropertyNameExpected` becomes "Property name expected." */
+/** Turns `PropertyNameExpected` into "Property name expected." */
 function toSentence(code: ParseErrorCode): string {
   return `${printParseErrorCode(code).replace(/\B[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}.`;
 }

@@ -1,4 +1,4 @@
-/** Looks at write sessions on disk without holding them: what is there, whole or damaged. */
+/** Examines write sessions on disk without holding them: what exists, intact or damaged. */
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FoundWrite, WriteContent } from '../../ports/disk.ts';
@@ -11,18 +11,18 @@ import { fallBackTo, ignoreSystemError } from '../../disk/system-error.ts';
 import { readTailsAside } from './tails-aside.ts';
 
 export interface WriteStore extends Processes {
-  /** Holds a directory for each session, `<uuid>`, and the claims. */
+  /** Contains a directory for each session, `<uuid>`, and the claims. */
   dir: string;
 }
 
-/** After a directory's name, when it is gone but for its files. */
+/** Appended to a directory's name when the session is removed but its files are not yet. */
 export const goneSuffix = '.gone';
 
 export function directoryOf({ dir }: WriteStore, id: string): string {
   return join(dir, id);
 }
 
-/** Without a look at any of them; what is being removed counts too, until it is gone. */
+/** Does not look at any session; one that is being removed counts until it is gone. */
 export async function isEmpty(place: WriteStore): Promise<boolean> {
   return (await readNames(place)).every((name) => !isWriteId(name) && !name.endsWith(goneSuffix));
 }
@@ -31,12 +31,12 @@ function readNames({ dir }: WriteStore): Promise<string[]> {
   return readdir(dir).catch(fallBackTo([], 'ENOENT'));
 }
 
-/** Oldest first. */
+/** Lists the sessions, oldest first. */
 export async function listWrites(place: WriteStore): Promise<FoundWrite[]> {
   return inspectAll(place, readVerified);
 }
 
-/** The same without a look at the contents: whether these are damaged is not known. */
+/** Like `listWrites`, without reading the contents, so that damage to these is not detected. */
 export async function listStates(place: WriteStore): Promise<FoundWrite[]> {
   return inspectAll(place, async (path) => ({ facts: await readFacts(path), tailBytes: 0 }));
 }
@@ -60,7 +60,7 @@ export async function isThere(place: WriteStore, id: string): Promise<boolean> {
   return isWriteId(id) && (await lastWritten(directoryOf(place, id))) !== null;
 }
 
-/** `facts` null: damaged. */
+/** `facts` is null when damaged. */
 type Read = (path: string) => Promise<{ facts: Record<string, unknown> | null; tailBytes: number }>;
 
 async function readVerified(path: string): ReturnType<Read> {
@@ -68,7 +68,7 @@ async function readVerified(path: string): ReturnType<Read> {
   return { facts: isDamaged ? null : facts, tailBytes: tail.length };
 }
 
-/** The same as `listWrites`, but a write that is being removed is left as it is. */
+/** Like `listWrites`, but leaves a write session alone that is being removed. */
 export async function lookAtWrites(place: WriteStore): Promise<FoundWrite[]> {
   return inspectNamed(place, await readNames(place), readVerified);
 }
@@ -76,7 +76,7 @@ export async function lookAtWrites(place: WriteStore): Promise<FoundWrite[]> {
 async function inspectAll(place: WriteStore, read: Read): Promise<FoundWrite[]> {
   const names = await readNames(place);
   for (const name of names.filter((one) => one.endsWith(goneSuffix)))
-    // The next command can remove what cannot be removed now: nothing reads it.
+    // Whatever cannot be removed now is left to the next command; nothing reads it.
     await rm(join(place.dir, name), { recursive: true, force: true }).catch(ignoreSystemError);
   return inspectNamed(place, names, read);
 }
@@ -90,7 +90,7 @@ function toBegunMs({ record, savedAt }: FoundWrite): number {
   return record === null ? savedAt.getTime() : Date.parse(record.begunAt);
 }
 
-/** Null: there is none, or it goes just now. */
+/** Returns null when it does not exist or is just being removed. */
 async function inspect(place: WriteStore, id: string, read: Read): Promise<FoundWrite | null> {
   const path = directoryOf(place, id);
   const savedAt = await lastWritten(path);
@@ -105,14 +105,14 @@ async function inspect(place: WriteStore, id: string, read: Read): Promise<Found
     return isGone ? null : { id, record, state, savedAt, isControlled, tailBytes, isDamaged };
   } catch (error) {
     ignoreSystemError(error);
-    // It belongs to another user, or to a disk that cannot read it: it is there all the same.
+    // It belongs to another user, or the disk cannot read it, but it exists.
     return { id, record: null, state: null, savedAt, isControlled: false, tailBytes: 0, isDamaged: true };
   }
 }
 
-/** Null: there is no such directory. */
+/** Returns null when the directory does not exist. */
 async function lastWritten(path: string): Promise<Date | null> {
-  // EACCES: what is in a directory of another user.
+  // EACCES: it is in a directory of another user.
   const nullIfAway = fallBackTo(null, 'ENOENT', 'ENOTDIR', 'EACCES');
   const [own, ...files] = await Promise.all(
     [path, join(path, 'content.txt'), join(path, 'state.json')].map((name) => stat(name).catch(nullIfAway)),

@@ -1,4 +1,7 @@
-/** Reads a write session's record and state from disk, where anything may stand: null for whatever we would not have written. */
+/**
+ * Parses a write session's record and state from disk, which may contain anything: null for whatever teddy would not
+ * have written.
+ */
 import { isObject } from '../../session/text/parse-object.ts';
 import { parseRepoPath } from '../../session/paths/paths.ts';
 import { isSessionId } from '../../names.ts';
@@ -26,7 +29,7 @@ export function parseRecord(value: Fields | null, id: string): WriteRecord | nul
   return isRecord ? (value as Fields & WriteRecord) : null;
 }
 
-/** `size` is the one that was verified. */
+/** `size` is the verified one. */
 export function parseWriteState(value: Fields | null): WriteState | null {
   if (value === null || !isState(value)) return null;
   const { phase, size, activityAt, validations, findings, install, result, reason } = value;
@@ -98,7 +101,7 @@ function isWriter(value: unknown): boolean {
   return isObject(value) && isText(value['provider']) && isText(value['model']);
 }
 
-/** A session may be begun for these targets, in no other spelling. */
+/** Tells whether a session may be begun for this target; no other spelling is accepted. */
 function isTarget(value: unknown): boolean {
   if (!isText(value)) return false;
   const parsed = parseRepoPath(value);

@@ -1,4 +1,4 @@
-/** Reads a staging directory: the bytes that its state confirms, and those beyond them. */
+/** Reads a staging directory: the bytes that its state confirms, and those after them. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { confirmedPart, type Confirmation } from '../../disk/confirmed-bytes.ts';
@@ -7,33 +7,33 @@ import { fallBackTo } from '../../disk/system-error.ts';
 import type { Staged } from '../../ports/journal.ts';
 
 export const contentName = 'content.txt';
-/** A whole new content, until it stands in the place of the old one. */
+/** A whole new content, until it replaces the old one. */
 export const replacementName = 'content.new';
 export const stateName = 'state.json';
 
 export interface StagingState extends Confirmation {
-  /** Which file has them, or had until a replacement was put in its place; null: they were dropped. */
+  /** The file that holds them, or held them until a replacement took its place; null when they were dropped. */
   file: typeof contentName | typeof replacementName | null;
 }
 
-/** With all that opening it again needs. */
+/** Includes everything that is needed to reopen it. */
 export interface StagingReading extends Staged {
-  /** Null: there is none, or it is damaged. */
+  /** Null when it does not exist or is damaged. */
   state: StagingState | null;
-  /** All that stands in the state. */
+  /** Everything in the state. */
   facts: Record<string, unknown> | null;
-  /** Where the verified bytes are. */
+  /** The file with the verified bytes. */
   file: typeof contentName | typeof replacementName;
-  /** The bytes behind them. */
+  /** The bytes after the verified ones. */
   beyond: Uint8Array;
   /** A replacement that no state has confirmed. */
   replacement: Uint8Array | null;
 }
 
-/** How often a state may change under a reader's eyes. */
+/** How often the state may change while it is being read. */
 const maxAttempts = 5;
 
-/** Also while another process writes. */
+/** Works while another process is writing. */
 export async function readStaging(path: string): Promise<StagingReading> {
   for (let attempt = 1; ; attempt += 1) {
     const before = await readState(path);
@@ -43,13 +43,13 @@ export async function readStaging(path: string): Promise<StagingReading> {
   }
 }
 
-/** Reads the facts of the state alone, whatever it confirms; null when there is none, or when it is damaged. */
+/** Reads only the facts of the state, no matter what it confirms; null when it does not exist or is damaged. */
 export async function readFacts(path: string): Promise<Record<string, unknown> | null> {
   const facts = unseal((await readState(path)) ?? '');
   return parseState(facts) === null ? null : facts;
 }
 
-/** Null: there is none. */
+/** Returns null when it does not exist. */
 async function readState(path: string): Promise<string | null> {
   return (await readIfThere(join(path, stateName)))?.toString('utf8') ?? null;
 }
@@ -57,7 +57,7 @@ async function readState(path: string): Promise<string | null> {
 async function readOnce(path: string, stateText: string | null): Promise<StagingReading> {
   const facts = stateText === null ? null : unseal(stateText);
   const state = parseState(facts);
-  // The replacement first: should it be put in its place meanwhile, it is found there.
+  // Reads the replacement first: if it replaces the content meanwhile, it is found there.
   const replacement = await readIfThere(join(path, replacementName));
   const content = (await readIfThere(join(path, contentName))) ?? Buffer.alloc(0);
   const whole = { state, facts, file: contentName, isDamaged: false } as const;
@@ -76,7 +76,7 @@ async function readOnce(path: string, stateText: string | null): Promise<Staging
 
 const nothing: Uint8Array = new Uint8Array();
 
-/** A state from before there were replacements has no `file`. */
+/** A state from before replacements existed has no `file`. */
 function parseState(facts: Record<string, unknown> | null): StagingState | null {
   const { size, sha256, file = contentName } = facts ?? {};
   if (typeof size !== 'number' || !Number.isSafeInteger(size) || size < 0 || typeof sha256 !== 'string') return null;

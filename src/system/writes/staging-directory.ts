@@ -1,4 +1,4 @@
-/** A directory in which something that arrives in pieces survives a crash: what was saved is confirmed by its sha256. */
+/** A directory in which content that arrives in pieces survives a crash: a sha256 confirms what was saved. */
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
@@ -23,42 +23,42 @@ import {
 import { asDiskErrors, ignoreSystemError, type DiskAct } from '../../disk/system-error.ts';
 import { setTailsAside } from './tails-aside.ts';
 
-/** A save gives these; they stand in the state until the next. */
+/** Facts that a save sets; they stay in the state until the next save. */
 type Facts = Record<string, unknown>;
 
 /**
- * One call at a time. After a failure nothing more is confirmed than before: the next call has to begin with the same
- * bytes. What a call has confirmed is durable when it resolves.
+ * Allows one call at a time. A failure confirms nothing new: the next call must begin with the same bytes. Whatever a
+ * call has confirmed is durable when it resolves.
  */
 export interface StagingDirectory {
   /** Adds bytes to the content. */
   save(bytes: Uint8Array, facts?: Facts): Promise<void>;
-  /** `bytes` are the whole content from now on; a crash leaves the old one or the new one. */
+  /** Makes `bytes` the whole content; a crash leaves either the old one or the new one. */
   replace(bytes: Uint8Array, facts?: Facts): Promise<void>;
-  /** The confirmed bytes, from disk. Throws STAGING_DAMAGED when others stand there. */
+  /** Reads the confirmed bytes from disk. Throws STAGING_DAMAGED when they have changed. */
   read(): Promise<Uint8Array>;
-  /** Size and sha256 stay in the state. */
+  /** Keeps size and sha256 in the state. */
   dropContent(facts?: Facts): Promise<void>;
 }
 
 export const metadataName = 'metadata.json';
-/** After a directory's name, while it is made. */
+/** Appended to a directory's name while it is being made. */
 export const unfinishedSuffix = '.new';
 
 interface MakeOptions {
   onStep: (step: string) => void;
-  /** With them it has a state from the beginning. */
+  /** With these, it has a state from the beginning. */
   facts?: Facts;
 }
 
-/** It appears with its metadata, or not at all. */
+/** Makes a directory that appears with its metadata, or not at all. */
 export async function makeStagingDirectory(
   path: string,
   metadata: object,
   { onStep, facts }: MakeOptions,
 ): Promise<StagingDirectory> {
   const unfinished = `${path}${unfinishedSuffix}`;
-  // An attempt that failed has left them: there is no content in them yet.
+  // A failed attempt has left them; they have no content yet.
   for (const earlier of [unfinished, path]) await rm(earlier, { recursive: true, force: true });
   await mkdir(dirname(path), { recursive: true });
   await mkdir(unfinished, { mode: 0o700 });
@@ -74,8 +74,8 @@ export async function makeStagingDirectory(
 }
 
 /**
- * Goes on where the last confirmed save has ended; what lies beyond it is set aside first, as `tail-<n>.txt`. Null: it is
- * damaged.
+ * Continues where the last confirmed save ended; first sets the bytes after it aside as `tail-<n>.txt`. Returns null
+ * when it is damaged.
  */
 export async function reopenStagingDirectory(
   path: string,
@@ -90,9 +90,9 @@ export async function reopenStagingDirectory(
   return { directory: openStaging(path, onStep, content), facts };
 }
 
-/** The content as its last confirmed save has it. */
+/** The content according to its last confirmed save. */
 interface Saved extends Confirmed {
-  /** The content that there was. */
+  /** The content before it was dropped. */
   dropped?: Confirmation;
   file: StagingState['file'];
   facts: Facts;
@@ -106,7 +106,7 @@ function renderState({ dropped, file, facts, ...confirmed }: Saved): string {
 function openStaging(path: string, onStep: (step: string) => void, begun: Saved): StagingDirectory {
   const at = (name: string) => join(path, name);
   let confirmed = begun;
-  /** A call has failed: what stands in the state may be the old one, or the one that was not acknowledged. */
+  /** A call has failed: the state may be the old one, or the one that was not acknowledged. */
   let isUnsure = false;
 
   async function confirm(next: Saved): Promise<void> {
@@ -117,7 +117,7 @@ function openStaging(path: string, onStep: (step: string) => void, begun: Saved)
     confirmed = next;
   }
 
-  /** Brings a replacement to its place, and takes back what a call has left that failed. */
+  /** Puts a replacement into its place, and undoes what a failed call has left. */
   async function settle(): Promise<void> {
     if (isUnsure) {
       await confirm(confirmed);
@@ -147,7 +147,7 @@ function openStaging(path: string, onStep: (step: string) => void, begun: Saved)
       await writeDurably(at(replacementName), bytes, 0o600);
       onStep('staging-content');
       await confirm({ ...confirmedOf(bytes), file: replacementName, facts });
-      // It is confirmed where it is; the next call moves it where this one cannot.
+      // It is already confirmed where it is; if this call cannot move it, the next one does.
       await settle().catch(ignoreSystemError);
     },
     async read() {
@@ -168,16 +168,16 @@ function openStaging(path: string, onStep: (step: string) => void, begun: Saved)
 }
 
 function refuseDropped({ file }: Saved): void {
-  if (file === null) throw new Error('The content was dropped, and nothing can be added to it.');
+  if (file === null) throw new Error('The content was dropped, so nothing can be added to it.');
 }
 
-/** Null: damaged, or there is none. Throws when the file may not be read. */
+/** Returns null when it is damaged or does not exist. Throws when the file cannot be read. */
 export async function readStagingMetadata(path: string): Promise<Record<string, unknown> | null> {
   return unseal((await readIfThere(join(path, metadataName)))?.toString('utf8') ?? '');
 }
 
-/** The same result; errors of the system become DISK_FULL or WRITE_FAILED. */
+/** Returns the same result; turns system errors into DISK_FULL or WRITE_FAILED. */
 export function asStagingErrors<Value>(act: DiskAct, run: () => Promise<Value>): Promise<Value> {
-  const hints = ['Check the permissions of `.git/teddy/write_sessions`.', 'Free some space, and try again.'] as const;
+  const hints = ['Check the permissions of `.git/teddy/write_sessions`.', 'Free some space and try again.'] as const;
   return asDiskErrors([`The staging of the write session could not be ${act}`, ...hints], run);
 }

@@ -1,17 +1,17 @@
-/** YAML and TOML. */
+/** Checks YAML and TOML. */
 import { parse, TomlError } from 'smol-toml';
 import { Lexer, parseAllDocuments } from 'yaml';
 import { isDeeplyNested } from '../../session/yaml/untrusted-yaml.ts';
 import { locator } from '../../write/positions.ts';
 import type { Finding } from '../../write/write.ts';
 
-/** The parser takes more than a second and some 200 MB for it. */
+/** The parser takes more than a second and some 200 MB for a longer text. */
 const maxLength = 1024 * 1024;
-/** Each key is compared with all others of its map. */
+/** Each key is compared with all other keys of its map. */
 const maxLinesForUniqueKeys = 2000;
 const maxTold = 100;
 
-/** Any number of documents, with tags of any kind; aliases are not followed. */
+/** Accepts any number of documents, with any tags; does not follow aliases. */
 export function checkYaml(text: string): Finding[] | { skipped: string } {
   if (text.length > maxLength) return { skipped: 'YAML of over 1 MiB is not parsed' };
   if (/^[ \t]*\{[{%]/m.test(text)) return { skipped: 'it is a template' };
@@ -43,7 +43,7 @@ export function checkToml(text: string): Finding[] | { skipped: string } {
   }
 }
 
-/** The first line without the place, which is told by itself; TOML's other lines draw it. */
+/** Returns the first line without the place, which is reported separately; the other lines of a TOML error draw it. */
 function toReason(message: string): string {
   const [line = ''] = message.replace(/^Invalid TOML document: /, '').split('\n', 1);
   const reason = line.replace(/ \(line \d+, column \d+\)$/, '');

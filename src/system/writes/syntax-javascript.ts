@@ -1,6 +1,6 @@
 /**
- * JavaScript and TypeScript, in a process of their own: the parser is native code that dies of deep nesting, and takes half a
- * gigabyte for 10 MiB.
+ * Checks JavaScript and TypeScript in a separate process: the parser is native code that crashes on deep nesting, and
+ * takes half a gigabyte for 10 MiB.
  */
 import { execFile } from 'node:child_process';
 import { realpathSync } from 'node:fs';
@@ -14,7 +14,7 @@ type Dialect = Required<Pick<ParserOptions, 'lang'>> & { sourceTypes: NonNullabl
 const timeoutMs = 30_000;
 const maxTold = 100;
 
-/** The child parses the file: it has no errors when it has none as one of the source types. */
+/** The child parses the file, which has no errors if it is valid as one of the source types. */
 const script = `
 const [path, lang, ...types] = process.argv.slice(1);
 const { writeSync } = await import('node:fs');
@@ -48,17 +48,17 @@ export async function checkJavascript(extension: string, text: string): Promise<
   }));
 }
 
-/** `d.ts` for declarations. */
+/** `d.ts` is used for declarations. */
 function toDialect(extension: string): Dialect {
   if (extension.startsWith('d.')) return { lang: 'dts', sourceTypes: ['module'] };
   if (extension === 'tsx') return { lang: 'tsx', sourceTypes: ['module', 'commonjs'] };
   if (/^[mc]?ts$/.test(extension)) return { lang: 'ts', sourceTypes: ['module', 'commonjs'] };
   const first = extension === 'cjs' ? 'commonjs' : 'module';
-  // `with` and `return` at the top are fine in scripts that node loads.
+  // `with` and a top-level `return` are valid in scripts that node loads.
   return { lang: 'jsx', sourceTypes: extension === 'mjs' ? [first] : [first, 'commonjs'] };
 }
 
-/** Beside teddy, or beside the program that uses it as a library. */
+/** Looks next to teddy, or next to the program that uses it as a library. */
 function findParser(): string | null {
   const main = process.argv[1];
   const loaders = [
@@ -69,7 +69,7 @@ function findParser(): string | null {
     try {
       return loader.resolve('oxc-parser');
     } catch {
-      // It is an optional dependency: the next place, or none.
+      // An optional dependency: try the next place, or none.
     }
   }
   return null;
@@ -84,7 +84,8 @@ function toReal(path: string): string {
 }
 
 function runChild(args: string[], text: string): Promise<string | { skipped: string }> {
-  // These are for the user's own programs, and may slow every start, or stop it for a debugger.
+  // These variables are meant for the user's own programs; they may slow down every start or make it wait for a
+  // debugger.
   const { NODE_OPTIONS: _, NODE_EXTRA_CA_CERTS: __, ...env } = process.env;
   const options = { env, timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: Infinity } as const;
   return new Promise((resolve) => {
@@ -99,7 +100,7 @@ function runChild(args: string[], text: string): Promise<string | { skipped: str
         else resolve({ skipped: toEnding(error.code ?? null, error.signal ?? null) });
       },
     );
-    // It may die before it has read everything; how it ends says so.
+    // The child may exit before it has read everything; its exit status tells.
     child.stdin?.on('error', () => undefined).end(text);
   });
 }

@@ -1,4 +1,4 @@
-/** Write sessions on disk: a directory for each, below one that all processes of the repository share. */
+/** Write sessions on disk: each has a directory below one that all processes of the repository share. */
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TeddyError } from '../../errors.ts';
@@ -39,7 +39,7 @@ import { damagedWriteError } from '../../write/write-errors.ts';
 export interface WriteStagingOptions extends WriteStore {
   clock: Clock;
   onStep?: ((step: string) => void) | undefined;
-  /** For another process that has the session, or decides who gets the slot. */
+  /** How long to wait for another process that holds the session or assigns the slot. */
   waitMs?: number;
 }
 
@@ -67,7 +67,7 @@ async function begin(
   limits: Limits,
 ): Promise<StagedWrite> {
   const { id } = wanted;
-  if (!isWriteId(id)) throw new Error(`${JSON.stringify(id)} is no id of a write session.`);
+  if (!isWriteId(id)) throw new Error(`${JSON.stringify(id)} is not a write session id.`);
   return withSlot(options, limits, wanted, async () => {
     await removeLeftovers(options);
     const record: WriteRecord = { ...wanted, ...(await newHolder(options)) };
@@ -76,7 +76,7 @@ async function begin(
       const make = { onStep: toOnStep(options), facts };
       const path = directoryOf(options, id);
       const directory = await makeStagingDirectory(path, seal(record), make).catch(async (error: unknown) => {
-        // It may be there already, and would have the slot.
+        // The directory may already exist, and would hold the slot.
         letGo(record);
         await rm(path, { recursive: true, force: true }).catch(ignoreSystemError);
         throw error;
@@ -106,7 +106,7 @@ async function resume(options: WriteStagingOptions, id: string, limits: Limits):
         return null;
       }
       const record = await takeUp(options, opened.record);
-      // With a fresh activity it has the slot, before others look again.
+      // With recent activity, it holds the slot before others look again.
       const state = { ...opened.state, activityAt: options.clock.now().getTime() };
       await opened.directory.save(new Uint8Array(), toFacts(state, options.clock));
       return toStaged(options, { ...opened, record, state, claim });
@@ -114,7 +114,7 @@ async function resume(options: WriteStagingOptions, id: string, limits: Limits):
   );
 }
 
-/** From now on this process receives it. */
+/** Makes this process its controller. */
 async function takeUp(options: WriteStagingOptions, before: WriteRecord): Promise<WriteRecord> {
   const record = { ...before, ...(await newHolder(options)), hasController: true };
   const path = join(directoryOf(options, record.id), metadataName);
@@ -132,7 +132,7 @@ interface Opened {
   directory: StagingDirectory;
 }
 
-/** Null: it is gone. Throws STAGING_DAMAGED. */
+/** Returns null when it is gone. Throws STAGING_DAMAGED. */
 async function reopen(options: WriteStagingOptions, id: string): Promise<Opened | null> {
   const path = directoryOf(options, id);
   if (!(await isThere(options, id))) return null;
@@ -165,7 +165,7 @@ async function remove(options: WriteStagingOptions, id: string): Promise<void> {
   });
 }
 
-/** Gone at once, and as a whole; what a crash leaves of it then, the next look removes. */
+/** Removes it atomically by a rename; the next look removes what a crash leaves of it. */
 async function removeDirectory(options: WriteStagingOptions, id: string): Promise<void> {
   const { dir, onStep } = options;
   const gone = `${directoryOf(options, id)}${goneSuffix}`;
@@ -176,7 +176,7 @@ async function removeDirectory(options: WriteStagingOptions, id: string): Promis
   onStep?.('write-removed');
 }
 
-/** Ends with the claim of the slot released, and that of the session held where `use` has succeeded. */
+/** Afterward, the claim on the slot is released, and the claim on the session is held if `use` has succeeded. */
 async function withSlot<Value>(
   options: WriteStagingOptions,
   limits: Limits,
@@ -184,17 +184,17 @@ async function withSlot<Value>(
   use: () => Promise<Value>,
 ): Promise<Value> {
   await makePrivateDirectory(options.dir);
-  const claim = await waitFor(options, 'slot', 'Another write session is just being begun');
+  const claim = await waitFor(options, 'slot', 'Another write session is just being started');
   try {
     await refuseTaken(options, limits, wanted);
     return await use();
   } finally {
-    // The session has begun. This process, and others when it has ended, may take the slot all the same.
+    // The session has begun. This process can still take the slot again, and others can after it has ended.
     await claim.release().catch(ignoreSystemError);
   }
 }
 
-/** Only one that would be in the way is read as a whole. */
+/** Fully reads only a session that may be in the way. */
 async function refuseTaken(options: WriteStagingOptions, limits: Limits, wanted: NewWrite | null): Promise<void> {
   const now = options.clock.now();
   const takes = (found: FoundWrite) =>
@@ -209,7 +209,7 @@ async function refuseTaken(options: WriteStagingOptions, limits: Limits, wanted:
   }
 }
 
-/** With the claim of the session, which stays unless `use` throws or releases it. */
+/** Calls `use` with the claim on the session, which stays held unless `use` throws or releases it. */
 async function holding<Value>(
   options: WriteStagingOptions,
   id: string,
@@ -231,12 +231,13 @@ async function waitFor(options: WriteStagingOptions, name: string, what: string)
   throw new TeddyError(
     'LOCKED',
     `${what} by ${who}.`,
-    'Wait for it, or stop it; `teddy write list` shows what there is.',
+    'Wait for it, or stop it; `teddy write list` lists all write sessions.',
   );
 }
 
 /**
- * Removes what dead processes left: whoever makes a directory has the slot, and claims of sessions that are gone are nobody's.
+ * Removes what dead processes left. Whoever makes a directory has the slot, and nobody needs claims on sessions that no
+ * longer exist.
  */
 async function removeLeftovers(options: WriteStagingOptions): Promise<void> {
   const names = await readdir(options.dir);
@@ -257,11 +258,11 @@ function toOnStep({ onStep }: WriteStagingOptions): (step: string) => void {
   return (step) => onStep?.(step.replace('staging-', 'write-'));
 }
 
-/** Begun or used not long ago, not over, and its controller, if it has one, is alive. */
+/** Tells whether the session was begun or used recently, is not over, and has a live controller, if any. */
 function holdsSlot({ record, state, savedAt, isControlled }: FoundWrite, limits: Limits, now: Date): boolean {
   if (record === null || (record.hasController && !isControlled)) return false;
   if (state !== null) return !isOver(state.phase) && !isExpired(state, limits, now.getTime());
-  // Damaged: only who has it in memory can go on with it.
+  // A damaged session: only the process that has it in memory can continue it.
   return isControlled && now.getTime() - savedAt.getTime() < limits.idleExpiryMs;
 }
 
@@ -288,7 +289,7 @@ interface StagedWriteParts {
   directory: StagingDirectory;
   clock: Clock;
   remove(): Promise<void>;
-  /** `goesOn`: this process stays its controller. */
+  /** `goesOn`: this process remains its controller. */
   release(goesOn: boolean): Promise<void>;
 }
 
@@ -297,7 +298,7 @@ function stagedWrite({ record, directory, clock, ...parts }: StagedWriteParts): 
   let isClosed = false;
   let last: Promise<unknown> = Promise.resolve();
 
-  /** One after the other: where bytes belong is known only after those before. */
+  /** Queues calls, because the position of each one's bytes is only known after the previous ones. */
   function inTurn<Value>(act: DiskAct, run: () => Promise<Value>): Promise<Value> {
     if (isClosed) throw new Error('The write session was closed.');
     const result = last.then(() => asStagingErrors(act, run));
@@ -337,7 +338,7 @@ function stagedWrite({ record, directory, clock, ...parts }: StagedWriteParts): 
   };
 }
 
-/** The form of a state in `state.json`. */
+/** Converts a state to its form in `state.json`. */
 function toFacts(state: WriteState, clock: Clock): Record<string, unknown> {
   return { ...state, position: state.size, saved_at: clock.now().toISOString() };
 }

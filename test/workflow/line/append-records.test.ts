@@ -283,7 +283,7 @@ describe('a record of another program', () => {
 
   test.each([
     [{ type: 'user' }, /without message\.content/],
-    [{ type: 'plan', text: 'x' }, /no type of a record/],
+    [{ type: 'plan', text: 'x' }, /not a record type/],
     [null, /not an object with a type/],
   ])('that is none is refused: %j', async (record, reason) => {
     const project = await begin();

@@ -75,7 +75,7 @@ test('the plans of another agent are revisions of each other, and wait until the
   const [found] = await project.repository.store.listRefs('refs/heads/teddy/');
   const line = found === undefined ? '' : shortRef(found.ref);
   const before = await read(project, line);
-  expect(before.turns[1]?.markup).toContain('<span class="pill wait">waits for a verdict</span>');
+  expect(before.turns[1]?.markup).toContain('<span class="pill wait">waiting for a verdict</span>');
   expect(before.turns[1]?.markup).toContain('How it differs from the plan of turn 01');
   await giveVerdict(project, { selector: line, verdict: 'rejected', comments: [{ line: 4, text: 'Which tests?' }] });
   const { turns } = await read(project, line);
