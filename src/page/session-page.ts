@@ -62,7 +62,7 @@ export interface PageCommit {
   subject: string;
 }
 
-/** As much of a text as the page holds. */
+/** A text, or as much of it as the page holds. */
 export interface PageText {
   text: string;
   /** How much is missing on the page, and the command that prints the whole text; null when nothing is missing. */
@@ -217,7 +217,7 @@ export interface PageSection {
   marker: string | null;
   body:
     | { kind: 'text'; text: PageText }
-    /** The same bytes as in this section of an earlier turn's request. */
+    /** Identical to this section of an earlier turn's request. */
     | { kind: 'same'; turn: TurnName; section: number }
     /** The differences from this section of an earlier turn's request, as a unified diff without a header. */
     | { kind: 'diff'; turn: TurnName; section: number; patch: PageText }

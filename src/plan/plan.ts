@@ -26,6 +26,6 @@ export interface Plan {
 export interface ParsedPlan {
   plan: Plan;
   problems: Problem[];
-  /** What was tolerated, and how. */
+  /** The mistakes that were tolerated, and how. */
   notes: Problem[];
 }

@@ -79,7 +79,7 @@ export interface FollowerStates {
   remove(path: string): Promise<void>;
 }
 
-/** What capture needs in addition to the project. */
+/** The services that capture needs in addition to the project. */
 export interface Capture {
   logs: AgentLogs;
   states: FollowerStates;

@@ -359,7 +359,7 @@ export interface ScratchFiles {
 export type Remain =
   /** A command moved a line in the work tree at `root`, but index and files have not followed, or the lock still exists. */
   | { kind: 'publication'; path: string; root: string; ref: RefName; new: Oid }
-  /** The same without a work tree: some locks of these refs may be ours. */
+  /** Like a `publication`, without a work tree: some locks of these refs may be ours. */
   | { kind: 'ref-record'; path: string; refs: RefName[] }
   /** A git lock that no process of ours holds. `heldBy`: the processes that have it open, as far as the system reveals them. */
   | { kind: 'foreign-lock'; path: string; ageMs: number; heldBy: number[] }

@@ -1,7 +1,7 @@
 /** Files as they are found on disk, and the results of commands, as plain values. Types only. */
 import type { RepoPath } from '../names.ts';
 
-/** What a project path refers to, after following the symlinks inside the project. */
+/** The target of a project path, after following the symlinks inside the project. */
 export type FileTarget =
   /** `real`: the path with symlinks resolved, when it goes through any, even if the file does not exist yet. */
   | {

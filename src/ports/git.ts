@@ -70,7 +70,7 @@ export interface Signature {
 }
 
 export interface SignatureOptions {
-  /** Also checks ssh keys when no allowed signers are configured: such a signature is `unknown` and names its key. */
+  /** Checks ssh keys too when no allowed signers are configured: such a signature is `unknown` and names its key. */
   withKeys?: boolean;
   signal?: AbortSignal | undefined;
 }
@@ -435,7 +435,7 @@ export interface MessageFile {
   write(text: string): Promise<void>;
 }
 
-/** Where git looks for the hooks of this repository. */
+/** The directory where git looks for the hooks of this repository. */
 export interface HookTarget {
   /** The absolute path; empty when `core.hooksPath` is empty, so that git runs no hook. */
   dir: string;
@@ -444,7 +444,7 @@ export interface HookTarget {
    * other repositories use it too. `work-tree`: it is among the project's files.
    */
   kind: 'own' | 'shared' | 'work-tree';
-  /** Where `core.hooksPath` is set, such as `local .git/config`; null when it is not set. */
+  /** The place where `core.hooksPath` is set, such as `local .git/config`; null when it is not set. */
   origin: string | null;
 }
 

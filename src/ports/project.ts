@@ -1,4 +1,4 @@
-/** What a workflow works with: its repository and everything around it. Types only. */
+/** The world of a workflow: its repository and everything around it. Types only. */
 import type { Spool } from './capture.ts';
 import type { Oid, RefName, RepoPath, SessionId } from '../names.ts';
 import type { FoundSetting } from '../session/settings/decide-setting.ts';
@@ -158,7 +158,7 @@ export interface FetchedLine {
   session: SessionId;
 }
 
-/** What a workflow works with: its repository and everything around it. */
+/** The world of a workflow: its repository and everything around it. */
 export interface Project {
   repository: Repository;
   clock: Clock;

@@ -378,7 +378,7 @@ describe.skipIf(certificate === null)('a page', () => {
     test('is refused before anything is looked up or asked, until the user has allowed it', async () => {
       const error = await fetch('/').catch((thrown: unknown) => thrown);
       expect(error).toMatchObject({
-        ...refused(new RegExp(`behind the proxy http://${proxy.host} \\(HTTPS_PROXY\\) nobody can tell`)),
+        ...refused(new RegExp(`behind the proxy http://${proxy.host} \\(HTTPS_PROXY\\), it is unknown`)),
         hint: expect.stringContaining('`git config teddy.readThroughProxy true`') as string,
       });
       expect([looked, proxy.asked]).toEqual([[], []]);

@@ -33,7 +33,7 @@ export interface AssistantBlock {
   id: string;
   timestamp: string;
   text: string;
-  /** It ends where the user interrupted it. */
+  /** Whether the user interrupted it at its end. */
   isInterrupted: boolean;
   source: RecordSource;
 }

@@ -15,7 +15,7 @@ export interface AnthropicMessage {
 }
 
 /**
- * The same history gives the same bytes; a longer one has the same beginning, up to the point where a late result was
+ * A history always gives the same bytes; a longer one has the same beginning, up to the point where a late result was
  * inserted.
  */
 export function renderAnthropic(history: History): AnthropicMessage[] {

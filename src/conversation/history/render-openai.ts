@@ -21,7 +21,7 @@ export type OpenaiMessage =
   | { role: 'tool'; tool_call_id: string; content: string };
 
 /**
- * The same history gives the same bytes; a longer one has the same beginning, up to the point where a late result was
+ * A history always gives the same bytes; a longer one has the same beginning, up to the point where a late result was
  * inserted.
  */
 export function renderOpenai(history: History): OpenaiMessage[] {

@@ -21,7 +21,7 @@ export interface AgentFork {
 /** Units and forks, in the order in which the log settles them. */
 export type AgentStep = { unit: AgentUnit } | { fork: AgentFork };
 
-/** What the log says about itself, as far as it has been read. */
+/** The log's description of itself, as far as it has been read. */
 export interface AgentLogHead {
   /** The agent's own id of the session. */
   id: string | null;

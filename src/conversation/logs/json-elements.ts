@@ -33,7 +33,7 @@ interface Scan {
   hadElements: boolean;
   inString: boolean;
   isEscaped: boolean;
-  /** What earlier pieces held of the current part. */
+  /** The text of the current part from earlier pieces. */
   pieces: string[];
   chars: number;
   found: JsonPart[];

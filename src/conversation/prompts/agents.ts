@@ -70,7 +70,7 @@ const builtins: ReadonlyMap<string, string> = new Map([
   ['reviewer', reviewer],
 ]);
 
-/** What the prompt depends on besides the agent. */
+/** The facts besides the agent that the prompt depends on. */
 export interface PromptForm {
   /** A plan is requested when this is missing. */
   mode?: RequestMode | undefined;

@@ -31,7 +31,7 @@ const interpreters =
 const changers =
   /^(?:rm|mv|cp|dd|ln|chmod|chown|tee|tar|curl|wget|scp|rsync|git|docker|podman|kubectl|psql|mysql|sqlite3)$/i;
 const packageManagers = /^(?:npm|pnpm|yarn|bun)$/i;
-/** As the second word, these run what the following words say. */
+/** These, as the second word, run what the following words say. */
 const subRunners = /^(?:run|run-script|exec|x|dlx|eval)$/;
 
 /** Returns null for a command that needs approval each time. */

@@ -103,7 +103,7 @@ export interface NoteRecord extends RecordBase {
   records?: KnownRecord[];
 }
 
-/** What the model thought before it answered. Not part of the answer, and never shown to a model. */
+/** The model's thoughts before it answered. Not part of the answer, and never shown to a model. */
 export interface ThinkingRecord extends RecordBase {
   type: 'thinking';
   text: string;

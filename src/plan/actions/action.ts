@@ -50,7 +50,7 @@ export interface ActionReader {
   report(message: string): void;
 }
 
-/** What the page shows of a planned action below its name. */
+/** The part of a planned action that the page shows below its name. */
 type ShownBody =
   | { kind: 'content'; text: string; path: RepoPath }
   | { kind: 'pairs'; pairs: readonly EditPair[] }
@@ -77,7 +77,7 @@ export interface ActionType<A extends ActionBase> extends ActionSpec {
   writes?(action: A): RepoPath;
 }
 
-/** What a type does. Separate from the type, so that a bundle that only reads plans can leave handlers and matcher out. */
+/** The operations of a type. Separate from the type, so that a bundle that only reads plans can leave handlers and matcher out. */
 export interface ActionHandler<A extends ActionBase, E extends Effect> {
   /** Waits for the user's answer. */
   asks?: true;

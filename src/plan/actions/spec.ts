@@ -23,7 +23,7 @@ export type BodyKind = 'none' | 'content' | 'pairs' | 'script' | 'queries' | 'ma
 interface RefusedParameter {
   names: string[];
   problem: string;
-  /** What to do instead. */
+  /** The action to take instead. */
   hint: string;
 }
 

@@ -22,7 +22,7 @@ export type ReportedSearch = ValueOf<typeof search>;
 export const actionDetails = object({
   /** Why it was skipped, failed or aborted. */
   reason: optional(text()),
-  /** What the user said when rejecting it. */
+  /** The user's words when rejecting it. */
   comment: optional(text()),
   /** EDIT: how and at which line (from 1) the first place was found; `matches` is set when there were several. */
   match: optional(text()),
@@ -62,7 +62,7 @@ export type ActionDetails = ValueOf<typeof actionDetails>;
 export const param = either(text(), number(), boolean, record(text()));
 export type ReportedParam = ValueOf<typeof param>;
 
-/** What is added to an action's log once it was performed. */
+/** The fields that are added to an action's log once it was performed. */
 export interface Performed {
   /** SKIPPED: a question that nobody has answered. */
   status: 'SUCCESS' | 'FAILURE' | 'SKIPPED' | 'ABORTED';

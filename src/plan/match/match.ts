@@ -125,7 +125,7 @@ interface EndedText {
   endings: LineEnding | LineEnding[];
 }
 
-/** What the text from `start` to `end`, in UTF-16 units, is replaced with. */
+/** A replacement for the text from `start` to `end`, in UTF-16 units. */
 interface Replaced {
   start: number;
   end: number;

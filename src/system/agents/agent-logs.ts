@@ -1,4 +1,4 @@
-/** Where each agent keeps the logs of its sessions, and which of them may concern work in this repository. */
+/** Finds where each agent keeps the logs of its sessions, and which of them may concern work in this repository. */
 import { open, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';

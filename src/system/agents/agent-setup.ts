@@ -134,7 +134,7 @@ function isMarked(text: string): boolean {
   return text.includes('teddy/agent-hook');
 }
 
-/** What is needed to undo an installation: the original bytes between the common start and the common end. */
+/** The data to undo an installation: the original bytes between the common start and the common end. */
 interface Installed {
   path: string;
   /** The sha256 of the file as it was written. */

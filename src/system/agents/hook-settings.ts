@@ -128,7 +128,7 @@ function insert(json: string, { offset, length, children = [] }: Node, { depth, 
   return `${json.slice(0, offset + 1)}${child}${closing}${json.slice(offset + length - 1)}`;
 }
 
-/** Also removes the groups that this leaves empty. */
+/** Removes our hooks, and the groups that this leaves empty. */
 export function removeHooks(text: string, spec: HookSpec): string {
   let edited = text;
   // Starts at the end, so that earlier indexes stay valid.

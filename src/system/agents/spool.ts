@@ -197,7 +197,7 @@ async function noteLast(dir: string, bells: readonly Bell[]): Promise<void> {
 /** Leaves whatever a hook has appended since the file was read to the next `take`. */
 async function removeDealt({ path, grows, end }: TakenFile, dealt: Map<string, number>): Promise<void> {
   dealt.set(path, end);
-  // Nobody can open it anymore, but a process that has it open may append until it closes it.
+  // No process can open it anymore, but one that has it open may append until it closes it.
   const isOpen = grows && (await findHolders(await realpath(path).catch(() => path))).length > 0;
   if (isOpen || ((await stat(path).catch(nullIfGone))?.size ?? end) > end) return;
   await removeFile(path);

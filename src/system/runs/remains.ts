@@ -90,7 +90,7 @@ async function readRun(path: string): Promise<Remain> {
   const text = await readFile(join(path, logName), 'utf8').catch(nullIfGone);
   if (text === null) return { kind: 'stranger', path };
   const run = decodeOrNull(text);
-  // It was killed before its first action began.
+  // The run was killed before its first action began.
   if (run === undefined || run?.begun.length === 0) return { kind: 'leftover', path };
   return { kind: 'run', path, run };
 }

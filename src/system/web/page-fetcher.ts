@@ -87,7 +87,7 @@ function startDeadline(timeoutMs: number, user: AbortSignal): Deadline {
   const expired = new Promise<never>((_, reject) => {
     controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error), { once: true });
   });
-  // Nobody awaits it anymore once the page has arrived.
+  // No code awaits it anymore once the page has arrived.
   expired.catch(() => undefined);
   user.addEventListener('abort', interrupt, { once: true });
   if (user.aborted) interrupt();

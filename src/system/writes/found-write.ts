@@ -105,7 +105,7 @@ async function inspect(place: WriteStore, id: string, read: Read): Promise<Found
     return isGone ? null : { id, record, state, savedAt, isControlled, tailBytes, isDamaged };
   } catch (error) {
     ignoreSystemError(error);
-    // It belongs to another user, or the disk cannot read it, but it exists.
+    // The session exists, but belongs to another user or cannot be read from disk.
     return { id, record: null, state: null, savedAt, isControlled: false, tailBytes: 0, isDamaged: true };
   }
 }

@@ -147,7 +147,7 @@ function openStaging(path: string, onStep: (step: string) => void, begun: Saved)
       await writeDurably(at(replacementName), bytes, 0o600);
       onStep('staging-content');
       await confirm({ ...confirmedOf(bytes), file: replacementName, facts });
-      // It is already confirmed where it is; if this call cannot move it, the next one does.
+      // The replacement is already confirmed where it is; if this call cannot move it, the next one does.
       await settle().catch(ignoreSystemError);
     },
     async read() {
