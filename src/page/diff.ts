@@ -1,7 +1,4 @@
-/**
- * Renders the changes of a file as one `pre` in git's format, readable without a script; the script can show the sides
- * side by side.
- */
+/** Renders a file's changes as one `pre` in git's format, readable without a script, which can show the sides side by side. */
 import { countOf } from '../session/spending/describe-spending.ts';
 import { pairWords, type Piece } from '../plan/match/word-diff.ts';
 import { escapeText, html, markup, pre, type Html } from './html.ts';

@@ -1,7 +1,4 @@
-/**
- * The parts that a page of `teddy serve` has in addition to a page in a file: work in progress, and forms to continue
- * the session.
- */
+/** The parts that a page of `teddy serve` has in addition to a page in a file: work in progress, and forms to continue. */
 import { describeAction } from '../plan/actions/actions.ts';
 import type { Action } from '../plan/plan.ts';
 import type { Hash } from '../ports/project.ts';

@@ -1,6 +1,6 @@
 /**
- * Renders the page of a session as one file: the same values give the same bytes, and no script or request is needed to
- * read it.
+ * Renders the page of a session as one file: the same values give the same bytes, and reading it needs no script or
+ * request.
  */
 import { countOf, formatDuration, describeSpending } from '../session/spending/describe-spending.ts';
 import { formatCount } from '../session/text/format-count.ts';

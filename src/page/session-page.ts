@@ -1,7 +1,4 @@
-/**
- * The page of a session as plain values with masked secrets. `workflow/page/` collects them, and the files here render
- * them.
- */
+/** The page of a session as plain values with masked secrets. `workflow/page/` collects them; the files here render them. */
 import type { TreeChange, DiffKind } from '../ports/git.ts';
 import type { TurnStatus } from '../session/lines/line-order.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../names.ts';
@@ -36,8 +33,8 @@ export interface SessionPage {
   startedAt: string | null;
   endedAt: string | null;
   /**
-   * Each turn once, no matter how many lines have it: first the turns of the requested line, then those of its
-   * branches, in order.
+   * Each turn once, no matter how many lines have it: first those of the requested line, then those of its branches, in
+   * order.
    */
   turns: PageTurn[];
   /** Commits that belong to no turn, in order: the user's own, snapshots before a message, and landings. */
@@ -173,10 +170,7 @@ export interface PageFile {
   kind: DiffKind;
   /** A unified diff in git's style. */
   diff: PageText;
-  /**
-   * The index of the action that made the change, according to the report; null when no action did or the report does
-   * not say.
-   */
+  /** The index of the action that made the change, according to the report; null when none did or the report does not say. */
   action: number | null;
   /** The blobs in git; null when the file did not exist or no longer does. */
   before: Oid | null;

@@ -22,10 +22,7 @@ export interface ProjectFiles {
    * execute bit when `executable` is given; makes parent directories.
    */
   install(path: RepoPath, bytes: Uint8Array, executable?: boolean): Promise<void>;
-  /**
-   * Like `install`, but only when nothing exists there. `exists`: something does by the time of the write, and nothing
-   * has changed.
-   */
+  /** Like `install`, but only when nothing exists there. `exists`: something does by then, and nothing has changed. */
   installNew(path: RepoPath, bytes: Uint8Array): Promise<'done' | 'exists'>;
   /** Removes a file, and the directories that this leaves empty. */
   remove(path: RepoPath): Promise<void>;
@@ -49,7 +46,7 @@ export interface RunJournal {
   append(record: JournalRecord): Promise<void>;
   /**
    * Survives a crash of the process at once, and of the machine after the next `append`. Makes no file before the first
-   * `append`.
+   * one.
    */
   note(record: JournalRecord): Promise<void>;
   /** Stores bytes and returns the key to read them back. Throws DISK_FULL or WRITE_FAILED. */
@@ -141,10 +138,7 @@ export interface AnswerTarget {
   agent: string;
 }
 
-/**
- * An answer that is saved to disk as it arrives. No method throws: if the disk fails, the text is in memory alone and a
- * notice says so.
- */
+/** An answer that is saved to disk as it arrives. No method throws: if the disk fails, a notice says so, and memory has it. */
 export interface StagedAnswer {
   /** Never waits: the text becomes durable within seconds. An answer that is discarded before that never reaches the disk. */
   add(text: string): void;
@@ -153,7 +147,7 @@ export interface StagedAnswer {
   /** The answer is on the line now, or not wanted. Nothing is written after this. */
   discard(): Promise<void>;
   /**
-   * The answer could not be put on the line: any command, in this process too, may recover it now. Nothing is written
+   * The answer could not be put on the line: any command may recover it now, even this process. Nothing is written
    * after this.
    */
   leave(): Promise<void>;

@@ -60,10 +60,7 @@ export interface LineCommit extends Ident {
 
 export interface Signature {
   state: 'good' | 'bad' | 'unknown';
-  /**
-   * The fingerprints of the signing key and its primary key, as git shows them; empty when git cannot tell or the key
-   * is revoked.
-   */
+  /** Fingerprints of the signing key and its primary key, as git shows them; empty when git cannot tell or it is revoked. */
   keys: string[];
   /** The owner of the key according to git (a person may have several); empty when git does not know. */
   signer: string;
@@ -136,15 +133,9 @@ export interface Store {
   fsck(tips: readonly Oid[]): Promise<string[]>;
   /** Returns the best common ancestor of a commit and a hypothetical merge of all the others; null when there is none. */
   mergeBase(commit: Oid, others: readonly Oid[]): Promise<Oid | null>;
-  /**
-   * Finds commits that `from` reaches (by any parent) and `not` does not, and that have this text in their message;
-   * newest first.
-   */
+  /** Finds commits that `from` reaches (by any parent) and `not` does not, with this text in their message; newest first. */
   findReachable(text: string, from: Oid, not: readonly Oid[]): Promise<Oid[]>;
-  /**
-   * Finds commits along the first parents of the refs below these prefixes that have this text in their message, in one
-   * pass.
-   */
+  /** Finds commits along the first parents of the refs below these prefixes with this text in their message, in one pass. */
   findCommits(text: string, ...prefixes: string[]): Promise<Oid[]>;
   /** Lists every file below a tree in git's order, including links and submodules. */
   listTree(treeish: Oid): Promise<TreeFile[]>;
@@ -154,10 +145,7 @@ export interface Store {
    * processes. Throws DAMAGED_SESSION, GIT_FAILED.
    */
   readFilesBelow(treeish: Oid, dir: RepoPath, isWanted: (path: string) => boolean): AsyncIterable<FileBelow[]>;
-  /**
-   * Compares two trees path by path; a rename counts as a deletion and an addition. Null is the empty tree. Skips the
-   * path `without`.
-   */
+  /** Compares two trees by path, except the path `without`; a rename is a deletion and an addition. Null is the empty tree. */
   diffTrees(before: Oid | null, after: Oid, options?: { without?: RepoPath }): Promise<TreeChange[]>;
   /**
    * Merges three trees as git's own merge does, without a checkout. When `tree` is null, these paths are in conflict
@@ -370,10 +358,7 @@ export interface Repository {
   readonly workspace: Workspace | null;
   /** Lists the existing work trees, the main one first. */
   workTrees(): Promise<WorkTree[]>;
-  /**
-   * Lets callers skip a git process: most repositories have no linked work trees. Some of those counted may no longer
-   * exist.
-   */
+  /** Lets callers skip a git process: most repositories have no linked work trees. Some that count may no longer exist. */
   hasLinkedWorkTrees(): Promise<boolean>;
   linkedWorkTrees(): Promise<LinkedWorkTree[]>;
   /** Makes a linked work tree with the branch checked out and returns its root. All or nothing. Throws LINE_CHECKED_OUT. */
@@ -393,19 +378,13 @@ export interface Repository {
   readonly blame: Blame;
   readonly hooks: Hooks;
   readonly remotes: Remotes;
-  /**
-   * Sets a key in git's configuration, for this repository or for the user; null removes it. Returns false when it was
-   * not set.
-   */
+  /** Sets a key in git's configuration, for this repository or the user; null removes it. Returns false if it was not set. */
   changeSetting(scope: 'local' | 'global', key: string, value: string | null): Promise<boolean>;
   /** Reads git's configuration again, for a long-running process: somebody may have changed it. */
   reloadSettings(): void;
   /** Writes teddy's marked block to `info/attributes`, once. */
   installAttributes(): Promise<void>;
-  /**
-   * Returns the secret that git's credential helpers store for a URL and the user name `teddy`; null without one. Never
-   * prompts.
-   */
+  /** Returns the secret that git's credential helpers store for a URL and the user name `teddy`, or null. Never prompts. */
   credential(url: string): Promise<string | null>;
   close(): Promise<void>;
 }
@@ -449,10 +428,7 @@ export interface HookTarget {
 }
 
 export interface HookFile {
-  /**
-   * Null for a directory, a device, or a file too large for a script: something that git would not run or nobody can
-   * inspect.
-   */
+  /** Null for a directory, a device, or a file too large for a script: git would not run it or nobody can inspect it. */
   text: string | null;
   isExecutable: boolean;
 }
@@ -589,7 +565,7 @@ export interface Edit {
   unstaged: string;
   submodule: boolean;
   /**
-   * git's quoted form of a name that is not UTF-8; `path` is only for display then, because git would not find the file
+   * git's quoted form of a name that is not UTF-8; `path` is only for display then, since git would not find the file
    * by it.
    */
   quotedName?: string;
@@ -638,7 +614,7 @@ export interface Workspace {
   /** Compares what is staged with HEAD. `index`: the absolute path of another index file, as git passes one to commit hooks. */
   stagedChanges(index: string | null): Promise<CommitChange[]>;
   /**
-   * Writes a tree of what is staged plus all tracked edits, except those in `except`. Does not touch the user's index.
+   * Writes a tree of what is staged plus all tracked edits, except those in `except`. Leaves the user's index alone.
    * Durable.
    */
   snapshotTree(except: RepoPath[]): Promise<Oid>;
@@ -647,10 +623,7 @@ export interface Workspace {
   scan(): Promise<Scan>;
   /** Returns the scan and where HEAD was at that moment. */
   headAndScan(): Promise<{ head: Head; scan: Scan }>;
-  /**
-   * Lists directories without tracked files that git does not ignore, including empty ones, but not those inside
-   * another listed one.
-   */
+  /** Lists directories without tracked files that git does not ignore, even empty ones, but not those inside a listed one. */
   untrackedDirectories(): Promise<RepoPath[]>;
   /** Lists untracked files at or below a path, including ignored ones. */
   untrackedBelow(path: RepoPath): Promise<RepoPath[]>;
@@ -674,10 +647,7 @@ export interface Workspace {
   readCheckouts(files: { path: RepoPath; oid: Oid }[]): Promise<Map<RepoPath, Uint8Array>>;
   /** Returns how many bytes `readDisk` would read; null when there is nothing to read. */
   sizeOnDisk(path: RepoPath): Promise<number | null>;
-  /**
-   * Returns when a file was created on this disk, or when it last changed if the disk does not say. Null when it does
-   * not exist.
-   */
+  /** Returns when a file was created on this disk, or last changed if the disk does not say. Null when it does not exist. */
   bornOnDisk(path: RepoPath): Promise<Date | null>;
   /** Restores a file of `.teddy/` that the line has but the disk has lost. Null removes one. */
   writeSessionFile(path: RepoPath, bytes: Uint8Array | null): Promise<void>;

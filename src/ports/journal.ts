@@ -11,10 +11,7 @@ export interface OperationKind<Facts extends object> {
 
 /** An operation that this process is working on. */
 export interface Operation<Facts extends object> {
-  /**
-   * Changes the facts; durable when it resolves. At any time they are the old ones or the new ones. Throws DISK_FULL or
-   * WRITE_FAILED.
-   */
+  /** Changes the facts, atomically; durable when it resolves. Throws DISK_FULL or WRITE_FAILED. */
   note(change: Partial<Facts>): Promise<void>;
   /**
    * Adds bytes to what is staged; confirmed and durable when it resolves. A failure confirms nothing new, and the next

@@ -44,10 +44,7 @@ interface ModelUsage {
   inputTokens: number;
   /** All output tokens, including reasoning. */
   outputTokens: number;
-  /**
-   * The input tokens that were read from the endpoint's cache; missing when there were none or the endpoint did not
-   * report them.
-   */
+  /** Input tokens that were read from the endpoint's cache; missing when there were none or the endpoint does not say. */
   cachedTokens?: number;
   reasoningTokens?: number;
   /** In US dollars, if the endpoint reports it. */

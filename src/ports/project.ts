@@ -72,10 +72,7 @@ export interface ProcessTree {
 export interface Callers {
   /** Finds evidence that an AI agent started this process; null when there is none. */
   findAgent(): Promise<AgentTrace | null>;
-  /**
-   * Like `findAgent`, for the process at the other end of a connection; also reports when nothing shows which process
-   * that is.
-   */
+  /** Like `findAgent`, for the process at the other end of a connection; also reports when that process is unknown. */
   findAgentBehind(connection: { from: number; to: number }): Promise<AgentTrace | null>;
   /**
    * Returns the environment that the person started the agent with (the agent may have set more since). Null when no

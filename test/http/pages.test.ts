@@ -242,7 +242,7 @@ describe('the pages', () => {
     await project.switchTo('main');
     const { text } = await browse('GET', `${page}/controls`);
     expect(text).not.toContain('Run the ticked actions');
-    expect(text).toContain('is checked out nowhere');
+    expect(text).toContain('is not checked out anywhere');
     const answer = await browse('POST', `${page}/run`, { plan: await pending(), actions: [1] });
     expect(answer).toMatchObject({
       status: 409,

@@ -14,10 +14,7 @@ export interface AnthropicMessage {
   content: AnthropicBlock[];
 }
 
-/**
- * A history always gives the same bytes; a longer one has the same beginning, up to the point where a late result was
- * inserted.
- */
+/** A history always gives the same bytes; a longer one begins with the same bytes, up to where a late result was inserted. */
 export function renderAnthropic(history: History): AnthropicMessage[] {
   const ids = toProviderIds(history);
   const messages: AnthropicMessage[] = [];

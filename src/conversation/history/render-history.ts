@@ -44,10 +44,7 @@ async function render(history: History, format: HistoryFormat): Promise<unknown[
   }
 }
 
-/**
- * Writes messages as a JSON array with one per line. All go into one buffer, because joining them at the end would hold
- * them twice.
- */
+/** Writes messages as a JSON array with one per line, all into one buffer: joining them at the end would hold them twice. */
 function encodeRendered(rendered: unknown[] | string): Uint8Array {
   if (typeof rendered === 'string') return encodeText(rendered);
   const encoder = new TextEncoder();

@@ -20,10 +20,7 @@ export type OpenaiMessage =
   | { role: 'assistant'; content: string | null; tool_calls?: OpenaiToolCall[] }
   | { role: 'tool'; tool_call_id: string; content: string };
 
-/**
- * A history always gives the same bytes; a longer one has the same beginning, up to the point where a late result was
- * inserted.
- */
+/** A history always gives the same bytes; a longer one begins with the same bytes, up to where a late result was inserted. */
 export function renderOpenai(history: History): OpenaiMessage[] {
   const ids = toProviderIds(history);
   return history.turns.flatMap((turn) => [

@@ -12,10 +12,7 @@ export interface LineOrigin {
   uuid?: string | undefined;
   /** Null when nothing precedes it. Undefined: the previous line. */
   parent?: string | null | undefined;
-  /**
-   * Whether a line without a parent continues the previous line; by default, it does until a line of the log has named
-   * a parent.
-   */
+  /** Whether a line without a parent continues the previous line; by default, until a line of the log has named a parent. */
   goesOn?: boolean | undefined;
   /** The user typed it while the model was working, so the answer continues alongside it. */
   isQueued?: boolean;

@@ -31,10 +31,7 @@ export interface AgentLogHead {
   /** ISO 8601. */
   startedAt: string | null;
   title: string | null;
-  /**
-   * The session that precedes the first line of this one; `endOffset` limits its log to that many bytes, null for all
-   * of it.
-   */
+  /** The session that precedes the first line of this one; `endOffset` limits its log to so many bytes, null for no limit. */
   forkedFrom: { id: string; endOffset: number | null } | null;
   /** The sessions that may be repeated before its own lines, nearest first. */
   copiedFrom: string[];

@@ -1,7 +1,4 @@
-/**
- * The shared part of the readers of agents' logs: lines, checkpoints and the log's head. Each agent interprets its own
- * lines.
- */
+/** The shared part of the readers of agents' logs: lines, checkpoints and the head. Each agent interprets its own lines. */
 import { openBranches, type AgentBranches } from './agent-branches.ts';
 import type { AgentLine, AgentLogHead, AgentLogOptions, AgentLogReader } from './agent-log.ts';
 import { openTree, saveTree } from './branch-tree.ts';

@@ -46,10 +46,7 @@ interface HandedPlan {
   text: string;
 }
 
-/**
- * Adds a plan before the answer that submits it, because somebody may be waiting for it. A plan with a known id is the
- * same plan.
- */
+/** Adds a plan before the answer that submits it: somebody may be waiting for it. A plan with a known id is the same plan. */
 export function addPlan(
   context: LineContext,
   place: SourcePosition,

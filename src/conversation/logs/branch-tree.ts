@@ -11,10 +11,7 @@ export interface Branch {
   /** The number of units given out, and the last record of each. */
   given: number;
   ends: Map<number, string>;
-  /**
-   * A record whose parent was read after this many units had begun continues this branch: what came since was said
-   * alongside it.
-   */
+  /** A record whose parent was read after this many units had begun continues this branch: later ones were said alongside. */
   floor: number;
   /** The number of units that had begun before the current line. */
   begun: number;
@@ -127,10 +124,7 @@ export function drain({ log, steps, busy }: BranchTree, branch: Branch): void {
   else busy.delete(branch);
 }
 
-/**
- * Begins another branch at a position. When what was there is no longer known, the log has to be read again from its
- * beginning.
- */
+/** Begins another branch at a position. If what was there is no longer known, the log must be reread from its beginning. */
 export function forkAt(tree: BranchTree, { branch: number, begun }: Position): Branch {
   const leaves = tree.branches.get(number);
   if (leaves === undefined) return lose(tree);

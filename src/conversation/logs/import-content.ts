@@ -6,10 +6,7 @@ import type { UnitUsage } from './importer.ts';
 
 const imageTypes = ['image', 'image_url', 'input_image'];
 
-/**
- * Joins text parts as separate paragraphs; a mark such as `[image/png, 12 KB, left out]` stands for a part that is not
- * text.
- */
+/** Joins text parts as separate paragraphs; a mark such as `[image/png, 12 KB, left out]` replaces a part that is not text. */
 export function toText(content: unknown, log: ImportLog): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return isObject(content) ? partText(content, log) : '';

@@ -59,8 +59,8 @@ export interface LineObjects {
 }
 
 /**
- * Finds the JSON objects of a line: one, or whatever can be read of a damaged line. `isRecord` is as in `mendLine`.
- * Never throws.
+ * Finds the JSON objects of a line: one, or what can be read of a damaged line. `isRecord` is as in `mendLine`. Never
+ * throws.
  */
 export function readObjects(line: string, isRecord?: RecordForm): LineObjects {
   const value = parseJson(line);

@@ -38,10 +38,7 @@ import type {
 /** A result whose call has not been determined yet. */
 type LooseResult = Omit<ToolResultRecord, 'tool_call_id' | 'type'>;
 
-/**
- * `answer` is the source's name for the answer, or null if it does not distinguish answers; calls and results share a
- * `key`.
- */
+/** `answer` is the source's name for the answer, or null if it does not separate answers; calls and results share a `key`. */
 export interface UnitRecords {
   /** `isQueued`: it was typed while the model was working. */
   message(record: UserRecord, isQueued?: boolean): void;

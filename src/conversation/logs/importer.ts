@@ -72,10 +72,7 @@ export interface Importer {
   report(): ImportReport;
   /** Returns the source's title of the conversation, if it has given one; otherwise null. */
   title(): string | null;
-  /**
-   * Returns where the conversation forks, once all of it was read; null when it does not. Missing in formats that
-   * cannot tell.
-   */
+  /** Returns where the conversation forks, once all of it was read; null when nowhere. Missing in formats that cannot tell. */
   rewinds?(): Rewinds | null;
 }
 

@@ -14,10 +14,7 @@ export interface Allowable {
   words: AllowedCommand | null;
 }
 
-/**
- * Any of these may turn a line into several commands or a different one: operators, redirections, expansions, control
- * characters.
- */
+/** Any of these may make a line several commands or another one: operators, redirections, expansions, control characters. */
 const unsafe = /[;&|<>`$(){}]|[^\P{Cc}]/u;
 /** A word without quotes, patterns or assignments. */
 const plainWord = /^[\w./@][\w./@%:,+-]*$/;

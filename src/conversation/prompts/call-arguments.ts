@@ -30,10 +30,7 @@ export function parseArguments<Call extends object>(
   return { problem: `${call}. Call ${name} again with ${names.join(', ')}.` };
 }
 
-/**
- * Leaves out null parameters, because some models list every parameter. A tool that needs no arguments may be called
- * without any.
- */
+/** Leaves out null parameters, because some models list all of them. A tool without required arguments may get none. */
 function readArguments(text: string): Values | null {
   const values = text.trim() === '' ? {} : parseObject(text);
   return values && Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));

@@ -1,7 +1,4 @@
-/**
- * The tools that a model may use in a conversation, and the arguments of their calls. A file's content is never an
- * argument.
- */
+/** The tools that a model may use in a conversation, and the arguments of their calls. File content is never an argument. */
 import type { ModelTool, ModelToolCall } from '../../ports/model.ts';
 import { numberOf, parseArguments, quoteName, textOf, type Values } from './call-arguments.ts';
 import { countNewlines } from '../../session/masks/mask.ts';

@@ -2,10 +2,7 @@
 
 export interface ContentText {
   text: string;
-  /**
-   * The types of the blocks that are not text: the text has their JSON, or just their name when the JSON is the bytes
-   * of an image.
-   */
+  /** The types of blocks that are not text: the text has their JSON, or only their name when the JSON is an image's bytes. */
   foreign: string[];
 }
 

@@ -18,10 +18,7 @@ export function hasText(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== '';
 }
 
-/**
- * Converts a time to ISO 8601 in UTC, from an ISO text (UTC is assumed without a zone) or from seconds or milliseconds
- * since 1970.
- */
+/** Converts a time to ISO 8601 in UTC, from an ISO text (in UTC if it has no zone) or seconds or milliseconds since 1970. */
 export function toTimestamp(value: unknown): string | undefined {
   if (typeof value === 'number') return fromMs(value < 1e11 ? value * 1000 : value);
   if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(value)) return undefined;

@@ -83,10 +83,7 @@ export function hasAgentPlan(records: readonly TranscriptRecord[]): boolean {
   return records.some(({ type }) => type === 'plan');
 }
 
-/**
- * Tells whether the next turn may begin without an answer: the agent may have been killed, or has its plans judged by
- * itself.
- */
+/** Tells whether the next turn may begin without an answer: its agent may have been killed, or has its plans judged itself. */
 export function mayEndOpen(records: readonly TranscriptRecord[]): boolean {
   const message = records.findLast(({ type }) => type === 'user');
   return (message?.type === 'user' && message.source === captureSource) || hasAgentPlan(records);
@@ -192,8 +189,5 @@ function toFields(record: KnownRecord): object {
   }
 }
 
-/**
- * Limits the total size of all versions of a turn's transcript: `free` characters plus `times` the size of the last
- * version.
- */
+/** Limits the total size of all versions of a turn's transcript: `free` characters plus `times` the size of the last one. */
 export const versionLimits = { free: 16 * 1024 * 1024, times: 16 };

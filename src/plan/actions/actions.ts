@@ -80,10 +80,7 @@ export async function toEffect(action: ActionBase, world: PlanWorld): Promise<Ef
   return refuseNewMasks(action, await handlerOf(action).check(action, world));
 }
 
-/**
- * Performs what was approved in this world. Throws what the world throws. Returns SKIPPED for a question that nobody
- * has answered.
- */
+/** Performs what was approved in this world. Throws what the world throws. Returns SKIPPED for an unanswered question. */
 export async function perform(action: ActionBase, effect: Effect, world: ActionWorld): Promise<Performed> {
   const handler = handlerOf(action);
   if (handler.perform !== undefined) return handler.perform(action, effect, world);

@@ -30,10 +30,7 @@ interface RanScripts<T> {
 export interface ActionWorld {
   /** Durably notes that an action begins that changes no file. Throws DISK_FULL or WRITE_FAILED; nothing may start then. */
   begin(): Promise<void>;
-  /**
-   * Notes the beginning, saves the existing file, and writes the content unless somebody has changed the file since it
-   * was shown.
-   */
+  /** Notes the beginning, saves the existing file, and writes the content unless the file was changed since it was shown. */
   write(effect: WriteEffect): Promise<Performed>;
   /** Notes the beginning, and what the scripts that `work` starts (one after the other) change. Their results are masked. */
   run<T>(work: (start: StartScript) => Promise<T>): Promise<RanScripts<T>>;

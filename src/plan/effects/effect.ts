@@ -88,10 +88,7 @@ export function joinWrites(effects: readonly Effect[]): WriteEffect[] {
   return [...files.values()];
 }
 
-/**
- * Returns the effect with the user's own text (the whole content of a file, or the script), which the rules for plans
- * do not apply to.
- */
+/** Returns the effect with the user's own text (the whole file or the script), which the rules for plans do not apply to. */
 export function withText(effect: Effect, text: string): Effect {
   if (effect.kind === 'command') return { ...effect, script: text };
   return effect.kind === 'write' ? { ...effect, after: new TextEncoder().encode(text), matches: [] } : effect;

@@ -30,10 +30,7 @@ interface PatchOptions {
   maxChangedLines: number;
 }
 
-/**
- * Returns the hunks of a unified diff between two texts; empty when they are equal, null when more lines differ than
- * allowed.
- */
+/** Returns the hunks of a unified diff between two texts; empty when they are equal, null when too many lines differ. */
 export function renderPatch(
   old: string,
   now: string,

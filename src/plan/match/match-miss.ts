@@ -1,7 +1,4 @@
-/**
- * Explains why FIND was not found, with the most similar region. Takes linear time, so that even a large file is
- * handled at once.
- */
+/** Explains why FIND was not found, with the most similar region. Takes linear time, so that large files are fast too. */
 import type { Grammar } from '../../session/text/grammar.ts';
 import { type Substitution, findPlaces } from './match-places.ts';
 import type { Problem } from './problem.ts';

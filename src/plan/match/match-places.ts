@@ -101,10 +101,7 @@ function makePlacer(lines: Line[], height: number, replace: string): (first: num
   };
 }
 
-/**
- * A blank line at an edge of FIND would match just the end of a line; unless REPLACE puts it back, two lines would be
- * joined.
- */
+/** A blank line at an edge of FIND would match just the end of a line; unless REPLACE restores it, two lines are joined. */
 function joinsLines(needle: string, replacement: string): boolean {
   if (needle.startsWith('\n') && !replacement.startsWith('\n')) return true;
   return needle.endsWith('\n') && !replacement.endsWith('\n');

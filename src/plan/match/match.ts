@@ -112,10 +112,7 @@ function nameOf(index: number, pairs: readonly EditPair[]): string {
   return pairs.length === 1 ? 'FIND' : `FIND ${index + 1}`;
 }
 
-/**
- * The line endings of a file are kept apart from its text: FIND and REPLACE are matched without them, and they are
- * restored afterward.
- */
+/** A file's line endings are kept apart from its text: FIND and REPLACE are matched without them; they are restored later. */
 
 type LineEnding = '\n' | '\r\n';
 

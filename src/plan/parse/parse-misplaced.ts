@@ -1,17 +1,11 @@
-/**
- * Reports actions in places where none are read: in another section, or before all sections. They would be silently
- * dropped otherwise.
- */
+/** Reports actions where none are read, in another section or before all sections; otherwise they would silently be dropped. */
 import { findParameterSpec } from '../actions/spec.ts';
 import { findActionType } from '../actions/actions.ts';
 import { toParameterBullets } from './parse-loose.ts';
 import { addProblem, excerpt, splitBullet, type Outline, type Reading, type Section } from './parse-outline.ts';
 import { positionOf, type Block, type Heading } from './scan.ts';
 
-/**
- * Tells whether an action begins here, at any heading level: its name, then one of its parameters or, if in capitals, a
- * fence.
- */
+/** Tells whether an action begins here, at any heading level: its name, then a parameter of it or, if in capitals, a fence. */
 export function beginsAction(text: string, heading: Heading, next: Block | undefined): boolean {
   const spec = findActionType(heading.text);
   if (!spec || !next) return false;

@@ -27,10 +27,7 @@ import { countBytes } from '../../session/text/bytes.ts';
 
 export const maxPlanBytes = 10_485_760;
 
-/**
- * Tells whether an answer is a plan: outside of fences it has a heading `## Action Plan` or `## Message`, or an action
- * begins.
- */
+/** Tells whether an answer is a plan: outside of fences, it has a heading `## Action Plan` or `## Message`, or an action. */
 export function isPlan(text: string): boolean {
   return scanPlan(text, newestGrammar).blocks.some((block, at, blocks) => {
     if (block.kind !== 'heading') return false;

@@ -32,15 +32,9 @@ export interface RunRecord {
 
 /** The state, before an action, of everything that it may change. */
 export type Before =
-  /**
-   * `afterSha256` is the hash of what will be written; `madeDirectories` are the parents that did not exist, outermost
-   * first.
-   */
+  /** `afterSha256` is the hash of the new content; `madeDirectories` are the parents that did not exist, outermost first. */
   | { kind: 'write'; path: RepoPath; state: KeptState; afterSha256: string; madeDirectories: RepoPath[] }
-  /**
-   * `scan` comes from a workspace. `kept` has the states that were saved, `notKept` the paths that were not, with the
-   * reason.
-   */
+  /** `scan` comes from a workspace. `kept` has the states that were saved, `notKept` the unsaved paths, with the reason. */
   | {
       kind: 'command';
       head: Oid | null;
@@ -63,10 +57,7 @@ export interface BeginRecord {
   before: Before;
 }
 
-/**
- * A process group; `startedAt` is when its leader started, by the system's clock, or null when the system does not
- * reveal it.
- */
+/** A process group; `startedAt` is when its leader started, by the system's clock, or null when it is not revealed. */
 export interface ProcessGroup {
   id: number;
   startedAt: string | null;

@@ -66,10 +66,7 @@ export interface ReportedPage {
   file: string;
 }
 
-/**
- * Lists the pages that a turn has fetched, in the order of the actions; empty when an action has failed or the text is
- * not a report.
- */
+/** Lists the pages that a turn fetched, in the order of the actions; empty when an action failed or it is not a report. */
 export function readPages(yaml: string): ReportedPage[] {
   // Most reports have no page, and parsing YAML takes time.
   if (!yaml.includes('page_file')) return [];

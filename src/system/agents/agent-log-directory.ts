@@ -62,10 +62,7 @@ async function addFile(path: string, text: string): Promise<void> {
   }
 }
 
-/**
- * Removes directories from the innermost one up to the first one made; leaves one that somebody else has put something
- * into.
- */
+/** Removes directories from the innermost one up to the first one made; leaves one that somebody else has used. */
 async function removeMade(directory: string, made: string | undefined): Promise<void> {
   if (made === undefined || directory.length < made.length) return;
   if (await removeDirectory(directory)) await removeMade(dirname(directory), made);
