@@ -1,4 +1,4 @@
-/** Adds content to a write session at a known place, so that a request that is sent twice adds nothing twice. */
+/** Adds content to a write session at a known offset, so that a request that is sent twice adds nothing twice. */
 import { equalBytes } from '../../session/text/bytes.ts';
 import { OffsetMismatch } from '../../write/write-errors.ts';
 import type { Project } from '../../ports/project.ts';
@@ -6,14 +6,14 @@ import { dispatch, readContent, saveWrite, withWrite, type HeldWrite } from './h
 
 export interface AppendRequest {
   id: string;
-  /** The bytes begin here in the content; at its end if not given. */
+  /** The offset in the content at which the bytes begin; at its end when absent. */
   offset?: number | undefined;
   bytes: Uint8Array;
 }
 
 /**
- * The bytes are durable when it resolves; `size` counts the content with them. Throws UNKNOWN_WRITE, CONTENT_TOO_LARGE,
- * OffsetMismatch, WRITE_FINALIZING, DISK_FULL, WRITE_FAILED; nothing was added then.
+ * Resolves when the bytes are durable; `size` counts the content including them. Throws UNKNOWN_WRITE,
+ * CONTENT_TOO_LARGE, OffsetMismatch, WRITE_FINALIZING, DISK_FULL or WRITE_FAILED; nothing was added then.
  */
 export async function appendWrite(project: Project, request: AppendRequest): Promise<{ size: number; added: number }> {
   return withWrite(project, request.id, async (held) => {
@@ -27,7 +27,7 @@ export async function appendWrite(project: Project, request: AppendRequest): Pro
   });
 }
 
-/** Returns the bytes that are not known yet; the overlap has to be the same. */
+/** Returns the bytes that have not been received yet; the overlap must be identical. */
 async function toFresh(held: HeldWrite, offset: number, bytes: Uint8Array): Promise<Uint8Array> {
   const { size } = held.write.state;
   if (offset > size) throw toMismatch(offset, size, 'There is a gap before the bytes');
@@ -42,7 +42,7 @@ function toMismatch(offset: number, size: number, reason: string): OffsetMismatc
   return new OffsetMismatch(`${reason} at offset ${offset}; expected ${size}.`, size);
 }
 
-/** Replaces the received content as a whole. Throws CONTENT_TOO_LARGE, UNKNOWN_WRITE, WRITE_FINALIZING. */
+/** Replaces all of the received content. Throws CONTENT_TOO_LARGE, UNKNOWN_WRITE or WRITE_FINALIZING. */
 export async function replaceContent(project: Project, held: HeldWrite, bytes: Uint8Array): Promise<void> {
   const atMs = project.clock.now().getTime();
   const before = held.write;
@@ -59,8 +59,8 @@ export async function replaceContent(project: Project, held: HeldWrite, bytes: U
 }
 
 /**
- * Takes the end marker from a last line without an end: the connection was cut there, and the marker is no content. `isPart`: also
- * where only its beginning had come.
+ * Removes the end marker from a last line without a line break, which the cut connection left; the marker is not
+ * content. With `isPart`, also removes the beginning of a marker.
  */
 export async function dropMarker(project: Project, held: HeldWrite, { isPart }: { isPart: boolean }): Promise<void> {
   const { endMarker } = held.record;

@@ -1,16 +1,19 @@
-/** Waits for the next event of a source: bytes, its end, a time that has come, or an abort. */
+/** Waits for the next event of a source: bytes, its end, a due time, or an abort. */
 import type { Clock } from '../../ports/project.ts';
 
 export type Arrival = { type: 'bytes'; bytes: Uint8Array } | { type: 'end' } | { type: 'tick' } | { type: 'abort' };
 
 export interface Arrivals {
-  /** Gives one event at a time. `tick`: it is `dueMs`, and no bytes are there. Throws what the source throws. */
+  /**
+   * Resolves to one event at a time; `tick` means that `dueMs` was reached before any bytes arrived. Throws what the
+   * source throws.
+   */
   next(dueMs: number | null): Promise<Arrival>;
-  /** Stops listening. The source stays open: it is the caller's. */
+  /** Stops listening. The source stays open, because it belongs to the caller. */
   close(): void;
 }
 
-/** A longer timer would ring at once. */
+/** A longer timer would fire at once. */
 const maxTimerMs = 2 ** 31 - 1;
 
 /** Reads one piece ahead at most. */
@@ -54,7 +57,7 @@ export function openArrivals(
     return hasRung ? { type: 'tick' } : null;
   }
 
-  /** The alarm may ring early: content comes more often than the time is worth changing. */
+  /** The alarm may ring early: content arrives too often to reset the timer for every piece. */
   function setAlarm(dueMs: number | null): void {
     if (dueMs !== null && alarm !== null && alarm.dueMs <= dueMs) return;
     if (alarm !== null) clearTimeout(alarm.timer);
@@ -71,7 +74,7 @@ export function openArrivals(
 
   return {
     async next(dueMs) {
-      // An alarm that rang while nobody waited rings again: pieces that are there already come first.
+      // An alarm that rang while nobody waited rings again, because pieces that have already arrived are handled first.
       hasRung = false;
       setAlarm(dueMs);
       for (;;) {

@@ -1,4 +1,4 @@
-/** Begins a write session: everything that can be refused is refused before a byte of content comes. */
+/** Begins a write session, and refuses everything that can be refused before any content arrives. */
 import type { NewWrite } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
 import { hasBareMarker, toOwnMarker } from '../../write/end-marker.ts';
@@ -23,32 +23,32 @@ const usualMarker = 'DONE';
 
 export interface WriteRequest {
   intent: string;
-  /** The path as it was typed: from the root, or absolute. */
+  /** The path as typed: relative to the root, or absolute. */
   target: string;
   operation: string;
-  /** A session id or a unique part of it, a branch, or a session directory; the line of HEAD if not given. */
+  /** A session id or a unique part of it, a branch, or a session directory; the line of HEAD when absent. */
   session?: string | undefined;
-  /** It could have named a session, and did not: one such request at a time. */
+  /** True when the request could have named a session but did not; only one such request may be open at a time. */
   isUnnamed?: boolean;
-  /** Chooses an end marker that no content has: `DONE-<8 hex>`. A target with a line DONE gets one in any case. */
+  /** Chooses an end marker that does not occur in content: `DONE-<8 hex>`. A target with a line DONE always gets one. */
   ownMarker?: boolean | undefined;
-  /** This process receives the content itself, and its end orphans the session. False if not given. */
+  /** True when this process receives the content itself, so that the session is orphaned when it ends. False when absent. */
   hasController?: boolean;
 }
 
 export interface Begun {
   record: WriteRecord;
   state: WriteState;
-  /** The absolute path of its staging. */
+  /** The absolute path of the session's staging directory. */
   directory: string;
-  /** Tells the writer what to do. */
+  /** Instructions for the writer. */
   instructions: string;
   warnings: string[];
 }
 
 /**
- * Throws BAD_TARGET, BAD_OPERATION, FILES_IN_THE_WAY (`create` of what exists), FILE_NOT_FOUND (`append` to nothing),
- * PARTIALLY_STAGED, WRITE_ACTIVE, and what keeps a line from taking an entry.
+ * Throws BAD_TARGET, BAD_OPERATION, FILES_IN_THE_WAY (`create` of an existing file), FILE_NOT_FOUND (`append` to a
+ * missing file), PARTIALLY_STAGED, WRITE_ACTIVE, and whatever keeps a line from accepting an entry.
  */
 export async function beginWrite(project: Project, request: WriteRequest): Promise<Begun> {
   const { begun, held } = await beginHeldWrite(project, request);
@@ -56,7 +56,7 @@ export async function beginWrite(project: Project, request: WriteRequest): Promi
   return begun;
 }
 
-/** Begins a session for a controller, which holds it until it closes `held.staged`. */
+/** Begins a session for a controller, which holds the session until it closes `held.staged`. */
 export async function beginHeldWrite(
   project: Project,
   request: WriteRequest,
@@ -71,12 +71,12 @@ export async function beginHeldWrite(
   return { begun: { record, state: staged.state, directory, instructions: toInstructions(record), warnings }, held };
 }
 
-/** Tells the writer what to do. */
+/** Returns instructions for the writer. */
 export function toInstructions({ endMarker }: WriteRecord): string {
   return `Now output content. End with ${endMarker} on its own line.`;
 }
 
-/** Gives up a session that has no content yet: nothing of it is left. */
+/** Gives up a session that has no content yet, and leaves nothing of it. */
 export async function dropHeldWrite(held: HeldWrite): Promise<void> {
   dispatch(held, { type: 'cancel' });
   await held.staged.remove();

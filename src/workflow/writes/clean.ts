@@ -1,4 +1,4 @@
-/** Offers recent write sessions that nobody goes on with, clears old ones away into git, and gives one up. */
+/** Offers recent write sessions that were left, moves old ones into git, and cancels sessions. */
 import { TeddyError } from '../../errors.ts';
 import type { FoundWrite, StagedWrite } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
@@ -14,20 +14,20 @@ import { toView, type WriteView } from './list.ts';
 export interface CleanedWrite {
   id: string;
   target: string | null;
-  /** The first blob is the received content; others were set aside when a crash was found. */
+  /** The first blob is the received content; the others were set aside when a crash was detected. */
   kept: Oid[];
-  /** Its file is committed: what went is the record of that. */
+  /** True when its file is committed and only the record of that was removed. */
   isCommitted: boolean;
 }
 
 export interface Swept {
-  /** These can be recovered. */
+  /** The sessions that can be recovered. */
   orphans: WriteView[];
   cleaned: CleanedWrite[];
 }
 
 /**
- * Runs first in every command that writes. The content of a session over an hour old is kept under
+ * Runs first in every command that writes. Keeps the content of a session that is over an hour old under
  * `refs/teddy/keep/writes/<id>`. A session that cannot be cleared now is left for the next time.
  */
 export async function sweepWrites(project: Project): Promise<Swept> {
@@ -39,12 +39,12 @@ export async function sweepWrites(project: Project): Promise<Swept> {
   const isOld = (write: FoundWrite) => nowMs - write.savedAt.getTime() >= keptMs(write, limits);
   const cleaned = await cleanAll(project, left.filter(isOld));
   const orphans = left.filter((write) => !isOld(write) && isUnfinished(write));
-  // Nobody asked, and the record of a committed session deserves no word.
+  // The user did not ask for this, and the removed record of a committed session is not worth mentioning.
   const told = cleaned.filter(({ isCommitted }) => !isCommitted);
   return { orphans: orphans.map((write) => toView(write, limits, nowMs)), cleaned: told };
 }
 
-/** Clears away every session that nobody holds, however young it is. */
+/** Clears every session that nobody holds, however young it is. */
 export async function cleanWrites(project: Project): Promise<CleanedWrite[]> {
   const limits = await readWriteLimits(project);
   const nowMs = project.clock.now().getTime();
@@ -59,8 +59,8 @@ export async function cleanWrites(project: Project): Promise<CleanedWrite[]> {
 }
 
 /**
- * Says what should become of a write session. `held`: somebody goes on with it. `placed`: it should be finished. `orphaned`: it
- * can be recovered. `old`: it should be cleared away. `result`: its result is kept for a while.
+ * Decides what should become of a write session: `held` (in use), `placed` (has to be finished), `orphaned` (can be
+ * recovered), `old` (has to be cleared), or `result` (its result is kept for a while).
  */
 export function judgeWrite(
   found: FoundWrite,
@@ -75,7 +75,7 @@ export function judgeWrite(
   return isUnfinished(found) ? 'orphaned' : 'result';
 }
 
-/** Nobody goes on with the session. A living controller does, however long it has been silent. */
+/** Returns whether nobody will resume the session. A living controller will, however long it has been silent. */
 function isLeft(found: FoundWrite, limits: Limits, nowMs: number): boolean {
   const { state, isDamaged, isControlled } = found;
   if (state === null || isDamaged) return !isControlled;
@@ -87,12 +87,15 @@ function keptMs({ state }: FoundWrite, limits: Limits): number {
   return state?.phase === 'committed' ? limits.resultMs : limits.orphanMs;
 }
 
-/** The target may be replaced, and only the entry missing. Somebody has to finish that, however old it is. */
+/**
+ * Returns whether the target may have been replaced with only the entry missing. Such a session has to be finished,
+ * however old it is.
+ */
 function isPlaced({ phase }: WriteState): boolean {
   return phase === 'installing' || phase === 'installed';
 }
 
-/** A session that failed was reported then. */
+/** A session that failed was reported at the time. */
 function isUnfinished({ state, tailBytes }: FoundWrite): boolean {
   return state === null ? tailBytes > 0 : !isOver(state.phase) && state.size + tailBytes > 0;
 }
@@ -106,10 +109,11 @@ async function cleanAll(project: Project, found: FoundWrite[]): Promise<CleanedW
   return cleaned;
 }
 
-/** Null when somebody goes on with the session by now, or its files cannot be removed. */
+/** Returns null when somebody has resumed the session, or when its files cannot be removed. */
 export async function clearWrite(project: Project, found: FoundWrite): Promise<CleanedWrite | null> {
   try {
-    // The session is held while it is read and removed, since bytes that are added meanwhile would be lost. A damaged one takes none.
+    // The session is held while it is read and removed, because bytes added in between would be lost. A damaged session
+    // accepts none.
     const staged = found.state === null || found.isDamaged ? null : await project.writes.open(found.id);
     try {
       return await keepAndRemove(project, found, staged);
@@ -139,7 +143,10 @@ async function keepAndRemove(
   return { id, target: record?.target ?? null, kept, isCommitted: state?.phase === 'committed' };
 }
 
-/** Gives a write session up: its slot is free, and its staging is gone. Throws UNKNOWN_WRITE for one that is over, has expired, or never was; WRITE_FINALIZING when the target is replaced. */
+/**
+ * Gives up a write session, which frees its slot and removes its staging. Throws UNKNOWN_WRITE for a session that is
+ * over, has expired or never existed, and WRITE_FINALIZING while the target is being replaced.
+ */
 export async function cancelWrite(project: Project, id: string): Promise<void> {
   await withWrite(
     project,
@@ -152,7 +159,7 @@ export async function cancelWrite(project: Project, id: string): Promise<void> {
   );
 }
 
-/** A content in its place only lacks the entry, and the file that stood there before cannot be brought back. */
+/** Installed content only needs its entry, and the file that was there before cannot be restored. */
 export async function refusePlaced(
   project: Project,
   { record, write }: Pick<HeldWrite, 'record' | 'write'>,

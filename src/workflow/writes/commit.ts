@@ -1,4 +1,4 @@
-/** The one entry of a write session: exactly its target, and labels that say where the content came from. */
+/** Makes the one entry of a write session: exactly its target, with labels for the origin of the content. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry } from '../../session/entries/entry.ts';
@@ -10,8 +10,9 @@ import { inspectTarget, type Place } from './inspect-target.ts';
 import { isInPlace, requireBase, targetChangedError } from './install.ts';
 
 /**
- * The commit of the session's entry, which is made unless it is on the line already. Null: the session began in no work tree, where the
- * content would stand, and there is no `final`. Throws TARGET_CHANGED when the target is not what was installed.
+ * Commits the session's entry unless the line has it already, and returns the commit. Returns null when the session
+ * began without a work tree, which would hold the content, and there is no `final`. Throws TARGET_CHANGED when the
+ * target is not what was installed.
  */
 export async function commitWrite(
   project: Project,
@@ -48,7 +49,7 @@ async function commitOnTip(project: Project, record: WriteRecord, install: Insta
   return commit;
 }
 
-/** Finds the entry after a crash that came when the line had moved. */
+/** Finds the entry after a crash that happened once the line had moved. */
 async function findCommitted(project: Project, { id }: WriteRecord, { ref, tip }: Install): Promise<Oid | null> {
   const { store } = project.repository;
   const newest = await store.resolve(ref);
@@ -80,7 +81,7 @@ function toDraft(state: LineState, record: WriteRecord, { sha256, summary }: Ins
   };
 }
 
-/** The label of the entry says what was checked, and what was accepted all the same. */
+/** Describes in the entry's label what was checked, and which findings were accepted. */
 export function describeValidation({ passed, failed, skipped }: ValidationSummary): string {
   const parts = [
     ...(failed.length === 0 ? [] : [`forced: ${failed.join(', ')}`]),

@@ -1,4 +1,4 @@
-/** Ends a write session: its content is checked, put in place of its target, and committed, each exactly once. */
+/** Ends a write session: checks its content, installs it at its target, and commits it, each exactly once. */
 import { isDiskError, unknownWriteError } from '../../write/write-errors.ts';
 import { TeddyError } from '../../errors.ts';
 import { shortRef, type RepoPath } from '../../names.ts';
@@ -26,11 +26,11 @@ import { maskString } from '../line/mask-text.ts';
 
 export interface FinalizeRequest {
   id: string;
-  /** Replaces the received content as a whole. */
+  /** Replaces all of the received content. */
   content?: Uint8Array | undefined;
-  /** Accepts every finding: the content is written as it is. */
+  /** Accepts every finding, so the content is written unchanged. */
   force?: boolean | undefined;
-  /** Stops the user's own checker. */
+  /** Stops the checkers that the user has set. */
   signal?: AbortSignal | undefined;
 }
 
@@ -41,15 +41,15 @@ export type Finalized =
       record: WriteRecord;
       findings: Finding[];
       summary: ValidationSummary;
-      /** Tells the writer everything that was found. */
+      /** Describes all findings to the writer. */
       message: string;
-      /** Says why no correction is taken any more; null when one is. The content stays in staging. */
+      /** The reason why no further correction is accepted; null when one is. The content stays in staging. */
       reason: string | null;
-      /** The change was declined, and staging no longer has the content. */
+      /** True when the change was declined; staging no longer holds the content. */
       isDeclined: boolean;
     };
 
-/** A change of a file that was checked, before it is installed. */
+/** A change to a file that has been checked but not installed. */
 interface CheckedChange {
   path: RepoPath;
   /** Null for a new file. */
@@ -57,19 +57,19 @@ interface CheckedChange {
   after: Uint8Array;
 }
 
-/** True installs the change; false gives the session up. */
+/** Returns true to install the change, false to give the session up. */
 export type ApproveChange = (change: CheckedChange) => Promise<boolean>;
 
 export interface FinalizeOptions extends Pick<FinalizeRequest, 'force' | 'signal'> {
   isOfModel?: boolean;
-  /** Everything is approved if not given. */
+  /** Approves every change when absent. */
   approve?: ApproveChange | undefined;
 }
 
 /**
- * A session that is finalized again with the same content answers the same, and makes no second commit. Throws
- * UNKNOWN_WRITE, VALIDATION_FAILED for empty content, TARGET_CHANGED, NOT_ON_LINE, CONTENT_TOO_LARGE, DISK_FULL,
- * WRITE_FAILED; what was received stays in staging.
+ * Finalizes a session. Finalizing again with the same content returns the same result and makes no second commit.
+ * Throws UNKNOWN_WRITE, VALIDATION_FAILED for empty content, TARGET_CHANGED, NOT_ON_LINE, CONTENT_TOO_LARGE, DISK_FULL
+ * or WRITE_FAILED; the received content then stays in staging.
  */
 export async function finalizeWrite(project: Project, request: FinalizeRequest): Promise<Finalized> {
   return withWrite(
@@ -95,14 +95,14 @@ function answerAgain(project: Project, held: HeldWrite, content: Uint8Array | un
   return { isWritten: true, record: held.record, result };
 }
 
-/** A call that stopped while the target was being replaced goes on when it is repeated. */
+/** A call that stopped while it replaced the target resumes when it is repeated. */
 function isBeingInstalled(project: Project, { write }: HeldWrite, content: Uint8Array): boolean {
   const { phase, install } = write.state;
   return (phase === 'installing' || phase === 'installed') && install?.contentSha256 === project.hash(content);
 }
 
 interface Validated extends Validation {
-  /** Tells the writer everything that was found; empty when nothing was. */
+  /** Describes all findings to the writer; empty when there are none. */
   message: string;
 }
 
@@ -117,7 +117,7 @@ interface Finalizing {
   validated: Validated | null;
 }
 
-/** Finalizes a session that the caller holds. The content may be in memory alone. */
+/** Finalizes a session that the caller holds, whose content may be in memory only. */
 export async function finalizeHeld(
   project: Project,
   held: HeldWrite,
@@ -125,7 +125,7 @@ export async function finalizeHeld(
 ): Promise<Finalized> {
   if (held.write.state.size === 0) throw emptyContentError();
   const place = await openTarget(project, held).catch(async (error: unknown) => {
-    // Whoever goes on with it is to know that it is whole.
+    // Whoever resumes the session has to know that its content is complete.
     if (isOfModel) dispatch(held, { type: 'done', atMs: now(project) });
     if (isOfModel) await saveWrite(project, held);
     throw error;
@@ -143,14 +143,14 @@ export async function finalizeHeld(
   return toFinalized(run);
 }
 
-/** The staged content can be recovered, whatever stopped the call. */
+/** Adds a hint on how to recover the staged content, no matter what stopped the call. */
 function withWayOn({ record, write, savedBytes, isReplaced }: HeldWrite, error: unknown): unknown {
   if (!(error instanceof TeddyError) || isOver(write.state.phase)) return error;
   const lost = write.state.size - (isReplaced ? 0 : savedBytes);
   const hint =
     lost > 0
-      ? `The last ${lost} bytes of the content were in memory alone: send it again. \`teddy write list\` shows the rest.`
-      : `What was received is kept. When that is mended: \`teddy write recover ${record.id} --finalize\`.`;
+      ? `The last ${lost} bytes of the content were only in memory: send it again. \`teddy write list\` shows the rest.`
+      : `The received content is kept. Once the problem is fixed: \`teddy write recover ${record.id} --finalize\`.`;
   return new TeddyError(error.code, error.message, hint, { cause: error });
 }
 
@@ -162,12 +162,12 @@ function emptyContentError(): TeddyError {
   );
 }
 
-/** A changed target ends the session; the content stays. */
+/** Ends the session when its target has changed; the content stays in staging. */
 async function performOrRefuse(run: Finalizing, effect: Effect): Promise<Event | null> {
   try {
     return await perform(run, effect);
   } catch (error) {
-    // The target could be written when the session began.
+    // The target was writable when the session began.
     const isChanged = error instanceof TeddyError && ['TARGET_CHANGED', 'BAD_TARGET'].includes(error.code);
     if (!isChanged) throw error;
     const changed = targetChangedError(run.held.record);
@@ -182,7 +182,7 @@ async function perform(run: Finalizing, effect: Effect): Promise<Event | null> {
   const final = run.validated?.final ?? null;
   switch (effect) {
     case 'save':
-      // The file is committed, whatever becomes of the note of that.
+      // The file is committed even if this cannot be recorded.
       if (held.write.state.phase !== 'committed') await saveWrite(project, held);
       else await warnIfRefused(project, held, () => held.staged.save(new Uint8Array(), held.write.state));
       return null;
@@ -242,7 +242,7 @@ async function runChecks(
     },
     { repair },
   );
-  // The message quotes lines of the content, and goes to a model, a log or a terminal.
+  // The message quotes lines of the content, and is sent to a model, a log or a terminal.
   const message = await maskString(masker, renderFindings(validation.findings, content, limits));
   const findings: Finding[] = [];
   for (const finding of validation.findings.slice(0, limits.maxFindings))
@@ -255,7 +255,7 @@ async function skipChecker(project: Project, path: RepoPath): Promise<Validators
   return (await findCheckers(project, path)).length === 0 ? null : async () => ({ skipped });
 }
 
-/** After the last correction the content is repaired as far as that is mechanical. */
+/** After the last correction, the content is repaired where that can be done mechanically. */
 function isLastTry({ write }: HeldWrite, { findings }: Validated): boolean {
   const { validations, findings: before } = write.state;
   const isRepeated = validations > 0 && JSON.stringify(findings) === JSON.stringify(before);
@@ -283,11 +283,11 @@ async function toInstall(
   };
 }
 
-/** Nobody looks for a file where they are not, nor expects a commit there to be on another branch. */
+/** People look for the file in their own work tree and expect the commit on their own branch, so any other place is named. */
 function describePlace({ line, root }: WriteRecord, branch: string, here: string | null): string[] {
   if (line === null)
     return [
-      `The commit is on ${branch}, as HEAD is on no session's branch: here, git shows the file as yours to commit.`,
+      `The commit is on ${branch} because HEAD is not on a session's branch; here, git shows the file as an uncommitted change.`,
     ];
   if (root === null) return [`The file is on ${branch}, which no work tree had checked out when the write began.`];
   return root === here ? [] : [`The file is in ${root}, where ${branch} is checked out.`];
@@ -311,10 +311,10 @@ function now(project: Project): number {
   return project.clock.now().getTime();
 }
 
-/** Warns when the content cannot be removed. */
+/** Removes the content, and only warns when that fails. */
 async function discardContent(project: Project, held: HeldWrite): Promise<void> {
   await keepTails(project, held);
-  // A session whose commit is not on disk would be offered once more.
+  // Without its record, a session whose commit is not on disk yet would be offered again.
   const isTold = held.staged.state.phase === 'committed';
   await warnIfRefused(project, held, () => (isTold ? held.staged.dropContent() : held.staged.remove()));
 }
@@ -329,7 +329,7 @@ async function warnIfRefused(project: Project, held: HeldWrite, act: () => Promi
   }
 }
 
-/** Bytes that no save had confirmed are in no commit. */
+/** Keeps the bytes that no save had confirmed, because no commit contains them. */
 async function keepTails(project: Project, { record }: HeldWrite): Promise<void> {
   for (const { bytes } of await project.writes.readTails(record.id)) {
     const oid = await keepBytes(project, `writes/${record.id}`, bytes);

@@ -1,4 +1,4 @@
-/** Finds the work tree and the line of a write session, when it begins and when it ends. */
+/** Finds the work tree and the session's line for a write session, both when it begins and when it ends. */
 import { TeddyError } from '../../errors.ts';
 import type { Repository, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -17,11 +17,11 @@ import type { Place } from './inspect-target.ts';
 
 export interface WriteTarget {
   place: Place;
-  /** Null when HEAD is on no line: the entry goes to the session named `writes`. */
+  /** Null when HEAD is not on a line; the entry then goes to the session named `writes`. */
   line: { ref: RefName; session: SessionId } | null;
 }
 
-/** Throws NO_WORK_TREE, UNKNOWN_SESSION, OPERATION_IN_PROGRESS, RUN_INTERRUPTED. */
+/** Throws NO_WORK_TREE, UNKNOWN_SESSION, OPERATION_IN_PROGRESS or RUN_INTERRUPTED. */
 export async function findTarget(project: Project, selector: string | undefined): Promise<WriteTarget> {
   if (selector === undefined && (await findHeadLine(project)) === null) return findPlainTarget(project);
   const { ref, session, workspace, state } = await prepareLine(project, selector);
@@ -31,7 +31,11 @@ export async function findTarget(project: Project, selector: string | undefined)
 async function findPlainTarget(project: Project): Promise<WriteTarget> {
   const { workspace, store } = project.repository;
   if (!workspace) {
-    throw new TeddyError('NO_WORK_TREE', 'A bare repository has no files to write.', 'Run it in a clone of it.');
+    throw new TeddyError(
+      'NO_WORK_TREE',
+      'A bare repository has no files to write.',
+      'Run the command in a clone of this repository.',
+    );
   }
   await store.ident();
   await repair(project);
@@ -41,12 +45,15 @@ async function findPlainTarget(project: Project): Promise<WriteTarget> {
   return { place: workspace, line: null };
 }
 
-/** Files that are written off every line go to one session, made once and used again. Throws LINE_CHECKED_OUT. */
+/**
+ * Returns the one session for files that are written while HEAD is on no line; it is created once and then reused.
+ * Throws LINE_CHECKED_OUT.
+ */
 export async function findWritesLine(project: Project): Promise<{ ref: RefName; session: SessionId }> {
   return (await findNewestWrites(project)) ?? newSession(project, { name: 'writes', switch: false });
 }
 
-/** Null when that session is still to be made. */
+/** Returns null when that session does not exist yet. */
 export async function findNewestWrites(project: Project): Promise<{ ref: RefName; session: SessionId } | null> {
   const lines = await listMainLines(project);
   const newest = lines.filter(({ session, remote }) => remote === null && isForWrites(session)).at(-1);
@@ -55,14 +62,14 @@ export async function findNewestWrites(project: Project): Promise<{ ref: RefName
   if (holder === undefined) return newest;
   throw new TeddyError(
     'LINE_CHECKED_OUT',
-    `${shortRef(newest.ref)}, where files go that belong to no session, is checked out in ${holder.root}.`,
+    `${shortRef(newest.ref)}, which holds files that belong to no session, is checked out in ${holder.root}.`,
     'Switch that work tree to another branch, or start a session here: `teddy session new <name>`.',
   );
 }
 
 /**
- * Opens the work tree, or the tip of a line that none has checked out. The work tree must not have left the line, nor be in the middle of an operation. Throws NOT_ON_LINE,
- * OPERATION_IN_PROGRESS, RUN_INTERRUPTED.
+ * Opens the work tree, or the tip of a line that is not checked out anywhere. Throws NOT_ON_LINE when the work tree has
+ * left the line, and OPERATION_IN_PROGRESS or RUN_INTERRUPTED when it is in the middle of an operation.
  */
 export async function openTarget(project: Project, { record, write }: HeldWrite): Promise<Place> {
   const { line } = record;
@@ -70,10 +77,10 @@ export async function openTarget(project: Project, { record, write }: HeldWrite)
   const workspace = await openRoot(project.repository, record);
   if (workspace === null && tip !== null) return tip;
   if (workspace === null) throw toLeft(record, true);
-  // A crash of ours may have left its lock on the index, and the index behind HEAD.
+  // A crash of teddy may have left its lock on the index, and the index out of step with HEAD.
   await repair(project, workspace);
   const { ref } = await workspace.head();
-  // A content in its place only lacks the entry.
+  // Content that is already installed only needs its entry.
   if (write.state.phase !== 'installed') {
     await refuseOperation(workspace, line?.ref ?? ref ?? ('HEAD' as RefName));
     await refuseRunsIn(project, workspace);
@@ -94,8 +101,9 @@ function toLeft({ id, line }: WriteRecord, isGone: boolean): TeddyError {
 }
 
 /**
- * A repository that was moved or copied has other roots, and must not write to the old ones. Null: the session began in no work
- * tree, and none has the line by now.
+ * Opens the work tree in which the session began. A repository that was moved or copied has other roots, and must not
+ * write to the old ones. Returns null when the session began without a work tree and the line is still not checked out
+ * anywhere.
  */
 async function openRoot(repository: Repository, { id, root, isLinked, line }: WriteRecord): Promise<Workspace | null> {
   const { workspace } = repository;
@@ -111,7 +119,7 @@ async function openRoot(repository: Repository, { id, root, isLinked, line }: Wr
     return main.root === workspace?.root ? workspace : repository.openWorkspace(main.root);
   throw new TeddyError(
     'NOT_ON_LINE',
-    `The work tree ${root}, in which the session began, is gone.`,
+    `The work tree ${root}, where the session began, is gone.`,
     `\`teddy write recover ${id} --output <file>\` writes the content elsewhere.`,
   );
 }

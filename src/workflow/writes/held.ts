@@ -10,14 +10,14 @@ export interface HeldWrite {
   readonly staged: StagedWrite;
   readonly record: WriteRecord;
   write: Write;
-  /** All received bytes, if they are in memory; those beyond `savedBytes` are nowhere else. */
+  /** All received bytes, when they are in memory; the bytes beyond `savedBytes` exist nowhere else. */
   content: Uint8Array | null;
   savedBytes: number;
-  /** The whole content is new, and nothing of it is on disk. */
+  /** True when the whole content is new and none of it is on disk. */
   isReplaced: boolean;
-  /** Bytes that the disk refuses stay in memory, and the command goes on. */
+  /** True when the command continues with bytes in memory that could not be saved. */
   isTolerant: boolean;
-  /** The last save has failed. */
+  /** True when the last save failed. */
   isFailing: boolean;
 }
 
@@ -36,13 +36,16 @@ export function holdWrite(staged: StagedWrite, limits: Limits, nowMs: number): H
   };
 }
 
-/** Reads the limits of write sessions: the constants, and the one that a setting changes. */
+/** Reads the limits of write sessions: constants, and one that can be set. */
 export async function readWriteLimits({ settings, writeLimits }: Project): Promise<Limits> {
   const maxBytes = await settings.get('write.maxBytes');
   return { ...writeLimits, ...(maxBytes === undefined ? {} : { maxBytes: Number(maxBytes) }) };
 }
 
-/** Holds a session while `use` runs. Throws UNKNOWN_WRITE for one that is over, has expired, or never was; LOCKED. */
+/**
+ * Holds a session while `use` runs. Throws UNKNOWN_WRITE for a session that is over, has expired or never existed, and
+ * LOCKED.
+ */
 export async function withWrite<Value>(
   project: Project,
   id: string,
@@ -52,7 +55,7 @@ export async function withWrite<Value>(
   const limits = await readWriteLimits(project);
   const nowMs = project.clock.now().getTime();
   const found = await findActive(project, id, limits, nowMs, accepts);
-  // The controller is dead. To go on with the session takes the slot, which others may have by now.
+  // The controller is dead. Resuming the session takes the slot of the line, which another session may hold now.
   const isOrphan = takesSlot && isOrphaned(found) && !isOver(found.state?.phase ?? 'failed');
   tellTail(project, found);
   const staged = isOrphan ? await project.writes.resume(id, limits) : await project.writes.open(id);
@@ -64,7 +67,7 @@ export async function withWrite<Value>(
   }
 }
 
-/** Warns that opening the session sets its tail aside. */
+/** Warns that opening the session sets its unconfirmed bytes aside. */
 export function tellTail({ notices }: Project, { id, tailBytes }: FoundWrite): void {
   if (tailBytes === 0) return;
   notices.warn(`${tailBytes} bytes that no save had confirmed are set aside: \`teddy write show ${id} --tail\`.`);
@@ -96,7 +99,7 @@ async function findActive(
   return found;
 }
 
-/** Dispatches an event, keeps the new state, and returns the effects, which the caller performs in order. */
+/** Dispatches an event, stores the new state in `held`, and returns the effects, which the caller performs in order. */
 export function dispatch(held: Pick<HeldWrite, 'write'>, event: Event): Effect[] {
   const next = step(held.write, event);
   held.write = next.write;
@@ -108,7 +111,7 @@ export async function readContent(held: HeldWrite): Promise<Uint8Array> {
   return held.content;
 }
 
-/** Throws DISK_FULL or WRITE_FAILED, unless the session is tolerant: then it warns. */
+/** Saves the session. Throws DISK_FULL or WRITE_FAILED, but only warns when the session is tolerant. */
 export async function saveWrite(project: Project, held: HeldWrite): Promise<void> {
   const { staged, content, write } = held;
   try {

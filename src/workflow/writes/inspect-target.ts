@@ -1,4 +1,4 @@
-/** Inspects the target of a write session: whether its path may be written, and what is there. */
+/** Inspects the target of a write session: whether its path may be written, and what it holds now. */
 import { TeddyError } from '../../errors.ts';
 import { parseRepoPath } from '../../session/paths/paths.ts';
 import type { Workspace } from '../../ports/git.ts';
@@ -12,15 +12,15 @@ import { realPathOf, whyNotAFile } from '../../session/paths/out-of-reach.ts';
 import { operations, type Operation } from '../../session/settings/write-limits.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
 
-/** A work tree, or the tip of a line that none has checked out. */
+/** A work tree, or the tip of a line that is not checked out anywhere. */
 export type Place = Workspace | Oid;
 
 export interface Target {
-  /** The real place of the file, after links inside the project. */
+  /** The real path of the file, with links inside the project resolved. */
   path: RepoPath;
   /** Null when there is no file. */
   bytes: Uint8Array | null;
-  /** Permission bits of a file of a commit. */
+  /** The permission bits of a file in a commit. */
   mode?: number;
 }
 
@@ -34,7 +34,7 @@ export function parseTarget(text: string, root: string): RepoPath {
   throw badTargetError(text, parsed.problem);
 }
 
-/** An absolute path has to lead into the work tree. Throws BAD_TARGET. */
+/** Accepts an absolute path only when it leads into the work tree. Throws BAD_TARGET. */
 export async function parseTargetIn(project: Project, text: string, root: string | null): Promise<RepoPath> {
   const path = text.trim();
   if (!/^[\\/]/.test(path)) return parseTarget(path, root ?? '');
@@ -55,7 +55,7 @@ export function parseOperation(text: string): Operation {
   );
 }
 
-/** Throws BAD_TARGET for what cannot be written, or cannot be committed. */
+/** Throws BAD_TARGET for a path that cannot be written or committed. */
 export async function inspectTarget(project: Project, place: Place, path: RepoPath): Promise<Target> {
   const isOnDisk = typeof place !== 'string';
   const inspect = isOnDisk ? project.filesOf(place.root).inspect : inspectTree(project.repository.store, place);
@@ -72,12 +72,12 @@ export async function inspectTarget(project: Project, place: Place, path: RepoPa
 
 const usualMode = 0o644;
 
-/** The name that keeps a new file from standing there; null: there is none. */
+/** Returns the existing name that clashes with a new file on some file systems, or null. */
 export function findTwinAt(project: Project, place: Place, path: RepoPath): Promise<RepoPath | null> {
   return typeof place === 'string' ? findTwinIn(project.repository.store, place, path) : findTwin(project, place, path);
 }
 
-/** Where the user has staged one state and edited on, one of the two would be lost. Throws PARTIALLY_STAGED. */
+/** Throws PARTIALLY_STAGED when the file is staged and edited further, since one of the two states would be lost. */
 export async function refusePartlyStaged(workspace: Workspace, path: RepoPath): Promise<void> {
   const { edits, unmerged } = await workspace.status({ untracked: false, path });
   const edit = edits.find((found) => found.path === path);
@@ -90,7 +90,7 @@ export async function refusePartlyStaged(workspace: Workspace, path: RepoPath): 
   );
 }
 
-/** Throws FILES_IN_THE_WAY for a `create` of what exists, FILE_NOT_FOUND for an `append` to nothing. */
+/** Throws FILES_IN_THE_WAY for a `create` when the file exists, and FILE_NOT_FOUND for an `append` when it does not. */
 export function refuseMismatch(operation: Operation, { path, bytes }: Target): void {
   if (operation === 'create' && bytes !== null) {
     throw new TeddyError(

@@ -1,4 +1,4 @@
-/** Puts a finished content in the place of its target, if that has not changed since the session began. */
+/** Installs finished content at its target, if the target has not changed since the session began. */
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -10,8 +10,8 @@ import { append } from '../line/append.ts';
 import { keepBytes } from '../line/keep-bytes.ts';
 
 /**
- * `unprepared`: the target has not changed, and there is no `final` to install. Without a work tree it is installed nowhere, and has
- * only to be committed.
+ * Returns `unprepared` when the target has not changed and there is no `final` to install. Without a work tree, nothing
+ * is installed and the content only has to be committed.
  */
 export async function installWrite(
   project: Project,
@@ -28,7 +28,7 @@ export async function installWrite(
   }
   const workspace = place;
   const files = project.filesOf(workspace.root);
-  // A crash came after the installation.
+  // A crash happened after the installation.
   if (isInPlace(project, record, sha256, target)) {
     await files.removeLeftovers(record.target);
     return 'installed';
@@ -48,11 +48,11 @@ export async function installWrite(
 /** Throws TARGET_CHANGED. */
 export function requireBase(project: Project, record: WriteRecord, { path, bytes }: Target): void {
   const sha256 = bytes === null ? null : project.hash(bytes);
-  // A link that came since would lead to another file.
+  // A link that was created since would lead to another file.
   if (path !== record.target || sha256 !== (record.base?.sha256 ?? null)) throw targetChangedError(record);
 }
 
-/** Whether the target has the content to install, at its own path. */
+/** Returns whether the target already has the content to install, at its own path. */
 export function isInPlace(project: Project, { target }: WriteRecord, sha256: string, { path, bytes }: Target): boolean {
   return path === target && bytes !== null && project.hash(bytes) === sha256;
 }
@@ -61,11 +61,11 @@ export function targetChangedError({ id, target }: WriteRecord): TeddyError {
   return new TeddyError(
     'TARGET_CHANGED',
     'Target changed since the session began.',
-    `${target} was left as it is. \`teddy write recover ${id} --output <file>\` writes the content elsewhere.`,
+    `${target} was left unchanged. \`teddy write recover ${id} --output <file>\` writes the content elsewhere.`,
   );
 }
 
-/** Keeps the old file as a snapshot where the line or HEAD has it, else under `refs/teddy/keep/writes/<id>`. */
+/** Keeps the old file: as a snapshot when the line or HEAD has the file, otherwise under `refs/teddy/keep/writes/<id>`. */
 async function keepBase(project: Project, workspace: Workspace, record: WriteRecord, { ref }: Install): Promise<void> {
   const { store } = project.repository;
   const tip = await store.resolve(ref);
@@ -76,7 +76,7 @@ async function keepBase(project: Project, workspace: Workspace, record: WriteRec
   await (known.some((file) => file !== null) ? takeSnapshotOf : keepUntracked)(project, workspace, record, ref);
 }
 
-/** Returns the tip's tree with the target as it is on disk; null when it has that already. */
+/** Returns the tip's tree with the target as it is on disk; null when the tip already has it. */
 async function findEdit(
   { repository: { store } }: Project,
   workspace: Workspace,
@@ -99,12 +99,14 @@ async function takeSnapshotOf(
     const tree = await findEdit(project, workspace, tip, record);
     return [{ kind: 'snapshot', label: labelEdits([record.target]), code: { tree } }];
   });
-  project.notices.info(`Your own edits of ${record.target} are committed as a snapshot.`);
+  project.notices.info(`Your own edits to ${record.target} are committed as a snapshot.`);
 }
 
 async function keepUntracked(project: Project, workspace: Workspace, { id, target }: WriteRecord): Promise<void> {
   const found = await project.filesOf(workspace.root).inspect(target);
   if (found.kind !== 'file') return;
   const oid = await keepBytes(project, `writes/${id}`, found.bytes);
-  project.notices.info(`${target} was in no commit; what it held is kept: \`git cat-file -p ${oid.slice(0, 10)}\`.`);
+  project.notices.info(
+    `${target} was not in any commit; its old content is kept: \`git cat-file -p ${oid.slice(0, 10)}\`.`,
+  );
 }

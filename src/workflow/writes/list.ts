@@ -19,23 +19,23 @@ import { findKnown, isOrphaned, readWriteLimits } from './held.ts';
 export interface WriteView {
   id: string;
   status: Status;
-  /** `orphaned`: its controller is dead. `damaged`: its state cannot be read. */
+  /** `orphaned` means that the controller of the session is dead; `damaged`, that its state cannot be read. */
   stage: Phase | 'orphaned' | 'damaged';
   record: WriteRecord | null;
-  /** Counts the confirmed bytes of content. */
+  /** The number of confirmed bytes of content. */
   size: number;
-  /** ISO 8601. */
+  /** In ISO 8601. */
   createdAt: string | null;
   savedAt: string;
-  /** Counts the bytes on disk that no save has confirmed. */
+  /** The number of bytes on disk that no save has confirmed. */
   tailBytes: number;
   result: WriteResult | null;
   findings: Finding[];
-  /** Says why it failed. */
+  /** The reason why the session failed. */
   reason: string | null;
 }
 
-/** The oldest session comes first. */
+/** Lists the oldest session first. */
 export async function listWrites(project: Project): Promise<WriteView[]> {
   const limits = await readWriteLimits(project);
   const nowMs = project.clock.now().getTime();
@@ -43,13 +43,13 @@ export async function listWrites(project: Project): Promise<WriteView[]> {
   return views.toSorted((a, b) => (a.savedAt < b.savedAt ? -1 : 1));
 }
 
-/** Looking at a session never extends its life. Throws UNKNOWN_WRITE. */
+/** Finds a session without extending its life. Throws UNKNOWN_WRITE. */
 export async function findWrite(project: Project, id: string): Promise<WriteView> {
   const found = await findKnown(project, id);
   return toView(found, await readWriteLimits(project), project.clock.now().getTime());
 }
 
-/** Reads the received content, also of a damaged session. Throws UNKNOWN_WRITE. */
+/** Reads the received content, even that of a damaged session. Throws UNKNOWN_WRITE. */
 export async function showWrite(project: Project, id: string): Promise<WriteContent> {
   const content = isWriteId(id) ? await project.writes.readContent(id) : null;
   if (content === null) throw unknownWriteError();

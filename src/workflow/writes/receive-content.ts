@@ -1,4 +1,4 @@
-/** Receives a content as plain text, up to its end marker: saved as it comes, and its writer asked when nothing does. */
+/** Receives content as plain text up to its end marker, saves it as it arrives, and asks the writer when nothing arrives. */
 import { writeLimits } from '../../session/settings/write-limits.ts';
 import { ContentTooLarge, isDiskError } from '../../write/write-errors.ts';
 import { TeddyError, toMessage } from '../../errors.ts';
@@ -10,51 +10,52 @@ import type { WriteState, Write } from '../../write/write.ts';
 import { dispatch } from './held.ts';
 import { openArrivals, type Arrival, type Arrivals } from './await-arrival.ts';
 
-/** Saves the content: to staging, or to a server. */
+/** The place where content is saved: staging, or a server. */
 interface ContentSink {
   /**
-   * The bytes that follow those of the last call that resolved. Never called while it is at work. After DISK_FULL or
-   * WRITE_FAILED it is called again later, with the same bytes and those that have come since; any other error stops.
+   * Saves the bytes that follow those of the last successful call; never called while a save is running. After
+   * DISK_FULL or WRITE_FAILED it is called again later with the same bytes and those received since; any other error
+   * stops the reception.
    */
   save(bytes: Uint8Array, state: WriteState): Promise<void>;
 }
 
 export interface ReceiveOptions {
   write: Write;
-  /** The content that is saved already when a session goes on. */
+  /** The content that was saved before the session was resumed. */
   before?: Uint8Array;
   marker: string;
   isMarkdown: boolean;
-  /** The source is one answer, which is read to its end, also behind the marker. */
+  /** True when the source is one answer, which is read to its end, even after the marker. */
   isAnswer: boolean;
-  /** A stream is read on for a moment behind the marker. */
+  /** True when a stream is read for another moment after the marker. */
   readsOn?: boolean;
-  /** At the source's end this tells an answer that was cut: its last line may be incomplete. */
+  /** Returns, at the end of the source, whether the answer was cut, so that its last line may be incomplete. */
   isCut?(): boolean;
   clock: Clock;
   signal: AbortSignal;
   notices: Notices;
   sink: ContentSink;
-  /** The writer is silent, its content is saved, and it should be asked whether it has finished. */
+  /** Called when the writer is silent and its content is saved, so that it should be asked whether it has finished. */
   onPrompt(): void;
 }
 
 export interface ReceivedContent {
   write: Write;
-  /** The marker has come. */
+  /** True when the marker has arrived. */
   isDone: boolean;
-  /** The whole content, with what was there before. */
+  /** The whole content, including what was saved before. */
   content: Uint8Array;
-  /** The text after the marker; empty if that is white space alone. It is no longer than a content may be. */
+  /** The text after the marker, no longer than content may be; empty when it is only white space. */
   trailing: Uint8Array;
-  /** The sink has saved everything. */
+  /** True when the sink has saved everything. */
   isSaved: boolean;
 }
 
-/** A stream that is still open may stay silent this long behind the marker, and is read no longer than `patienceMs`. */
+/** After the marker, an open stream may stay silent for `silenceMs`, and is read for no longer than `patienceMs`. */
 const silenceMs = 250;
 const patienceMs = 2000;
-/** A lower limit for the content of a stream does not cut the text behind it. */
+/** A lower limit on the content of a stream does not cut the text after the marker. */
 const maxTrailingBytes = writeLimits.maxBytes;
 
 interface Intake {
@@ -65,15 +66,16 @@ interface Intake {
   write: Write;
   savedBytes: number;
   isDone: boolean;
-  /** The last save has failed. */
+  /** True when the last save failed. */
   isFailing: boolean;
-  /** The sink has thrown what stops. */
+  /** True when the sink threw an error that stops the reception. */
   isBroken: boolean;
 }
 
 /**
- * Ends with the marker or the source. The source is not closed: a correction may come on it. Pieces must not be changed
- * while this runs. Throws CONTENT_TOO_LARGE, INTERRUPTED, and what source and sink throw; what had come is saved then.
+ * Receives content until the marker or the end of the source. Leaves the source open, because a correction may follow
+ * on it. The pieces must not be changed while this runs. Throws CONTENT_TOO_LARGE, INTERRUPTED, and what the source and
+ * the sink throw; everything received is saved then.
  */
 export async function receiveContent(
   source: AsyncIterable<Uint8Array>,
@@ -85,7 +87,7 @@ export async function receiveContent(
     await receive(intake, arrivals);
     if (intake.isDone && (options.isAnswer || options.readsOn)) await receiveTrailing(intake, arrivals);
   } catch (error) {
-    // The interruption is reported, whatever else fails now.
+    // The interruption is reported, no matter what else fails now.
     if (error instanceof Aborted) {
       const failure = await stop(intake).catch((thrown: unknown) => thrown);
       if (failure !== undefined && !(failure instanceof TeddyError)) throw failure;
@@ -125,7 +127,7 @@ async function receive(intake: Intake, arrivals: Arrivals): Promise<void> {
   }
 }
 
-/** Returns whether the content is over. */
+/** Returns whether the content has ended. */
 async function take(intake: Intake, arrival: Arrival): Promise<boolean> {
   const { scanner, options } = intake;
   if (arrival.type === 'abort') throw new Aborted();
@@ -142,13 +144,13 @@ async function accept(intake: Intake, scanned: Scanned, isEnd: boolean): Promise
   await perform(intake, scanned.isDone || isEnd ? dispatch(intake, { type: 'end' }) : effects);
 }
 
-/** Keeps as much as fits, whatever it throws. */
+/** Adds as much as fits, even when it throws. */
 function add(intake: Intake, { content, lines }: Scanned): Effect[] {
   const { limits, state } = intake.write;
   const fitting = content.subarray(0, limits.maxBytes - state.size);
   const effects = dispatch(intake, { type: 'content', bytes: fitting.length, lines, atMs: nowMs(intake) });
   intake.content.append(fitting);
-  // Endless white space behind a marker would fill the memory too.
+  // Endless white space after a marker would fill the memory too.
   if (fitting.length < content.length || intake.scanner.heldBytes() > limits.maxBytes)
     throw new ContentTooLarge(limits);
   return effects;
@@ -159,7 +161,7 @@ function addTrailing({ trailing, write, options }: Intake, bytes: Uint8Array): v
   if (bytes.length > 0) trailing.append(bytes.subarray(0, most - trailing.length()));
 }
 
-/** The content is whole, and a failure behind it does not undo that. */
+/** The content is complete, and a failure after it does not undo that. */
 async function receiveTrailing(intake: Intake, arrivals: Arrivals): Promise<void> {
   const { isAnswer, notices } = intake.options;
   const endMs = isAnswer ? Number.POSITIVE_INFINITY : nowMs(intake) + patienceMs;
@@ -173,7 +175,7 @@ async function receiveTrailing(intake: Intake, arrivals: Arrivals): Promise<void
         addTrailing(intake, arrival.bytes);
         [silentMs, hasRung] = [nowMs(intake) + silenceMs, false];
       } else if (arrival.type !== 'tick' || hasRung || nowMs(intake) >= silentMs) return;
-      // An alarm that was set earlier has rung: it was for the content, or for the piece before.
+      // An alarm that was set earlier has rung, for the content or for the piece before.
       else hasRung = true;
     }
   } catch (error) {
@@ -215,7 +217,7 @@ function noteFailure(intake: Intake, error: unknown): void {
   dispatch(intake, { type: 'save-failed', atMs: nowMs(intake) });
 }
 
-/** Saves everything, also bytes that might have become a marker. */
+/** Saves everything, including bytes that might have become a marker. */
 async function stop(intake: Intake): Promise<void> {
   if (intake.isBroken) return;
   const { content, lines } = intake.scanner.end({ isAnswerEnd: false });
@@ -231,11 +233,11 @@ function toInterrupted({ content, savedBytes }: Intake, cause: TeddyError | unde
   return new TeddyError(
     'INTERRUPTED',
     content.length() === 0
-      ? 'Interrupted before any content came.'
+      ? 'Interrupted before any content arrived.'
       : lost === 0
-        ? 'Interrupted while the content was received; what had come is saved.'
-        : `Interrupted while the content was received; the last ${lost} bytes could not be saved.`,
-    '`teddy write list` shows what there is; `teddy write recover <id>` goes on with it.',
+        ? 'Interrupted while receiving the content; everything received so far is saved.'
+        : `Interrupted while receiving the content; the last ${lost} bytes could not be saved.`,
+    '`teddy write list` shows what was received; `teddy write recover <id>` resumes it.',
     { cause },
   );
 }

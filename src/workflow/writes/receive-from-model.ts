@@ -1,4 +1,4 @@
-/** The content of one file from a model: until its end marker, with corrections, into the commit. */
+/** Receives the content of one file from a model, from its first line through corrections to the commit. */
 import { TeddyError } from '../../errors.ts';
 import type { ModelToolCall } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
@@ -15,21 +15,21 @@ import { openScanner } from '../../write/done-scanner.ts';
 import { fileKind } from '../../write/file-kind.ts';
 import { heldDestination, receiveInto, runWrite, type Destination } from './run-write.ts';
 
-/** Hears how the content comes. */
+/** Reports the progress of the content. */
 export interface FileListener {
-  /** Counts the content of the session so far. */
+  /** Reports the size of the session's content so far. */
   onContent(progress: { bytes: number; lines: number }): void;
-  /** The answer has ended without the end marker, and the model is asked for it. */
+  /** Called when the answer ended without the end marker, and the model is asked for it. */
   onPrompt(text: string): void;
-  /** The findings go back to the model, or were found once too often. */
+  /** Called when the findings go back to the model, or when it has used up its corrections. */
   onFindings(text: string): void;
-  /** Asks about the change before the file is written; everything is approved if not given. */
+  /** Asks about the change before the file is written; every change is approved when absent. */
   approveChange?: ApproveChange | undefined;
 }
 
 export interface FileFromModel {
   result: WriteResult;
-  /** The calls of the last answer, after the content. */
+  /** The tool calls of the last answer, which follow the content. */
   calls: ModelToolCall[];
 }
 
@@ -40,23 +40,24 @@ interface Receiving {
   listener: FileListener;
   destination: Destination<Finalized>;
   prompts: number;
-  /** The next answer is the whole content anew. */
+  /** True when the next answer replaces the whole content. */
   isRestart: boolean;
-  /** Lines of the content. */
+  /** The number of lines of the content. */
   lines: number;
 }
 
-/** A session that a cut connection, an error or a crash has left. */
+/** A session that was left by a cut connection, an error or a crash. */
 export interface LeftWrite {
   held: HeldWrite;
-  /** Its end marker had come. */
+  /** True when its end marker had arrived. */
   isWhole: boolean;
 }
 
 /**
- * Receives the content that the model has been told to send. Of a session that was left, it goes on from the last line that was saved;
- * what was whole is checked again, and corrected if need be. Throws END_MISSING, VALIDATION_FAILED, NOT_APPROVED, MODEL_INTERRUPTED,
- * CONTENT_TOO_LARGE, and what the model and `finalizeHeld` throw; what had arrived is in staging then.
+ * Receives the content that the model has been told to send. A session that was left resumes after the last line that
+ * was saved; complete content is checked again, and corrected if necessary. Throws END_MISSING, VALIDATION_FAILED,
+ * NOT_APPROVED, MODEL_INTERRUPTED, CONTENT_TOO_LARGE, and what the model and `finalizeHeld` throw; everything received
+ * is in staging then.
  */
 export async function receiveFromModel(
   project: Project,
@@ -77,7 +78,7 @@ export async function receiveFromModel(
   return receiveFile(receiving, () => receiveWhole(receiving, earlier.text.trim() === '' ? undefined : earlier));
 }
 
-/** Nothing goes into a request unmasked, whoever wrote it. */
+/** Text is masked before it goes into a request, no matter who wrote it. */
 async function readShown(project: Project, held: HeldWrite): Promise<EarlierText> {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(await readContent(held));
   return { text, shown: await maskString(project.masker, text) };
@@ -115,7 +116,7 @@ async function receiveFile(receiving: Receiving, receiveFirst: () => Promise<Rec
   throw await toRejected(receiving.project, finalized);
 }
 
-/** Receives answers until one has the end marker, and returns that one. */
+/** Receives answers until one has the end marker, and returns it. */
 async function receiveWhole(receiving: Receiving, earlier?: EarlierText): Promise<Received> {
   const { dialogue, held } = receiving;
   let goesOn = earlier;
@@ -127,14 +128,14 @@ async function receiveWhole(receiving: Receiving, earlier?: EarlierText): Promis
       const why =
         finish === 'length'
           ? `was cut at the limit of ${label}`
-          : `is not whole: ${label} ended it ${describeEnd(heard.answer)}`;
+          : `is incomplete: ${label} ended it ${describeEnd(heard.answer)}`;
       throw new TeddyError(
         'MODEL_INTERRUPTED',
         `The content of ${held.record.target} ${why}.`,
         describeResume(held.record),
       );
     }
-    // The content that was cut is still what the next answer goes on with, within a line if need be.
+    // The next answer continues the cut content, even within a line.
     const isSilent = heard.answer.text === goesOn?.text && heard.answer.calls.length === 0;
     goesOn = isSilent ? goesOn : undefined;
     askAgain(receiving, heard.answer, isSilent);
@@ -143,7 +144,7 @@ async function receiveWhole(receiving: Receiving, earlier?: EarlierText): Promis
   return heard.answer;
 }
 
-/** Adds one answer, with its continuations, to the content. */
+/** Adds one answer and its continuations to the content. */
 async function receiveAnswer(
   receiving: Receiving,
   earlier?: EarlierText,
@@ -172,7 +173,7 @@ async function receiveAnswer(
 const newline = 10;
 const encoder = new TextEncoder();
 
-/** With `isLineOpen` the answer before has ended within a line, and this one begins a new line. */
+/** Begins the answer on a new line when `isLineOpen`, because the previous answer ended within a line. */
 async function* toBytes(
   receiving: Receiving,
   pieces: AsyncIterable<string>,
@@ -194,10 +195,10 @@ async function* toBytes(
 }
 
 function describeResume({ id, target }: WriteRecord): string {
-  return `\`teddy write ask --resume ${id}\` goes on with what arrived of ${target}, which is saved; \`teddy write recover ${id}\` offers other ways.`;
+  return `The part of ${target} that arrived is saved. \`teddy write ask --resume ${id}\` continues it; \`teddy write recover ${id}\` offers other options.`;
 }
 
-/** Something other than the model has ended the answer. */
+/** Returns whether something other than the model ended the answer. */
 function isCut({ finish }: Received): boolean {
   return finish !== 'stop' && finish !== 'tool_calls';
 }
@@ -206,7 +207,7 @@ function isEmpty({ write }: HeldWrite): boolean {
   return write.state.size === 0;
 }
 
-/** Asks for the rest. A model that has called reads it in the results of its calls. */
+/** Asks for the rest. A model that made tool calls reads the request in their results. */
 function askAgain(receiving: Receiving, { calls }: Received, isSilent: boolean): void {
   const { dialogue, held, listener } = receiving;
   const { record, write } = held;
@@ -228,7 +229,7 @@ function askAgain(receiving: Receiving, { calls }: Received, isSilent: boolean):
   else if (!isSilent) say(dialogue, text);
 }
 
-/** While a session takes content, no call can begin another one. */
+/** Refuses the calls, because no call can begin another session while this one receives content. */
 function refuseCalls(
   dialogue: Dialogue,
   calls: ModelToolCall[],
@@ -241,7 +242,7 @@ function refuseCalls(
   for (const call of calls) answerCall(dialogue, call, renderToolError(problem));
 }
 
-/** Returns what was found, as a model may see it. */
+/** Returns the findings as a model may see them. */
 async function tellFindings({ project, listener }: Receiving, rejected: Rejected): Promise<string> {
   const message = await maskString(project.masker, rejected.message);
   listener.onFindings(message);
@@ -262,7 +263,7 @@ async function askForCorrection(receiving: Receiving, answer: Received, rejected
 
 type Rejected = Extract<Finalized, { isWritten: false }>;
 
-/** No correction is taken any more. */
+/** No further correction is accepted. */
 async function toRejected(project: Project, { record, findings, reason }: Rejected): Promise<TeddyError> {
   const { id, target } = record;
   const [first] = findings;
@@ -271,18 +272,18 @@ async function toRejected(project: Project, { record, findings, reason }: Reject
   const details = await maskString(project.masker, `${place}${first?.message ?? ''}`);
   return new TeddyError(
     'VALIDATION_FAILED',
-    `${target} was not written, for ${reason}. Validation failed: ${details}${more}`,
-    `The content is saved: \`teddy write show ${id}\`; \`teddy write recover ${id} --finalize --force\` writes it as it is.`,
+    `${target} was not written: ${reason}. Validation failed: ${details}${more}`,
+    `The content is saved: \`teddy write show ${id}\`; \`teddy write recover ${id} --finalize --force\` writes it unchanged.`,
   );
 }
 
 interface EndWatch {
   take(bytes: Uint8Array): void;
-  /** The answer has come to the end marker; also at its very end, where no line ends. */
+  /** Returns whether the answer has reached the end marker, even one at its very end without a line break. */
   isReached(answer: Received): boolean;
 }
 
-/** An answer that is cut behind its end marker is not gone on with. */
+/** An answer that was cut after its end marker is not continued. */
 async function watchForEnd(held: HeldWrite, isRestart: boolean): Promise<EndWatch> {
   const { endMarker: marker, target } = held.record;
   const before = isRestart ? new Uint8Array(0) : await readContent(held);

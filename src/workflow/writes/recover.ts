@@ -1,4 +1,4 @@
-/** Goes on with a write session that a crash, an error or a long silence has left. */
+/** Resumes a write session after a crash, an error or a long silence. */
 import { damagedWriteError, unknownWriteError } from '../../write/write-errors.ts';
 import { TeddyError } from '../../errors.ts';
 import type { FoundWrite } from '../../ports/disk.ts';
@@ -16,8 +16,8 @@ import type { LeftWrite } from './receive-from-model.ts';
 import { dispatch, findKnown, holdWrite, readWriteLimits, saveWrite, tellTail, type HeldWrite } from './held.ts';
 
 /**
- * Takes a session up, with the slot of its line; the caller closes `held.staged`. Throws UNKNOWN_WRITE, WRITE_ACTIVE, LOCKED,
- * STAGING_DAMAGED.
+ * Resumes a session, with the slot of its line; the caller closes `held.staged`. Throws UNKNOWN_WRITE, WRITE_ACTIVE,
+ * LOCKED or STAGING_DAMAGED.
  */
 export async function takeUpWrite(project: Project, id: string): Promise<HeldWrite> {
   const limits = await readWriteLimits(project);
@@ -41,8 +41,8 @@ export async function takeUpWrite(project: Project, id: string): Promise<HeldWri
 }
 
 /**
- * The same for a model, which is asked for nothing that could not be written: NOT_ON_LINE and TARGET_CHANGED are thrown before it
- * is asked.
+ * Resumes a session for a model. Throws NOT_ON_LINE and TARGET_CHANGED before the model is asked for content that could
+ * not be written.
  */
 export async function takeUpLeft(project: Project, id: string): Promise<LeftWrite> {
   const isWhole = await hasEnded(project, id);
@@ -64,13 +64,13 @@ export async function takeUpLeft(project: Project, id: string): Promise<LeftWrit
   }
 }
 
-/** Whatever refuses it before it is finalized, it stays known as whole. */
+/** Records that the content is complete, which stays true even if finalizing it fails. */
 async function keepEnded(project: Project, held: HeldWrite): Promise<void> {
   dispatch(held, { type: 'done', atMs: project.clock.now().getTime() });
   await saveWrite(project, held);
 }
 
-/** Whether the end marker had come. */
+/** Returns whether the end marker had arrived. */
 async function hasEnded(project: Project, id: string): Promise<boolean> {
   const { state } = await findKnown(project, id);
   return state !== null && !['awaiting_content', 'receiving', 'expired'].includes(state.phase);
@@ -80,7 +80,7 @@ export function toCommitted(id: string): TeddyError {
   return new TeddyError('UNKNOWN_WRITE', 'It is committed already.', `See it: \`teddy write list ${id}\`.`);
 }
 
-/** A controller that lives goes on with its session itself. */
+/** Throws LOCKED when a living controller is receiving the session. */
 function refuseReceived(found: FoundWrite, limits: Limits, nowMs: number): void {
   const { id, state, isControlled } = found;
   if (!isControlled || state === null || isOver(state.phase) || isExpired(state, limits, nowMs)) return;
@@ -91,7 +91,7 @@ function refuseReceived(found: FoundWrite, limits: Limits, nowMs: number): void 
   );
 }
 
-/** Finalizes the received content as the whole. */
+/** Finalizes the received content as complete. */
 export async function finalizeLeft(
   project: Project,
   id: string,
@@ -109,7 +109,7 @@ export async function finalizeLeft(
   }
 }
 
-/** Gives a session up, whatever has become of it, and keeps nothing of its content. Throws UNKNOWN_WRITE, LOCKED. */
+/** Discards a session in any state, with all of its content. Throws UNKNOWN_WRITE or LOCKED. */
 export async function discardWrite(project: Project, id: string): Promise<void> {
   const found = await findKnown(project, id);
   const limits = await readWriteLimits(project);

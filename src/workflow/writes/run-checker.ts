@@ -1,4 +1,4 @@
-/** The user's own checkers: `git config 'teddy.validate.<glob>.command' '<shell command>'`. */
+/** Runs the checkers that the user has set: `git config 'teddy.validate.<glob>.command' '<shell command>'`. */
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -15,13 +15,13 @@ type RunChecker = (target: Uint8Array) => Promise<Finding[]>;
 const prefix = 'teddy.validate.';
 const suffix = '.command';
 const defaultTimeoutS = 120;
-/** The output of a checker is cut at this length. */
+/** The length at which the output of a checker is cut. */
 const maxSaidLength = 2000;
 
 /**
- * Null when no checker is set for the path. Each checker runs in the work tree. The file `$TEDDY_FILE` has the content and the
- * target's name, and lies outside; `$TEDDY_TARGET` is the target's path. The output of a checker that does not exit with 0 is a
- * finding. Throws BAD_SETTING, ACTION_FAILED, INTERRUPTED.
+ * Returns null when no checker is set for the path. Each checker runs in the work tree. The file `$TEDDY_FILE` has the
+ * content and the target's name, and is outside of the work tree; `$TEDDY_TARGET` is the target's path. The output of a
+ * checker that does not exit with 0 is a finding. Throws BAD_SETTING, ACTION_FAILED or INTERRUPTED.
  */
 export async function findChecker(
   project: Project,
@@ -45,7 +45,7 @@ export async function findChecker(
   };
 }
 
-/** Lists the checkers in the order in which git has them. */
+/** Lists the checkers in the order of git's configuration. */
 export async function findCheckers({ repository }: Pick<Project, 'repository'>, path: RepoPath): Promise<Checker[]> {
   const settings = await repository.store.settings(prefix);
   const checkers = settings.flatMap(({ key, value }) => {
@@ -61,7 +61,7 @@ export async function findCheckers({ repository }: Pick<Project, 'repository'>, 
       throw new TeddyError(
         'BAD_SETTING',
         `The glob of ${key} cannot be used: ${matches.problem}.`,
-        `Remove it: \`git config --unset ${JSON.stringify(key)}\`, and set it with another glob.`,
+        `Remove it with \`git config --unset ${JSON.stringify(key)}\`, and set it with another glob.`,
       );
     }
     return command.trim() !== '' && matches(path);
@@ -79,7 +79,8 @@ async function runChecker(
   if (result.aborted) throw new TeddyError('INTERRUPTED', `The check of ${path} was interrupted.`);
   if (result.exitCode === 0) return [];
   const output = [result.stdout, result.stderr].map((text) => text.trim()).filter((text) => text !== '');
-  // The writer knows no such file. The output is masked before it is cut: half a secret is not recognised.
+  // The writer does not know the temporary file. The output is masked before it is cut, because half a secret would not
+  // be recognized.
   const { text } = await project.masker.mask(output.join('\n').replaceAll(file, path));
   const cut = text === '' ? '.' : `: ${text.length > maxSaidLength ? `${text.slice(0, maxSaidLength)}…` : text}`;
   const failure = result.timedOut ? `did not end within ${timeoutMs / 1000} s` : `exited with ${result.exitCode}`;

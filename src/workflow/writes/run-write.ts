@@ -1,4 +1,4 @@
-/** Runs a write session, whoever writes and wherever the content goes: receives it, finalizes it, and receives a correction. */
+/** Runs a write session for any writer and any destination: receives the content, finalizes it, and receives corrections. */
 import type { Project } from '../../ports/project.ts';
 import { fileKind } from '../../write/file-kind.ts';
 import { step } from '../../write/step.ts';
@@ -16,36 +16,39 @@ export interface Destination<Outcome> {
   readonly id: string;
   readonly target: string;
   readonly endMarker: string;
-  /** Everything that has been received. */
+  /** Reads everything that has been received. */
   content(): Promise<Uint8Array>;
   write(): Write;
-  /** Saves the bytes that follow those of the last call, as a `ContentSink` does. With `replaces` they begin a new content. */
+  /** Saves the bytes that follow those of the last call, as a `ContentSink` does. With `replaces`, they begin new content. */
   save(bytes: Uint8Array, state: WriteState, replaces: boolean): Promise<void>;
   savedBytes(): number;
-  /** Takes over what was received. With `replaces` nothing of it was saved, and it replaces the content that was. */
+  /** Takes over the received content. With `replaces`, none of it was saved, and it replaces the earlier content. */
   take(received: ReceivedContent, replaces: boolean): void;
-  /** `isRejected`: a correction is taken. */
+  /** Finalizes the content. A correction is accepted when `isRejected`. */
   finalize(options: { force: boolean }): Promise<{ outcome: Outcome; isRejected: boolean }>;
-  /** Keeps what a place elsewhere has not taken, and gives the error that says where it is; null: it has all of it. */
+  /**
+   * Keeps the part that a remote destination has not accepted, and returns the error that says where it is; null when
+   * the destination has everything.
+   */
   keep?(error: unknown): Promise<TeddyError | null>;
-  /** Nothing of it is worth keeping. */
+  /** Removes the session, because nothing in it is worth keeping. */
   remove(): Promise<void>;
-  /** The commands that take the saved content for the whole, add to it, show it, and give it up. */
+  /** The commands that accept the saved content as complete, add to it, show it, and give it up. */
   readonly ways: { finalize: string; goOn: string; look: string; giveUp: string };
 }
 
-/** The answer to a content that was not accepted. `leave`: it stays where it is. */
+/** The answer to rejected content. `leave` leaves it in its place. */
 export type Decision = 'correct' | 'accept' | 'leave';
 
 export interface Writer<Outcome> {
   /** Accepts every finding. */
   force: boolean;
-  /** Resolves when the content is whole. A correction replaces the content that was. */
+  /** Resolves when the content is complete. A correction replaces the earlier content. */
   receive(isCorrection: boolean): Promise<void>;
   decide(rejected: Outcome): Promise<Decision>;
 }
 
-/** Ends when a content is accepted, or left. */
+/** Returns when the content is accepted or left. */
 export async function runWrite<Outcome>(
   destination: Destination<Outcome>,
   { force, receive, decide }: Writer<Outcome>,
@@ -60,11 +63,11 @@ export async function runWrite<Outcome>(
 }
 
 interface ReceiveIntoOptions extends Pick<ReceiveOptions, 'isAnswer' | 'isCut' | 'readsOn' | 'signal' | 'onPrompt'> {
-  /** Replaces the content that is there, as soon as the first bytes come. */
+  /** True when the first bytes to arrive replace the existing content. */
   isRestart: boolean;
 }
 
-/** Throws as `receiveContent` does; the bytes that had come are saved then. */
+/** Throws as `receiveContent` does; the bytes received so far are saved then. */
 export async function receiveInto<Outcome>(
   project: Project,
   destination: Destination<Outcome>,
@@ -99,7 +102,7 @@ export async function receiveInto<Outcome>(
   return { isDone, hasContent, size: content.length };
 }
 
-/** Keeps the text behind the end marker, which is no content, under `refs/teddy/keep/writes/<id>`. */
+/** Keeps the text after the end marker, which is not content, under `refs/teddy/keep/writes/<id>`. */
 async function keepTrailing(
   project: Project,
   { id, target, endMarker }: { id: string; target: string; endMarker: string },
@@ -108,14 +111,14 @@ async function keepTrailing(
   try {
     const oid = await keepBytes(project, `writes/${id}`, bytes);
     const where = `it is kept: \`git cat-file -p ${oid.slice(0, 10)}\`.`;
-    project.notices.warn(`What came after ${endMarker} (${bytes.length} bytes) is not in ${target}; ${where}`);
+    project.notices.warn(`The text after ${endMarker} (${bytes.length} bytes) is not in ${target}; ${where}`);
   } catch (error) {
     if (!(error instanceof TeddyError)) throw error;
-    project.notices.warn(`What came after ${endMarker} is lost: ${error.message}`);
+    project.notices.warn(`The text after ${endMarker} is lost: ${error.message}`);
   }
 }
 
-/** A session that this process holds. */
+/** Returns the destination of a session that this process holds. */
 export function heldDestination(
   project: Project,
   held: HeldWrite,
@@ -153,16 +156,16 @@ export function heldDestination(
 }
 
 export interface WholeContent {
-  /** The target has to have these bytes still. */
+  /** The bytes that the target must still have. */
   base: Uint8Array;
   content: Uint8Array;
   signal: AbortSignal;
   approve: ApproveChange;
-  /** Findings of these checks are refused, and all others are accepted. */
+  /** The checks whose findings are refused; the findings of all other checks are accepted. */
   refuses: string[];
 }
 
-/** Writes a content that is there as a whole. What is not written leaves nothing in staging. Throws TARGET_CHANGED. */
+/** Writes content that is available as a whole. Leaves nothing in staging when it is not written. Throws TARGET_CHANGED. */
 export async function writeWhole(
   project: Project,
   held: HeldWrite,

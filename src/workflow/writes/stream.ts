@@ -1,4 +1,4 @@
-/** Writes a file that comes on a stream: begins the session, receives up to the end marker, finalizes, and commits. */
+/** Writes a file that arrives on a stream: begins the session, receives up to the end marker, finalizes, and commits. */
 import { finalizingError } from '../../write/write-errors.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
@@ -11,19 +11,19 @@ import { heldDestination, receiveInto, runWrite, type Decision, type Destination
 
 export interface StreamOptions {
   source: AsyncIterable<Uint8Array>;
-  /** The end of the source stands for the end marker. */
+  /** True when the end of the source counts as the end marker. */
   eofIsDone: boolean;
   /** Accepts every finding. */
   force: boolean;
-  /** A correction can come on the same source, which is then read no further than the marker. */
+  /** True when a correction can arrive on the same source, which is then read only up to the marker. */
   isCorrectable: boolean;
   signal: AbortSignal;
 }
 
 export interface StreamListener<Outcome> {
-  /** The writer is silent, and is asked this. */
+  /** Called with a question when the writer is silent. */
   onPrompt(text: string): void;
-  /** Throws INTERRUPTED. */
+  /** Decides what to do with rejected content. Throws INTERRUPTED. */
   decide(rejected: Outcome): Promise<Decision>;
 }
 
@@ -38,7 +38,7 @@ export async function streamWrite(
   return streamHeld(project, held, options, listener, async () => listener.onBegun(begun));
 }
 
-/** Goes on with a session that was left. Throws what `takeUpWrite` and `streamInto` throw. */
+/** Resumes a session that was left. Throws what `takeUpWrite` and `streamInto` throw. */
 export async function continueWrite(
   project: Project,
   id: string,
@@ -47,7 +47,7 @@ export async function continueWrite(
 ): Promise<Finalized> {
   const held = await takeUpWrite(project, id);
   return streamHeld(project, held, options, listener, async () => {
-    // The content was whole when the session was left, and nothing can be added to it.
+    // The content was complete when the session was left, and nothing can be added to it.
     if (held.write.state.install !== null) throw finalizingError();
     await readContent(held);
     listener.onTakenUp(held);
@@ -70,7 +70,10 @@ async function streamHeld(
   }
 }
 
-/** Throws END_MISSING, CONTENT_TOO_LARGE, INTERRUPTED, and what `finalizeWrite` throws; the saved content stays then. */
+/**
+ * Throws END_MISSING, CONTENT_TOO_LARGE, INTERRUPTED, and what `finalizeWrite` throws; the saved content then stays in
+ * staging.
+ */
 export function streamInto<Outcome>(
   project: Project,
   destination: Destination<Outcome>,
@@ -82,7 +85,7 @@ export function streamInto<Outcome>(
     try {
       const { isDone, size } = await receiveInto(project, destination, source, {
         isRestart: isCorrection,
-        // A whole content is written at once, also while its writer waits for that with the stream still open.
+        // Complete content is written at once, even when its writer keeps the stream open while it waits.
         isAnswer: false,
         signal,
         onPrompt: () => onPrompt(renderIdlePrompt(destination.endMarker)),
@@ -99,13 +102,13 @@ export function streamInto<Outcome>(
   return runWrite(destination, { force, receive, decide });
 }
 
-/** A failure becomes a warning: the reason for the removal is the error to report. */
+/** Turns a failure into a warning, because the error to report is the reason for the removal. */
 async function removeEmpty<Outcome>({ notices }: Project, { remove, ways }: Destination<Outcome>): Promise<void> {
   try {
     await remove();
   } catch (error) {
     if (!(error instanceof TeddyError)) throw error;
-    notices.warn(`The empty write session is still there: ${error.message} \`${ways.giveUp}\` gives it up.`);
+    notices.warn(`The empty write session could not be removed: ${error.message} \`${ways.giveUp}\` gives it up.`);
   }
 }
 
@@ -116,7 +119,7 @@ function endMissingError<Outcome>(
   if (size === 0) {
     return new TeddyError(
       'END_MISSING',
-      `Nothing came, not even ${endMarker}.`,
+      `Nothing arrived, not even ${endMarker}.`,
       `Send the content, and end it with ${endMarker} on its own line.`,
     );
   }
@@ -124,22 +127,22 @@ function endMissingError<Outcome>(
   const isSaved = saved === size;
   const kept = isSaved
     ? `${size} bytes are saved`
-    : `of ${size} bytes ${saved} are saved, the others are ${keep === undefined ? 'lost' : 'not'}`;
+    : `${saved} of ${size} bytes are saved, the others are ${keep === undefined ? 'lost' : 'not'}`;
   return new TeddyError(
     'END_MISSING',
-    `The content has ended without ${endMarker} on its own line; ${kept}, and nothing is written.`,
+    `The content ended without ${endMarker} on its own line; ${kept}, and nothing is written.`,
     isSaved
-      ? `If it is whole: \`${ways.finalize}\`. If more is to come: \`${ways.goOn}\`.`
-      : `Free some space, and send it again; or go on behind what is saved: \`${ways.goOn}\`.`,
+      ? `If it is complete: \`${ways.finalize}\`. If more will follow: \`${ways.goOn}\`.`
+      : `Free some space and send it again, or continue after the saved part: \`${ways.goOn}\`.`,
   );
 }
 
-/** Tells how to go on after an interruption. */
+/** Adds a hint on how to continue after an interruption. */
 function withWays<Outcome>({ savedBytes, ways }: Destination<Outcome>, error: unknown): unknown {
   if (!(error instanceof TeddyError) || error.code !== 'INTERRUPTED') return error;
   const hint =
     savedBytes() === 0
-      ? 'Nothing of it is saved; run the command again.'
-      : `\`${ways.look}\` shows it, \`${ways.goOn}\` goes on with it; if it is whole: \`${ways.finalize}\`. \`${ways.giveUp}\` gives it up.`;
+      ? 'None of it is saved; run the command again.'
+      : `\`${ways.look}\` shows it, \`${ways.goOn}\` continues it; if it is complete: \`${ways.finalize}\`. \`${ways.giveUp}\` gives it up.`;
   return new TeddyError('INTERRUPTED', error.message, hint, { cause: error });
 }

@@ -435,7 +435,7 @@ describe('an answer that is cut', () => {
     const id = (await run.result).files[0]?.record.id ?? '';
     const oid = (await project.repository.store.listRefs(`refs/teddy/keep/writes/${id}`))[0]?.oid;
     expect(new TextDecoder().decode(await project.repository.store.readBlob(oid as never))).toBe('I hope that');
-    expect(project.said.join('\n')).toContain('What came after DONE (11 bytes) is not in a.txt');
+    expect(project.said.join('\n')).toContain('The text after DONE (11 bytes) is not in a.txt');
   });
 
   test('at the end marker itself is whole', async () => {
@@ -565,7 +565,7 @@ describe('a content with findings', () => {
     const run = start(project, scriptedModel(calling(call('a.txt')), text, text));
     const { code, message, hint } = await failureOf(run);
     expect(code).toBe('VALIDATION_FAILED');
-    expect(message).toMatch(/^a\.txt was not written, for the same findings twice\. Validation failed: line 1: ./);
+    expect(message).toMatch(/^a\.txt was not written: the same findings twice\. Validation failed: line 1: ./);
     expect(hint).toContain(`teddy write recover ${leftIds(project)[0]}`);
     expect(run.heard.askedAgain).toEqual(['correction', 'correction']);
     expect(stagedText(project)).toEqual([conflict('a')]);

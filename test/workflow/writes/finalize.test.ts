@@ -95,7 +95,7 @@ test('off every line the entries go to one session named writes, and HEAD stays'
   expect(first.session).toMatch(/^\d{8}-writes$/);
   expect(second.session).toBe(first.session);
   expect(second.notes).toEqual([
-    `The commit is on teddy/${first.session}, as HEAD is on no session's branch: here, git shows the file as yours to commit.`,
+    `The commit is on teddy/${first.session} because HEAD is not on a session's branch; here, git shows the file as an uncommitted change.`,
   ]);
   expect(await project.repository.workspace.head()).toEqual(head);
   expect(await project.readAt(second.commit, 'docs/guide.md')).toBe('one\n');

@@ -89,7 +89,7 @@ test('a file that no commit has is kept before it is replaced, and said', async 
   written(await finalizeWrite(project, { id }));
   const [kept] = await project.repository.store.listRefs(`refs/teddy/keep/writes/${id}`);
   expect(kept && Buffer.from(await project.repository.store.readBlob(kept.oid)).toString()).toBe('precious\n');
-  expect(project.said.join('\n')).toContain('mine.txt was in no commit; what it held is kept');
+  expect(project.said.join('\n')).toContain('mine.txt was not in any commit; its old content is kept');
   expect(await storyOf(project, line)).toEqual(['start', 'write']);
 });
 
@@ -267,7 +267,7 @@ test('what stops it on the way says how it is gone on with, and what is lost', a
   const id = await begin(project, 'text\n');
   await expect(finalizeWrite({ ...project, filesOf }, { id })).rejects.toMatchObject({
     code: 'DISK_FULL',
-    hint: `What was received is kept. When that is mended: \`teddy write recover ${id} --finalize\`.`,
+    hint: `The received content is kept. Once the problem is fixed: \`teddy write recover ${id} --finalize\`.`,
   });
   written(await finalizeLeft(project, id, false));
 
@@ -281,7 +281,7 @@ test('what stops it on the way says how it is gone on with, and what is lost', a
   held.staged.save = full;
   await expect(finalizeHeld({ ...project, filesOf }, held)).rejects.toMatchObject({
     code: 'DISK_FULL',
-    hint: expect.stringContaining('The last 10 bytes of the content were in memory alone') as string,
+    hint: expect.stringContaining('The last 10 bytes of the content were only in memory') as string,
   });
 });
 

@@ -417,7 +417,7 @@ describe('what breaks off', () => {
     source.send('a\nDON');
     await pass(10);
     abort();
-    const message = 'Interrupted while the content was received; what had come is saved.';
+    const message = 'Interrupted while receiving the content; everything received so far is saved.';
     expect((await outcome).error).toMatchObject({ code: 'INTERRUPTED', message });
     expect([disk.saved, vi.getTimerCount()]).toEqual(['a\nDON', 0]);
   });
@@ -438,7 +438,7 @@ describe('what breaks off', () => {
     source.send('abc\n');
     await pass(10);
     abort();
-    const message = 'Interrupted while the content was received; the last 4 bytes could not be saved.';
+    const message = 'Interrupted while receiving the content; the last 4 bytes could not be saved.';
     expect((await outcome).error).toMatchObject({ code: 'INTERRUPTED', message });
   });
 

@@ -62,6 +62,6 @@ test('a closing save that fails leaves it an interruption, which says how much i
 
 test('an empty session that cannot be removed is warned of, and it is an interruption all the same', async () => {
   const { error, said } = await interrupt({ remove: unreachable }, []);
-  expect(error).toMatchObject({ code: 'INTERRUPTED', hint: 'Nothing of it is saved; run the command again.' });
+  expect(error).toMatchObject({ code: 'INTERRUPTED', hint: 'None of it is saved; run the command again.' });
   expect(said.join()).toContain('It does not answer. `give it up` gives it up.');
 });
