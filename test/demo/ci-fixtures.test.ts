@@ -190,7 +190,7 @@ test('a merge of the genuine line that holds another plan and report fails, and 
   expect(found.exitCode, found.output).toBe(1);
   for (const name of ['plan.md', 'report.md'])
     expect(found.output).toContain(
-      `${dir}/${name}: The change brings a file that no entry of its session has like that.`,
+      `${dir}/${name}: The change brings a file in a version that no entry of its session has.`,
     );
   expect(found.output).toContain('A session is not what it says.');
 

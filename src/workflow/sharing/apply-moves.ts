@@ -1,4 +1,4 @@
-/** Moves lines to what was decided: all that are checked out nowhere at once, then those that are, each in its work tree. */
+/** Moves lines as planned: first all that are not checked out anywhere, at once, then the others, each in its work tree. */
 import { TeddyError } from '../../errors.ts';
 import type { RefUpdate, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -11,7 +11,7 @@ import { moveRefs } from '../line/move-refs.ts';
 
 export interface AppliedMoves {
   done: Move[];
-  /** Lines whose work tree was in the way: nothing has changed for them. */
+  /** Lines that were blocked by their work tree; nothing has changed for them. */
   held: { move: Move; problem: TeddyError }[];
 }
 
@@ -22,8 +22,8 @@ interface ReadyMove {
 }
 
 /**
- * `tracking`: remote-tracking branches that move along. Null: something has moved meanwhile, and nothing has changed. A dry run only
- * looks at what is in the way.
+ * Moves the lines, and the remote-tracking branches in `tracking` along with them. Returns null when something has
+ * moved meanwhile; nothing has changed then. A dry run only looks for obstacles.
  */
 export async function applyMoves(
   project: Project,
@@ -74,7 +74,7 @@ async function prepareMoves(
   return { ready, held };
 }
 
-/** Returns the refusal of a guard; any other error is no answer. */
+/** Returns the error of a guard, and throws any other error. */
 async function hold(act: () => Promise<void>): Promise<TeddyError | null> {
   try {
     await act();
@@ -85,7 +85,7 @@ async function hold(act: () => Promise<void>): Promise<TeddyError | null> {
   }
 }
 
-/** A branch that is being rebased is checked out nowhere, and its tip is read again when that ends. */
+/** A branch that is being rebased counts as not checked out, and git will read its tip again when the rebase ends. */
 async function refuseRebase(workspace: Workspace | null, ref: RefName): Promise<void> {
   const operation = await workspace?.operationInProgress(ref);
   if (operation === `rebase of ${shortRef(ref)}`)
@@ -110,7 +110,7 @@ async function refuseWorkspace(
   if (isCheckedOut(tail.ref))
     throw new TeddyError(
       'LINE_CHECKED_OUT',
-      `${shortRef(tail.ref)} is checked out in another work tree, so it stays.`,
+      `${shortRef(tail.ref)} is checked out in another work tree, so it was not moved.`,
       'Switch to another branch there, and run the command again.',
     );
 }
@@ -119,18 +119,18 @@ async function refuseEdits({ repository: { store } }: Project, workspace: Worksp
   const { edits, unmerged } = await workspace.status({ untracked: false });
   const [first] = [...unmerged, ...edits.map(({ path }) => path)];
   if (first === undefined) return;
-  // A fast-forward that was cut off has brought the files there already, and git finishes it.
+  // An interrupted fast-forward has already updated the files, and git finishes it.
   const wanted = unmerged.length > 0 ? null : (await store.readCommit(move.new)).tree;
   if (wanted !== null && wanted === (await workspace.snapshotTree([]))) return;
   const count = new Set([...unmerged, ...edits.map(({ path }) => path)]).size;
   throw new TeddyError(
     'UNCOMMITTED_EDITS',
-    `${shortRef(move.ref)} was not moved ahead: ${count === 1 ? `${first} is edited` : `${first} and ${count - 1} more files are edited`} in ${workspace.root}.`,
+    `${shortRef(move.ref)} was not fast-forwarded: ${count === 1 ? `${first} is edited` : `${first} and ${count - 1} more files are edited`} in ${workspace.root}.`,
     'Commit or stash the edits, and run the command again.',
   );
 }
 
-/** A line that is checked out moves in its work tree, not here; but its tail is made before HEAD can go there. */
+/** A line that is checked out moves in its work tree instead; but its tail is created first, so that HEAD can go there. */
 function toUpdates({ move, workspace }: ReadyMove): RefUpdate[] {
   const { ref, old, tail } = move;
   const made: RefUpdate[] = tail?.isNew === true ? [{ ref: tail.ref, old: null, new: old }] : [];
@@ -143,24 +143,27 @@ async function followIn(project: Project, workspace: Workspace, move: Move): Pro
   if (head.ref !== ref || head.oid !== old) throw toMoved(ref);
   if (move.tail === null) {
     await workspace.fastForward(move.new);
-    // git moves what HEAD is on by then.
+    // git moves the branch that HEAD is on at that moment.
     if ((await project.repository.store.resolve(ref)) !== move.new) throw toMoved(ref);
     return;
   }
-  // The same commit: no file changes.
+  // Both are the same commit, so no file changes.
   await workspace.switchTo(move.tail.ref);
   if (await moveRefs(project, [{ ref, old, new: move.new }], 'from a remote')) {
     project.notices.info(`HEAD in ${workspace.root} is on ${shortRef(move.tail.ref)} now; no file has changed.`);
     return;
   }
-  // Somebody has gone on with the line meanwhile: its tail ends elsewhere.
+  // Somebody has continued the line meanwhile, so its tail ends elsewhere.
   await workspace.switchTo(ref);
   const made = move.tail.isNew ? [{ ref: move.tail.ref, old, new: null }] : [];
   await moveRefs(project, made, 'from a remote', { drops: true });
   throw toMoved(ref);
 }
 
-/** A line from an address leaves no other trace of where it came from; this is why its agents and lists are asked about. */
+/**
+ * Marks lines from an address, which leave no other trace of their origin; the user is asked about their agents and
+ * lists because of this mark.
+ */
 async function markFetched(project: Project, ready: readonly ReadyMove[]): Promise<RefUpdate[]> {
   const came = ready[0]?.move.new;
   if (came === undefined) return [];
@@ -169,5 +172,5 @@ async function markFetched(project: Project, ready: readonly ReadyMove[]): Promi
 }
 
 function toMoved(ref: RefName): TeddyError {
-  return new TeddyError('REF_MOVED', `${shortRef(ref)} has moved meanwhile.`, 'Run the command again.');
+  return new TeddyError('REF_MOVED', `${shortRef(ref)} has moved in the meantime.`, 'Run the command again.');
 }

@@ -1,9 +1,8 @@
 /**
- * Judges the lines that have arrived in quarantine before a ref here moves: their names, what they build on, each of their
- * entries.
+ * Judges the lines in quarantine before any ref here moves: their names, what they build on, and each of their entries.
  *
- * Symbolic links in the project's code are let in, wherever they lead: git makes them, and teddy follows none out of the
- * project.
+ * Symbolic links in the project's code are allowed to point anywhere: git creates them, and teddy never follows one out
+ * of the project.
  */
 import { isDamage, TeddyError } from '../../errors.ts';
 import type { FetchedLine, Project } from '../../ports/project.ts';
@@ -37,12 +36,12 @@ export interface IncomingRef {
 
 export interface RefusedRef {
   ref: RefName;
-  /** For a person; what comes from the remote stands in it as it is. */
+  /** The reason, for a person; it quotes text from the remote unchanged. */
   reason: string;
   violations: Violation[];
-  /** A session here has the same name and another start; nothing else is wrong with this one. */
+  /** True when a session here has the same name but another start, and nothing else is wrong. */
   isNamesake?: true;
-  /** An object of it is missing or damaged here. */
+  /** True when an object of the line is missing or damaged here. */
   isUnread?: true;
 }
 
@@ -53,11 +52,11 @@ export interface CheckedIncoming {
 
 export interface IncomingOptions {
   signal?: AbortSignal;
-  /** How many refs have been judged. */
+  /** Reports how many refs have been judged. */
   onProgress?(done: number, total: number): void;
 }
 
-/** A forge takes files of this size as well. */
+/** Forges accept files of this size too. */
 const maxIncomingFileBytes = 100 * 1024 * 1024;
 
 interface Judge {
@@ -65,7 +64,7 @@ interface Judge {
   options: IncomingOptions;
   /** The tips here of each session. */
   known: Map<SessionId, Oid[]>;
-  /** The id of the entry with which a session starts, as it is here, or as the first line has it that was accepted. */
+  /** The id of the entry that starts each session: the one here, or the one of the first line that was accepted. */
   starts: Map<SessionId, string | null>;
 }
 
@@ -77,8 +76,9 @@ interface NamedRef extends IncomingRef {
 type Verdict = Omit<RefusedRef, 'ref'> | null;
 
 /**
- * In the order in which they came. A secret in a line is a notice: it has left already, and whoever reads the line should know.
- * Throws INTERRUPTED, and what says nothing of the lines, as BAD_SETTING.
+ * Judges the refs in the order in which they arrived. A secret in a line is only a notice: it has leaked already, and
+ * whoever reads the line should know. Throws INTERRUPTED, and errors that say nothing about the lines, such as
+ * BAD_SETTING.
  */
 export async function checkIncoming(
   project: Project,
@@ -102,13 +102,13 @@ export async function checkIncoming(
   };
 }
 
-/** Why a line that only a remote has is not let in; null: it passes. Throws as `checkIncoming`. */
+/** Returns why a line that only a remote has is refused; null when it passes. Throws as `checkIncoming` does. */
 export async function judgeFetched(project: Project, line: FetchedLine): Promise<string | null> {
   const { refused } = await checkIncoming(project, [{ ...line, local: null }]);
   return refused[0]?.reason ?? null;
 }
 
-/** Main lines come first: their start is the session's. */
+/** Sorts main lines first, because their start is the session's start. */
 async function openJudge(
   project: Project,
   incoming: readonly IncomingRef[],
@@ -134,14 +134,14 @@ async function openJudge(
   return { named, judge: { project, options, known, starts: new Map() } };
 }
 
-/** Only the refs that could be in the way of one: there may be tens of thousands of both. */
+/** Groups the refs that could be in the way of a ref, because there may be tens of thousands of both. */
 function groupByName(refs: readonly string[]): (ref: string) => string[] {
   const toKey = (ref: string) => ref.toLowerCase().split('/').slice(0, 4).join('/');
   const groups = groupBy(refs, toKey);
   return (ref) => [...(groups.get(toKey(ref)) ?? []), ...(groups.get('refs/heads/teddy') ?? [])];
 }
 
-/** A `git gc` in the same moment hides an object for a while. Nobody is to blame for that, so it is looked for again. */
+/** A concurrent `git gc` can hide an object for a moment. The line is not at fault, so the object is looked for again. */
 const looksAgainAfterMs = [0, 100, 300];
 
 async function judgeRef(judge: Judge, one: NamedRef): Promise<Verdict> {
@@ -165,7 +165,7 @@ async function judgeOnce(judge: Judge, one: NamedRef): Promise<Verdict> {
     if (session === null) return await checkIncomingGlobal(judge.project, one.tip, one.local);
     return await judgeLine(judge, { ...one, session });
   } catch (error) {
-    // A RangeError is V8's: a text that is longer than any can be, or deeper than its stack. It is this line's, and no other's.
+    // V8 throws a RangeError for a text that is too long, or nested too deep for its stack. Only this line is affected.
     if (!isDamage(error) && !(error instanceof RangeError)) throw error;
     return { reason: `it cannot be read: ${error.message}`, violations: [], isUnread: true };
   }
@@ -184,19 +184,19 @@ async function judgeLine(judge: Judge, one: NamedRef & { session: SessionId }): 
   const [secret] = violations;
   if (secret !== undefined)
     judge.project.notices.warn(
-      `${shortRef(one.ref)} of the remote holds a secret, in ${secret.path ?? 'a commit'} of ${secret.commit.slice(0, 12)}. Whoever owns it should make it void.`,
+      `${shortRef(one.ref)} of the remote holds a secret, in ${secret.path ?? 'a commit'} of ${secret.commit.slice(0, 12)}. Its owner should revoke it.`,
     );
   return null;
 }
 
-/** Another session under the name of one that is here already. */
+/** Finds another session that uses the name of one that is here already. */
 async function findForgedStart(
   { project, starts }: Judge,
   session: SessionId,
   { startId }: Survey,
   known: readonly Oid[],
 ): Promise<string | null> {
-  // It goes on from what is here.
+  // The line continues one that is here.
   if (startId === null) return null;
   if (!starts.has(session)) starts.set(session, await readStartId(project, session, known));
   const own = starts.get(session) ?? null;
@@ -235,19 +235,22 @@ function describe(violations: readonly Violation[]): string {
   return `${place}: ${first?.message ?? ''}${more}`;
 }
 
-/** A name of 64 characters, its day, a number at its end, and a conversation branch, with room to spare. */
+/** Fits a name of 64 characters with its date, a number at its end, and a conversation branch, with room to spare. */
 const maxNameLength = 160;
-/** More digits are no number any more. */
+/** A longer number is not a turn. */
 const maxDigits = 9;
 
 export interface IncomingName {
-  /** Null: `teddy/global`. */
+  /** Null for `teddy/global`. */
   session: SessionId | null;
   /** True for a conversation branch, which is judged after the main line. */
   isBranch: boolean;
 }
 
-/** A string: why not, for a person. `taken`: the refs here; `session`: of a line here that has the name, whatever it is. */
+/**
+ * Returns a string that says why the name is refused. `taken` lists the refs here; `session` is the session of a line
+ * here that has this name in any form.
+ */
 export function readIncomingName(
   ref: RefName,
   taken: Iterable<string>,
@@ -255,14 +258,14 @@ export function readIncomingName(
 ): IncomingName | string {
   if (ref.length > maxNameLength) return 'its name is too long';
   const line = parseLineRef(ref) ?? parseArchiveRef(ref);
-  if (line === null && ref !== globalRef && session === null) return 'its name is none of a session';
-  if ((line?.branch ?? '').split(/\D+/).some((digits) => digits.length > maxDigits)) return 'its turn is no number';
+  if (line === null && ref !== globalRef && session === null) return 'its name is not a valid session name';
+  if ((line?.branch ?? '').split(/\D+/).some((digits) => digits.length > maxDigits)) return 'its turn is not a number';
   const collision = findCollision(ref, taken);
   if (collision !== null) return `${collision} is in the way`;
   return { session: line?.session ?? session, isBranch: line?.branch != null };
 }
 
-/** One that git cannot hold beside it, here or on a disk that does not tell capitals from small letters. */
+/** Finds a ref that git cannot store next to this one, either in general or on a disk that ignores case. */
 function findCollision(ref: RefName, taken: Iterable<string>): string | null {
   for (const other of taken) {
     const folded = other.toLowerCase();
@@ -272,14 +275,14 @@ function findCollision(ref: RefName, taken: Iterable<string>): string | null {
   return null;
 }
 
-/** They are part of every request: what is larger was written by no person. */
+/** The files are part of every request, and nobody writes a larger one by hand. */
 const maxFileBytes = 1024 * 1024;
 const maxAgents = 1000;
 const maxCommits = 100_000;
 
 type Found = { reason: string; violations: Violation[] };
 
-/** Null: it can be taken. `local`: what is here; it is not looked at again. */
+/** Returns null when it is accepted. `local` is the tip here, which is not checked again. */
 async function checkIncomingGlobal(project: Project, tip: Oid, local: Oid | null): Promise<Found | null> {
   const { store } = project.repository;
   const violations: Violation[] = [];
@@ -307,20 +310,20 @@ async function checkIncomingGlobal(project: Project, tip: Oid, local: Oid | null
 async function whyBad(store: Store, { path, mode, after }: CommitChange): Promise<string | null> {
   if (after === null) return null;
   if (!isGlobalPath(path)) return 'teddy/global has no such file.';
-  if (mode !== '100644') return 'It is no plain file.';
+  if (mode !== '100644') return 'It is not a plain file.';
   const sizeBytes = await store.readSize(after);
   if (sizeBytes === null) return `The object ${after} is missing.`;
-  return sizeBytes > maxFileBytes ? `The file has ${sizeBytes} bytes; ${maxFileBytes} are the most.` : null;
+  return sizeBytes > maxFileBytes ? `The file has ${sizeBytes} bytes; at most ${maxFileBytes} are allowed.` : null;
 }
 
-/** A README.md beside the agents is none of them, and does no harm. */
+/** A README.md next to the agents is not an agent, and is harmless. */
 function isGlobalPath(path: string): boolean {
   if (path === 'memos.yaml' || path === 'global.context') return true;
   const agent = /^agents\/([^/]+)\.md$/.exec(path)?.[1];
   return agent !== undefined && (isAgentName(agent) || agent === 'README');
 }
 
-/** All of it, also what was there before the first commit that is new. */
+/** Checks the whole tree, including files that are older than the first new commit. */
 async function checkTip(
   store: Store,
   tip: Oid,

@@ -1,4 +1,7 @@
-/** Secrets in what would leave: in every commit that the remote does not have, and in every file that it adds or changes. */
+/**
+ * Finds secrets in a push: in every commit that the remote does not have, and in every file that those commits add or
+ * change.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { ChangedCommit, Store } from '../../ports/git.ts';
 import type { Masker, Project } from '../../ports/project.ts';
@@ -6,17 +9,17 @@ import { isSessionPath } from '../../session/global/global-files.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 import { contentReader, type AwaitedContent } from '../line/read-content.ts';
 
-/** Never by its value. */
+/** A secret that would leave, described without its value. */
 export interface OutgoingSecret {
   commit: Oid;
-  /** Null: in the commit itself, that is in its message, in the lines that say whose it is, or in the name of a file. */
+  /** Null when the secret is in the commit itself: in its message, its author or committer, or the name of a file. */
   path: RepoPath | null;
   kind: string;
 }
 
 /** A file of this size fits into memory several times; nobody writes a larger text by hand. */
 const maxFileBytes = 64 * 1024 * 1024;
-/** git looks for a NUL in so many bytes to tell whether a file is binary. */
+/** git treats a file as binary when it finds a NUL in this many bytes. */
 const binaryProbeBytes = 8000;
 const filesAhead = 16;
 
@@ -28,9 +31,9 @@ interface Leaving {
 }
 
 /**
- * `known`: what the remote has. Looked through are all commits that would leave, also those of the code below a session. A file
- * that is binary is not text, and a secret that its version before had has left with that one, or is told of it. Throws
- * INTERRUPTED, MASKING_FAILED.
+ * Searches all commits that would leave, including those of the code below a session; `known` is what the remote has.
+ * Skips binary files, and secrets that the previous version of the file had: they have left already, or are reported
+ * there. Throws INTERRUPTED or MASKING_FAILED.
  */
 export async function checkOutgoing(
   project: Project,
@@ -40,7 +43,7 @@ export async function checkOutgoing(
 ): Promise<OutgoingSecret[]> {
   if ((await project.settings.get('redact')) === 'false') {
     project.notices.warn(
-      'NOTHING was searched for secrets: teddy.redact is false. What leaves may hold keys and passwords.',
+      'NOTHING was searched for secrets: teddy.redact is false. The push may contain keys and passwords.',
     );
     return [];
   }
@@ -57,7 +60,7 @@ export async function checkOutgoing(
   return [...found.values()];
 }
 
-/** Each content once: where it first comes up. */
+/** Lists each content once, at its first appearance. */
 async function* listLeaving(
   { repository: { store } }: Project,
   tips: readonly Oid[],
@@ -70,7 +73,7 @@ async function* listLeaving(
   for await (const changed of walkNewCommits(store, tips, known)) {
     await onCommit(changed);
     const { oid, changes } = changed;
-    // A commit that takes a file away or moves it has not brought its content.
+    // A commit that only removes or moves a file did not introduce its content.
     for (const { before } of changes) if (before !== null) seen.add(before);
     for (const { path, after, before, mode, oldMode } of changes) {
       if (after === null || mode === '160000' || seen.has(after)) continue;
@@ -81,7 +84,7 @@ async function* listLeaving(
   }
 }
 
-/** So that git is never waited for. */
+/** Reads files ahead, so that the search never waits for git. */
 async function* readAhead(files: AsyncIterable<Leaving>): AsyncGenerator<Leaving> {
   const waiting: Leaving[] = [];
   for await (const file of files) {
@@ -102,7 +105,7 @@ async function findKindsIn({ masker }: Project, { commit, changes }: ChangedComm
 
 async function findKinds(project: Project, { commit, path, after, before }: Leaving): Promise<Set<string>> {
   const content = await after.read();
-  // The remote refuses a push that an object is missing of.
+  // The remote refuses a push with a missing object anyway.
   if (content.kind === 'missing' || content.kind === 'unread') return new Set();
   if (content.kind === 'large') {
     project.notices.warn(
@@ -117,7 +120,7 @@ async function findKinds(project: Project, { commit, path, after, before }: Leav
   return findNewSecrets(project.masker, { path, text, known: known ?? '' });
 }
 
-/** Null: it is binary. Of teddy's own files none is. */
+/** Returns null for a binary file. teddy's own files are never binary. */
 function toText(path: RepoPath, bytes: Uint8Array): string | null {
   const [first, second] = bytes;
   if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
@@ -132,8 +135,8 @@ interface Walk {
 }
 
 /**
- * Every commit that would leave, each once, whatever parent it is reached by. What `tips` reach and `known` does not;
- * each with what it changed against its first parent.
+ * Walks every commit that `tips` reach and `known` does not, each once however many parents lead to it, with its
+ * changes against its first parent.
  */
 async function* walkNewCommits(
   store: Store,
@@ -155,26 +158,26 @@ async function* walkNewCommits(
   }
 }
 
-/** The commits that a merge has brought in leave as well, one by one. */
+/** The commits that a merge brought in leave too, one by one. */
 function toMerged({ commit: { parents } }: ChangedCommit, not: readonly Oid[]): Walk[] {
   return parents.slice(1).map((from, at) => ({ from, not: [...not, ...parents.slice(0, at + 1)] }));
 }
 
-/** A masker gets so much at a time: it goes over a text several times. */
+/** A masker gets pieces of this size, because it scans a text several times. */
 const pieceChars = 4 * 1024 * 1024;
-/** Longer than any key: of two pieces one has the whole of it. */
+/** Longer than any key, so that at least one of two pieces contains all of it. */
 const overlapChars = 64 * 1024;
-/** Lines by which one key is told from another: the first is the same of all of them. */
+/** The number of lines that identify a key: the first line of all keys is the same. */
 const keyLines = 3;
 
 export interface ChangedText {
   path: RepoPath;
   text: string;
-  /** The version before; empty: there is none. */
+  /** The previous version; empty when there is none. */
   known: string;
 }
 
-/** Their kinds. */
+/** Returns the kinds of the new secrets. */
 export async function findNewSecrets(masker: Masker, { path, text, known }: ChangedText): Promise<Set<string>> {
   const kinds = new Set<string>();
   const knownLines = known === '' ? null : new Set(known.split('\n'));
@@ -187,7 +190,7 @@ export async function findNewSecrets(masker: Masker, { path, text, known }: Chan
   return kinds;
 }
 
-/** Cuts the known beginning off a file that only grows, such as a transcript: it is not looked through again and again. */
+/** Cuts off the known beginning of a file that only grows, such as a transcript, so that it is not searched again each time. */
 function withoutBeginning(text: string, known: string): string {
   if (known.length <= overlapChars || !text.startsWith(known)) return text;
   return text.slice(known.lastIndexOf('\n', known.length - overlapChars) + 1);
@@ -199,7 +202,7 @@ function isKnown(lines: readonly string[], at: number, known: string, knownLines
   return known.includes(lines.slice(at, at + keyLines).join('\n'));
 }
 
-/** Cut at the ends of lines. */
+/** Cuts a text at line ends. */
 function* toPieces(text: string): Generator<string> {
   let start = 0;
   while (text.length - start > pieceChars) {

@@ -1,4 +1,4 @@
-/** Which other repository is meant. */
+/** Chooses the other repository. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { findUsualRemote, noSessionsRemoteError } from '../../session/settings/decide-setting.ts';
@@ -6,16 +6,16 @@ import { hideCredentials } from '../../session/masks/urls.ts';
 import { shortRef, type RefName } from '../../names.ts';
 
 export interface ChosenRemote {
-  /** The name in git's configuration; without one a URL or a path. */
+  /** The name in git's configuration; otherwise a URL or a path. */
   name: string;
-  /** The same for a person: a URL with nothing in it that is secret. */
+  /** The name for people: a URL without its secrets. */
   label: string;
   isConfigured: boolean;
 }
 
 /**
- * Without a name, the one for sessions; else as git decides: what the branch that HEAD is on names, for a push
- * `remote.pushDefault`, `origin`, the only one. Throws UNKNOWN_REMOTE.
+ * Without a name, chooses the remote for sessions; otherwise follows git: the remote of the branch that HEAD is on, for
+ * a push `remote.pushDefault`, then `origin`, then the only remote. Throws UNKNOWN_REMOTE.
  */
 export async function chooseRemote(
   project: Project,
@@ -36,12 +36,12 @@ function toChosen(name: string, names: readonly string[]): ChosenRemote {
   return { name, label: hideCredentials(name), isConfigured: names.includes(name) };
 }
 
-/** The branch that HEAD is on. */
+/** Returns the branch that HEAD is on. */
 export async function readHeadRef({ repository: { workspace } }: Project): Promise<RefName | null> {
   return (await workspace?.head())?.ref ?? null;
 }
 
-/** A dot stands for this repository. */
+/** Skips the name `.`, which means this repository itself. */
 async function readConfigured(
   project: Project,
   isPush: boolean,
@@ -73,7 +73,7 @@ function toNone(): TeddyError {
 function toSeveral(names: readonly string[]): TeddyError {
   return new TeddyError(
     'UNKNOWN_REMOTE',
-    `There are ${names.length} remotes, and none of them is the usual one: ${names.join(', ')}.`,
+    `There are ${names.length} remotes, and none of them is the default: ${names.join(', ')}.`,
     `Name it, e.g. \`teddy session sync ${names[0] ?? 'origin'}\`.`,
   );
 }

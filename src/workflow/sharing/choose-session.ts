@@ -1,4 +1,4 @@
-/** Whose lines are shared: one session's, or those of all. */
+/** Chooses which lines are shared: one session's, or all. */
 import { TeddyError } from '../../errors.ts';
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -12,14 +12,14 @@ interface ScopeRequest {
   selector?: string | undefined;
   all?: boolean | undefined;
   months?: readonly string[] | undefined;
-  /** The sessions to share where HEAD is on no line: the user's one open session, the usual rule, or all of them. */
+  /** The sessions to share when HEAD is not on a line: the user's one open session (by the usual rule), or all of them. */
   offLine: 'open' | 'all';
 }
 
 /**
- * The line that is named, or that HEAD is on, goes under the name that it has, and so does a main line that was renamed; other
- * branches of the user's stay. A session that only the remote has may be named as well. Throws UNKNOWN_SESSION,
- * AMBIGUOUS_SESSION, NO_OPEN_SESSION, NOT_APPROVED.
+ * The line that is named or that HEAD is on is shared under its own name, and so is a main line that was renamed; the
+ * user's other branches are not shared. A session that only the remote has may be named too. Throws UNKNOWN_SESSION,
+ * AMBIGUOUS_SESSION, NO_OPEN_SESSION or NOT_APPROVED.
  */
 export async function chooseScope(
   project: Project,
@@ -40,9 +40,9 @@ export async function chooseScope(
     months: new Set(request.months),
     named: new Map([
       ...local.filter((one) => goes(one) && !isNamedLikeIts(one)).map((one) => [one.ref, one.session] as const),
-      // The main line of a session that only a remote has, under whatever name it has there.
+      // The main line of a session that only a remote has, whatever its name is there.
       ...listRemoteMains(lines.filter(isWanted)).map((one) => [one.branchRef, one.session] as const),
-      // A line that only a remote has, and that was asked for by its name.
+      // A line that only a remote has and that was requested by its name.
       ...(line !== null && session !== null && parseLineRef(line)?.session !== session
         ? [[line, session] as const]
         : []),
@@ -57,7 +57,7 @@ export async function chooseScope(
   };
 }
 
-/** Lists the lines of the last fetch that do not have names of teddy's form, and whose sessions have no line here. */
+/** Lists the last fetch's lines that are not named in teddy's form, for sessions that have no line here. */
 function listRemoteMains(lines: readonly KnownLine[]): KnownLine[] {
   const sessions = new Set(lines.map(({ session }) => session));
   for (const { session, remote } of lines) if (remote === null) sessions.delete(session);
@@ -67,7 +67,7 @@ function listRemoteMains(lines: readonly KnownLine[]): KnownLine[] {
   });
 }
 
-/** Chooses the line by its branch; null where the session is meant as a whole. */
+/** Chooses the line by its branch; null when the whole session is meant. */
 async function chooseLine(
   project: Project,
   { selector, all = false, offLine }: ScopeRequest,
@@ -81,7 +81,7 @@ async function chooseLine(
     const found = await (offLine === 'all' ? findHeadLine(project) : findLine(project, undefined, options));
     return { session: found?.session ?? null, line: found?.ref ?? null };
   } catch (error) {
-    // There is none at all: what all sessions share is all there is.
+    // No session exists at all, so only the refs that all sessions share remain.
     if (isUnknown(error)) return { session: null, line: null };
     if (!(error instanceof TeddyError) || error.code !== 'NO_OPEN_SESSION') throw error;
     throw new TeddyError(error.code, error.message, 'Name one with `-s`, or share all of them with `--all`.');

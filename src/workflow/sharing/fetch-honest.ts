@@ -1,4 +1,7 @@
-/** One bad object makes git refuse all that comes with it: the refs that bring it are found, and the others are fetched. */
+/**
+ * Fetches refs from which git may refuse objects. One bad object makes git refuse the whole fetch, so the refs that
+ * bring it are found, and the others are fetched.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { TransferOptions } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -9,10 +12,10 @@ export interface WantedRef {
   to: RefName;
 }
 
-/** Somebody who has put bad objects into more refs than this has put them into all. */
+/** A remote with bad objects in more refs than this probably has them in all. */
 const maxRefusals = 40;
 
-/** Those that are not fetched, each with the reason. Throws as `Remotes.fetch`, but for HOSTILE_SESSION. */
+/** Returns the refs that were not fetched, each with the reason. Throws as `Remotes.fetch` does, except HOSTILE_SESSION. */
 export async function fetchHonest(
   project: Project,
   remote: string,
@@ -37,7 +40,7 @@ export async function fetchHonest(
   return refused;
 }
 
-/** Null: they are here. */
+/** Returns null when the refs were fetched. */
 async function tryFetch(
   { repository: { remotes } }: Project,
   remote: string,

@@ -1,4 +1,4 @@
-/** Decides how each line here changes when the remote's are taken in. It uses values and git's answers; nothing moves. */
+/** Plans how each line here changes when the remote's are merged in. Only reads values and asks git; nothing moves. */
 import type { RefTip, Store, TreeFile } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import {
@@ -26,7 +26,10 @@ import { type TreeEdit, editTree } from '../../session/paths/edit-tree.ts';
 import { isTrusted, trustTexts } from '../line/foreign-texts.ts';
 import { toText } from '../../view/view.ts';
 
-/** How a line here changes. `moved`: the remote's commits keep the name, and `tail` has what was only here. */
+/**
+ * A change to a line here. `moved` means that the remote's commits keep the name, and `tail` has the commits that were
+ * only here.
+ */
 export interface Move {
   ref: RefName;
   old: Oid | null;
@@ -44,7 +47,7 @@ export async function readStandings(project: Project, tips: readonly SharedTips[
   return tips.map((one) => ({ ...one, standing: toStanding(one, contains) }));
 }
 
-/** `listed`: the remote's refs. `notes`: what a person should look at. */
+/** `listed` holds the remote's refs; the returned `notes` are for a person to look at. */
 export async function planMoves(
   project: Project,
   lines: readonly StandingTips[],
@@ -76,7 +79,7 @@ export async function planMoves(
 
 const stays: ReadonlySet<Standing> = new Set(['same', 'push', 'only-local', 'gone', 'archived-there']);
 
-/** Lines of a session that will surely be here, and where: one that still has to move may be held. */
+/** Finds the lines of a session that are certain to be here, with their tips; a line that still has to move may be held up. */
 function findKeepers(lines: readonly StandingTips[], session: SessionId): Map<RefName, Oid> {
   return new Map(
     lines.flatMap(({ ref, session: owner, local, remote, standing }) => {
@@ -86,16 +89,16 @@ function findKeepers(lines: readonly StandingTips[], session: SessionId): Map<Re
   );
 }
 
-/** Where what was only here goes, when the remote's commits keep the name of the line. */
+/** The branch for commits that were only here, when the remote's commits keep the name of the line. */
 interface Tail {
   ref: RefName;
-  /** False: another line of the session ends at the same commit already. */
+  /** False when another line of the session already ends at the same commit. */
   isNew: boolean;
 }
 
 /**
- * Names the tail by the turn where it leaves, with the first number that is free; `taken` holds the name afterwards. `lines`:
- * what will be here, of the same session.
+ * Names the tail by the turn where it leaves, with the first free number, and adds the name to `taken`. `lines` are the
+ * session's lines that will be here.
  */
 async function toTail(
   store: Store,
@@ -118,7 +121,7 @@ async function toTail(
   }
 }
 
-/** That of the first entry which only the tail has; where none of its entries has a turn, the one that would come next. */
+/** Returns the turn of the first entry that only the tail has; when none of its entries has a turn, the next turn's number. */
 async function readLeavingTurn(store: Store, session: SessionId, local: Oid, remote: Oid): Promise<number> {
   const fork = await findFork(store, remote, [local]);
   let first: number | null = null;
@@ -132,7 +135,10 @@ async function readLeavingTurn(store: Store, session: SessionId, local: Oid, rem
   return Math.max(0, ...numbers) + 1;
 }
 
-/** `teddy/global` when two repositories have changed it: one commit on top of both, with what either has added and removed. */
+/**
+ * `teddy/global` after both repositories have changed it: one commit on top of both, with the additions and removals of
+ * both.
+ */
 interface MergedGlobal {
   commit: Oid;
   /** Sentences about lines that a person should look at. */
@@ -143,17 +149,17 @@ interface Merge {
   project: Project;
   edits: TreeEdit[];
   notes: string[];
-  /** Here, for the notes. */
+  /** The commit here, for the notes. */
   local: Oid;
-  /** No name of these is free. */
+  /** Names that must not be used. */
   taken: Set<string>;
 }
 
 type Sides = Record<'base' | 'mine' | 'theirs', TreeFile | undefined>;
 
 /**
- * A commit with both as parents, the remote's first; no ref moves. Of a file that only a person could bring together the
- * remote's stays, and ours beside it under another name.
+ * Creates a commit with both as parents, the remote's first, and moves no ref. When only a person could merge a file,
+ * the remote's version is kept, and ours is stored next to it under another name.
  */
 async function mergeRemoteGlobal(project: Project, local: Oid, remote: Oid): Promise<MergedGlobal> {
   const { store } = project.repository;
@@ -186,7 +192,7 @@ async function readSides(store: Store, tips: Record<keyof Sides, Oid | null>): P
 async function mergeFile(merge: Merge, path: RepoPath, { base, mine, theirs }: Sides): Promise<void> {
   if (isSame(mine, base) || isSame(mine, theirs)) return;
   if (isSame(theirs, base)) return put(merge, path, mine);
-  // Changed by one and removed by the other: what somebody worked on stays.
+  // One side changed the file and the other removed it; the changed file is kept.
   if (mine === undefined) return;
   if (theirs === undefined) return put(merge, path, mine);
   const text = await mergeTexts(merge, path, { base, mine, theirs });
@@ -198,7 +204,7 @@ function isSame(a: TreeFile | undefined, b: TreeFile | undefined): boolean {
   return a?.oid === b?.oid && a?.mode === b?.mode;
 }
 
-/** Null: nobody but a person can, or one of them is no list of memos. */
+/** Returns null when only a person can merge the texts, or when one of them is not a list of memos. */
 async function mergeTexts(
   { project }: Merge,
   path: RepoPath,
@@ -217,7 +223,7 @@ async function mergeTexts(
   }
 }
 
-/** Two lists that are trusted make one that brings in nothing new. */
+/** The merge of two trusted lists adds nothing new, so it is trusted as well. */
 async function keepTrust(project: Project, texts: { mine: string; theirs: string }, merged: string): Promise<void> {
   const known = await Promise.all(
     [texts.mine, texts.theirs].map((text) => isTrusted(project, { kind: 'context', text })),
@@ -225,12 +231,12 @@ async function keepTrust(project: Project, texts: { mine: string; theirs: string
   if (known.every(Boolean)) await trustTexts(project, [{ text: merged }]);
 }
 
-/** An agent stays one that can be chosen; anything else is found in the commit that was ours. */
+/** Keeps an agent under another name, so that it can still be chosen; any other file remains in our old commit. */
 function keepBeside(merge: Merge, path: RepoPath, mine: TreeFile): void {
   const agent = toAgent(path);
   if (agent === null) {
     merge.notes.push(
-      `${path} of teddy/global was changed here and there, and cannot be brought together: the remote's stays; yours: git show ${merge.local.slice(0, 12)}:${path}`,
+      `${path} of teddy/global was changed on both sides and cannot be merged: the remote's version is kept; yours: git show ${merge.local.slice(0, 12)}:${path}`,
     );
     return;
   }
@@ -239,14 +245,16 @@ function keepBeside(merge: Merge, path: RepoPath, mine: TreeFile): void {
   const beside = `agents/${agent}-${number}.md` as RepoPath;
   merge.taken.add(beside);
   put(merge, beside, mine);
-  merge.notes.push(`${path} of teddy/global was changed here and there: the remote's stays, yours is ${beside}.`);
+  merge.notes.push(
+    `${path} of teddy/global was changed on both sides: the remote's version is kept, yours is now ${beside}.`,
+  );
 }
 
 function toAgent(path: string): string | null {
   try {
     return parseGlobalFile(path).agent;
   } catch {
-    // A file of the user's own, which is no agent.
+    // A file of the user's own that is not an agent.
     return null;
   }
 }

@@ -1,4 +1,4 @@
-/** Takes what a remote has: checked in quarantine before a ref here moves. */
+/** Pulls a remote's lines, which are checked in quarantine before any ref here moves. */
 import type { Project } from '../../ports/project.ts';
 import { chooseScope } from './choose-session.ts';
 import { chooseRemote } from './choose-remote.ts';
@@ -8,9 +8,9 @@ import { listMonthsLeft, readSides } from './shared-refs.ts';
 import { takeIn } from './take-in.ts';
 
 /**
- * The lines of a session and `teddy/global`, as branches here. Where both sides have added something, what was only here goes to a
- * conversation branch of its own. A line that is kept out, or whose work tree is in the way, has its `problem`; the others are
- * taken. Throws UNKNOWN_REMOTE, UNKNOWN_SESSION, REMOTE_CHANGED, and as `Remotes`.
+ * Pulls the lines of a session and `teddy/global` as branches. When both sides have added commits, those that were only
+ * here move to a conversation branch. A line that is refused, or that its work tree blocks, gets a `problem`; the
+ * others are pulled. Throws UNKNOWN_REMOTE, UNKNOWN_SESSION, REMOTE_CHANGED, and as `Remotes` does.
  */
 export async function pullSessions(
   project: Project,
@@ -24,7 +24,7 @@ export async function pullSessions(
     const scope = await chooseScope(project, { ...request, offLine }, sides);
     const { lines, tips, notes } = await takeIn(project, { ...sides, scope }, request);
     const monthsLeft = listMonthsLeft(scope, sides.listed, [...tips, ...lines]);
-    // A line that is only here needs no pull.
+    // A line that exists only here needs no pull.
     return { remote, session: scope.session, lines: sortLines(lines), leftOut: [], monthsLeft, notes, refusal: null };
   });
 }

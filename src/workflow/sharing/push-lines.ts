@@ -1,4 +1,4 @@
-/** Sends lines to a remote: looked through for secrets and faults first, then all in one push, each by its lease. */
+/** Pushes lines to a remote: searches them for secrets and faults first, then sends all in one push, each with its lease. */
 import { TeddyError } from '../../errors.ts';
 import type { RefTip, RefUpdate, TransferOptions } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -14,7 +14,7 @@ import { moveRefs } from '../line/move-refs.ts';
 
 const goes: ReadonlySet<Standing> = new Set(['push', 'only-local']);
 
-/** Lists what is sent; a push deletes nothing there. */
+/** Lists the refs to send; a push never deletes a ref on the remote. */
 export function toPushes(lines: readonly StandingTips[]): RefUpdate[] {
   return lines.flatMap(({ ref, standing, local, remote }) =>
     goes.has(standing) ? [{ ref, old: remote, new: local }] : [],
@@ -23,7 +23,10 @@ export function toPushes(lines: readonly StandingTips[]): RefUpdate[] {
 
 type SharedRefs = Pick<Sides, 'remote' | 'here'> & Pick<Scope, 'named'> & { listed: readonly RefTip[] };
 
-/** `moved`: a lease did not hold, and nothing has changed. Throws SECRET_FOUND, FAULTY_SESSION, and as `Remotes.push`. */
+/**
+ * Returns `moved` when a lease did not hold; nothing has changed then. Throws SECRET_FOUND, FAULTY_SESSION, and as
+ * `Remotes.push` does.
+ */
 export async function pushLines(
   project: Project,
   { remote, named, ...refs }: SharedRefs,
@@ -33,7 +36,7 @@ export async function pushLines(
   if (updates.length === 0) return 'done';
   const known = await findKnown(project, remote, refs);
   const tips = [...new Set(known.map(({ oid }) => oid))];
-  // The progress is that of the check of the lines, which takes longer; a secret is told of first.
+  // The progress shown is for the check of the lines, which takes longer; a secret is reported first.
   const refusals = await Promise.allSettled([
     refuseSecrets(project, updates, tips, signal),
     refuseFaulty(project, updates, known, named, { signal, onProgress }),
@@ -45,14 +48,14 @@ export async function pushLines(
   return outcome;
 }
 
-/** It is there, whatever keeps this repository from noting it. */
+/** The push succeeded, even if this repository cannot record it. */
 async function notePushed(project: Project, remote: ChosenRemote, updates: readonly RefUpdate[]): Promise<void> {
   try {
     await moveTracking(project, remote, updates);
   } catch (error) {
     if (!(error instanceof TeddyError)) throw error;
     const { code, message, hint } = error;
-    throw new TeddyError(code, `${message} What was pushed is on ${remote.label} all the same.`, hint, {
+    throw new TeddyError(code, `${message} The push to ${remote.label} succeeded nevertheless.`, hint, {
       cause: error,
     });
   }
@@ -74,11 +77,11 @@ async function refuseSecrets(
   throw new TeddyError(
     'SECRET_FOUND',
     `A secret would leave: ${first.kind} in ${first.path ?? 'the message or a file name'} of ${first.commit.slice(0, 12)}${more}. Nothing was pushed.`,
-    `Make the secret void where it is valid. ${await describeWayOut(project, updates, first.commit)}`,
+    `Revoke the secret first. ${await describeWayOut(project, updates, first.commit)}`,
   );
 }
 
-/** The commands that share what was before the secret; without a line that holds it there are none. */
+/** Returns the commands that share everything before the secret; none when no line holds it. */
 async function describeWayOut(project: Project, updates: readonly RefUpdate[], commit: Oid): Promise<string> {
   const { store } = project.repository;
   const parent = (await store.readCommit(commit)).parents[0];
@@ -88,12 +91,12 @@ async function describeWayOut(project: Project, updates: readonly RefUpdate[], c
     const name = shortRef(ref);
     const clean = `${name.replace(/^teddy\//, '')}-clean`;
     const steps = [`git switch -c ${clean} ${parent.slice(0, 12)}`, `git branch -D ${name}`, 'teddy session push'];
-    return `To share what was before it, on a line that ends there: ${steps.map((step) => `\`${step}\``).join(', then ')}.`;
+    return `To share everything before it, on a line that ends there: ${steps.map((step) => `\`${step}\``).join(', then ')}.`;
   }
-  return 'What holds it cannot be shared as it is.';
+  return 'The commits that hold it cannot be shared as they are.';
 }
 
-/** Lists the remote's tips, as far as they are here as well. */
+/** Lists the remote's tips that are here too. */
 async function findKnown(
   { repository: { store } }: Project,
   remote: ChosenRemote,
@@ -106,7 +109,7 @@ async function findKnown(
   return [...listed.filter((_, at) => isHere[at] !== null), ...tracked];
 }
 
-/** git has done so itself where it was told the remote's name; a `git fetch` may have done so as well. */
+/** git has updated the tracking refs itself if the remote has a name; a `git fetch` may have updated them too. */
 export async function moveTracking(
   project: Project,
   remote: ChosenRemote,
@@ -120,13 +123,13 @@ export async function moveTracking(
   if (wanted.length === 0) return;
   const now = await Promise.all(wanted.map(async (one) => ({ ...one, old: await store.readRef(one.ref) })));
   const moves = now.filter(({ old, new: tip }) => old !== tip);
-  // Only a note of what was last seen there: who has moved it meanwhile knows better.
+  // The tracking refs only record what was last seen; whoever has moved them meanwhile knows better.
   await moveRefs(project, moves, 'pushed');
 }
 
 /**
- * Refuses to send lines that nobody else would take: each line is checked the way a pull checks it. `known`: the remote's tips;
- * `named`: the sessions of lines with names of their own. Throws FAULTY_SESSION.
+ * Refuses to send lines that nobody else would accept, with the same check as a pull. `known` are the remote's tips;
+ * `named` maps lines with custom names to their sessions. Throws FAULTY_SESSION.
  */
 async function refuseFaulty(
   project: Project,
@@ -151,7 +154,7 @@ async function refuseFaulty(
     const onEntries = (done: number) => onProgress?.({ phase: 'Checking entries', done, total: null });
     const verified = await verifyLine(project, line, {
       known: [...(checked.get(session) ?? [])],
-      // For secrets everything that would leave has been looked through.
+      // Everything that would leave has already been searched for secrets.
       isSearched: true,
       signal,
       onProgress: onEntries,
@@ -166,7 +169,7 @@ function toBranch(ref: RefName): RefName {
   return ref.replace(/^refs\/remotes\/[^/]+\//, 'refs/heads/') as RefName;
 }
 
-/** Also of a remote-tracking branch. */
+/** Returns the session of a ref, also of a remote-tracking branch. */
 function sessionOfName(ref: RefName): SessionId | null {
   const name = ref.replace(/^refs\/remotes\/.*?\/(?=teddy\/)/, 'refs/heads/');
   return (parseLineRef(name) ?? parseArchiveRef(name))?.session ?? null;
@@ -181,7 +184,7 @@ function toFaulty(
   const more = moreFaults === 0 ? '' : ` (and ${moreFaults} more)`;
   return new TeddyError(
     'FAULTY_SESSION',
-    `${name} is not what it says, and nobody else could take it: ${place}: ${message.replace(/\.$/, '')}${more}. Nothing was pushed.`,
-    `\`teddy session verify ${toShellWord(name)}\` shows it. To share what was before it: keep the line under another name (\`git branch <name> ${tip.slice(0, 12)}\`), then end it there (on it: \`git reset --keep ${commit.slice(0, 12)}^\`).`,
+    `${name} fails its checks, so nobody else could pull it: ${place}: ${message.replace(/\.$/, '')}${more}. Nothing was pushed.`,
+    `\`teddy session verify ${toShellWord(name)}\` shows it. To share everything before it: keep the line under another name (\`git branch <name> ${tip.slice(0, 12)}\`), then end it there (on it: \`git reset --keep ${commit.slice(0, 12)}^\`).`,
   );
 }

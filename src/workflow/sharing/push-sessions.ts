@@ -1,4 +1,4 @@
-/** Sends the lines of a session to a remote, if that has nothing which is not here. */
+/** Pushes the lines of a session, provided that the remote has nothing that is missing here. */
 import { TeddyError } from '../../errors.ts';
 import type { RefUpdate } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -14,8 +14,8 @@ import { toSharedLine, type Shared, type SharedLine, type ShareRequest } from '.
 import { listRefsHere, readSides, toSharedTips, type Sides } from './shared-refs.ts';
 
 /**
- * All or nothing. Throws REMOTE_EMPTY, REMOTE_AHEAD, REMOTE_CHANGED, SECRET_FOUND, UNKNOWN_REMOTE, UNKNOWN_SESSION, and as
- * `Remotes`.
+ * Pushes all or nothing. Throws REMOTE_EMPTY, REMOTE_AHEAD, REMOTE_CHANGED, SECRET_FOUND, UNKNOWN_REMOTE,
+ * UNKNOWN_SESSION, and as `Remotes` does.
  */
 export async function pushSessions(project: Project, request: ShareRequest): Promise<Shared> {
   await repair(project);
@@ -26,17 +26,17 @@ export async function pushSessions(project: Project, request: ShareRequest): Pro
   if (sides.isEmpty) throw await toEmpty(project, sides, session);
   const read = (here: Sides['here']) => readStandings(project, toSharedTips({ ...sides, here }, scope));
   const before = await read(sides.here);
-  // Another process may have added to a line here, and pushed it, before the remote told of its refs.
+  // Another process may have added to a line here, and pushed it, before the remote listed its refs.
   const tips = before.some(isBehind) ? await read(await listRefsHere(project.repository.store)) : before;
   refuseBehind(remote, tips);
-  // Whoever names a session pushes it again after the remote has deleted it.
+  // Naming a session pushes it again even if the remote has deleted it.
   const wished = request.selector === undefined ? tips : tips.map(revive);
   const updates = toPushes(wished);
   const outcome = await pushLines(project, { ...sides, named: scope.named }, updates, request);
   if (outcome === 'moved')
     throw new TeddyError(
       'REMOTE_CHANGED',
-      `${remote.label} has changed while this was pushed. Nothing was pushed.`,
+      `${remote.label} changed during the push. Nothing was pushed.`,
       `Somebody else was faster: \`teddy session sync ${remote.label}\`.`,
     );
   if (request.dryRun !== true) await moveTracking(project, remote, tips.filter(isUnseen).map(toSeen));
@@ -44,7 +44,7 @@ export async function pushSessions(project: Project, request: ShareRequest): Pro
   return { remote, session, lines, leftOut: scope.leftOut, monthsLeft: [], notes: [], refusal: null };
 }
 
-/** A push that was killed has sent it, and did not come to note it. */
+/** A push that was killed had sent the line, but could not record it. */
 function isUnseen({ standing, known, remote }: StandingTips): boolean {
   return standing === 'same' && remote !== null && known !== remote;
 }
@@ -72,18 +72,21 @@ function refuseBehind({ label }: ChosenRemote, lines: readonly StandingTips[]): 
   if (ahead.length === 0) return;
   throw new TeddyError(
     'REMOTE_AHEAD',
-    `${label} has commits that are not here, of ${nameSome(ahead)}. Nothing was pushed.`,
-    `\`teddy session sync ${label}\` takes them, and pushes what is only here.`,
+    `${label} has commits of ${nameSome(ahead)} that are not here. Nothing was pushed.`,
+    `\`teddy session sync ${label}\` pulls them, and pushes what is only here.`,
   );
 }
 
-/** `teddy/global` and the archive belong to others as well: they only matter where this repository has added to them. */
+/** `teddy/global` and the archives belong to others as well, so they only matter when this repository has added to them. */
 function isBehind({ kind, standing, local, known }: StandingTips): boolean {
   if (kind === 'line') return standing === 'pull' || standing === 'diverged';
   return standing === 'diverged' && (known === null || known !== local);
 }
 
-/** Forges make the first branch that arrives their default. The code may be on no branch here but one of another remote. */
+/**
+ * Refuses to push to an empty remote, because forges make the first branch that arrives their default. The only branch
+ * here with the code may be one of another remote.
+ */
 export async function toEmpty(
   project: Project,
   { remote: { label }, here }: Pick<Sides, 'remote' | 'here'>,

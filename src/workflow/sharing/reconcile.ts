@@ -1,4 +1,4 @@
-/** How a line here stands to the same line there. Values only: the answers of git are given. */
+/** Compares a line here with the same line on the remote, purely on values: git's answers are passed in. */
 import type { Store } from '../../ports/git.ts';
 import type { Oid } from '../../names.ts';
 import { isOnLine } from '../../session/entries/ancestry.ts';
@@ -6,30 +6,30 @@ import type { SharedTips } from './shared-refs.ts';
 
 export type Standing =
   | 'same'
-  /** There is more here. */
+  /** Only this side has new commits. */
   | 'push'
-  /** There is more there. */
+  /** Only the remote has new commits. */
   | 'pull'
-  /** Each has what the other has not. */
+  /** Each side has commits that the other does not. */
   | 'diverged'
   | 'only-local'
   | 'only-remote'
-  /** It has no branch here, and its archive has all that the remote's branch has. */
+  /** The line has no branch here, and its archive has everything that the remote's branch has. */
   | 'archived-here'
-  /** The same the other way round. */
+  /** The reverse: no branch on the remote, and an archive there that has everything. */
   | 'archived-there'
-  /** A line here that has a name of its own has all that it has. */
+  /** A line here with a custom name has everything that this line has. */
   | 'renamed'
-  /** The remote had it and has deleted it; nothing was added here since. */
+  /** The remote had the line and deleted it; nothing has been added here since. */
   | 'gone';
 
 /**
- * Whether `tip` is `commit`, or goes on from it. Of a line only its own commits count: a merge may have another one in its
- * history, and leave out what that holds.
+ * Whether `tip` is `commit` or builds on it. Only a line's own commits count: a merge may have another line in its
+ * history without holding its files.
  */
 export type Contains = (tip: Oid, commit: Oid) => boolean;
 
-/** One that neither side has is the same. */
+/** A line that neither side has counts as the same. */
 export function toStanding(tips: SharedTips, contains: Contains): Standing {
   const { local, remote } = tips;
   if (local === remote) return 'same';
@@ -39,15 +39,15 @@ export function toStanding(tips: SharedTips, contains: Contains): Standing {
   return contains(local, remote) ? 'push' : 'diverged';
 }
 
-/** A branch adds nothing to an archive that has all of it, whether or not the other side ever had the branch. */
+/** A branch adds nothing to an archive that has all of its commits, whether or not the other side ever had the branch. */
 function toLocalStanding({ known, archived }: SharedTips, local: Oid, contains: Contains): Standing {
   if (archived.remote !== null && contains(archived.remote, local)) return 'archived-there';
   return known !== null && contains(known, local) ? 'gone' : 'only-local';
 }
 
 /**
- * The archive that the remote has comes along, and will be that of here. A landing keeps an archive as well, so a branch is only
- * known to be put away by it where it is older.
+ * The remote's archive is pulled too, and becomes the archive here. A landing keeps an archive as well, so the archive
+ * only means that the branch was put away when the branch is older.
  */
 function toRemoteStanding({ archived, renamed }: SharedTips, remote: Oid, contains: Contains): Standing {
   if (renamed.some((tip) => contains(tip, remote))) return 'renamed';
@@ -56,7 +56,7 @@ function toRemoteStanding({ archived, renamed }: SharedTips, remote: Oid, contai
   return isKept || isOlder ? 'archived-here' : 'only-remote';
 }
 
-/** `toStanding` may ask this of `contains`: a yes decides, whatever comes after it. */
+/** Lists the questions that `toStanding` may ask `contains`: a yes decides, regardless of the later ones. */
 export function listQuestions({ local, remote, known, archived, renamed }: SharedTips): { tip: Oid; commit: Oid }[] {
   if (local === remote) return [];
   const asked: [Oid | null, Oid | null][] =
@@ -76,14 +76,14 @@ export function listQuestions({ local, remote, known, archived, renamed }: Share
 
 const askedAtOnce = 8;
 
-/** A commit that is not here is in no history that is. */
+/** A commit that is not here cannot be in the history of one that is. */
 export async function readAncestry(store: Store, tips: readonly SharedTips[]): Promise<Contains> {
   const yes = new Set<string>();
   const ask = async (one: SharedTips) => {
     for (const { tip, commit } of listQuestions(one)) {
       const sizes = await Promise.all([store.readSize(tip), store.readSize(commit)]);
       if (sizes.includes(null)) continue;
-      // `teddy/global` is put together by merges.
+      // `teddy/global` is made of merges.
       const isIn = one.kind === 'global' ? await store.isAncestor(commit, tip) : await isOnLine(store, tip, commit);
       if (!isIn) continue;
       yes.add(`${tip} ${commit}`);

@@ -1,4 +1,4 @@
-/** The request and the result of a push, a pull or a sync, and the rounds until the remote stands still. */
+/** The request and the result of a push, a pull or a sync, and the retries for a remote that changes meanwhile. */
 import { TeddyError } from '../../errors.ts';
 import type { TransferOptions, Commit, Store } from '../../ports/git.ts';
 import type { Oid, RefName, SessionId } from '../../names.ts';
@@ -11,52 +11,52 @@ import { maxChangedPaths, pathCounter } from '../../session/paths/count-paths.ts
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface ShareRequest extends TransferOptions {
-  /** A configured name, a URL or a path; undefined: as git decides. */
+  /** A configured name, a URL or a path; git decides when absent. */
   remote?: string | undefined;
   selector?: string | undefined;
   all?: boolean | undefined;
-  /** Archives of these months come as well, `2026-01`, of sessions that are not here. */
+  /** Months (`2026-01`) to pull archives of, even for sessions that are not here. */
   months?: readonly string[] | undefined;
-  /** Everything is looked at, and no ref but those in quarantine moves, here or there. */
+  /** Looks at everything, but moves no refs here or there except those in quarantine. */
   dryRun?: boolean | undefined;
 }
 
-/** `pushed` happened there, the others here. */
+/** `pushed` happened on the remote, the other steps here. */
 export type Step = Move['kind'] | 'pushed';
 
 export interface SharedLine {
   ref: RefName;
-  /** Null: of `teddy/global`. */
+  /** Null for `teddy/global`. */
   session: SessionId | null;
-  /** Before anything was done. */
+  /** The standing before anything was done. */
   standing: Standing;
-  /** In the order in which they were done, or would be. */
+  /** The steps in the order in which they were or would be done. */
   did: Step[];
-  /** Afterwards. */
+  /** The tip here afterwards. */
   local: Oid | null;
   remote: Oid | null;
-  /** Where what was only here has gone. */
+  /** The ref that received the commits that were only here. */
   tail: RefName | null;
-  /** Why nothing was done, or not all: `HOSTILE_SESSION`, or a guard of its work tree. */
+  /** The reason why nothing, or not everything, was done: `HOSTILE_SESSION`, or a guard of the line's work tree. */
   problem: TeddyError | null;
-  /** The faults of a line that was kept out. */
+  /** The faults of a line that was refused. */
   violations: Violation[];
 }
 
 export interface Shared {
   remote: ChosenRemote;
-  /** Null: all sessions. */
+  /** Null for all sessions. */
   session: SessionId | null;
-  /** In order of name. */
+  /** Sorted by name. */
   lines: SharedLine[];
-  /** Lines here that differ from the remote's, and were not to be shared. */
+  /** Lines here that differ from the remote's but were not meant to be shared. */
   leftOut: RefName[];
-  /** The months of archives there that did not come, the newest first; nothing where a session was named. */
+  /** The months of archives on the remote that were not pulled, newest first; empty when a session was named. */
   monthsLeft: string[];
   notes: string[];
-  /** Why nothing was pushed after what was there had been taken. */
+  /** The reason why nothing was pushed after the pull. */
   refusal: TeddyError | null;
-  /** The push of a sync that pulls from another remote, which is `remote`. */
+  /** The result of the push when a sync pushes to another remote than `remote`, from which it pulls. */
   pushed?: Shared;
 }
 
@@ -68,15 +68,18 @@ export function sortLines(lines: readonly SharedLine[]): SharedLine[] {
   return lines.toSorted((a, b) => (a.ref < b.ref ? -1 : 1));
 }
 
-/** How many paths the commits of a line change, all of them together, before git is asked which. */
+/** Counts the paths that all commits of a line change, before git is asked which ones. */
 interface ChangeCounter {
-  /** Against its first parent. False: with this one it is too many, or they lie too deep. Several may be added at a time. */
+  /**
+   * Counts the changes against the commit's first parent. Resolves to false when this commit makes it too many, or when
+   * they are nested too deep. Several commits may be added at a time.
+   */
   add(commit: Commit): Promise<boolean>;
 }
 
 export function changeCounter(store: Store): ChangeCounter {
   let [sum, left] = [0, maxChangedPaths];
-  // The trees of a commit are those that the next one is compared with.
+  // The trees of one commit are compared with those of the next, so recent ones are kept.
   const count = pathCounter(keepRecent(store.readTree, { max: 512 }), () => (left -= 1) >= 0);
   return {
     async add({ tree, parents: [parent] }) {
@@ -87,11 +90,14 @@ export function changeCounter(store: Store): ChangeCounter {
   };
 }
 
-/** Many may push to one remote at once: whoever was slower begins again, a little later. */
+/** Many may push to one remote at once; whoever was slower starts again a little later. */
 const maxRounds = 5;
 const firstWaitMs = 100;
 
-/** \`round\` returns \`changed\`, or throws REMOTE_CHANGED, where somebody else was faster; not in its last round. Throws INTERRUPTED. */
+/**
+ * Retries while `round` returns \`changed\` or throws REMOTE_CHANGED because another push was faster. The last round
+ * must not return \`changed\`, and its error is thrown. Throws INTERRUPTED.
+ */
 export async function retryWhileChanged<Value>(
   signal: AbortSignal,
   round: (at: { isLast: boolean }) => Promise<Value | 'changed'>,
@@ -108,8 +114,8 @@ export async function retryWhileChanged<Value>(
 }
 
 async function waitForOthers(round: number, signal: AbortSignal): Promise<void> {
-  // Grows, so that many who sync at once spread out instead of losing to each other again.
+  // The wait grows, so that many concurrent syncs spread out instead of losing to each other again.
   await sleep(Math.random() * firstWaitMs * 2 ** round, undefined, { signal }).catch(() => {
-    throw new TeddyError('INTERRUPTED', 'Interrupted.', 'What was taken stays; run the command again.');
+    throw new TeddyError('INTERRUPTED', 'Interrupted.', 'Everything pulled so far is kept; run the command again.');
   });
 }

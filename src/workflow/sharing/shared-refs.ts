@@ -1,4 +1,7 @@
-/** Which refs go from one repository to another, and where each of them stands here, there and as it was last seen there. */
+/**
+ * Decides which refs are transferred between repositories, and reads each one's tip here, on the remote and as of the
+ * last fetch.
+ */
 import type { RefTip, Store, TransferOptions } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import {
@@ -18,7 +21,7 @@ import type { ChosenRemote } from './choose-remote.ts';
 import { quarantinePrefix } from '../line/quarantine.ts';
 import { listLinesAndTips, type KnownLine } from '../../session/lines/lines.ts';
 
-/** A remote is asked for these: the code that it has decides what would leave with a push. */
+/** The refs to list on the remote. Its code branches determine which commits a push would send. */
 const listedPrefixes = ['refs/heads/', archivePrefix];
 
 /** Both sides of a transfer, read once and passed on. */
@@ -26,7 +29,7 @@ export interface Sides {
   remote: ChosenRemote;
   /** The branches and archives of the remote. */
   listed: RefTip[];
-  /** The remote has no ref at all. */
+  /** True when the remote has no refs at all. */
   isEmpty: boolean;
   here: RefTip[];
   /** The lines here, and those of the last fetch. */
@@ -34,7 +37,10 @@ export interface Sides {
   stale: KnownLine[];
 }
 
-/** While the remote answers, this repository is read: what is here may be older than what is there. Throws as `Remotes.list`. */
+/**
+ * Reads this repository while the remote answers, so what is read here may be older than the remote's list. Throws as
+ * `Remotes.list` does.
+ */
 export async function readSides(project: Project, remote: ChosenRemote, options: TransferOptions): Promise<Sides> {
   const listing = project.repository.remotes.list(remote.name, listedPrefixes, options);
   const [{ refs, isEmpty }, own] = await Promise.all([listing, readHere(project)]);
@@ -47,7 +53,7 @@ async function readHere(project: Project): Promise<Pick<Sides, 'here' | 'lines' 
   return { here, ...(await listLinesAndTips(project, { listed: branches })) };
 }
 
-/** The branches here, those of the last fetch, the archives, and what is in quarantine. */
+/** Lists the branches here, those of the last fetch, the archives, and the quarantine. */
 export function listRefsHere(store: Pick<Store, 'listRefs'>): Promise<RefTip[]> {
   return store.listRefs('refs/heads/', 'refs/remotes/', archivePrefix, quarantinePrefix);
 }
@@ -55,35 +61,36 @@ export function listRefsHere(store: Pick<Store, 'listRefs'>): Promise<RefTip[]> 
 export interface SharedTips {
   ref: RefName;
   kind: 'line' | 'global' | 'archive';
-  /** Null: of `teddy/global`. */
+  /** Null for `teddy/global`. */
   session: SessionId | null;
   local: Oid | null;
   remote: Oid | null;
-  /** The tip of the remote-tracking branch; null also where the remote has none. */
+  /** The tip of the remote-tracking branch; null if the remote does not have the branch. */
   known: Oid | null;
-  /** The tips of what keeps a line when its branch is gone. */
+  /** The tips of the archives, which keep a line when its branch is gone. */
   archived: { local: Oid | null; remote: Oid | null };
   /**
-   * The tips here of the session's lines with names of their own, for a line that is not here: one may be the same, renamed.
+   * For a line that is not here: the tips here of the session's lines with custom names, because one may be this line
+   * under another name.
    */
   renamed: Oid[];
 }
 
-/** Which lines are shared. `teddy/global` always goes along. */
+/** The lines that are shared. `teddy/global` is always included. */
 export interface Scope {
-  /** Null: all. */
+  /** Null for all sessions. */
   session: SessionId | null;
-  /** Archives of these months come, of whatever session. */
+  /** Months to pull archives of, for any session. */
   months: ReadonlySet<string>;
-  /** Lines with names of their own that go as well, and the sessions that they belong to. */
+  /** Lines with custom names that are shared too, and the sessions they belong to. */
   named: ReadonlyMap<RefName, SessionId>;
-  /** Lines here that stay here: of other sessions, and branches of the user's that nobody has named. */
+  /** Lines here that are not shared: those of other sessions, and branches of the user that were not named. */
   leftOut: RefName[];
-  /** Tips of all lines here, of the sessions that are shared, that have names of their own. */
+  /** The tips of all lines here with custom names, for each session that is shared. */
   ownNamed: ReadonlyMap<SessionId, Oid[]>;
 }
 
-/** Null: a branch of the user's, or machinery that stays where it is. */
+/** Returns null for a branch of the user's, and for teddy's own refs that are never shared. */
 export function parseShared(ref: string): Pick<SharedTips, 'kind' | 'session'> | null {
   if (ref === globalRef) return { kind: 'global', session: null };
   const line = parseLineRef(ref);
@@ -92,13 +99,13 @@ export function parseShared(ref: string): Pick<SharedTips, 'kind' | 'session'> |
   return archive && { kind: 'archive', session: archive.session };
 }
 
-/** Null: refs of that kind are not tracked, or the remote is an address. */
+/** Returns null when refs of that kind are not tracked, or when the remote is an address. */
 export function toTracking({ name, isConfigured }: ChosenRemote, ref: RefName): RefName | null {
   if (!isConfigured || !ref.startsWith('refs/heads/')) return null;
   return ref.replace(/^refs\/heads\//, `refs/remotes/${name}/`) as RefName;
 }
 
-/** In order of name. */
+/** Returns the tips sorted by name. */
 export function toSharedTips(
   { remote, listed, here: refs }: Pick<Sides, 'remote' | 'listed' | 'here'>,
   scope: Scope,
@@ -107,7 +114,7 @@ export function toSharedTips(
   const own = new Map(refs.map(({ ref, oid }) => [ref, oid]));
   const theirs = new Map(listed.map(({ ref, oid }) => [ref, oid]));
   const names = new Set([...own.keys(), ...theirs.keys()]);
-  // All lines go where one session is meant, whatever else is here.
+  // When one session is meant, all of its lines are included, whatever else is here.
   const here = scope.session === null ? [...own.keys()] : [];
   const known = new Set([
     ...here.map((ref) => parseShared(ref)?.session),
@@ -120,7 +127,7 @@ export function toSharedTips(
     const parsed = other === undefined ? parseShared(ref) : { kind: 'line' as const, session: other };
     if (parsed === null || !isShared(scope, known, parsed, own.has(ref))) return [];
     const trackedRef = toTracking(remote, ref);
-    // A main line with a name of its own is archived under that of its session; another line beside it is not.
+    // A main line with a custom name is archived under its session's name; another line next to it is not.
     const line = other === undefined ? ref : mainLineRef(other);
     const archive = parsed.kind === 'line' && (line === ref || !names.has(line)) ? archiveRef(line) : null;
     const local = own.get(ref) ?? null;
@@ -141,10 +148,13 @@ export function toSharedTips(
   return tips.toSorted((a, b) => (a.ref < b.ref ? -1 : 1));
 }
 
-/** Sessions with a branch there that is not where its archive is: only who has both can tell which of them is older. */
+/**
+ * Lists sessions with a branch on the remote that differs from its archive; only a repository that has both can say
+ * which is older.
+ */
 function listTwofold(theirs: ReadonlyMap<RefName, Oid>): SessionId[] {
   return [...theirs].flatMap(([ref, oid]) => {
-    // Most refs are no archives, and there may be tens of thousands of them.
+    // Most refs are not archives, and there may be tens of thousands of them.
     const archive = ref.startsWith(archivePrefix) ? parseArchiveRef(ref) : null;
     const branch = archive && theirs.get(archive.line);
     return archive === null || branch == null || branch === oid ? [] : [archive.session];
@@ -152,8 +162,8 @@ function listTwofold(theirs: ReadonlyMap<RefName, Oid>): SessionId[] {
 }
 
 /**
- * An archive there of a session that is not here stays there, unless it was asked for: there may be ten thousand of them.
- * For a session that is here, the archive says whether a branch was put away or deleted.
+ * Leaves out the remote's archive of a session that is not here unless it was requested, because there may be ten
+ * thousand of them. For a session that is here, the archive says whether a branch was put away or deleted.
  */
 function isShared(
   scope: Pick<Scope, 'session' | 'months'>,
@@ -168,7 +178,7 @@ function isShared(
   return !isNew || known.has(session);
 }
 
-/** The months of archives there that are not among `tips`, the newest first. */
+/** Lists the months of archives on the remote that are not among `tips`, newest first. */
 export function listMonthsLeft(
   { session }: Scope,
   listed: readonly RefTip[],
@@ -180,7 +190,7 @@ export function listMonthsLeft(
   return [...new Set(left.map(archiveMonth))].toSorted().toReversed();
 }
 
-/** Every name that a line must not take any more: of branches, here and there, and of what is archived. */
+/** Reads every name that a new line must not use: of branches here and there, and of archives. */
 export async function readTakenRefs(store: Store, listed: readonly RefTip[]): Promise<Set<string>> {
   const own = await store.listRefs('refs/heads/teddy/', archivePrefix, 'refs/remotes/*/teddy/*');
   return new Set(

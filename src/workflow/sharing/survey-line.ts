@@ -1,4 +1,7 @@
-/** A first look at a line from elsewhere: how much it is, and whether it is one at all. What follows may then read it. */
+/**
+ * Takes a first look at a foreign line: how large it is, and whether it is a line at all. The checks that follow may
+ * then read it.
+ */
 import { foldPart } from '../../session/paths/paths.ts';
 import { DamagedObjectError } from '../../errors.ts';
 import type { Store, TreeEntry } from '../../ports/git.ts';
@@ -11,14 +14,14 @@ import type { Violation } from '../../session/entries/violation.ts';
 import { changeCounter } from './shared-line.ts';
 
 export interface Survey {
-  /** The id of the entry that starts the line; null when the line goes on from one that is here. */
+  /** The id of the entry that starts the line; null when the line continues one that is here. */
   startId: string | null;
 }
 
 /** Sessions are built for 10,000 turns, of a few entries each. */
 const maxCommits = 200_000;
 
-/** One by one, most of the time is spent on waiting for git. */
+/** Counting one by one would spend most of the time waiting for git. */
 const countedAtATime = 32;
 
 interface Descent {
@@ -33,7 +36,10 @@ interface Descent {
 
 export const tooManyPaths = `its commits change more than ${maxChangedPaths} paths`;
 
-/** A string: why it is none that can be taken. `known`: the tips here of the same session. Throws DAMAGED_SESSION. */
+/**
+ * Returns a string that says why the line is refused. `known` are the tips here of the same session. Throws
+ * DAMAGED_SESSION.
+ */
 export async function surveyLine(
   store: Store,
   { tip, session }: { tip: Oid; session: SessionId },
@@ -42,16 +48,16 @@ export async function surveyLine(
   const { startId, below, end, count, isLarge } = await descend(store, { tip, session }, known);
   if (isLarge) return tooManyPaths;
   if (count > maxCommits) return `it has more than ${maxCommits} commits`;
-  // Commits that a merge brought into a line here were never looked at as a line.
+  // Commits that a merge brought into a line here were never checked as a line.
   if (startId === null && known.length > 0 && !(await isOnAnyLine(store, known, end ?? tip)))
     return surveyLine(store, { tip, session }, []);
   if (count === 0) return { startId: null };
   if (startId === null && (end === null || !(await isOfSession(store, end, session)))) {
-    // Whether there is a start below it, nobody can say.
+    // Nobody can say whether a start exists below the cut.
     if (end !== null && (await store.cutCommits()).size > 0) return cutBeforeStart;
     if (end !== null && (await store.readSize(end)) === null)
       throw new DamagedObjectError(`The commit ${end} is missing.`, 'See `git fsck`.');
-    return below === undefined ? `no commit of it is an entry of ${session}` : 'it has no start';
+    return below === undefined ? `none of its commits is an entry of ${session}` : 'it has no start';
   }
   return { startId };
 }
@@ -67,9 +73,9 @@ async function descend(
   for await (const { commit } of store.firstParents(tip, [...known])) {
     found.count += 1;
     found.end = commit.parents[0] ?? null;
-    // Before git is asked what they change: it holds all of it in memory.
+    // Counted before git is asked for the changes, because git holds all of them in memory.
     const counted = counter.add(commit);
-    // Whoever waits for it is told.
+    // The error is reported to whoever awaits the promise.
     counted.catch(() => undefined);
     counting.push(counted);
     found.isLarge = counting.length > countedAtATime && (await counting.shift()) === false;
@@ -79,14 +85,14 @@ async function descend(
     found.below = found.end;
     if (entry.kind !== 'start') continue;
     found.startId = entry.id;
-    // Below it there is the user's own history, which is long.
+    // The user's own history below it is long.
     if (await startsSession(store, entry, commit)) break;
   }
   found.isLarge ||= (await Promise.all(counting)).includes(false);
   return found;
 }
 
-/** Whether the nearest entry of the session at or below a commit is there. */
+/** Returns whether the nearest entry at or below a commit belongs to the session. */
 async function isOfSession(store: Store, commit: Oid, session: SessionId): Promise<boolean> {
   if (!(await holdsSession(store, commit, session))) return false;
   let count = 0;
@@ -99,8 +105,8 @@ async function isOfSession(store: Store, commit: Oid, session: SessionId): Promi
 }
 
 /**
- * Looks at the top of the last tree, whoever has put files there: a line may begin on code that has them already, and no entry
- * of the line changes them.
+ * Checks the top directory of the last tree, whoever put files there: a line may begin on code that has such files
+ * already, and then no entry of the line changes them.
  */
 export async function findTopViolations(store: Store, tip: Oid): Promise<Violation[]> {
   const read = async (path: string) => (await store.readDir(tip, path as RepoPath))?.entries ?? [];
@@ -114,7 +120,7 @@ export async function findTopViolations(store: Store, tip: Oid): Promise<Violati
 
 function whyBadInRoot({ name, mode }: TreeEntry): string | null {
   const folded = foldPart(name);
-  if (name === '.teddy') return mode === '40000' ? null : '.teddy is a directory, and nothing else may have its name.';
+  if (name === '.teddy') return mode === '40000' ? null : '.teddy is a directory; nothing else may have that name.';
   const isSpelling = folded === '.teddy' || /^teddy~\d+$/.test(folded);
   return isSpelling ? 'The path is .teddy in another spelling.' : null;
 }

@@ -1,4 +1,4 @@
-/** Pull, then push, again while somebody else is faster: afterwards both hold the same refs. */
+/** Pulls, then pushes, and repeats while another push wins the race; afterwards both sides hold the same refs. */
 import { exitCodes, TeddyError } from '../../errors.ts';
 import type { RefUpdate } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -14,7 +14,7 @@ import { retryWhileChanged, sortLines, type Shared, type SharedLine, type ShareR
 import { listMonthsLeft, readSides } from './shared-refs.ts';
 import { takeIn, type TakenIn } from './take-in.ts';
 
-/** Throws as `pullSessions`, and REMOTE_EMPTY. What keeps the rest from being pushed after that is its `refusal`. */
+/** Throws as `pullSessions` does, and REMOTE_EMPTY. An error that prevents the push after the pull becomes the `refusal`. */
 export async function syncSessions(project: Project, request: ShareRequest): Promise<Shared> {
   await repair(project);
   const head = await readHeadRef(project);
@@ -41,7 +41,10 @@ export async function syncSessions(project: Project, request: ShareRequest): Pro
   });
 }
 
-/** Sends nothing to the remote that is only pulled from: `remote.pushDefault` and its like name another one for that. */
+/**
+ * Sends nothing to a remote that is only pulled from: `remote.pushDefault` and similar settings name another one for
+ * pushes.
+ */
 async function pullThenPush(project: Project, request: ShareRequest, target: ChosenRemote): Promise<Shared> {
   const pulled = await pullSessions(project, request, { offLine: 'open' });
   const pushed = await tryPush(() => pushSessions(project, { ...request, remote: target.name }));
@@ -56,7 +59,7 @@ function foresee({ lines }: TakenIn): RefUpdate[] {
   });
 }
 
-/** Lines that were taken in stay, and are reported, whatever keeps the rest from leaving. */
+/** Returns the error instead of throwing it, so that the lines that were pulled are reported even if the push fails. */
 async function tryPush<Pushed>(push: () => Promise<Pushed>): Promise<Pushed | TeddyError> {
   try {
     return await push();
@@ -66,7 +69,7 @@ async function tryPush<Pushed>(push: () => Promise<Pushed>): Promise<Pushed | Te
   }
 }
 
-/** A line that was moved twice is told of once. */
+/** Reports a line that was moved in two rounds once. */
 function joinRounds(before: readonly SharedLine[], lines: readonly SharedLine[]): SharedLine[] {
   const earlier = new Map<RefName, SharedLine>(before.map((line) => [line.ref, line]));
   return lines.map((line) => {
@@ -77,6 +80,6 @@ function joinRounds(before: readonly SharedLine[], lines: readonly SharedLine[])
 }
 
 function toBusy({ label }: ChosenRemote): TeddyError {
-  const hint = 'What others had pushed is here now. Run the command again.';
-  return new TeddyError('REMOTE_CHANGED', `${label} changed again and again while this was pushed.`, hint);
+  const hint = 'Everything that others pushed is here now. Run the command again.';
+  return new TeddyError('REMOTE_CHANGED', `${label} kept changing during the push.`, hint);
 }

@@ -1,4 +1,4 @@
-/** Brings what a remote has into quarantine, has it checked, and moves the lines here to what passed. */
+/** Fetches a remote's lines into quarantine, has them checked, and moves the lines here to those that passed. */
 import { TeddyError } from '../../errors.ts';
 import type { RefUpdate } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -22,7 +22,7 @@ export interface Source extends Pick<Sides, 'remote' | 'listed' | 'here'> {
 
 export interface TakenIn {
   lines: SharedLine[];
-  /** The same as values, as they stand afterwards; without those that were kept out. */
+  /** The same lines as tips, as they are afterwards, without those that were refused. */
   tips: SharedTips[];
   notes: string[];
 }
@@ -38,7 +38,7 @@ export async function takeIn(project: Project, source: Source, request: ShareReq
   return taken;
 }
 
-/** From so many new refs on, git is slower with a file for each. */
+/** From this many new refs on, git is slower with one file per ref. */
 const bulk = 1000;
 
 export async function packMany(
@@ -47,16 +47,16 @@ export async function packMany(
 ): Promise<void> {
   const made = lines.filter(({ did }) => did.includes('made'));
   if (made.length < bulk) return;
-  // The lines are here; git packs them another time.
+  // The lines have been created; git packs them another time.
   await store.packRefs(made.map(({ ref }) => ref)).catch((error: Error) => {
-    notices.warn(`The new refs are not packed, which costs nothing but time: ${error.message}`);
+    notices.warn(`The new refs could not be packed, which only makes git slower: ${error.message}`);
   });
 }
 
 /**
- * `git fetch` takes an object that no ref reaches for present, and a `git gc` may drop it in the same moment. A line of which an
- * object is missing is looked at once more, and then everything is fetched. What has come stays in quarantine until the end:
- * without it, the next gc would drop more.
+ * Fetches and checks the lines. `git fetch` treats an unreachable object as present, although a concurrent `git gc` may
+ * drop it. So a line with a missing object is checked once more, and then everything is fetched. The fetched refs stay
+ * in quarantine until the end, or the next gc would drop more.
  */
 async function takeChecked(
   project: Project,
@@ -96,7 +96,7 @@ async function fetchAndCheck(
     signal,
     onProgress: (done, total) => onProgress?.({ phase: 'Checking lines', done, total }),
   });
-  // A line that nobody has accepted does not come in.
+  // A line that was not accepted explicitly is refused.
   const unjudged = arrived.filter(({ ref }) => !accepted.includes(ref) && !isAmong(refused, ref));
   return [...unfit, ...refused, ...unjudged.map(({ ref }) => ({ ref, reason: 'it was not checked', violations: [] }))];
 }
@@ -105,7 +105,10 @@ function isAmong(refused: readonly RefusedRef[], ref: RefName): boolean {
   return refused.some((one) => one.ref === ref);
 }
 
-/** The remote may have moved between the listing and the fetch: then it is not what was decided about. */
+/**
+ * Throws REMOTE_CHANGED when the remote moved between the listing and the fetch, since the decision was about the
+ * listed tips.
+ */
 async function readArrived(
   project: Project,
   incoming: readonly SharedTips[],
@@ -127,12 +130,12 @@ async function readArrived(
   });
 }
 
-/** Leaves out the lines that were kept out: they are no reason to do anything here. */
+/** Leaves out the lines that were refused, so that they cause no change here. */
 function withoutRefused(source: Source, refused: readonly RefusedRef[]): Source {
   return { ...source, listed: source.listed.filter(({ ref }) => !isAmong(refused, ref)) };
 }
 
-/** `known`: the tips, where nothing was fetched since they were read. */
+/** `known` holds the tips when nothing has been fetched since they were read. */
 async function moveLines(
   project: Project,
   source: Source,
@@ -144,7 +147,7 @@ async function moveLines(
   const read = async () => {
     const tips = toSharedTips({ ...source, here: await listRefsHere(store) }, source.scope);
     const namesakes = listNamesakes(refused);
-    // The remote would get lines that fit to nothing there if it has another session of that name.
+    // If the remote has another session of that name, a push would send it lines that do not belong to its session.
     return tips.filter(({ ref, session }) => !isAmong(refused, ref) && (session === null || !namesakes.has(session)));
   };
   let tips = known ?? (await read());
@@ -153,7 +156,7 @@ async function moveLines(
     for (const one of standings) noteStanding(lines, one);
     const { moves, notes } = await planMoves(project, standings, source.listed);
     const tracking = toTrackingUpdates(source.remote, standings);
-    // Before any file of a session is checked out here.
+    // The attributes must be installed before any file of a session is checked out here.
     if (!dryRun && moves.length > 0) await project.repository.installAttributes();
     const applied = await applyMoves(project, moves, tracking, dryRun);
     if (applied !== null) noteMoves(lines, applied);
@@ -163,13 +166,13 @@ async function moveLines(
     if (attempt === maxAttempts)
       throw new TeddyError(
         'REF_MOVED',
-        `Lines moved ${maxAttempts} times while others were taken from the remote.`,
-        'Another program is busy on them; run the command again.',
+        `Lines here moved ${maxAttempts} times during the pull.`,
+        'Another program is changing them; run the command again.',
       );
   }
 }
 
-/** One that somebody else has moved stands where it is now, and nothing is wrong with it. */
+/** A line that somebody else has moved is reported at its new tip, without a problem. */
 function noteStanding(lines: Map<RefName, SharedLine>, one: StandingTips): void {
   const line = lines.get(one.ref);
   if (line === undefined) lines.set(one.ref, toSharedLine(one));
@@ -198,7 +201,10 @@ function addTail(lines: Map<RefName, SharedLine>, { session }: SharedLine, { tai
   lines.set(tail.ref, { ...tips, did: ['made'], tail: null, problem: null, violations: [] });
 }
 
-/** Moves them as `git fetch` does. A ref that is not there any more is forgotten when nobody here needs to know. */
+/**
+ * Updates the tracking refs as `git fetch` does. A ref that the remote no longer has is forgotten when nothing here
+ * depends on it.
+ */
 function toTrackingUpdates(remote: ChosenRemote, lines: readonly StandingTips[]): RefUpdate[] {
   return lines.flatMap(({ ref, known, remote: tip, local }) => {
     const tracked = toTracking(remote, ref);
@@ -217,7 +223,10 @@ function toRefusedLine({ remote }: Source, tips: SharedTips, refused: readonly R
   return [{ ...line, problem, violations: found.violations }];
 }
 
-/** Sessions whose main line is another one there. With a branch alone nobody brings a whole session to a stop. */
+/**
+ * Lists sessions that have another main line on the remote. A conflicting conversation branch alone does not block a
+ * whole session.
+ */
 function listNamesakes(refused: readonly RefusedRef[]): Set<SessionId> {
   return new Set(
     refused.flatMap(({ ref, isNamesake }) => {
@@ -227,19 +236,19 @@ function listNamesakes(refused: readonly RefusedRef[]): Set<SessionId> {
   );
 }
 
-/** Nobody is advised to take published commits back: others may have gone on from them. */
+/** Never advises anyone to take published commits back, because others may have built on them. */
 function toHostile({ label }: ChosenRemote, { ref }: SharedTips, { reason, violations }: RefusedRef): TeddyError {
   if (reason === cutBeforeStart) return cutOffError(`${shortRef(ref)} of ${label} cannot be taken`);
   const look = `To look at it: \`git fetch ${toShellWord(label)} ${ref} && teddy session verify FETCH_HEAD\`. `;
   return new TeddyError(
     'HOSTILE_SESSION',
-    `${shortRef(ref)} of ${label} cannot be taken: it fails the checks (${reason.replace(/\.$/, '')}).`,
-    `Nothing of it is here. ${violations.length === 0 ? '' : look}Ask whoever pushed it.`,
+    `${shortRef(ref)} of ${label} was refused: it fails the checks (${reason.replace(/\.$/, '')}).`,
+    `Nothing of it was stored here. ${violations.length === 0 ? '' : look}Ask whoever pushed it.`,
   );
 }
 
 function toNamesake({ label }: ChosenRemote, { ref, session, local, archived }: SharedTips): TeddyError {
-  // A line with a name of its own is kept under that of its session.
+  // A line with a custom name is kept under its session's name.
   const archive = archiveRef(session === null || parseLineRef(ref) !== null ? ref : mainLineRef(session));
   const name = `${session?.slice('20260124-'.length)}-2`;
   const begun = `git branch -m teddy/${session} ${name}-begun`;
@@ -249,7 +258,7 @@ function toNamesake({ label }: ChosenRemote, { ref, session, local, archived }: 
   ];
   return new TeddyError(
     'BRANCH_IN_THE_WAY',
-    `${shortRef(ref)} of ${label} cannot be taken: a session here has the same name, and is another one.`,
-    `Give yours another name: ${steps.map((step) => `\`${step}\``).join(', ')}, and so with each branch \`teddy/${session}--...\` here. Then run the command again.`,
+    `${shortRef(ref)} of ${label} was refused: a different session here has the same name.`,
+    `Rename yours: ${steps.map((step) => `\`${step}\``).join(', ')}, and likewise each branch \`teddy/${session}--...\` here. Then run the command again.`,
   );
 }

@@ -1,4 +1,4 @@
-/** Whether an approval says in its record what its trailers say; and, where that is asked for, whether every plan has one. */
+/** Checks that an approval's record agrees with its trailers and, on request, that every plan has an approval. */
 import type { PlanRecord, TranscriptRecord } from '../../conversation/records/record.ts';
 import { parseReport } from '../../plan/report/report-yaml.ts';
 import { joinPath, turnDir, type Oid, type TurnName } from '../../names.ts';
@@ -7,36 +7,39 @@ import type { Violation } from '../../session/entries/violation.ts';
 import { toText } from '../../view/view.ts';
 import type { Step, WalkedLine } from './walked-line.ts';
 
-/** `others`: by somebody who did not write the message. */
+/** `others` requires an approval by somebody who did not write the message. */
 export type NeededApproval = 'anybody' | 'others';
 
 export function checkApproval(walk: WalkedLine, { entry, blame }: Step): void {
   if (entry.kind !== 'approval' || entry.turn === null) return;
   const path = joinPath(turnDir(walk.session, entry.turn), 'transcript.jsonl');
   const record = recordsOf(walk, entry.turn).find((one) => one.type === 'approval' && one.id === entry.id);
-  if (record?.type !== 'approval') return blame('published', path, 'An approval brings no record of itself.');
+  if (record?.type !== 'approval') return blame('published', path, 'An approval has no record in the transcript.');
   if (record.verdict !== entry.verdict)
-    blame('trailers', path, `The record says ${record.verdict}, and Teddy-Verdict ${entry.verdict ?? 'nothing'}.`);
+    blame('trailers', path, `The record says ${record.verdict}, but Teddy-Verdict says ${entry.verdict ?? 'nothing'}.`);
   if (record.plan_sha256 !== entry.sha256)
-    blame('trailers', path, 'The record names another sha256 than Teddy-Sha256.');
+    blame('trailers', path, 'The record names a different sha256 than Teddy-Sha256.');
 }
 
-/** A plan of the line, and all that matters for whether it was approved. */
+/** A plan of the line, with everything that matters for whether it was approved. */
 interface JudgedPlan {
   turn: TurnName;
   sha256: string | undefined;
-  /** Where it went on without being asked: teddy ran it, or the agent did. Null: it waits, or was refused. */
+  /**
+   * The commit where the plan went ahead, because teddy ran it or the agent carried it out. Null when it waits or was
+   * refused.
+   */
   ranIn: Oid | null;
-  /** A person was asked about every action that ran. */
+  /** True when a person was asked about every action that ran. */
   wasAsked: boolean;
-  /** Null for teddy's own. */
+  /** Null for a plan of teddy's own. */
   record: PlanRecord | null;
 }
 
 export interface ApprovalWatch {
-  /** Called after the entry's own checks. */
+  /** Must be called after the entry's own checks. */
   see(walk: WalkedLine, step: Step): Promise<void>;
-  /** `keysOf`: fingerprints of the keys that signed a commit; without them, names decide. */
+  /** `keysOf` returns the fingerprints of the keys that signed a commit; when it is null, people are compared by name. */
   violations(keysOf: ((commit: Oid) => readonly string[]) | null): Violation[];
 }
 
@@ -44,7 +47,7 @@ export function watchApprovals(needed: NeededApproval): ApprovalWatch {
   const plans = new Map<TurnName, JudgedPlan>();
   const askers = new Map<TurnName, { commit: Oid; email: string }>();
   const verdicts = new Map<TurnName, { commit: Oid; email: string; verdict: string; sha256: string | undefined }[]>();
-  /** A plan of an agent's, until it is certain what came of it. */
+  /** An agent's plan, until its outcome is certain. */
   let waiting: JudgedPlan | null = null;
   return {
     async see(walk, { commit, entry }) {
@@ -52,7 +55,7 @@ export function watchApprovals(needed: NeededApproval): ApprovalWatch {
       if (turn === null) return;
       const asker = { commit: commit.oid, email: parseIdent(commit.commit.author).email.toLowerCase() };
       const plan = plans.get(turn);
-      // A question about the plan had no part in it.
+      // A question about the plan does not count as asking for it.
       if (kind === 'message' && plan === undefined) askers.set(turn, asker);
       if (waiting !== null && !followPlan(waiting, walk, { commit, entry })) waiting = null;
       if (kind === 'plan') {
@@ -81,7 +84,7 @@ export function watchApprovals(needed: NeededApproval): ApprovalWatch {
             (keysOf === null || !keysOf(one.commit).some((key) => keysOf(asker.commit).includes(key))));
         if (needed === 'others' && since.some(isOther)) return [];
         const whose = needed === 'others' ? 'by somebody who did not write its message' : '';
-        const did = plan.record !== null ? 'The agent went on with its plan' : 'The plan was run';
+        const did = plan.record !== null ? 'The agent carried out its plan' : 'The plan was run';
         const message = `${did} without an approval ${whose}`.trimEnd();
         return [{ rule: 'approval', commit: plan.ranIn, turn, path: null, message: `${message}.` }];
       });
@@ -89,14 +92,14 @@ export function watchApprovals(needed: NeededApproval): ApprovalWatch {
   };
 }
 
-/** False: it is certain what came of the plan. */
+/** Returns false once the outcome of the plan is certain. */
 function followPlan(
   plan: JudgedPlan,
   walk: WalkedLine,
   { commit, entry: { kind, turn } }: Pick<Step, 'commit' | 'entry'>,
 ): boolean {
   const callId = plan.record?.tool_call_id;
-  // An agent that plans again was told no. Only the person's next message shows what became of a plan that was just said.
+  // An agent that plans again was told no. For a plan that was only said, the person's next message decides.
   if (kind === 'plan') plan.ranIn = null;
   if (kind === 'plan' || (kind === 'message' && (callId !== undefined || plan.ranIn !== null))) return false;
   if (kind === 'message') plan.ranIn = commit.oid;
@@ -105,7 +108,7 @@ function followPlan(
   const answer = records.find((one) => one.type === 'tool_result' && one.tool_call_id === callId);
   if (answer?.type !== 'tool_result') return true;
   if (!answer.is_error) plan.ranIn = commit.oid;
-  // Claude Code marks a no as an error; others say it in words.
+  // Claude Code marks a refusal as an error; others express it in words.
   const isMarked = records.some(
     (one) => one.type === 'tool_use' && one.tool_call_id === callId && one.tool_name === 'ExitPlanMode',
   );
@@ -116,7 +119,7 @@ function recordsOf({ current }: WalkedLine, turn: TurnName): readonly Transcript
   return current !== null && current.turn === turn ? current.records : [];
 }
 
-/** A report that cannot be read is a fault of its own: its plan counts as run. */
+/** A report that cannot be read is reported as a fault of its own; its plan counts as run. */
 async function readRun(walk: WalkedLine, { commit, entry }: Pick<Step, 'commit' | 'entry'>) {
   const path = joinPath(turnDir(walk.session, entry.turn as TurnName), 'report.md');
   const content = await commit.contents.get(path)?.read();

@@ -1,6 +1,7 @@
 /**
- * Compares the time in the id of an entry with the entry before it, with the dates of their commits, and with the files that it
- * brings. Clocks are set: an id that is earlier than the one before it is a fault only where nothing else was dated back with it.
+ * Compares the time in an entry's id with the entry before it, with the dates of their commits, and with the files that
+ * it brings. Clocks get adjusted, so an id that is earlier than the one before it is a fault only when nothing else was
+ * dated back along with it.
  */
 import type { TranscriptRecord } from '../../conversation/records/record.ts';
 import { parseReport } from '../../plan/report/report-yaml.ts';
@@ -11,14 +12,14 @@ import { entryMs, identSeconds, isLaterId } from '../../session/entries/logged-e
 import { toText } from '../../view/view.ts';
 import type { DatedEntry, Step, WalkedLine } from './walked-line.ts';
 
-/** Two entries that are written at almost the same time, and stand in the wrong order, are less than this apart. */
+/** Two entries that were written almost at the same time, but are in the wrong order, are less than this apart. */
 const neighboursMs = 60_000;
-/** An id may be made this long before the records that it is made with: a slow machine has much to do in between. */
+/** An id may be this much older than the records that are made with it, because a slow machine takes a while in between. */
 const togetherMs = 10_000;
-/** The entry of these is made while the records that it brings are made, by the same clock. */
+/** The entries of these kinds are made together with the records that they bring, by the same clock. */
 const dated: ReadonlySet<EntryKind> = new Set(['message', 'plan', 'report']);
 
-/** `added`: the records that the entry adds. */
+/** Checks the id of an entry; `added` are the records that the entry adds. */
 export async function checkId(walk: WalkedLine, step: Step, added: readonly TranscriptRecord[]): Promise<void> {
   const { entry, commit, blame } = step;
   const { author, committer } = commit.commit;
@@ -34,12 +35,12 @@ export async function checkId(walk: WalkedLine, step: Step, added: readonly Tran
   const madeMs = Math.max(now.seconds, identSeconds(committer)) * 1000;
   if (now.ms > madeMs + dayMs && last !== undefined && !isLaterId(entry.id, last))
     blame('order', null, 'Its id is from long after its commit was made.');
-  // A clock that was set back is told of elsewhere.
+  // A clock that was set back is reported elsewhere.
   const isEarly = judgeEarlyId(entry, commit.commit) !== null;
   const ownMs = dated.has(entry.kind) && !isEarly ? await readOwnMs(walk, step, added) : 0;
   if (now.ms < ownMs - togetherMs) blame('order', null, 'Its id is from before the files that it brings.');
   if (last === undefined || now.ms >= last.ms || isEarly) return;
-  // It is made for teddy/global first, and something may be said on the line meanwhile.
+  // A memo is first made for teddy/global, and something may be said on the line meanwhile.
   if (entry.kind === 'memo' && last.kind !== 'plan') return;
   const isSwapped = before !== undefined && before.ms < now.ms && last.ms - now.ms < neighboursMs;
   if (now.seconds >= last.seconds || isSwapped)
@@ -47,7 +48,7 @@ export async function checkId(walk: WalkedLine, step: Step, added: readonly Tran
   else walk.early += 1;
 }
 
-/** The time of the newest record, or of the beginning of the run, that the entry brings; 0: they say none. */
+/** Returns the time of the newest record, or of the start of the run, that the entry brings; 0 when they have none. */
 async function readOwnMs(
   walk: WalkedLine,
   { entry, commit }: Step,
@@ -62,7 +63,7 @@ async function readOwnMs(
   return Math.max(0, ...times.filter((ms) => !Number.isNaN(ms)));
 }
 
-/** 0 for what is no report, which is a fault of its own. */
+/** Returns 0 for a text that is not a report, which is reported as a fault of its own. */
 function readStartMs(text: string): number {
   try {
     return Date.parse(parseReport(text).run_summary.start_time);

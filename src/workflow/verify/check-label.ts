@@ -1,4 +1,4 @@
-/** Compares the words of an entry's label, which `git log` shows, with the files that the entry brings. */
+/** Compares an entry's label, which `git log` shows, with the files that the entry brings. */
 import { operations } from '../../session/settings/write-limits.ts';
 import type { KnownRecord, TranscriptRecord } from '../../conversation/records/record.ts';
 import { parsePlan } from '../../plan/parse/parse.ts';
@@ -23,10 +23,10 @@ import {
 import { toText } from '../../view/view.ts';
 import type { Step, WalkedLine } from './walked-line.ts';
 
-/** `added`: the records that the entry adds. Reports have a check of their own. */
+/** Checks the label of an entry; `added` are the records that the entry adds. Reports have a check of their own. */
 export async function checkLabel(walk: WalkedLine, step: Step, added: readonly TranscriptRecord[]): Promise<void> {
   const { entry, commit } = step;
-  // A text that is masked in one of them may be masked in another way in the other.
+  // A text that is masked in one of them may be masked differently in the other.
   if (entry.kind === 'report' || commit.commit.message.includes('[masked')) return;
   const possible = await listLabels(walk, step, added);
   if (possible === null || possible.some((label) => isLabelOf(label, commit.commit.message, entry))) return;
@@ -39,7 +39,7 @@ function isLabelOf(label: Label, message: string, entry: Entry): boolean {
   return read(encodeEntry({ ...entry, ...label })) === read(message);
 }
 
-/** Null: nothing in the commits tells. */
+/** Returns null when nothing in the commits determines the label. */
 async function listLabels(walk: WalkedLine, step: Step, added: readonly TranscriptRecord[]): Promise<Label[] | null> {
   const { entry, commit } = step;
   const code = commit.changes.map(({ path }) => path).filter((path) => !isSessionPath(path));
@@ -73,9 +73,9 @@ async function listLabels(walk: WalkedLine, step: Step, added: readonly Transcri
   }
 }
 
-/** An answer is described by its words, other records by the first of them, or by their calls. */
+/** Describes an answer by its words, and other records by the words of the first one, or by their calls. */
 function listRecordLabels(added: readonly TranscriptRecord[]): Label[] | null {
-  // A record of a kind that is not known is described by its type.
+  // A record of an unknown kind is described by its type.
   const records = added as readonly KnownRecord[];
   if (records.length === 0) return null;
   return [describeRecords(records), ...records.map((record) => describeRecords([record]))];
@@ -101,7 +101,7 @@ function listBranchLabels({ title, turn }: Entry): Label[] | null {
   return isOfTurn || turn === null ? null : [labelBranch(turn)];
 }
 
-/** The details name the files, in any order; of many, some. */
+/** The details name the files in any order; if there are many, only some of them. */
 function listPathLabels(
   { details }: Entry,
   toLabelOf: (paths: readonly string[]) => Label,
@@ -115,7 +115,7 @@ function listPathLabels(
   });
 }
 
-/** The label lists the changes that were decided, of which some may have been done before. */
+/** The label lists the changes that were decided, some of which may have been made before. */
 async function listMemoLabels({ entry, commit }: Step): Promise<Label[] | null> {
   const content = await commit.contents.get(memosPath)?.read();
   if (content?.kind !== 'bytes') return null;

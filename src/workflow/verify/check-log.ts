@@ -1,4 +1,4 @@
-/** Checks the log of what the model was shown, and what the entries say of whom was asked. */
+/** Checks the log of what the model was shown, and what the entries say about who was asked. */
 import { isDamage } from '../../errors.ts';
 import { joinPath, turnDir, type Oid } from '../../names.ts';
 import { parseLogFront } from '../../session/context/context-log-parse.ts';
@@ -8,7 +8,7 @@ import { searchText } from './check-texts.ts';
 import type { Asked } from './verify.ts';
 import type { Step, WalkedLine } from './walked-line.ts';
 
-/** Whether a log shows what the commit and the line hold. */
+/** Checks that a log shows what the commit and the line hold. */
 export async function checkLog(walk: WalkedLine, step: Step): Promise<void> {
   const { entry, commit, blame } = step;
   if ((entry.kind !== 'message' && entry.kind !== 'branch') || entry.turn === null) return;
@@ -17,7 +17,7 @@ export async function checkLog(walk: WalkedLine, step: Step): Promise<void> {
   if (content?.kind !== 'bytes') return;
   const { session, turn } = entry;
   const ahead = await commit.rendered;
-  // A difference is looked at once more, by itself: an object that ends git ends it for all who are waiting.
+  // A difference is checked again on its own, because an object that crashes git fails all concurrent reads.
   const isSure = ahead !== null && ahead.differences.length === 0;
   const rendered = isSure
     ? ahead
@@ -25,42 +25,42 @@ export async function checkLog(walk: WalkedLine, step: Step): Promise<void> {
   if (entry.kind === 'message' && rendered.asked !== null)
     for (const key of keys)
       if (toLabel(rendered.asked[key], 1000) !== entry[key])
-        blame('trailers', null, `The log says another ${key} than the entry.`);
+        blame('trailers', null, `The log names a different ${key} than the entry.`);
   const oid = walk.published.get(path);
   if (oid !== undefined && rendered.asked !== null) walk.asked = { oid, asked: rendered.asked };
   walk.result.derived += rendered.derived;
   walk.result.attested += rendered.attested;
   for (const { section, message, missing } of rendered.differences) {
-    // Every later log shows it as well.
+    // Every later log shows the object too.
     if (missing !== undefined && walk.missing.has(missing)) continue;
     if (missing !== undefined) walk.missing.add(missing);
     blame(missing === undefined ? 'log' : 'objects', path, `Section ${toLabel(section, 300)}: ${message}`);
   }
   if (rendered.rebased > 0)
     walk.result.notes.push(
-      `Turn ${turn} was rebased: ${rendered.rebased} of the sections of its log show the code that it stood on before.`,
+      `Turn ${turn} was rebased: ${rendered.rebased} sections of its log show the code from before the rebase.`,
     );
   for (const body of rendered.unproven) await searchText(walk, step, path, body);
 }
 
-/** Whether an answer says that it comes from whom the log of its turn asked. */
+/** Checks that an answer comes from the model that the log of its turn names. */
 const keys = ['agent', 'provider', 'model'] as const;
 
-/** An answer that was brought by hand is `manual`, whoever was asked. */
+/** An answer that a person brought in is `manual`, no matter who was asked. */
 export async function checkAsked(walk: WalkedLine, { entry, blame }: Step): Promise<void> {
   const isPlan = entry.kind === 'plan';
   if (!isPlan && entry.kind !== 'exchange' && entry.kind !== 'reply') return;
-  // Records that a program has appended, and what was imported, name nobody.
+  // Records that a program appended, and imported ones, name nobody.
   if (!isPlan && keys.every((key) => entry[key] === undefined)) return;
   const asked = await readAsked(walk, entry);
   if (asked === null) return;
   const isByHand = entry.provider === 'manual' && entry.model === 'manual';
   for (const key of keys)
     if (entry[key] !== toLabel(asked[key], 1000) && !(isByHand && key !== 'agent'))
-      blame('trailers', null, `The log says another ${key} than the entry.`);
+      blame('trailers', null, `The log names a different ${key} than the entry.`);
 }
 
-/** Null: the turn has no log, or it cannot be read, which is said elsewhere. */
+/** Returns null when the turn has no log, or when the log cannot be read, which is reported elsewhere. */
 async function readAsked(walk: WalkedLine, { turn }: Entry): Promise<Asked | null> {
   const oid = turn === null ? undefined : walk.published.get(joinPath(turnDir(walk.session, turn), '_context.log'));
   if (oid === undefined) return null;

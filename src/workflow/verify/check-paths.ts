@@ -1,4 +1,4 @@
-/** Paths, modes and sizes that no honest commit of a line has, whoever made it. */
+/** Checks for paths, modes and sizes that no valid commit of a line has, no matter who made it. */
 import type { RepoPath } from '../../names.ts';
 import { whyHostile } from '../../session/lines/line-paths.ts';
 import type { Content } from '../line/read-content.ts';
@@ -16,12 +16,12 @@ export async function checkPaths(walk: WalkedLine, commit: WalkedCommit, blame: 
   for (const [path, awaited] of commit.contents) {
     const content = await awaited.peek();
     if (content.kind === 'large')
-      blame('path', path, `The file has ${content.sizeBytes} bytes; ${walk.maxFileBytes} are the most.`);
+      blame('path', path, `The file has ${content.sizeBytes} bytes; at most ${walk.maxFileBytes} are allowed.`);
     blameMissing(walk, path, content, blame);
   }
 }
 
-/** Once: other commits may bring the same object. */
+/** Reports a missing object once, although other commits may bring it too. */
 export function blameMissing({ missing }: WalkedLine, path: RepoPath, content: Content, blame: Blame): void {
   if (content.kind !== 'missing' || missing.has(content.oid)) return;
   missing.add(content.oid);

@@ -1,4 +1,4 @@
-/** Published files never change, and each kind of entry writes only its own files. */
+/** Checks that published files never change, and that each kind of entry writes only its own files. */
 import { unitKinds } from '../../conversation/logs/importer.ts';
 import type { CommitChange } from '../../ports/git.ts';
 import { attributesPath, attributesText, isSessionPath } from '../../session/global/global-files.ts';
@@ -9,7 +9,10 @@ import { hasAgentPlan } from '../../conversation/records/transcript.ts';
 import { decodeAdded, readWalkedTurn, type Step, type WalkedCommit, type WalkedLine } from './walked-line.ts';
 import type { Rule } from '../../session/entries/violation.ts';
 
-/** A commit that is no entry: of the user's own, a landing's, a forger's. What it does wrong is put right by the next entry. */
+/**
+ * Checks a commit that is not an entry: one of the user's, of a landing, or of a forger. The next entry restores the
+ * files that it damages.
+ */
 export function checkForeign(
   walk: WalkedLine,
   { changes }: WalkedCommit,
@@ -26,7 +29,7 @@ export function checkForeign(
     blame(
       'published',
       path,
-      `A commit that is no entry ${published.has(path) ? 'changes' : 'adds'} a file of the session.`,
+      `A commit that is not an entry ${published.has(path) ? 'changes' : 'adds'} a file of the session.`,
     );
     noteBroken(walk, path);
   }
@@ -37,12 +40,12 @@ function noteBroken({ broken, published, result }: WalkedLine, path: RepoPath): 
   broken.set(path, { was, violations: [...violations, ...result.violations.slice(-1)] });
 }
 
-/** Whether the file is as it was published; what had been wrong with it is then a fault no more. */
+/** Returns whether the file is as published again; earlier damage to it then no longer counts as a fault. */
 function putRight(walk: WalkedLine, path: RepoPath, now: Oid | null): boolean {
   const { broken, published, result } = walk;
   if (published.get(path) !== (now ?? undefined)) return false;
   const known = broken.get(path);
-  // A file that was published in between is a fault of its own.
+  // A file that was published in between is reported as a fault of its own.
   if (known === undefined || known.was !== published.get(path)) return true;
   result.violations = result.violations.filter((violation) => !known.violations.includes(violation));
   broken.delete(path);
@@ -59,14 +62,14 @@ export async function checkPublished(walk: WalkedLine, step: Step): Promise<void
   const code = step.commit.changes.filter(({ path }) => !isSessionPath(path));
   const [, second] = code;
   if (step.entry.kind === 'write' && second !== undefined)
-    step.blame('published', second.path, 'A write has one target, and this one changes more files.');
+    step.blame('published', second.path, 'A write has one target, but this one changes several files.');
 }
 
-/** The transcript has the words of an entry at the latest in that entry. */
+/** The transcript must contain the words of an entry no later than that entry itself. */
 function checkSpoken({ session, published }: WalkedLine, { entry: { kind, turn }, blame }: Step): void {
   if (turn === null || !unitKinds.some((known) => known === kind)) return;
   const path = joinPath(turnDir(session, turn), 'transcript.jsonl');
-  if (!published.has(path)) blame('published', path, `An entry of the kind ${kind}, and the turn has no transcript.`);
+  if (!published.has(path)) blame('published', path, `An entry of the kind ${kind}, but the turn has no transcript.`);
 }
 
 function checkOther({ entry: { kind }, blame }: Step, { path }: CommitChange): void {
@@ -95,7 +98,7 @@ async function checkOwn(walk: WalkedLine, step: Step, change: CommitChange): Pro
   published.set(path, after);
 }
 
-/** With others, git would show and check out other bytes than were published. */
+/** Checks the attributes, because with others git would show and check out different bytes than were published. */
 async function checkAttributes({ commit, blame }: Step, path: RepoPath): Promise<void> {
   const content = await commit.contents.get(path)?.read();
   if (content?.kind === 'bytes' && toText(content.bytes) !== attributesText)
@@ -115,7 +118,7 @@ async function checkChanged(walk: WalkedLine, step: Step, change: CommitChange):
     step.blame('published', path, `What the model was shown was changed after turn ${turn.turn} was answered.`);
 }
 
-/** Only its end is new, and only that is decoded. */
+/** Decodes only the end of the transcript, because nothing else is new. */
 async function addToTranscript(walk: WalkedLine, step: Step, { path }: CommitChange): Promise<void> {
   const { turn = '' } = turnOfPath(walk.session, path) ?? {};
   const content = await step.commit.contents.get(path)?.read();
@@ -124,7 +127,7 @@ async function addToTranscript(walk: WalkedLine, step: Step, { path }: CommitCha
   const before = walk.published.has(path) ? await readWalkedTurn(walk, turn, step.commit.commit.parents[0]) : null;
   const known = before?.transcript ?? new Uint8Array();
   const isAppended = bytes.length >= known.length && startsWith(bytes, known);
-  if (!isAppended) step.blame('published', path, 'The transcript does not begin with what was published of it.');
+  if (!isAppended) step.blame('published', path, 'The transcript does not begin with its published part.');
   const { records, damage } = decodeAdded(isAppended ? bytes.subarray(known.length) : bytes);
   if (damage !== null) step.blame('schema', path, `A line of the transcript is damaged: ${damage}.`);
   walk.current = {

@@ -1,4 +1,4 @@
-/** Whether a report says what its commit did. */
+/** Checks that a report agrees with its commit. */
 import { TeddyError } from '../../errors.ts';
 import { labelReport } from '../line/entry-labels.ts';
 import type { Report, ReportedChange } from '../../plan/report/report.ts';
@@ -40,19 +40,21 @@ function compare({ session, current, project }: WalkedLine, { entry }: Step, rep
   return [
     ...(report.session === session ? [] : [`The report is of the session ${report.session}.`]),
     ...(report.turn === entry.turn ? [] : [`The report is of turn ${report.turn}.`]),
-    ...(status === entry.status ? [] : [`The report says ${status}, and Teddy-Status ${entry.status ?? 'nothing'}.`]),
+    ...(status === entry.status
+      ? []
+      : [`The report says ${status}, but Teddy-Status says ${entry.status ?? 'nothing'}.`]),
     ...(plan === null || project.hash(plan) === report.plan.sha256
       ? []
-      : ['The report is not of the plan of this turn.']),
+      : ['The report does not belong to the plan of this turn.']),
   ];
 }
 
-/** The line's log must show what the report says. */
+/** Returns the faults of the line's log where it does not show what the report says. */
 function compareLabels({ current }: WalkedLine, { commit, entry }: Step, report: Report): string[] {
   const { agent, title, model } = report.plan;
   const written = current?.turn === entry.turn ? current.planEntry : undefined;
   const label = (text: string | null | undefined) => (text == null ? null : toLabel(text, labelLimits.title));
-  // A text that is masked in one of them may be masked in another way in the other.
+  // A text that is masked in one of them may be masked differently in the other.
   const isMasked = [commit.commit.message, title, written?.title].some((text) => text?.includes('[masked'));
   const isPlanned =
     written === undefined ||
@@ -78,7 +80,7 @@ interface Difference {
   message: string;
 }
 
-/** Exactly the same files, from the same content to the same content. */
+/** Compares the changes, which must be of exactly the same files, from the same content to the same content. */
 function compareChanges(reported: readonly ReportedChange[], made: readonly CommitChange[]): Difference[] {
   const code = new Map(made.filter(({ path }) => !isSessionPath(path)).map((change) => [change.path, change]));
   const named = new Set(reported.map(({ path }) => path));
@@ -98,11 +100,11 @@ function compareChange(
   made: CommitChange | undefined,
 ): Difference[] {
   if (made === undefined) return [{ at, message: 'The report names a change that the commit does not make.' }];
-  if (made.change !== change) return [{ at, message: `The report says ${change}, and the file is ${made.change}.` }];
+  if (made.change !== change) return [{ at, message: `The report says ${change}, but the file is ${made.change}.` }];
   if (made.before !== before) return [{ at, message: 'The report has another content of the file before the run.' }];
   if (made.after !== after) return [{ at, message: 'The report has another content of the file after the run.' }];
   const isSame = mode === undefined ? made.mode === made.oldMode || isPlain(made) : made.mode === mode;
-  return isSame ? [] : [{ at, message: `The file is of the mode ${made.mode}, which the report does not say.` }];
+  return isSame ? [] : [{ at, message: `The file has the mode ${made.mode}, which the report does not say.` }];
 }
 
 function isPlain({ mode }: CommitChange): boolean {

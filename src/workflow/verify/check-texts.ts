@@ -1,4 +1,4 @@
-/** The files that an entry brings: their sha256, that they can be read, that no secret is in them. */
+/** Checks the files that an entry brings: their sha256, that they can be read, and that they hold no secrets. */
 import { TeddyError } from '../../errors.ts';
 import { checkListSize } from '../../session/context/context-lines.ts';
 import { parseMemos } from '../../session/global/memos.ts';
@@ -33,21 +33,21 @@ export async function checkSha256(walk: WalkedLine, step: Step): Promise<void> {
   const content = await (commit.contents.get(path)?.read() ??
     (oid === undefined ? null : walk.contents.read(oid, walk.maxFileBytes)));
   if (content === null || content === undefined)
-    return blame('sha256', path, 'The entry names the sha256 of a file that is not there.');
+    return blame('sha256', path, 'The entry names the sha256 of a file that does not exist.');
   if (content.kind === 'bytes' && walk.project.hash(content.bytes) !== sha256)
-    blame('sha256', path, 'Teddy-Sha256 is not that of the file.');
+    blame('sha256', path, 'Teddy-Sha256 does not match the file.');
 }
 
-/** git's filters may have changed the content on its way into the commit. */
+/** git's filters may have changed the content when it was committed. */
 async function checkWritten(walk: WalkedLine, { entry: { sha256 }, commit, blame }: Step): Promise<void> {
   const [target] = commit.changes.filter(({ path }) => !isSessionPath(path));
   const content = target && (await commit.contents.get(target.path)?.read());
   if (target === undefined || content?.kind !== 'bytes' || sha256 === undefined) return;
   if (!(await isInstalled(walk.project, { commit: commit.oid, path: target.path, bytes: content.bytes, sha256 })))
-    blame('sha256', target.path, 'Teddy-Sha256 is not that of the file.');
+    blame('sha256', target.path, 'Teddy-Sha256 does not match the file.');
 }
 
-/** All that teddy writes of a turn is UTF-8; what the user writes may be anything. */
+/** teddy's own files are always UTF-8; the user's files may be anything. */
 export async function checkEncoding({ session }: WalkedLine, { commit, blame }: Step): Promise<void> {
   for (const [path, awaited] of commit.contents) {
     if (!isOfSession(session, path)) continue;
@@ -81,9 +81,9 @@ function whyUnreadable(bytes: Uint8Array): string | null {
 }
 
 /**
- * Looks for secrets in the parts of a log that nothing derives (`check-log.ts`): the rest of it is in the files of the commits.
- * In a transcript only new records count. Where anything else is wrong with what is fetched, its code is not worth the time: it
- * is refused.
+ * Searches for secrets. In a log, only the parts that `check-log.ts` cannot derive are searched, because the rest is in
+ * the files of the commits. In a transcript, only new records count. When anything else is wrong with a fetched line,
+ * its code is not searched, because the line is refused anyway.
  */
 export async function checkSecrets(
   walk: WalkedLine,
@@ -91,7 +91,7 @@ export async function checkSecrets(
   transcriptBefore: ReadonlyMap<RepoPath, number>,
 ): Promise<void> {
   const isRefused = walk.limitsAll && walk.result.violations.at(-1)?.commit === step.commit.oid;
-  // A large one is read for all its paths at once.
+  // A large content is read once for all of its paths.
   for (const [awaited, held] of groupBy(step.commit.contents, ([, content]) => content)) {
     const paths = held.map(([path]) => path);
     const searched = paths.filter((path) => !path.endsWith('/_context.log') && !(isRefused && !isSessionPath(path)));
@@ -117,7 +117,7 @@ async function searchBytes(
   }
 }
 
-/** Names what was found, and never says it. `path` null: the text is that of the commit itself. */
+/** Names the kinds of secrets that were found, never the secrets. `path` is null for the text of the commit itself. */
 export async function searchText(
   { project, isSearched }: WalkedLine,
   { blame }: Pick<Step, 'blame'>,
@@ -154,18 +154,18 @@ interface Written {
 }
 
 /**
- * Whether a file on disk, of which only the sha256 is known, can have become what git has of it. True also where a
- * filter of the user's stands in between, and nobody can tell.
+ * Returns whether git's version of a file can come from a file on disk of which only the sha256 is known. Also true
+ * when one of the user's filters is involved, because then nobody can tell.
  */
 async function isInstalled(project: Project, { commit, path, bytes, sha256 }: Written): Promise<boolean> {
   if (project.hash(bytes) === sha256) return true;
   const text = toText(bytes);
-  // git has line feeds alone where `core.autocrlf` or an attribute says so.
+  // git stores plain line feeds when `core.autocrlf` or an attribute says so.
   if (project.hash(text.replace(/\r?\n/g, '\r\n')) === sha256) return true;
   return isFiltered(project, commit, path);
 }
 
-/** An attribute on the way to the file may send it through a filter, as LFS does. */
+/** Returns whether an attribute may send the file through a filter, as LFS does. */
 async function isFiltered({ repository: { store } }: Project, commit: Oid, path: RepoPath): Promise<boolean> {
   const parts = path.split('/').slice(0, -1);
   const places = [0, ...parts.map((_, at) => at + 1)].map((depth) =>

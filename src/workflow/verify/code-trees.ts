@@ -1,4 +1,4 @@
-/** The trees of many commits, of which each is much like the one before: what is the same is read and listed once. */
+/** Reads the trees of many similar commits, each shared part only once. */
 import { TeddyError } from '../../errors.ts';
 import type { Store, TreeEntry, TreeFile } from '../../ports/git.ts';
 import { keepRecent } from '../../session/context/keep-recent.ts';
@@ -6,17 +6,20 @@ import { maxChangedPaths, pathCounter } from '../../session/paths/count-paths.ts
 import type { Oid, RepoPath } from '../../names.ts';
 import { renderTreeListing } from '../../session/paths/tree-listing.ts';
 
-/** Refuses a tree with more paths than any project has, with DAMAGED_SESSION, before they are listed. */
+/**
+ * The trees of commits. A tree with more paths than any project has is refused with DAMAGED_SESSION before its paths
+ * are listed.
+ */
 export interface CodeTrees {
-  /** Finds a commit's file at a path of the code; null when it has none. */
+  /** Finds a commit's file at a path of the code; null when there is none. */
   find(commit: Oid, path: RepoPath): Promise<TreeEntry | null>;
-  /** All files below a directory of a commit, with their whole paths. */
+  /** Lists all files below a directory of a commit, with their full paths. */
   files(commit: Oid, dir: RepoPath): Promise<TreeFile[]>;
-  /** The list of the project's files in the form that a model sees. */
+  /** Lists the project's files in the form that a model sees. */
   listing(commit: Oid): Promise<string>;
 }
 
-/** So many are remembered: memory has a limit. */
+/** The number of trees that are remembered, because memory is limited. */
 const maxTrees = 20_000;
 
 export function openCodeTrees(store: Store): CodeTrees {
@@ -35,11 +38,14 @@ export function openCodeTrees(store: Store): CodeTrees {
     throw new TeddyError(
       'DAMAGED_SESSION',
       `A tree has more than ${maxChangedPaths} paths.`,
-      'Nobody needs so many; `git ls-tree` shows what its trees hold.',
+      'No project needs that many; `git ls-tree` shows what its trees hold.',
     );
   }
 
-  /** In git's order. A directory that is as it was gives the same files again, which makes them quick to compare. */
+  /**
+   * Joins the files in git's order. An unchanged directory returns the same objects again, which makes them quick to
+   * compare.
+   */
   async function joinFiles(above: string, entries: readonly TreeEntry[]): Promise<TreeFile[]> {
     const parts = entries.map(({ name, mode, oid }): TreeFile | Promise<TreeFile[]> => {
       const path = `${above}${name}` as RepoPath;

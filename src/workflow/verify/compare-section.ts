@@ -1,10 +1,13 @@
-/** A section of a log held against what it should be. */
+/** Compares a section of a log with what it should be. */
 import type { Store } from '../../ports/git.ts';
 import type { LogSection } from '../../session/context/context-log-sections.ts';
 import type { Oid } from '../../names.ts';
 import type { RenderedLog, Expected } from './verify.ts';
 
-/** `isTaken`: by a branch from the turn that it left, which may have been asked several times, on other states of the line. */
+/**
+ * Compares one section. `isTaken` means that a branch took the section from the turn it left, which may have been asked
+ * several times, in other states of the line.
+ */
 export function compare(section: LogSection, expected: Expected, result: RenderedLog, isTaken = false): void {
   if (expected.kind === 'wrong') {
     const { message, missing = null } = expected;
@@ -18,17 +21,17 @@ export function compare(section: LogSection, expected: Expected, result: Rendere
     result.attested += 1;
     result.unproven.push(section.body);
   } else
-    result.differences.push({ section: nameOf(section), message: 'It is not what the commits give.', shown: section });
+    result.differences.push({ section: nameOf(section), message: 'It does not match the commits.', shown: section });
 }
 
-/** Sections without a blob that says what they are. */
+/** Sections that are not identified by a blob. */
 const fromLine: LogSection['name'][] = ['history', 'tree'];
 
 function nameOf({ name, path }: LogSection): string {
   return path === null ? name : `${name} ${path}`;
 }
 
-/** A text that has become a secret by now is masked in what is taken over. */
+/** Compares a section that was taken over; a text that has become a secret since then is masked in it. */
 export function compareKept(section: LogSection, wanted: LogSection | undefined, result: RenderedLog): void {
   if (wanted === undefined || nameOf(wanted) !== nameOf(section))
     result.differences.push({
@@ -50,12 +53,12 @@ export function toMissing(missing: Oid | null): { missing?: Oid } {
 
 const mask = /\[masked: \w[\w .-]{0,99}\]/;
 
-/** Fences grow with the back-ticks of what was masked. */
+/** Code fences grow with the backticks in the masked text. */
 const fences = /`{3,}/g;
 
 /**
- * Whether a text is its source with some of it masked: what was masked is known to nobody any more, the rest of it is. At
- * least one character of the source stands for each mask. Never true where something else differs.
+ * Returns whether a text is its source with parts masked. The masked parts are unknown, but the rest must match, and
+ * each mask stands for at least one character of the source. Never true when anything else differs.
  */
 export function isMaskedFrom(shown: string, source: string): boolean {
   const pieces = shown.replace(fences, '```').split(mask);
@@ -73,14 +76,17 @@ export function isMaskedFrom(shown: string, source: string): boolean {
   return text.length - last.length > at && text.endsWith(last);
 }
 
-/** Teddy gives both the same time; git keeps that of the author when it puts a commit on other ones. */
+/**
+ * Returns whether a commit was rebased: teddy gives author and committer the same time, and git keeps only the author's
+ * in a rebase.
+ */
 export async function isRebased(store: Store, commit: Oid): Promise<boolean> {
   const { author, committer } = await store.readCommit(commit);
   const [written, made] = [author, committer].map((ident) => /(\d+) [+-]\d{4}$/.exec(ident)?.[1]);
   return written !== made;
 }
 
-/** The code and the line below it are other ones now than those that were shown. */
+/** Excuses differences, because the code and the line below it are no longer those that were shown. */
 export function excuseRebased(result: RenderedLog): void {
   const left: RenderedLog['differences'] = [];
   for (const difference of result.differences) {

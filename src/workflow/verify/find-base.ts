@@ -1,4 +1,4 @@
-/** Where the check of a line begins: at its start, after what was checked before, or where this clone ends. */
+/** Finds where the check of a line begins: at its start, after an earlier check, or where this clone ends. */
 import { isDamage } from '../../errors.ts';
 import type { Commit, Store } from '../../ports/git.ts';
 import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
@@ -8,18 +8,19 @@ import type { RecordedLine } from '../line/find-recorded.ts';
 import { startsSession } from '../line/session-start.ts';
 
 export interface LineBase {
-  /** The commits that are not looked at. */
+  /** The commits to exclude. */
   not: Oid[];
-  /** The commit before the first one that is looked at; null: there is none. */
+  /** The commit before the first one to check; null when there is none. */
   commit: Oid | null;
   /**
-   * `start`: the line's first entry is looked at. `later`: what comes before was named as known. `cut`: it is not in this clone.
-   * `headless`: it is, and the line has no start. `none`: no commit is an entry of the session.
+   * `start`: the line's first entry is checked. `later`: the history before it was named as known. `cut`: the history
+   * before it is not in this clone. `headless`: it is in the clone, but the line has no start. `none`: no commit is an
+   * entry of the session.
    */
   kind: 'start' | 'later' | 'cut' | 'headless' | 'none';
-  /** The nearest entry at or below `commit`, of the same session. */
+  /** The nearest entry of the same session at or below `commit`. */
   entry: Entry | null;
-  /** Its commit: what the user has done to a file of the session since is nothing that was published. */
+  /** The commit of that entry, because the user's later changes to the session's files were never published. */
   entryOid: Oid | null;
 }
 
@@ -52,14 +53,14 @@ export async function findBase(
       };
   }
   const { commit, kind } = await findEnd(store, { tip, oldest, last, isBounded: not.length > 0 });
-  // Commits that a merge brought into a known line were never looked at as a line.
+  // Commits that a merge brought into a known line were never checked as a line.
   if (kind === 'later' && commit !== null && known.length > 0 && !(await isOnAnyLine(store, not, commit)))
     return findBase(store, { tip, session, after }, []);
   const below = commit === null ? null : await findEntryBelow(store, commit, session);
   return { not: commit === null ? not : [...not, commit], commit, kind, ...(below ?? { entry: null, entryOid: null }) };
 }
 
-/** The end of a walk that met no start. */
+/** Returns how a walk ended that found no start. */
 async function findEnd(
   store: Store,
   { tip, oldest, last, isBounded }: { tip: Oid; oldest: Found | null; last: Found | null; isBounded: boolean },

@@ -1,4 +1,4 @@
-/** The lines that a change brings into a branch: every one on which an entry stands that the branch does not have yet. */
+/** Finds the lines that a change brings into a branch: every line with an entry that the branch does not have yet. */
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry } from '../../session/entries/entry.ts';
@@ -7,7 +7,7 @@ import { findRecorded, parseRange, requireCommit, type RecordedLine } from '../l
 
 interface BroughtLine extends RecordedLine {
   after: Oid;
-  /** The newest of its entries. */
+  /** The newest entry of the line. */
   entry: Oid;
 }
 
@@ -16,11 +16,11 @@ export interface BroughtChange {
   name: string;
   base: Oid;
   head: Oid;
-  /** The one that `head` is on comes first. Each entry of the change is on one of them. */
+  /** The line that `head` is on comes first. Every entry of the change is on one of the lines. */
   lines: BroughtLine[];
 }
 
-/** Null: the target is no range, or it has no beginning. Throws what `findRecorded` throws. */
+/** Returns null when the target is not a range, or when the range has no beginning. Throws what `findRecorded` throws. */
 export async function findBrought(project: Project, target: string | undefined): Promise<BroughtChange | null> {
   const { store } = project.repository;
   const range = parseRange(target);
@@ -30,7 +30,7 @@ export async function findBrought(project: Project, target: string | undefined):
   return { name: target, base, head, lines: await listLines(store, { name: target, base, head }) };
 }
 
-/** A merge need not be on a line. */
+/** Finds the commit itself, because a merge need not be on a line. */
 async function findHead(project: Project, to: string): Promise<Oid> {
   const tip = to === '' ? null : await project.repository.store.resolve(to);
   return tip ?? (await findRecorded(project, to === '' ? undefined : to)).tip;
@@ -38,13 +38,13 @@ async function findHead(project: Project, to: string): Promise<Oid> {
 
 async function listLines(store: Store, { name, base, head }: Omit<BroughtChange, 'lines'>): Promise<BroughtLine[]> {
   const lines = new Map<Oid, BroughtLine>();
-  // Commits of a line that is listed, by session: nobody else has to look at what stands there.
+  // The commits of the lines listed so far, by session, so that they are not walked again.
   const walked = new Map<SessionId, Set<Oid>>();
   const add = async (tip: Oid, line: Pick<BroughtLine, 'session' | 'entry' | 'name'>) => {
     const seen = walked.get(line.session) ?? new Set<Oid>();
     walked.set(line.session, seen);
     for await (const { oid } of store.firstParents(tip, [base])) {
-      // A line that was listed as its own is a piece of this one.
+      // A line that was listed separately is part of this one.
       if (oid !== tip && lines.get(oid)?.session === line.session) lines.delete(oid);
       if (seen.has(oid)) break;
       seen.add(oid);
@@ -60,7 +60,7 @@ async function listLines(store: Store, { name, base, head }: Omit<BroughtChange,
   return [...lines.values()];
 }
 
-/** The nearest entry at or below `head`, along first parents. */
+/** Finds the nearest entry at or below `head`, along first parents. */
 async function findOwn(store: Store, base: Oid, head: Oid): Promise<Pick<BroughtLine, 'session' | 'entry'> | null> {
   for await (const { oid, commit } of store.firstParents(head, [base])) {
     const session = decodeEntry(commit.message)?.session;

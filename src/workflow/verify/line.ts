@@ -1,4 +1,4 @@
-/** Checks every promise that a line makes, commit by commit. Nothing that a hostile repository holds makes it throw. */
+/** Checks every promise that a line makes, commit by commit. Never throws because of the content of a hostile repository. */
 import { isDamage, TeddyError } from '../../errors.ts';
 import type { Signature, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -37,26 +37,26 @@ export interface VerifyOptions {
   /** Commits whose history was verified before. */
   known?: readonly Oid[];
   /**
-   * The limit for every file that a commit brings; without it only teddy's own files and those of entries have one, which is
-   * large.
+   * The size limit for every file that a commit brings; without it, only teddy's own files and those of entries have a
+   * limit, which is large.
    */
   maxFileBytes?: number;
-  /** Nothing is searched for secrets: all of it has been. */
+  /** Skips the search for secrets, because everything has been searched already. */
   isSearched?: boolean;
-  /** Fingerprints: every entry has to be signed by one of these keys. */
+  /** Fingerprints of the keys; every entry has to be signed by one of them. */
   signedBy?: ReadonlySet<string> | undefined;
-  /** Every plan that went on needs an approval, also one that came later. */
+  /** Requires an approval, even a later one, for every plan that went ahead. */
   requireApproval?: NeededApproval | undefined;
   signal?: AbortSignal;
   onProgress?(entries: number): void;
 }
 
-/** Larger than any transcript that was imported so far. */
+/** Larger than any transcript that has been imported so far. */
 const usualMaxFileBytes = 256 * 1024 * 1024;
 
 /**
- * Total: what is wrong with the line is in the result. Throws INTERRUPTED, and what says nothing of the line: GIT_FAILED where git
- * cannot be started, BAD_SETTING.
+ * Returns all that is wrong with the line instead of throwing. Throws only INTERRUPTED and errors that say nothing
+ * about the line: GIT_FAILED when git cannot be started, and BAD_SETTING.
  */
 export async function verifyLine(
   given: Project,
@@ -84,7 +84,7 @@ export async function verifyLine(
     await verifyFrom(project, base, result, options);
   } catch (error) {
     if (!isDamage(error)) throw error;
-    addViolation(result, 'objects', tip, null, null, `What is left of the line cannot be read: ${error.message}`);
+    addViolation(result, 'objects', tip, null, null, `The rest of the line cannot be read: ${error.message}`);
   }
   return result;
 }
@@ -119,13 +119,14 @@ async function verifyFrom(
   result.turns = walk.order.turns();
   if (walk.early > 0)
     result.notes.push(
-      `The clock was set back, or had been ahead: ${countOf(walk.early, 'entry', 'entries')} ${walk.early === 1 ? 'is dated before what it follows' : 'are dated before what they follow'}.`,
+      `The clock was set back, or had been ahead of time: ${countOf(walk.early, 'entry', 'entries')} ${walk.early === 1 ? 'is dated before what it follows' : 'are dated before what they follow'}.`,
     );
   if (walk.mended > 0)
     result.notes.push(
-      `What commits of no session had done to ${walk.mended} of its files was put right by later ones.`,
+      `Commits outside of the session changed ${walk.mended} of its files, and later commits restored them.`,
     );
-  // Each signed commit is a process of gpg, which may ask a server for a key: nothing that is refused anyway is worth that.
+  // Each signed commit starts gpg, which may ask a server for a key; that is not worth it for a line that is refused
+  // anyway.
   if (walk.limitsAll && result.violations.length > 0) return;
   const { signal, signedBy } = options;
   const signatures = await store.checkSignatures(result.tip, base.not, { signal, withKeys: signedBy !== undefined });
@@ -140,17 +141,17 @@ function refuseInterrupted({ signal }: VerifyOptions): void {
   if (signal?.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted.', 'Nothing was changed.');
 }
 
-/** False: there is nothing to walk. */
+/** Returns false when there is nothing to walk. */
 async function beginsHonestly(store: Store, { kind }: LineBase, result: VerifiedLine): Promise<boolean> {
   const add = (rule: Rule, message: string) => addViolation(result, rule, result.tip, null, null, message);
   if (kind === 'cut' && (await store.cutCommits()).size > 0) {
     result.isWhole = false;
     result.notes.push(
-      'The clone is shallow: what comes before its first commit is not here, and was not checked. Run `git fetch --unshallow`.',
+      'The clone is shallow: the history before its first commit is not here, and was not checked. Run `git fetch --unshallow`.',
     );
   } else if (kind === 'cut')
-    add('objects', 'A commit below the line is missing, and what comes before was not checked.');
-  if (kind === 'headless') add('order', 'The line has entries and does not begin with start.');
+    add('objects', 'A commit below the line is missing, so the history before it was not checked.');
+  if (kind === 'headless') add('order', 'The line has entries, but does not begin with `start`.');
   if (kind === 'none') add('order', `No commit of the line is an entry of ${result.session}.`);
   return kind !== 'none';
 }
@@ -184,7 +185,7 @@ function addSignatures(
   for (const [oid, { state }] of states)
     if (state === 'bad')
       addViolation(result, 'signature', oid, seen.get(oid)?.turn ?? null, null, 'Its signature is bad.');
-  // Where keys were named, each entry is held against them, whatever git trusts.
+  // When keys were named, each entry is checked against them, no matter which keys git trusts.
   const unknown = states.filter(
     ([oid, { state }]) => state === 'unknown' && !(hasKeys && seen.get(oid)?.isEntry === true),
   ).length;
@@ -194,7 +195,7 @@ function addSignatures(
     );
 }
 
-/** Whether git trusts a key is no question here: the keys were named. */
+/** Checks only against the named keys; whether git trusts them does not matter. */
 function requireSigned(
   result: VerifiedLine,
   signatures: Signatures,
@@ -209,7 +210,7 @@ function requireSigned(
       result.signed += 1;
     else if (signature === undefined) addViolation(result, 'signature', oid, turn, null, 'It is not signed.');
     else if (signature.state !== 'bad')
-      addViolation(result, 'signature', oid, turn, null, 'It is signed by another key than those that were named.');
+      addViolation(result, 'signature', oid, turn, null, 'It is not signed by any of the named keys.');
   }
 }
 
@@ -263,7 +264,7 @@ async function checkEntry(walk: WalkedLine, step: Step): Promise<void> {
   await checkAsked(walk, step);
 }
 
-/** How long the entry's transcript was: what was there has been searched for secrets. */
+/** Reads how long the entry's transcript was before, because that part has already been searched for secrets. */
 async function readTranscriptLengths(walk: WalkedLine, { commit, entry }: Step): Promise<Map<RepoPath, number>> {
   if (entry.turn === null) return new Map();
   const path = joinPath(turnDir(walk.session, entry.turn), 'transcript.jsonl');
@@ -272,7 +273,7 @@ async function readTranscriptLengths(walk: WalkedLine, { commit, entry }: Step):
   return new Map([[path, turn?.transcript.length ?? 0]]);
 }
 
-/** Keeps what plan and report make of the turn. */
+/** Stores what a plan or a report means for its turn. */
 async function keepTurn(walk: WalkedLine, { commit, entry }: Step): Promise<void> {
   if (entry.turn === null || (entry.kind !== 'plan' && entry.kind !== 'report')) return;
   const turn = await readWalkedTurn(walk, entry.turn, commit.commit.parents[0]);
@@ -286,14 +287,14 @@ async function keepTurn(walk: WalkedLine, { commit, entry }: Step): Promise<void
   };
 }
 
-/** Whether an entry can stand where it stands. */
+/** Checks that an entry is allowed in its place. */
 async function checkOrder(walk: WalkedLine, { commit, entry, blame }: Step): Promise<void> {
   if (commit.commit.parents.length > 1) blame('order', null, 'An entry has one parent; this one is a merge.');
   for (const problem of walk.order.add(entry, await readFacts(walk, { commit, entry, blame })))
     blame('order', null, problem);
 }
 
-/** Nothing is read for the entries that cannot be wrong by it. */
+/** Reads the facts about the order, but only for entries that need them. */
 async function readFacts(walk: WalkedLine, { commit, entry }: Step): Promise<OrderFacts> {
   const parent = commit.commit.parents[0];
   const isOpening = entry.turn !== null && !walk.order.has(entry.turn);
@@ -306,7 +307,7 @@ async function readFacts(walk: WalkedLine, { commit, entry }: Step): Promise<Ord
   };
 }
 
-/** The records that the entry adds to the transcript of its turn. */
+/** Reads the records that the entry adds to the transcript of its turn. */
 async function readAdded(
   walk: WalkedLine,
   { commit, entry }: Pick<Step, 'commit' | 'entry'>,

@@ -1,4 +1,4 @@
-/** The history that a log shows, as the line before its entry gives it; each turn is rendered once. */
+/** Derives the history that a log shows from the line before its entry; each turn is rendered once. */
 import type { Project } from '../../ports/project.ts';
 import type { ParsedContextLog } from '../../session/context/context-log-parse.ts';
 import { clippedTo, countMasked, historySection, type LogSection } from '../../session/context/context-log-sections.ts';
@@ -10,7 +10,7 @@ import { isMaskedFrom } from './compare-section.ts';
 import type { Expected } from './verify.ts';
 
 export interface Histories {
-  /** `state`: of the parent of the entry. */
+  /** Returns the expected section; `state` is the state at the parent of the entry. */
   expect(state: LineState, parsed: ParsedContextLog, section: LogSection): Promise<Expected>;
   /** Reads the turn's own records before its message, unmasked. */
   earlier(
@@ -21,13 +21,13 @@ export interface Histories {
   isExpected(state: LineState, turn: TurnName): boolean;
 }
 
-/** Beyond so many characters all are forgotten: memory has a limit. */
+/** Beyond this many characters, all of them are forgotten, because memory is limited. */
 const maxKept = 64 * 1024 * 1024;
 
 export function openHistories(given: Project): Histories {
   // Text that was masked when the log was made is compared around its masks (`isMaskedFrom`).
   const project = withoutMasks(given);
-  // Logs are rendered many at a time, and most show the same turns.
+  // Many logs are rendered at once, and most of them show the same turns.
   const texts = new Map<string, Promise<string>>();
   let kept = 0;
 
@@ -52,7 +52,7 @@ export function openHistories(given: Project): Histories {
     texts.set(tree, rendering);
     rendering.then(
       (text) => (kept += text.length),
-      // Whoever asks again may be told more.
+      // A later attempt may succeed.
       () => texts.delete(tree),
     );
   }
@@ -80,7 +80,7 @@ export function openHistories(given: Project): Histories {
       const older = state.turns.filter((name) => name !== turn).toReversed();
       const newestFirst = [...(own === null ? [] : [turn]), ...older];
       const count = countShown(section.body, newestFirst);
-      if (count === null) return { kind: 'wrong', message: 'It leaves out turns that the line does not have.' };
+      if (count === null) return { kind: 'wrong', message: 'It leaves out turns that are not on the line.' };
       const shown = newestFirst.slice(0, count);
       const trees = await readTrees(state, shown);
       const rendered = await Promise.all(
@@ -90,7 +90,7 @@ export function openHistories(given: Project): Histories {
       );
       const text = joinHistory(newestFirst.slice(count).toReversed(), rendered.toReversed());
       const { body } = historySection({ text, masked: 0 });
-      // Masks have another length than what they stand for, so a text that is clipped after them is clipped elsewhere.
+      // A mask is not as long as the text it replaces, so a text that is clipped after a mask is clipped elsewhere.
       const isProvable = clipped === undefined || countMasked([section]) === 0 || isMaskedFrom(section.body, body);
       return isProvable ? { kind: 'text', body } : { kind: 'unknown' };
     },
@@ -106,7 +106,7 @@ function toShown(turn: HistoryTurn | undefined): string {
   return turn?.clipped?.text ?? turn?.text ?? '';
 }
 
-/** How many of the newest turns there was room for: the first line names the others. */
+/** Returns how many of the newest turns fit in; the first line names the others. */
 function countShown(body: string, newestFirst: readonly TurnName[]): number | null {
   const last = parseLeftOut(body);
   if (last === null) return newestFirst.length;

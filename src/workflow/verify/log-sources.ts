@@ -1,4 +1,4 @@
-/** Sections of a log that a blob or a prompt gives. */
+/** Derives the sections of a log that come from a blob or a prompt. */
 import type { Project } from '../../ports/project.ts';
 import { maxShownBytes, type ShownFile, readContextFiles } from '../../session/context/context-files.ts';
 import type { RequestMode } from '../../session/context/context-log.ts';
@@ -38,7 +38,7 @@ export function openSources(project: Project, code: CodeTrees): Sources {
     isKept: ({ kind }) => kind === 'text',
   });
   return {
-    // The same prompt is above every turn, and is proven and rendered once.
+    // The same prompt begins every turn, so it is checked and rendered once.
     system(asked, section) {
       const key = [asked.agent, asked.mode, renderLabel(section), section.body].join('\0');
       return prompt(key, () => expectSystem(project, asked, section));
@@ -49,21 +49,21 @@ export function openSources(project: Project, code: CodeTrees): Sources {
       if (path === null || provenance.kind === 'refused') return unknown;
       const isPage = /^https?:\/\//.test(path);
       const found = isPage ? null : await code.find(commit, path as RepoPath);
-      // A branch keeps what another commit showed.
+      // A branch keeps what was shown at another commit.
       const isKept = isBranchTurn(turn);
       if (provenance.kind === 'missing')
         return found === null || isKept
           ? { kind: 'text', body: fileSection({ kind: 'missing', path: path as RepoPath }).body }
-          : wrong('The project has this file.');
+          : wrong('The project does have this file.');
       if (provenance.kind === 'not-shown')
         return found === null ? unknown : expectNotShown(project, found.oid, provenance, isKept);
       const { source } = provenance;
       if (source?.kind !== 'blob')
         return source?.kind === 'stored' && found !== null && !isKept
-          ? wrong('The project has this file, and the log shows another one.')
+          ? wrong('The log shows a different version of this file than the project has.')
           : unknown;
       if (isPage ? !(await pages.has(commit, session, source.oid)) : found?.oid !== source.oid && !isKept)
-        return wrong('It names another blob than the commit has there.');
+        return wrong('It names a different blob than the commit has at this path.');
       if (isKept && (await project.repository.store.readSize(source.oid)) === null) return unknown;
       const expected = await readBody(
         `${source.oid} ${provenance.lossy} ${path}`,
@@ -71,7 +71,7 @@ export function openSources(project: Project, code: CodeTrees): Sources {
         source.oid,
         provenance.lossy,
       );
-      // That the turn that was left has shown it at this path, nothing here says.
+      // Nothing here can show that the turn that was left has shown the blob at this path.
       const isElsewhere = isKept && !isPage && found?.oid !== source.oid;
       return isElsewhere && expected.kind === 'text' && expected.body === body ? unknown : expected;
     },
@@ -90,13 +90,16 @@ async function expectNotShown(
 ): Promise<Expected> {
   const size = await store.readSize(oid);
   if (size === null || (isKept && size !== bytes)) return unknown;
-  if (size !== bytes) return wrong(`It says ${bytes} bytes, and the file has ${size}.`);
-  if (reason === 'large' && size <= maxShownBytes) return wrong('It says that the file is large, and it is not.');
+  if (size !== bytes) return wrong(`It says ${bytes} bytes, but the file has ${size}.`);
+  if (reason === 'large' && size <= maxShownBytes) return wrong('It says that the file is large, but it is not.');
   const path = '' as RepoPath; // the body does not name it
   return { kind: 'text', body: fileSection({ kind: 'not-shown', path, bytes, reason }).body };
 }
 
-/** A prompt of the same teddy is rendered again; of another one the log says the sha256, which has to be that of the section. */
+/**
+ * Renders a prompt of the same version of teddy again; for another version, the log names the sha256, which the section
+ * must have.
+ */
 async function expectSystem(
   project: Project,
   { agent, mode }: ParsedContextLog['frontMatter'],
@@ -114,7 +117,7 @@ async function expectSystem(
   const again = listPrompts(agent, new Map([[agent, text]]), mode).map(systemBody);
   const found = again.find((one) => one === body || isMaskedFrom(body, one));
   if (found !== undefined) return { kind: 'text', body: found };
-  // The protocol that follows may be that of another version.
+  // The protocol that follows may be that of another version of teddy.
   return body.startsWith(`${text.trim()}\n`) ? unknown : { kind: 'text', body: again[0] ?? '' };
 }
 
@@ -127,7 +130,7 @@ function systemBody(text: string): string {
   return systemSection({ text, source: { kind: 'stored' }, masked: 0 }).body;
 }
 
-/** `teddy/global` is not on the line; what it held is in the commit. */
+/** `teddy/global` is not on the line, but the commit has its content at the time. */
 async function expectMemos(
   project: Project,
   { commit, turn }: LogRequest,
@@ -137,7 +140,7 @@ async function expectMemos(
   if (source?.kind !== 'blob') return unknown;
   const copy = await project.repository.store.readFile(commit, memosPath);
   if (copy?.oid !== source.oid && !isBranchTurn(turn))
-    return wrong('It names another blob than the commit has in memos.yaml.');
+    return wrong('It names a different blob than the commit has in memos.yaml.');
   const text = await readText(project, source.oid);
   return text === null ? unknown : { kind: 'text', body: memosSection({ text, source, masked: 0 }).body };
 }
@@ -146,7 +149,7 @@ async function readText({ repository: { store } }: Project, oid: Oid): Promise<s
   return (await store.readSize(oid)) === null ? null : toText(await store.readBlob(oid));
 }
 
-/** Most files are shown in many turns: what they look like in a log is rendered once. */
+/** Renders each file once, because most files are shown in many turns. */
 function openBodies({ repository: { store } }: Project) {
   const read = async (_: string, path: RepoPath, oid: Oid, isLossy: boolean): Promise<Expected> => {
     if ((await store.readSize(oid)) === null)
@@ -154,13 +157,13 @@ function openBodies({ repository: { store } }: Project) {
     const place = { level: 'session' as const, line: 1, text: path };
     const settled = { path, source: { kind: 'blob' as const, oid }, place, aloneBy: 'user' as const, isUsers: true };
     const [file] = await readContextFiles([settled], { read: store.readBlob, size: store.readSize });
-    if (file?.kind !== 'shown' || file.lossy !== isLossy) return wrong('It is not shown as it is read.');
+    if (file?.kind !== 'shown' || file.lossy !== isLossy) return wrong('It is not shown the way teddy reads it.');
     return { kind: 'text', body: fileSection(file).body };
   };
   return keepRecent(read, { max: 256, isKept: (one) => one.kind === 'text' && one.body.length <= 256 * 1024 });
 }
 
-/** Pages that earlier turns of the session have fetched. */
+/** Opens the pages that earlier turns of the session fetched. */
 function openPages({ repository: { store } }: Project) {
   const listPages = async (_: Oid, commit: Oid, turn: RepoPath) =>
     ((await store.readDir(commit, joinPath(turn, 'pages')))?.entries ?? []).map(({ oid }) => oid);

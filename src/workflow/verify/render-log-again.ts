@@ -1,4 +1,4 @@
-/** Renders what a `_context.log` shows from what the commits hold, section by section, and compares the bytes. */
+/** Renders the content of a `_context.log` again from the commits, section by section, and compares the bytes. */
 import { isDamage, TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseContextLog, replaceRequest, type ParsedContextLog } from '../../session/context/context-log-parse.ts';
@@ -22,11 +22,11 @@ import { renderTurnContext } from '../../session/context/context-lines.ts';
 import { assembleLog } from '../../session/context/context-log.ts';
 
 export interface LogRenderer {
-  /** Total, but for failures of git itself. */
+  /** Never throws, except for failures of git itself. */
   render(request: LogRequest): Promise<RenderedLog>;
 }
 
-/** Logs share many parts, which are read and rendered once. */
+/** Opens a renderer that reads and renders the common parts of logs once. */
 export function openLogRenderer(project: Project): LogRenderer {
   const code = openCodeTrees(project.repository.store);
   const tools: Tools = {
@@ -52,7 +52,7 @@ export function openLogRenderer(project: Project): LogRenderer {
   };
 }
 
-/** The state of a line that no honest program has written. */
+/** Returns whether the line is in a state that no regular program writes. */
 function isUnfound(error: unknown): boolean {
   return error instanceof TeddyError && (error.code === 'NOT_ON_LINE' || error.code === 'UNKNOWN_TURN');
 }
@@ -107,7 +107,7 @@ async function expect(
   }
 }
 
-/** Sections that should be there. */
+/** Reports missing sections. */
 async function checkPresence(
   tools: Tools,
   request: LogRequest,
@@ -117,7 +117,7 @@ async function checkPresence(
 ): Promise<void> {
   const has = (name: LogSection['name']) => sections.some((section) => section.name === name);
   const missing = (section: LogSection['name']) =>
-    result.differences.push({ section, message: 'The log has no such section, and should.' });
+    result.differences.push({ section, message: 'The log should have this section, but does not.' });
   if (!has('tree')) missing('tree');
   if (
     !has('history') &&
@@ -132,13 +132,14 @@ async function checkPresence(
 }
 
 /**
- * Reads the log that a turn which keeps the context of another one began with. Null: it is no such turn, or begins with this.
+ * Reads the log with which a turn that keeps another turn's context began. Returns null when it is not such a turn, or
+ * when its log begins here.
  */
 async function readKept(project: Project, { commit, session, turn }: LogRequest): Promise<string | null> {
   return isBranchTurn(turn) ? readBranchLog(project.repository.store, { commit, session, turn }) : null;
 }
 
-/** Another message on the context of a conversation branch: all but prompt and message is taken over. */
+/** Compares the log of another message on a conversation branch: everything but prompt and message is taken over. */
 async function compareWithKept(
   tools: Tools,
   request: LogRequest,
@@ -159,14 +160,17 @@ async function compareWithKept(
   const found = parsed.sections.slice(1, -1);
   for (const [at, section] of found.entries()) compareKept(section, wanted[at], result);
   if (found.length < wanted.length)
-    result.differences.push({ section: 'all', message: 'Sections of the turn that was branched are missing.' });
+    result.differences.push({ section: 'all', message: 'Sections of the turn that was branched off are missing.' });
   const [system] = parsed.sections;
   if (system !== undefined) compare(system, await tools.sources.system(parsed.frontMatter, system), result);
   const last = parsed.sections.at(-1);
   if (last !== undefined) compare(last, await expectMessage(tools.project, request), result);
 }
 
-/** The log of the turn that a conversation branch left. Null: the commit is the one that began it, or none did here. */
+/**
+ * Reads the log of the turn that a conversation branch left. Returns null when the commit is the one that began the
+ * branch, or when none began it here.
+ */
 async function readBranchLog(
   store: Store,
   { commit, session, turn }: { commit: Oid; session: SessionId; turn: TurnName },
@@ -180,7 +184,7 @@ async function readBranchLog(
   return null;
 }
 
-/** Counts the tokens of a log. Most of what it shows was shown in the one before, whose sections are kept. */
+/** Counts the tokens of a log, and remembers the counts of sections, because most of them were in the log before. */
 export function rememberCounts(): (sections: readonly LogSection[]) => number {
   let known = new Map<string, { body: string; tokens: number }>();
   return (sections) => {
@@ -198,7 +202,7 @@ export function rememberCounts(): (sections: readonly LogSection[]) => number {
   };
 }
 
-/** The last thing that the user has said in the turn. */
+/** Returns the user's last message in the turn. */
 async function expectMessage(
   { repository: { store } }: Project,
   { commit, session, turn }: LogRequest,
@@ -210,14 +214,14 @@ async function expectMessage(
   return { kind: 'text', body: message.replace(/\p{Surrogate}/gu, '\uFFFD') };
 }
 
-/** These follow from a log's own sections: boundary, counts, order, and the list of the turn. */
+/** The parts that follow from a log's own sections: boundary, counts, order, and the list of the turn. */
 interface Frame {
   hash: Project['hash'];
-  /** How many tokens they have. */
+  /** Counts the tokens of sections. */
   count(sections: readonly LogSection[]): number;
 }
 
-/** Boundary, counts and layout follow from the sections. */
+/** Checks the boundary, the counts and the layout, which follow from the sections. */
 function checkFrame(
   { hash, count }: Frame,
   { session, turn, log }: LogRequest,
@@ -229,12 +233,12 @@ function checkFrame(
   // The log of a conversation branch was taken over from the turn that it left.
   if (frontMatter.turn !== turn && !isBranchTurn(turn)) add(`It is of turn ${frontMatter.turn}.`);
   const again = assembleLog(frontMatter, sections, hash, { count, hasDigest: frontMatter.digest !== null });
-  if (again.log !== log) add('It is not what the sections give.');
+  if (again.log !== log) add('It does not match the sections.');
   const ranks = sections.map(({ name }) => sectionNames.indexOf(name));
   const isOrdered = ranks.every(
     (rank, at) => at === 0 || rank > (ranks[at - 1] ?? 0) || (rank === filesAt && ranks[at - 1] === filesAt),
   );
-  if (!isOrdered) add('The sections do not stand in their order, or one is there twice.');
+  if (!isOrdered) add('The sections are out of order, or one of them is there twice.');
 }
 
 const filesAt = sectionNames.indexOf('file');
@@ -250,6 +254,6 @@ async function checkTurnContext(
     path !== null && (kind === 'shown' || kind === 'missing') ? [path] : [],
   );
   const add = (message: string) => result.differences.push({ section: 'file', message });
-  if (list === null) add('The log has no turn.context beside it.');
+  if (list === null) add('The log has no turn.context next to it.');
   else if (renderTurnContext(paths) !== list) add('turn.context lists other files than the log shows.');
 }

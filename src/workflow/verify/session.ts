@@ -1,4 +1,4 @@
-/** Verifies a line, a range of one, or every line of the repository. */
+/** Verifies a line, a range of a line, or every line of the repository. */
 import type { Project } from '../../ports/project.ts';
 import { sessionDir, joinPath, type Oid, type RepoPath, type SessionId } from '../../names.ts';
 import { findRecorded, listRecorded, type RecordedLine } from '../line/find-recorded.ts';
@@ -12,7 +12,7 @@ export interface VerifySessionRequest extends Pick<
   VerifyOptions,
   'signal' | 'onProgress' | 'signedBy' | 'requireApproval'
 > {
-  /** The target in the words of `findRecorded`. */
+  /** The target as `findRecorded` accepts it. */
   target?: string | undefined;
   /** Every line of the repository. */
   all: boolean;
@@ -27,13 +27,13 @@ interface VerifiedChange {
 
 export interface VerifiedSessions {
   lines: VerifiedLine[];
-  /** The faults of the session files that a range brings, in a merge as well; only for a range. */
+  /** Faults of the session files that a range brings, including those in merges; only present for a range. */
   change?: VerifiedChange;
-  /** The words of `git fsck`; null: it was not asked. */
+  /** The output of `git fsck`; null when it was not run. */
   fsck: string[] | null;
 }
 
-/** Throws UNKNOWN_SESSION, UNKNOWN_COMMIT, AMBIGUOUS_SESSION, INTERRUPTED. */
+/** Throws UNKNOWN_SESSION, UNKNOWN_COMMIT, AMBIGUOUS_SESSION or INTERRUPTED. */
 export async function verifySession(project: Project, request: VerifySessionRequest): Promise<VerifiedSessions> {
   const { target, all, fsck, ...options } = request;
   const brought = all ? null : await findBrought(project, target);
@@ -52,7 +52,7 @@ export async function verifySession(project: Project, request: VerifySessionRequ
   };
 }
 
-/** A range without an entry is one of a line, or its files have no line. */
+/** A range without an entry is part of a line, or its files belong to no line. */
 async function listMeant(
   project: Project,
   target: string | undefined,
@@ -63,7 +63,7 @@ async function listMeant(
   return change !== null && change.violations.length > 0 ? [] : [await findRecorded(project, target)];
 }
 
-/** Commits that lines of one session share are looked at once, and reported there. */
+/** Checks commits that several lines of a session share once, and reports them there. */
 async function verifyLines(
   project: Project,
   recorded: readonly RecordedLine[],
@@ -87,12 +87,13 @@ async function verifyLines(
   return lines;
 }
 
-/** The session files that a change brings: each has to be what an entry that it brings has there. */
+/** The session files that a change brings must match the version of an entry that it brings. */
 const sessionsDir = '.teddy/sessions' as RepoPath;
 
 /**
- * A merge can hold any tree, whatever its parents have. Not looked at are files that `base` has alike, which the merge cannot have
- * changed, whole sessions that are left out, as `land` does, and lists of files, which are the user's to edit.
+ * A merge can hold any tree, whatever its parents hold. Skips files that are the same in `base`, because the merge
+ * cannot have changed them; whole sessions that are left out, as `land` does; and lists of files, which the user may
+ * edit.
  */
 async function checkBrought(store: Store, change: BroughtChange): Promise<Violation[]> {
   const { base, head } = change;
@@ -111,9 +112,9 @@ async function checkBrought(store: Store, change: BroughtChange): Promise<Violat
     if ([before, target].some((files) => isAlike(file, files.get(path)))) continue;
     const session = sessionOf(path);
     const entries = brought.get(session);
-    if (entries === undefined) blame(path, 'The change brings a file of a session, and no entry of that session.');
+    if (entries === undefined) blame(path, 'The change brings a file of a session, but no entry of that session.');
     else if (path !== listOf(session) && !entries.some((files) => isAlike(file, files.get(path))))
-      blame(path, 'The change brings a file that no entry of its session has like that.');
+      blame(path, 'The change brings a file in a version that no entry of its session has.');
   }
   const turns = new Set([...now.keys()].map(turnDirOf));
   for (const [session, entries] of brought) {

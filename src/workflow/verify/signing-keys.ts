@@ -1,15 +1,15 @@
-/** The keys that entries have to be signed by, as a person names them. */
+/** Reads the keys that entries have to be signed with, as a person names them. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 
-/** Fingerprints as `git log --format=%GF` shows them: of an OpenPGP key, and of one of ssh. */
+/** Fingerprints as `git log --format=%GF` shows them, of an OpenPGP key or an SSH key. */
 const fingerprint = /^(?:[0-9A-F]{40}|[0-9A-F]{64}|SHA256:[A-Za-z0-9+/]{43})$/;
 const sshKey =
   /(?:^|[\s,"])(?:sk-)?(?:ssh-[a-z0-9]+|ecdsa-sha2-nistp\d+)(?:@openssh\.com)?\s+([A-Za-z0-9+/]{40,}={0,2})(?=\s|$)/;
 
 /**
- * Fingerprints. `named`: fingerprints, or files with public keys of ssh, a line each: `id_ed25519.pub`, `allowed_signers`,
- * `authorized_keys`. `readText` gives null for what is no file. Throws USAGE.
+ * Returns fingerprints. `named` holds fingerprints, or files with one public SSH key a line: `id_ed25519.pub`,
+ * `allowed_signers`, `authorized_keys`. `readText` returns null for anything that is not a file. Throws USAGE.
  */
 export async function readSigningKeys(
   { hash }: Pick<Project, 'hash'>,
@@ -39,8 +39,8 @@ function parseKeys(hash: Project['hash'], name: string, text: string | null): st
   if (found.length > 0) return found;
   throw new TeddyError(
     'USAGE',
-    `${JSON.stringify(name)} holds no public key of ssh.`,
-    'Name a file such as `~/.ssh/id_ed25519.pub` or an allowed signers file; of an OpenPGP key, its fingerprint.',
+    `${JSON.stringify(name)} holds no public SSH key.`,
+    'Name a file such as `~/.ssh/id_ed25519.pub` or an allowed signers file; for an OpenPGP key, name its fingerprint.',
   );
 }
 

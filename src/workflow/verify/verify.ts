@@ -1,9 +1,9 @@
-/** The types that the checks of a line share: the log that is rendered again, and what is found in it. */
+/** The types that the checks of a line share: the log that is rendered again, and the differences found in it. */
 import type { LogSection } from '../../session/context/context-log-sections.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 
 export interface LogRequest {
-  /** The entry that wrote the log; what its first parent holds was shown. */
+  /** The entry that wrote the log; its first parent has the files that were shown. */
   commit: Oid;
   session: SessionId;
   turn: TurnName;
@@ -15,31 +15,34 @@ interface LogDifference {
   section: string;
   /** One sentence. */
   message: string;
-  /** The object without which nothing can be compared. */
+  /** The missing object that prevents the comparison. */
   missing?: Oid;
   /** The section of the log that differs. */
   shown?: LogSection;
 }
 
 export interface RenderedLog {
-  /** Sections that came out the same. */
+  /** The number of sections that came out the same. */
   derived: number;
-  /** Those that nothing can render again: what was on disk alone, prompts of another version, what is masked. */
+  /**
+   * The number of sections that cannot be rendered again: from files that were only on disk, prompts of another
+   * version, or masked text.
+   */
   attested: number;
   differences: LogDifference[];
-  /** Whom the log says was asked; null: it cannot be read. */
+  /** Who was asked according to the log; null when it cannot be read. */
   asked: { agent: string; provider: string; model: string } | null;
-  /** Bodies of sections of which nothing else is known than that the log has them. */
+  /** The bodies of sections that nothing but the log itself proves. */
   unproven: string[];
-  /** The number of those that differ in an entry that was put on other commits. */
+  /** The number of sections that differ because the entry was rebased. */
   rebased: number;
 }
 
 /** The expected form of a section. */
 export type Expected =
-  /** The text of a source that is there. */
+  /** The text of an available source. */
   | { kind: 'text'; body: string }
-  /** Nothing here can tell. */
+  /** Nothing here can show the section's content. */
   | { kind: 'unknown' }
   | { kind: 'wrong'; message: string; missing?: Oid };
 

@@ -1,4 +1,4 @@
-/** The facts about a line at one of its commits, while it is walked from its start to its tip. */
+/** What is known about a line at one of its commits, while the line is walked from its start to its tip. */
 import { isDamage } from '../../errors.ts';
 import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import type { TranscriptRecord } from '../../conversation/records/record.ts';
@@ -17,24 +17,24 @@ import type { AwaitedContent, ContentReader } from '../line/read-content.ts';
 import type { Rule, VerifiedLine, Violation } from '../../session/entries/violation.ts';
 import type { RenderedLog, Asked } from './verify.ts';
 
-/** The turn that was last written to. */
+/** The turn of the newest entry. */
 export interface WalkedTurn {
   turn: TurnName;
   records: TranscriptRecord[];
   transcript: Uint8Array;
   plan: Uint8Array | null;
-  /** Where the walk has come across it. */
+  /** The entry of the turn's plan, once the walk has reached it. */
   planEntry?: Entry;
   hasReport: boolean;
 }
 
 interface BrokenFile {
-  /** Undefined: nothing was published there. */
+  /** Undefined when nothing was published at this path. */
   was: Oid | undefined;
   violations: Violation[];
 }
 
-/** An entry that was looked at. */
+/** An entry that has been checked. */
 export interface DatedEntry {
   id: string;
   created: string;
@@ -49,38 +49,38 @@ export interface WalkedLine {
   session: SessionId;
   contents: ContentReader;
   maxFileBytes: number;
-  /** Also of files that nobody reads. */
+  /** Applies the limit to all files, including those that nobody reads. */
   limitsAll: boolean;
-  /** Secrets have been looked for. */
+  /** True when secrets have already been searched for. */
   isSearched: boolean;
   logs: LogRenderer;
   order: LineOrder;
-  /** The version of each of teddy's files in the last honest commit. */
+  /** The version of each of teddy's files in the last valid commit. */
   published: Map<RepoPath, Oid>;
-  /** The published files that commits of others have changed, until an entry puts them right. */
+  /** Published files that foreign commits have changed, until an entry restores them. */
   broken: Map<RepoPath, BrokenFile>;
-  /** How many were put right. */
+  /** The number of files that were restored. */
   mended: number;
-  /** How many entries a clock that was set back has dated before the session, or before the entry above them. */
+  /** The number of entries that a clock that was set back dated before the session, or before the entry above them. */
   early: number;
-  /** The last two entries, the newest first. */
+  /** The last two entries, newest first. */
   dated: readonly DatedEntry[];
-  /** Another agent, or an import, has written entries of the line: these have the words and times of their source. */
+  /** True when another agent or an import has written entries of the line, which have the words and times of their source. */
   isForeign: boolean;
   /** The objects that were reported as missing. */
   missing: Set<Oid>;
   current: WalkedTurn | null;
-  /** The words of the log that was last looked at. */
+  /** Who was asked according to the log that was read last. */
   asked: { oid: Oid; asked: Asked | null } | null;
   result: VerifiedLine;
 }
 
-/** A commit with what it brings, as far as the line needs it. */
+/** A commit with the content that the line needs of it. */
 export interface WalkedCommit extends ChangedCommit {
-  /** The entry that its message is read as; null when it is none. */
+  /** The entry in its message; null when it is not an entry. */
   decoded: Entry | null;
   contents: ReadonlyMap<RepoPath, AwaitedContent>;
-  /** Its log, as the commits give it; null: it has none, or there was no room to look at it ahead. */
+  /** Its log as the commits give it; null when it has none, or when there was no room to render it ahead. */
   rendered: Promise<RenderedLog | null>;
 }
 
@@ -120,7 +120,7 @@ export async function openWalk(
     mended: 0,
     early: 0,
     dated: [],
-    // Only the beginning of a line tells.
+    // Only the beginning of a line decides this.
     isForeign: base.kind !== 'start',
     missing: new Set(),
     current: null,
@@ -143,7 +143,7 @@ function toTurns(session: SessionId, published: ReadonlyMap<RepoPath, Oid>) {
   return [...turns.values()];
 }
 
-/** Reads the turn's state before the commit; null when it is not there, or cannot be read. */
+/** Reads the turn's state before the commit; null when it is missing or cannot be read. */
 export async function readWalkedTurn(
   walk: WalkedLine,
   turn: TurnName | null,
@@ -166,13 +166,16 @@ function isUnknownTurn(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'UNKNOWN_TURN';
 }
 
-/** Without a report nothing records the grammar: an answer that only spoke by the oldest one closed its turn. */
+/**
+ * Returns the turn's status. Without a report nothing records the grammar: an answer that used only the oldest one
+ * closed its turn.
+ */
 export function statusOf({ records, plan, hasReport }: WalkedTurn): TurnStatus {
   const status = toStatus(records, parsePending(plan && toText(plan), hasReport), hasReport);
   return status === 'planned' && isOnlyMessage(parsePlan(toText(plan), { grammar: 1 })) ? 'closed' : status;
 }
 
-/** Lines that were added to a transcript, as records; what is damaged in them is returned. */
+/** Decodes lines that were added to a transcript, and returns the damage in them along with the records. */
 export function decodeAdded(bytes: Uint8Array): { records: TranscriptRecord[]; damage: string | null } {
   const text = toText(bytes);
   const { records, skipped, mended } = decodeTranscript(text);
@@ -180,15 +183,15 @@ export function decodeAdded(bytes: Uint8Array): { records: TranscriptRecord[]; d
   return { records, damage: issue?.reason ?? describeEqualKey(text) };
 }
 
-/** Each line is JSON by now. */
+/** Each line is known to be JSON at this point. */
 function describeEqualKey(text: string): string | null {
   const key = findEqualKey(text);
-  return key === null ? null : `the key ${JSON.stringify(key.slice(0, 40))} stands there twice`;
+  return key === null ? null : `the key ${JSON.stringify(key.slice(0, 40))} is there twice`;
 }
 
-/** The first key that an object has twice; null: none. The text is JSON already. Takes time in proportion to it. */
+/** Returns the first key that an object has twice, or null. The text must be JSON. Takes linear time. */
 export function findEqualKey(text: string): string | null {
-  /** The keys of each object that is open; null is an array. */
+  /** The keys of each open object; null for an array. */
   const open: (Set<string> | null)[] = [];
   let isKey = false;
   for (let at = 0; at < text.length; at += 1) {
@@ -213,7 +216,7 @@ export function findEqualKey(text: string): string | null {
   return null;
 }
 
-/** After its closing quote. */
+/** Returns the position after the closing quote. */
 function endOfString(text: string, start: number): number {
   let at = start + 1;
   for (; at < text.length && text[at] !== '"'; at += 1) if (text[at] === '\\') at += 1;

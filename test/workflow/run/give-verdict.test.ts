@@ -378,7 +378,7 @@ describe('teddy.approvals', () => {
     await store.updateRefs([{ ref: `refs/heads/${line}` as RefName, old: tip, new: forged }], 'forged');
     expect(sha256).toMatch(/^[0-9a-f]{64}$/);
     expect(await verdictsOf('01')).toEqual([]);
-    expect(await violations()).toEqual([expect.stringContaining('brings no record of itself')]);
+    expect(await violations()).toEqual([expect.stringContaining('has no record in the transcript')]);
     await expect(run(project)).rejects.toMatchObject({ code: 'APPROVAL_MISSING' });
   });
 });

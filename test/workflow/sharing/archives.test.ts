@@ -145,5 +145,5 @@ test('refs are packed once after a thousand new lines, not after fewer, and a pa
   expect(packs).toEqual([1000]);
   ada.repository.store.packRefs = () => Promise.reject(new Error('packed-refs.lock: File exists'));
   await packMany(ada, { lines });
-  expect(ada.said.join()).toContain('The new refs are not packed');
+  expect(ada.said.join()).toContain('The new refs could not be packed');
 });

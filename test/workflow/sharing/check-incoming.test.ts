@@ -118,7 +118,7 @@ const said = '{"type":"note","id":"n","timestamp":"2026-01-24T10:00:00.000Z","te
 /** Each is a fault of its own line, named with what is too much; `refusalOf` sees the other line taken. */
 test.each([
   ['anchors in a report', 'report', 'report.md', keys(16_000), /line 1: it has an anchor/],
-  ['equal keys in a report', 'report', 'report.md', "a: 'x'\na: 'x'\n", /"a" stands there twice/],
+  ['equal keys in a report', 'report', 'report.md', "a: 'x'\na: 'x'\n", /"a" is there twice/],
   ['a report with more parts than any', 'report', 'report.md', `a: [${'x, '.repeat(150_000)}]\n`, /250,000 parts/],
   ['anchors in the front matter of a log', 'message', '_context.log', `---\n${keys(16_000)}---\n`, /anchor/],
   ['a list of endless lines', 'message', 'turn.context', `${'x'.repeat(70_000)}\n`, /70,000 characters/],
@@ -171,13 +171,13 @@ test.each([
 });
 
 test.each([
-  ['capitals', 'refs/heads/teddy/20260124-Add-login', /none of a session/],
-  ['no session', 'refs/heads/teddy/add-login', /none of a session/],
-  ['two dots', 'refs/heads/teddy/20260124-a..b', /none of a session/],
-  ['another place', 'refs/heads/main', /none of a session/],
-  ["another month than its session's", 'refs/teddy/archive/2026-02/20260124-add-login', /none of a session/],
-  ['a folder of its own', 'refs/teddy/archive/2026-01/x/20260124-add-login', /none of a session/],
-  ['no month before it', 'refs/teddy/archive/20260124-add-login', /none of a session/],
+  ['capitals', 'refs/heads/teddy/20260124-Add-login', /not a valid session name/],
+  ['no session', 'refs/heads/teddy/add-login', /not a valid session name/],
+  ['two dots', 'refs/heads/teddy/20260124-a..b', /not a valid session name/],
+  ['another place', 'refs/heads/main', /not a valid session name/],
+  ["another month than its session's", 'refs/teddy/archive/2026-02/20260124-add-login', /not a valid session name/],
+  ['a folder of its own', 'refs/teddy/archive/2026-01/x/20260124-add-login', /not a valid session name/],
+  ['no month before it', 'refs/teddy/archive/20260124-add-login', /not a valid session name/],
   ['a turn beyond all numbers', `${ref}--${'9'.repeat(30)}-branch-01`, /turn/],
   ['a length beyond all names', `refs/heads/teddy/20260124-${'a'.repeat(200)}`, /too long/],
 ])('a ref whose name has %s is refused', async (_, name, reason) => {
@@ -194,8 +194,10 @@ test('a ref that git could not hold beside one of the user is refused', () => {
 });
 
 test('a line of another session, of none, without a start or that is no commit is refused', async () => {
-  expect(await refusalOf({ tip: other.tip })).toMatchObject({ reason: `no commit of it is an entry of ${session}` });
-  expect(await refusalOf({ tip: main })).toMatchObject({ reason: `no commit of it is an entry of ${session}` });
+  expect(await refusalOf({ tip: other.tip })).toMatchObject({
+    reason: `none of its commits is an entry of ${session}`,
+  });
+  expect(await refusalOf({ tip: main })).toMatchObject({ reason: `none of its commits is an entry of ${session}` });
   const { store } = project.repository;
   const { tree } = await store.readCommit(tip);
   expect(await refusalOf({ tip: tree })).toMatchObject({ reason: expect.stringMatching(/cannot be read/) });
@@ -256,10 +258,10 @@ test('teddy/global with anything but its three kinds of small plain files is ref
   const file = (name: string, oid = text, mode: TreeEntry['mode'] = '100644') => ({ mode, name, oid });
   const cases: [TreeEntry[], RegExp][] = [
     [[file('run.sh')], /no such file/],
-    [[file('memos.yaml', text, '120000')], /no plain file/],
+    [[file('memos.yaml', text, '120000')], /not a plain file/],
     [[file('memos.yaml', await blob('a: {b: c}\n'))], /cannot be read/],
     [[file('memos.yaml', await blob(`${'['.repeat(2000)}\n`))], /cannot be read/],
-    [[file('global.context', await blob('x'.repeat(1024 * 1024 + 1)))], /are the most/],
+    [[file('global.context', await blob('x'.repeat(1024 * 1024 + 1)))], /at most/],
   ];
   for (const [entries, reason] of cases) {
     const commit = await commitTree(entries, [globalTip], 'global: bad\n');

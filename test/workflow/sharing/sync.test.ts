@@ -514,7 +514,7 @@ describe('two sessions that were begun with one name', () => {
       expect(shared.lines.find(({ ref }) => ref === main)?.problem).toMatchObject({
         code: 'BRANCH_IN_THE_WAY',
         exitCode: 3,
-        message: `${line} of origin cannot be taken: a session here has the same name, and is another one.`,
+        message: `${line} of origin was refused: a different session here has the same name.`,
         hint: expect.stringContaining(
           `\`git switch ${line}\`, \`teddy session new add-login-2\`, \`git branch -m ${line} add-login-2-begun\`, and`,
         ),
@@ -783,7 +783,7 @@ describe('a line that is not what it says', () => {
     const shared = await pullSessions(ada, request);
     expect(shared.lines.find(({ ref }) => ref === main)?.problem).toMatchObject({
       code: 'HOSTILE_SESSION',
-      hint: `Nothing of it is here. To look at it: \`git fetch origin ${main} && teddy session verify FETCH_HEAD\`. Ask whoever pushed it.`,
+      hint: `Nothing of it was stored here. To look at it: \`git fetch origin ${main} && teddy session verify FETCH_HEAD\`. Ask whoever pushed it.`,
     });
     await append(bea, main);
     expect(did(await pushSessions(bea, { ...request, selector: session }))).toEqual({ [session]: 'pushed' });

@@ -99,7 +99,7 @@ test('an entry says what its report and its log say', async () => {
 
 test('a file has the mode that its report says', async () => {
   const two = { path: 'two.txt' as RepoPath, bytes: new TextEncoder().encode('two.txt\n') };
-  const message = 'report: The file is of the mode 100755, which the report does not say.';
+  const message = 'report: The file has the mode 100755, which the report does not say.';
   const { violations } = await forge('report', { ...two, mode: '100755' });
   expect(violations.map((one) => `${one.rule}: ${one.message}`)).toEqual([message]);
 });
@@ -114,7 +114,7 @@ test('what a commit of the user had done to the session and the next entry has p
   expect(broken.violations).toMatchObject([{ rule: 'published', path }]);
   await say(mine, 'Two', planOf([create('three.txt')]));
   const mended = await verifyLine(mine, await findRecorded(mine, line));
-  expect(mended).toMatchObject({ violations: [], notes: [expect.stringContaining('put right')] });
+  expect(mended).toMatchObject({ violations: [], notes: [expect.stringContaining('later commits restored them')] });
 });
 
 test('the log of an entry that was rebased shows the code before, which is a note', async () => {
