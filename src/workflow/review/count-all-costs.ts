@@ -1,6 +1,6 @@
 /**
- * Counts the cost of every session of the repository, with all its lines. A line up to its tip never changes, so the answers on it are
- * kept in the cache; those of the other lines are read by one git process.
+ * Counts the cost of every session in the repository, with all of its lines. A line up to a given tip never changes, so
+ * its answers are cached; those of the other lines are read with one git process.
  */
 import type { SessionId, TurnName } from '../../names.ts';
 import type { Cache } from '../../ports/git.ts';
@@ -14,14 +14,14 @@ import { readPrices } from './count-cost.ts';
 
 export interface SessionCost {
   session: SessionId;
-  /** How many lines it has: the main one and its conversation branches, remote and archived ones included. */
+  /** The number of lines: the main line and the conversation branches, including remote and archived ones. */
   lines: number;
-  /** The turns of all its lines, each counted once. */
+  /** The number of turns on all lines, each counted once. */
   turns: number;
   spent: Spending;
 }
 
-/** In order of their ids. What several lines share counts once. */
+/** Returns the sessions sorted by id. Answers that several lines share count once. */
 export async function countAllCosts(project: Project): Promise<{ sessions: SessionCost[]; total: Spending }> {
   const read = await readAnswers(project, await listRecorded(project));
   const answersOf = (lines: typeof read) => lines.flatMap(({ answers }) => answers);
@@ -29,7 +29,7 @@ export async function countAllCosts(project: Project): Promise<{ sessions: Sessi
   const sessions = [...groupBy(read, ({ session }) => session)].map(([session, own]) => ({
     session,
     lines: own.length,
-    // Two lines may each have a turn of one name; those that they share begin with one entry.
+    // Different lines may use a turn name twice; turns that they share have the same first entry.
     turns: new Set(own.flatMap(({ opening }) => opening)).size,
     spent: sumSpent(answersOf(own), priceOf),
   }));
@@ -76,7 +76,7 @@ function toAnswers(entries: readonly Entry[]): LineAnswers {
 }
 
 const cacheKey = 'line-answers';
-/** To write all of them takes longer than to read one of so many again. */
+/** Rewriting the whole cache takes longer than reading this many lines again. */
 const rewrittenFor = 1000;
 
 function toKey({ session, tip }: LineTip): string {

@@ -1,4 +1,4 @@
-/** Counts the cost of a line so far, turn by turn and model by model, against its budget. */
+/** Counts the cost of a line so far, by turn and by model, against its budget. */
 import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -18,11 +18,11 @@ export interface Tokens {
 
 interface TurnCost {
   turn: TurnName;
-  /** The label of its first message, or of its answer. */
+  /** The label of its first message or of its answer. */
   title: string;
   models: string[];
   spent: Spending;
-  /** Estimates the answers whose endpoints did not report their tokens; null when there are none. */
+  /** Estimated tokens of the answers for which the endpoint reported none; null when there are no such answers. */
   estimated: Tokens | null;
 }
 
@@ -31,7 +31,7 @@ interface ModelCost {
   spent: Spending;
 }
 
-/** `limit` null: none is set. */
+/** `limit` is null when none is set. */
 export interface BudgetPart {
   limit: number | null;
   spent: number;
@@ -43,15 +43,15 @@ export interface LineCost {
   turns: TurnCost[];
   models: ModelCost[];
   spent: Spending;
-  /** Models whose endpoint has named no cost, and whose price nobody knows. */
+  /** Models for which the endpoint reported no cost, and no price is known. */
   unpriced: string[];
   estimated: Tokens | null;
   budget: { maxTurns: BudgetPart; maxTokens: BudgetPart };
 }
 
 /**
- * Counts along the first parents of the line: on a conversation branch also the turns that led there, since its budget counts
- * them. Throws the errors of `findRecorded`.
+ * Counts along the first parents of the line. On a conversation branch that includes the turns before it, because its
+ * budget counts them. Throws the errors of `findRecorded`.
  */
 export async function countCost(project: Project, target: string | undefined): Promise<LineCost> {
   const { store } = project.repository;
@@ -92,7 +92,7 @@ export async function countCost(project: Project, target: string | undefined): P
   };
 }
 
-/** The request's size stands in its log; what was answered is counted in the files of the turn. */
+/** The size of the request is in its log; the answer is counted in the files of the turn. */
 async function estimateTurn(store: Store, at: TurnAt, spent: Spending): Promise<Tokens> {
   const read = (name: string) => readTurnFile(store, at, name);
   const [log, transcript, plan] = await Promise.all([read('_context.log'), read('transcript.jsonl'), read('plan.md')]);
@@ -107,7 +107,7 @@ async function estimateTurn(store: Store, at: TurnAt, spent: Spending): Promise<
   return { inputTokens: asked * spent.unreported, outputTokens: Math.round(answered * share) };
 }
 
-/** The prices of the models that have answered, where one is known. Throws BAD_SETTING. */
+/** Reads the known prices of the models that have answered. Throws BAD_SETTING. */
 export async function readPrices(
   { models }: Pick<Project, 'models'>,
   entries: readonly CostedEntry[],
@@ -125,7 +125,7 @@ export async function readPrices(
   return { priceOf: (entry) => prices.get(keyOf(entry)) ?? null, unpriced: [...new Set(unpriced)] };
 }
 
-/** In order of their first answer. */
+/** Lists the models in the order of their first answers. */
 function countModels(answers: readonly Entry[], priceOf: PriceOf): ModelCost[] {
   const models = groupBy(answers, ({ model, provider }) => model ?? provider ?? '');
   return [...models].map(([model, own]) => ({ model, spent: sumSpent(own, priceOf) }));

@@ -1,4 +1,7 @@
-/** Numbers about all sessions: turns, plans, failures, cost, and the lines by models and by people that are still there. */
+/**
+ * Counts numbers of all sessions: turns, plans, failures, cost, and the lines of code that are still in HEAD, by model
+ * and by person.
+ */
 import { nullIfDamaged, TeddyError } from '../../errors.ts';
 import { parseReport } from '../../plan/report/report-yaml.ts';
 import type { Report } from '../../plan/report/report.ts';
@@ -15,7 +18,7 @@ import { toText, walkLines } from '../../view/view.ts';
 import { readPrices } from './count-cost.ts';
 
 export interface StatsRequest {
-  /** Only turns that began since then, and lines that were committed since then; null: all. */
+  /** Only counts turns that began, and lines that were committed, since then; null for all. */
   sinceMs: number | null;
   /** Called before the lines of each file are counted. */
   onFile?: ((done: number, all: number) => void) | undefined;
@@ -26,21 +29,21 @@ export interface Stats {
   sessions: number;
   turns: number;
   plans: {
-    /** They were run, or somebody approved them. */
+    /** Plans that were run, or that somebody approved. */
     accepted: number;
     rejected: number;
-    /** Nobody has judged them. */
+    /** Plans that nobody has judged. */
     pending: number;
   };
   actions: { run: number; failed: number };
   spent: Spending;
-  /** Lines of the files that sessions have changed, as HEAD has these; null: there is no commit. */
+  /** Lines in HEAD of the files that sessions have changed; null when there is no commit. */
   lines: LineStats | null;
 }
 
 export interface LineStats {
   files: number;
-  /** The most lines first. `model` null: nothing names it. */
+  /** The model with the most lines comes first; `model` is null when nothing names it. */
   models: { model: string | null; lines: number }[];
   people: number;
   unknown: number;
@@ -49,15 +52,18 @@ export interface LineStats {
 interface WalkedEntry {
   oid: Oid;
   entry: Entry;
-  /** The id of the entry that opened its turn: two lines may each have a turn of one name. Null: it is of no turn. */
+  /**
+   * The id of the entry that opened its turn, because two lines may each have a turn of one name. Null when it belongs
+   * to no turn.
+   */
   opened: string | null;
 }
 
-/** Throws GIT_FAILED, DAMAGED_SESSION, BAD_SETTING, INTERRUPTED. */
+/** Throws GIT_FAILED, DAMAGED_SESSION, BAD_SETTING or INTERRUPTED. */
 export async function countStats(project: Project, request: StatsRequest): Promise<Stats> {
   if ((await project.repository.store.cutCommits()).size > 0)
     project.notices.warn(
-      'This clone is shallow: some turns and authors of lines are not known. `git fetch --unshallow` brings the rest.',
+      'This clone is shallow: some turns and authors of lines are unknown. `git fetch --unshallow` fetches the rest.',
     );
   const lines = await listRecorded(project);
   const walked = await readEntries(project, lines);
@@ -76,10 +82,10 @@ export async function countStats(project: Project, request: StatsRequest): Promi
   return { ...stats, lines: await countLines(project, walked, request) };
 }
 
-/** The entries of all lines, the oldest first. */
+/** Reads the entries of all lines, oldest first. */
 async function readEntries({ repository }: Project, lines: Parameters<typeof walkLines>[1]): Promise<WalkedEntry[]> {
   const steps = [...(await walkLines(repository.store, lines)).values()].toReversed();
-  /** The turn that a commit stands in. */
+  /** The turn of each commit. */
   const latest = new Map<Oid, { turn: TurnName; opened: string }>();
   const walked: WalkedEntry[] = [];
   for (const { commit: oid, parent, entry } of steps) {
@@ -113,7 +119,7 @@ async function addTurn(project: Project, stats: Stats, walked: readonly WalkedEn
   else stats.plans.pending += 1;
 }
 
-/** Null: it is damaged, and counts for nothing. */
+/** Returns null for a damaged report, which is not counted. */
 async function readReport({ repository: { store } }: Project, { oid, entry }: WalkedEntry): Promise<Report | null> {
   const file = await store.readFile(oid, joinPath(turnDir(entry.session, entry.turn as TurnName), 'report.md'));
   try {
@@ -142,7 +148,7 @@ async function countLines(
   const lines = new Map<string | null, number>();
   const stats: LineStats = { files: files.length, models: [], people: 0, unknown: 0 };
   for (const [at, { path }] of files.entries()) {
-    if (signal.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted while lines were counted.');
+    if (signal.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted while counting lines.');
     onFile?.(at, files.length);
     const { runs } = await attributeLines({ repository }, { path, commit: head, ranges: [] });
     for (const { author, texts } of runs) {
@@ -158,7 +164,7 @@ async function countLines(
   return stats;
 }
 
-/** By commit, the model that had answered last in its turn. */
+/** Maps each commit to the model that answered last in its turn. */
 function toModels(walked: readonly WalkedEntry[]): Map<Oid, string> {
   const [byTurn, models] = [new Map<string, string>(), new Map<Oid, string>()];
   for (const { oid, entry, opened } of walked) {

@@ -1,4 +1,4 @@
-/** Shows the changes of files between two trees in git's form, and counts their lines. */
+/** Shows the changes of files between two trees in git's format, and counts their lines. */
 import { quoteDiffName, renderUnifiedDiff } from '../../plan/match/diff.ts';
 import type { Store, TreeChange, DiffKind } from '../../ports/git.ts';
 import { formatCount } from '../../session/text/format-count.ts';
@@ -7,24 +7,24 @@ import { repoPathFromGit, type Oid, type RepoPath } from '../../names.ts';
 export interface FileDiff {
   path: RepoPath;
   change: TreeChange['change'];
-  /** Lines; 0 where they are not counted. */
+  /** The number of lines; 0 when they are not counted. */
   added: number;
   removed: number;
   kind: DiffKind;
-  /** Unified, in git's style; ends with a newline. */
+  /** A unified diff in git's style that ends with a newline. */
   diff: string;
 }
 
-/** Without a mode, as in a report, it is a plain file as far as it is here. */
+/** A change without a mode, as in a report, counts as one of a plain file. */
 type Change = Pick<TreeChange, 'path' | 'change' | 'before' | 'after'> & Partial<Pick<TreeChange, 'mode'>>;
 
-/** Nobody reads more of a file, and to compare it takes its time. */
+/** Larger files are not compared line by line: it takes long, and nobody reads it. */
 const maxBytes = 4 * 1024 * 1024;
 const filesAtATime = 32;
 
 type BlobReader = Pick<Store, 'readSize' | 'readBlob'>;
 
-/** In the order of `changes`. Throws DAMAGED_SESSION. */
+/** Returns the diffs in the order of `changes`. Throws DAMAGED_SESSION. */
 export async function diffFiles(store: BlobReader, changes: readonly Change[]): Promise<FileDiff[]> {
   const diffs: FileDiff[] = [];
   for (let at = 0; at < changes.length; at += filesAtATime) {
@@ -47,7 +47,7 @@ export function isCode(path: RepoPath): boolean {
 async function diffFile(store: BlobReader, change: Change): Promise<FileDiff> {
   const sides = [change.before, change.after];
   const sizes = await Promise.all(sides.map((oid) => (oid === null ? 0 : store.readSize(oid))));
-  // The object of a submodule belongs to another repository; in a shallow clone, a file as it was may be missing.
+  // A submodule's object is in another repository, and a shallow clone may lack an older version of a file.
   if (sizes.includes(null))
     return change.mode === '160000' || change.mode === null
       ? toUnread(change, 'submodule', `Submodule ${describeOids(change)}`)
@@ -57,7 +57,7 @@ async function diffFile(store: BlobReader, change: Change): Promise<FileDiff> {
   return toFileDiff(change, before ?? null, after ?? null);
 }
 
-/** `null`: there is no file. */
+/** Null stands for a file that does not exist. */
 export function toFileDiff(change: Change, before: Uint8Array | null, after: Uint8Array | null): FileDiff {
   const { path } = change;
   const body = renderUnifiedDiff(path, before, after ?? new Uint8Array());

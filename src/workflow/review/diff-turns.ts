@@ -1,4 +1,4 @@
-/** Compares two turns, of one line or of two: what was asked, planned, shown, made of it. */
+/** Compares two turns of one or two lines: the request, the plan, the context and the resulting code. */
 import type { Report } from '../../plan/report/report.ts';
 import { parseReport } from '../../plan/report/report-yaml.ts';
 import type { Store } from '../../ports/git.ts';
@@ -15,9 +15,9 @@ export type ComparedPart = (typeof comparedParts)[number];
 export interface ComparedTurn {
   session: SessionId;
   line: string;
-  /** Null: what was there before the first turn. */
+  /** Null for the state before the first turn. */
   turn: TurnName | null;
-  /** Whose tree is the code. */
+  /** The commit with the turn's code. */
   commit: Oid;
   status: TurnStatus | null;
   /** The outcome in its report. */
@@ -25,25 +25,25 @@ export interface ComparedTurn {
   changedFiles: number;
 }
 
-/** A part is null where it was not asked for. */
+/** The comparison; a part is null when it was not requested. */
 export interface TurnComparison {
   a: ComparedTurn;
   b: ComparedTurn;
-  /** Null: the same, or not asked for. */
+  /** Null when both are the same, or when it was not requested. */
   message: { a: string; b: string } | null;
-  /** Plans, or what was answered instead. */
+  /** The plans, or the answers given instead of a plan. */
   plan: FileDiff | null;
   context: ContextComparison | null;
-  /** Without `.teddy`. */
+  /** The code without `.teddy`. */
   code: FileDiff[] | null;
 }
 
-/** Each as of `findTurnOf`. `b` undefined: `a` is compared with the turn before it on its line. */
+/** Both turns are named as for `findTurnOf`. When `b` is undefined, `a` is compared with the turn before it on its line. */
 export interface DiffOptions {
   a: string;
   b?: string | undefined;
   selector?: string | undefined;
-  /** Undefined: all of them, and the messages. */
+  /** Undefined to compare all parts and the messages. */
   only?: ComparedPart | undefined;
 }
 
@@ -54,7 +54,7 @@ interface Side extends ComparedTurn {
   log: string | null;
 }
 
-/** Throws UNKNOWN_TURN, and what `findRecorded` throws. */
+/** Throws UNKNOWN_TURN and what `findRecorded` throws. */
 export async function diffTurns(project: Project, { a, b, selector, only }: DiffOptions): Promise<TurnComparison> {
   const { store } = project.repository;
   const [one, other] = await readSides(project, { a, b, selector });
@@ -74,7 +74,8 @@ async function readSides(project: Project, { a, b, selector }: DiffOptions): Pro
   const first = await findTurnOf(project, { text: a, selector });
   if (b === undefined) return [await readBefore(store, first), await readSide(store, first)];
   const second = await findTurnOf(project, { text: b, selector });
-  // `02` of a conversation branch is its 02-branch-01; beside that one, the turn 02 of the main line is meant.
+  // The turn `02` of a conversation branch means its 02-branch-01; when both are given, `02` is the turn of the main
+  // line.
   const isOne = a !== b && first.turn === second.turn && first.line.tip === second.line.tip;
   const find = (text: string, found: FoundTurn) => (isOne ? findExactTurn(project, { text, selector }) : found);
   const found = await Promise.all([find(a, first), find(b, second)]);
@@ -96,7 +97,7 @@ async function readSide(store: Store, found: FoundTurn): Promise<Side> {
     session,
     line: line.name,
     turn,
-    // A commit that was asked for is itself what is meant.
+    // A commit that was requested is used itself.
     commit: line.ref === null ? line.tip : codeOf(found, content.steps),
     status: content.status,
     outcome: report && { status: report.run_summary.status, error: report.run_summary.error },
@@ -147,14 +148,14 @@ function diffAnswers(one: Side, other: Side): FileDiff | null {
   return toFileDiff({ ...change, change: kind }, before ?? null, after ?? null);
 }
 
-/** Which files two turns were shown, and which of them read otherwise. */
+/** The files that two turns were shown, and which of them differ. */
 interface ContextComparison {
-  /** `log`: what stands in `_context.log`; `list`: only `turn.context` is there to be compared. */
+  /** `log` compares the content of `_context.log`; `list` compares `turn.context`, when nothing else is available. */
   source: 'log' | 'list';
-  /** Paths or URLs; of lists, their lines. */
+  /** Paths or URLs; for lists, their lines. */
   added: string[];
   removed: string[];
-  /** Shown to both, with another content, or left out for another reason. */
+  /** Files shown to both turns with different content, or left out for different reasons. */
   changed: string[];
 }
 
@@ -179,7 +180,7 @@ function compare(before: ReadonlyMap<string, string>, after: ReadonlyMap<string,
   };
 }
 
-/** Null: there is no log, or it is not whole. */
+/** Returns null when there is no log, or when it is incomplete. */
 async function readShown(log: string | null): Promise<Map<string, string> | null> {
   if (log === null) return null;
   const { parseContextLog } = await import('../../session/context/context-log-parse.ts');

@@ -1,4 +1,4 @@
-/** The turn that a person means: by its name on a line, or as the last one of a line or of a commit. */
+/** Finds the turn that a person means: by its name on a line, or as the last one of a line or of a commit. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseTurnName, type Oid, type SessionId, type TurnName } from '../../names.ts';
@@ -17,13 +17,16 @@ export interface FoundTurn {
 }
 
 export interface TurnSelection {
-  /** A turn; or a line, or a commit: then its last turn. Nothing: the last turn of the line. */
+  /** A turn, or a line or a commit for its last turn. Without it, the last turn of the line. */
   text?: string | undefined;
-  /** The line that has the turn, in the words of `findRecorded`. */
+  /** The line that has the turn, as `findRecorded` accepts it. */
   selector?: string | undefined;
 }
 
-/** `02` of a line without one is `02-branch-01` there. Throws UNKNOWN_TURN, USAGE, and what `findRecorded` throws. */
+/**
+ * Finds a turn. If a line has no `02`, its `02-branch-01` is found. Throws UNKNOWN_TURN, USAGE, and what `findRecorded`
+ * throws.
+ */
 export async function findTurnOf(project: Project, { text, selector }: TurnSelection): Promise<FoundTurn> {
   if (text === undefined) return lastTurnOf(project, await findRecorded(project, selector));
   if (!isTurnLike(text)) return findByTarget(project, text, selector);
@@ -33,7 +36,7 @@ export async function findTurnOf(project: Project, { text, selector }: TurnSelec
   return elsewhere ?? { session: state.session, line, state, turn: findTurn(state, text) };
 }
 
-/** Finds what `findTurnOf` does, but a line of exactly this name counts first, also the main line: for two that are compared. */
+/** Finds a turn as `findTurnOf` does, but prefers a line of exactly this name, even the main line, for comparing two turns. */
 export async function findExactTurn(project: Project, { text, selector }: TurnSelection): Promise<FoundTurn> {
   if (text !== undefined && isTurnLike(text)) {
     const line = await findRecorded(project, selector);
@@ -45,7 +48,7 @@ export async function findExactTurn(project: Project, { text, selector }: TurnSe
   return findTurnOf(project, { text, selector });
 }
 
-/** Seven digits and more may be a commit's. */
+/** Seven digits or more may be a commit. */
 function isTurnLike(text: string): boolean {
   return /^\d{1,6}(?:-branch-\d{1,6})?$/.test(text);
 }
@@ -53,14 +56,18 @@ function isTurnLike(text: string): boolean {
 async function findByTarget(project: Project, text: string, selector: string | undefined): Promise<FoundTurn> {
   if (selector === undefined) return lastTurnOf(project, await findRecorded(project, text));
   const hint = 'Give a turn, such as 02 or 02-branch-01, or leave out `-s`.';
-  throw new TeddyError('USAGE', `${JSON.stringify(text)} is no turn, and -s names a session as well.`, hint);
+  throw new TeddyError('USAGE', `${JSON.stringify(text)} is not a turn, and -s names a session as well.`, hint);
 }
 
 async function lastTurnOf({ repository: { store } }: Project, line: RecordedLine): Promise<FoundTurn> {
   const state = await readLineTurns(store, line.tip);
   const turn = state.turns.at(-1);
   if (turn !== undefined) return { session: state.session, line, state, turn };
-  throw new TeddyError('UNKNOWN_TURN', `${state.session} has no turn yet.`, 'Begin: `teddy session plan -m "..."`.');
+  throw new TeddyError(
+    'UNKNOWN_TURN',
+    `${state.session} has no turns yet.`,
+    'Start with `teddy session plan -m "..."`.',
+  );
 }
 
 async function findElsewhere(project: Project, { session }: LineTurns, turn: TurnName): Promise<FoundTurn | null> {
@@ -84,23 +91,23 @@ async function findOnLine(
   return { session, line: { session, name, ref, tip, after: null }, state, turn };
 }
 
-/** The turn before it on its line; null: it is the first. */
+/** Returns the turn before it on its line; null when it is the first. */
 export function turnBefore({ state, turn }: FoundTurn): TurnName | null {
   const at = state.turns.indexOf(turn);
   return at > 0 ? (state.turns[at - 1] ?? null) : null;
 }
 
-/** The code as the turn left it: the user's own edits after it are not part of it. */
+/** Returns the commit with the code as the turn left it; the user's own later edits are not part of it. */
 export function codeOf({ line }: FoundTurn, entries: readonly Pick<LoggedEntry, 'commit' | 'entry'>[]): Oid {
   return entries.findLast(({ entry }) => !comesLater(entry?.kind))?.commit ?? line.tip;
 }
 
-/** Throws SHALLOW_CLONE where the history is cut off, and no commit of the turn is here. */
+/** Throws SHALLOW_CLONE when the history is shallow and no commit of the turn is here. */
 export function requireCommits({ steps, isCut }: Pick<Session, 'steps' | 'isCut'>, turn: TurnName): void {
   if (!isCut || steps.some(({ entry }) => entry?.turn === turn)) return;
   throw new TeddyError(
     'SHALLOW_CLONE',
-    `The history is cut off here: no commit of turn ${turn} is in this clone.`,
-    'Fetch all of it: `git fetch --unshallow`.',
+    `This clone is shallow and has no commit of turn ${turn}.`,
+    'Fetch the whole history: `git fetch --unshallow`.',
   );
 }

@@ -1,4 +1,4 @@
-/** Every session, with how far its main line has come and which conversation branches it has. */
+/** Lists the sessions, with the progress of their main lines and their conversation branches. */
 import { findCommitted } from '../line/find-committed.ts';
 import { describeSessions, type DescribedSession } from '../../view/view.ts';
 import type { Project } from '../../ports/project.ts';
@@ -8,26 +8,26 @@ import { skewMs, toMainLines, type MainLine } from '../../session/lines/main-lin
 import { entryMs } from '../../session/entries/logged-entry.ts';
 import { readStarts, type SessionStart } from '../../session/lines/session-starts.ts';
 
-/** Where the user stands on another line of the session, that is the one to tell of. */
+/** A session in the list. When the user is on another line of the session, that line is described. */
 export interface ListedSession extends DescribedSession {
   current: boolean;
 }
 
 interface ListOptions {
-  /** Those as well that are put away. */
+  /** Includes archived sessions. */
   archived?: boolean;
-  /** Only those whose start was committed with the e-mail address of this repository's user. */
+  /** Only lists sessions with a start that was committed with the e-mail address of this repository's user. */
   mine?: boolean;
 }
 
-/** Oldest first. */
+/** Lists the sessions, oldest first. */
 export async function listSessions(project: Project, options: ListOptions = {}): Promise<ListedSession[]> {
   return (await listNewest(project, Number.POSITIVE_INFINITY, options)).sessions;
 }
 
 /**
- * Those with the newest steps, and the one that HEAD is on; oldest first, and how many there are in all. No more is read of the
- * others than the index has.
+ * Lists the sessions with the newest steps and the one that HEAD is on, oldest first, and counts all sessions. Reads no
+ * more of the others than the index has.
  */
 export async function listNewest(
   project: Project,
@@ -45,7 +45,7 @@ export async function listNewest(
   } = await listLinesAndTips(project, { archived, ...(isCut && { newest }) });
   const tips = head?.oid == null ? branches : new Map([...branches, ['HEAD' as RefName, head.oid]]);
   const found = toMainLines(listed, now);
-  // The line of a branch that HEAD is on; a detached HEAD is on none.
+  // The line of the branch that HEAD is on; a detached HEAD is not on a line.
   const here = listed.find(({ ref }) => ref === head?.ref);
   const own = mine ? await findOwn(project, await readStarts(project, found)) : null;
   const all = own === null ? found : found.filter(({ session }) => own.has(session));
@@ -62,7 +62,7 @@ export async function listNewest(
   return { sessions, count: all.length + older };
 }
 
-/** A work tree other than this one that has a branch of a session checked out. */
+/** A different work tree that has a branch of a session checked out. */
 export interface SessionWorkTree {
   path: string;
   branch: string;
@@ -75,7 +75,7 @@ export async function findWorkTreesOf(
   const trees = (await repository.workTrees()).flatMap(({ ref, root }) =>
     ref === null || root === repository.workspace?.root ? [] : [{ path: root, branch: shortRef(ref) }],
   );
-  // The row may be about another line of the session than the main one, or that may have another name.
+  // The row may describe another line than the main line, and the main line may have another name.
   const isOf = ({ session, line: branch, conversationBranches }: ListedSession, name: string) =>
     parseLineRef(`refs/heads/${name}` as RefName)?.session === session ||
     [branch, ...conversationBranches].includes(name);
@@ -96,7 +96,7 @@ export function sortNewest(sessions: ListedSession[], now: Date): ListedSession[
   return sortByTime(sessions, now, ({ updated }) => Date.parse(updated));
 }
 
-/** The newest first. Nobody makes a session the newest by writing a time to come. */
+/** Sorts newest first. A date in the future must not make a session the newest. */
 function sortByTime<One>(all: readonly One[], now: Date, msOf: (one: One) => number): One[] {
   const latest = now.getTime() + skewMs;
   const times = new Map(all.map((one) => [one, msOf(one)]));

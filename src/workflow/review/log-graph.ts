@@ -1,4 +1,4 @@
-/** All lines of a session as one graph: each commit once, and where the lines leave each other. */
+/** Draws all lines of a session as one graph: each commit once, and the points where the lines separate. */
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { archivePrefix, type Oid, type SessionId } from '../../names.ts';
@@ -8,26 +8,26 @@ import { readLines, type OwnPart, type Step } from '../../view/view.ts';
 import { listSessionLines, type RefLabel, type SessionLine } from '../../session/lines/session-lines.ts';
 
 export interface GraphLine extends Omit<SessionLine, 'ref' | 'branch' | 'isMain'> {
-  /** HEAD is on it. */
+  /** True when HEAD is on it. */
   isHead: boolean;
-  /** The entry that it goes on from, and the line which has that; null: it begins the session, or what is known of it. */
+  /** The entry that it continues from, and the line that has it; null when it begins the session, or the known part of it. */
   leaves: { commit: Oid; line: string } | null;
-  /** How many lines it is away from one that leaves none. */
+  /** The number of lines between it and a line that leaves no other. */
   depth: number;
 }
 
 export interface GraphEntry extends LoggedEntry {
   parent: Oid | null;
-  /** The first line that has it: the main line before its branches. */
+  /** The first line that has it; the main line comes before its branches. */
   line: string;
-  /** Other refs that stand here. */
+  /** Other refs that point here. */
   labels: string[];
 }
 
 export interface SessionGraph {
   session: SessionId;
   lines: GraphLine[];
-  /** Newest first: each line as a whole, and a branch right above the entry that it leaves from. */
+  /** Newest first: each line as a whole, and a branch directly above the entry that it leaves from. */
   entries: GraphEntry[];
 }
 
@@ -53,14 +53,14 @@ export async function graphSession(project: Project, target: string | undefined)
   return { session: wanted.session, lines: walked.map(({ line }) => line), entries: inOrder(walked) };
 }
 
-/** A commit that was asked for, or a line with commits of the user's on top under a name of theirs. */
+/** Adds a commit that was requested, or a line with commits of the user's on top under a custom name. */
 function withWanted(lines: SessionLine[], { ref, name, tip }: RecordedLine): SessionLine[] {
   if (lines.some((line) => line.tip === tip)) return lines;
   const kind = ref?.startsWith(archivePrefix) ? 'archived' : 'local';
   return [...lines, { name, ref, tip, kind, remote: null, branch: null, isMain: false }];
 }
 
-/** A line with nothing of its own is a label where it stands. */
+/** A line without entries of its own becomes a label on another line. */
 async function walkLines(
   store: Store,
   session: SessionId,
@@ -89,7 +89,7 @@ function addLabels(walked: readonly Walked[], labels: readonly RefLabel[]): void
   for (const { name, tip } of labels) if (!lines.has(name)) entries.get(tip)?.labels.push(name);
 }
 
-/** The newest of several branches that leave one entry stands above. */
+/** Sorts the newest of several branches that leave one entry to the top. */
 function inOrder(walked: readonly Walked[]): GraphEntry[] {
   const leaving = new Map<Oid | null, Walked[]>();
   for (const one of walked) {

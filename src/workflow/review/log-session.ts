@@ -11,7 +11,10 @@ export interface SessionLog {
   entries: LoggedEntry[];
 }
 
-/** Ends with the `start` entry of the session, or where a range begins. `target`: as of `findRecorded`. */
+/**
+ * Lists the entries down to the session's `start` entry, or to the beginning of a range. `target` is named as for
+ * `findRecorded`.
+ */
 export async function logSession(project: Project, target: string | undefined): Promise<SessionLog> {
   const line = await findRecorded(project, target);
   const read = await readSteps(project.repository.store, line);

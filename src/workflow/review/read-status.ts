@@ -1,4 +1,4 @@
-/** Where one stands: the line, its turn, what is pending, what is edited or left over, and what comes next. */
+/** Reads the user's current state: the line, its turn, pending plans, edits, leftovers, and the next commands. */
 import { hasAgentPlan, userMessages } from '../../conversation/records/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import { findPlanTitle } from '../../plan/plan-comments.ts';
@@ -41,62 +41,68 @@ import {
 import { isForWrites } from '../../write/write.ts';
 
 export interface Status {
-  /** The branch or commit that HEAD is on, for a person; null: a bare repository. */
+  /** The branch or commit that HEAD is on, for a person; null in a bare repository. */
   head: string | null;
-  /** The session that a command without `-s` takes, and its line; null: there is none. */
+  /** The session that a command without `-s` uses; null when there is none. */
   session: SessionId | null;
   line: string | null;
   /** How that line was found. */
   found: Line['found'] | null;
-  /** Null: nothing was said yet. `isOfAgent`: another agent has made its plan, and carries it out. */
+  /** Null when nothing has been said yet. `isOfAgent` means that another agent made the plan and carries it out. */
   turn: { turn: TurnName; status: TurnStatus; hasMessage: boolean; isOfAgent: boolean } | null;
-  /** A plan that was not executed. `problems`: why it cannot be, as things are now. */
+  /** A plan that was not executed. `problems` counts the reasons why it cannot be executed now. */
   plan: { title: string | null; actions: number; problems: number } | null;
-  /** The question about the plan that waits for an answer. */
+  /** The question about the plan that is waiting for an answer. */
   question: string | null;
-  /** The plan of another agent, which waits for a verdict. */
+  /** The plan of another agent that is waiting for a verdict. */
   handedIn: { title: string } | null;
-  /** The last word on the plan of the turn. */
+  /** The last verdict on the plan of the turn. */
   verdict: Verdict | null;
-  /** How the run of the turn ended, if it was not a success. */
+  /** How the run of the turn ended, unless it succeeded. */
   outcome: FailedOutcome | null;
-  /** `1 of 2 actions was not run`, in a run that succeeded otherwise. */
+  /** For example `1 of 2 actions was not run`, after a run that otherwise succeeded. */
   notRun: string | null;
-  /** The session that this one was begun on top of, if that has not landed. */
+  /** The session that this one was started on top of, unless that has landed. */
   startsOn: SessionId | null;
-  /** A run of the plan was killed. */
+  /** True when a run of the plan was killed. */
   isInterrupted: boolean;
-  /** The process that runs the plan now. */
+  /** The process that is running the plan. */
   executedBy: number | null;
-  /** All that is on the line has landed. */
+  /** True when everything on the line has landed. */
   hasLanded: boolean;
-  /** The commits that brought code of the line to the branch that it started from, if that no longer has all of it. `command`: it brings it there again. */
+  /**
+   * The commits that landed the line on its base branch, when the branch no longer has all of the code. `command`
+   * brings it back.
+   */
   lost: { branch: string; landed: Oid[]; command: string } | null;
-  /** The commit in which somebody has committed what another agent did on the line; null: none, or it is teddy's own. */
+  /**
+   * The commit in which somebody has committed what another agent did on the line; null when there is none, and for
+   * teddy's own sessions.
+   */
   committed: Oid | null;
-  /** The session's other branches on which a plan waits to be executed, the newest first; none where one waits on this line. */
+  /** The session's other branches with a plan that waits to be executed, newest first; empty when a plan waits on this line. */
   pendingOn: string[];
-  /** The user's own edits of tracked files in this work tree. */
+  /** The user's own edits to tracked files in this work tree. */
   edits: string[];
-  /** A merge, a rebase, ... that git is in the middle of. */
+  /** An operation that git is in the middle of, such as a merge or a rebase. */
   operation: string | null;
-  /** Ids of write sessions that are neither over nor at work. */
+  /** The ids of write sessions that are neither over nor in progress. */
   leftoverWrites: string[];
-  /** How many memos agents have proposed. */
+  /** The number of memos that agents have proposed. */
   proposedMemos: number;
-  /** Commands, of which the first comes next. */
+  /** Commands to run next; the first one is the most likely. */
   next: string[];
 }
 
 export interface FailedOutcome {
   status: Exclude<RunStatus, 'SUCCESS'>;
-  /** Why, in words, where no action says so. */
+  /** The reason in words, when it is not the failure of an action. */
   error: string | null;
-  /** The first action that failed. `target`: its path or its command. */
+  /** The first action that failed. `target` is its path or its command. */
   failed: { index: number; type: string; target: string; exitCode: number | null } | null;
   actions: number;
   problems: number;
-  /** It changed code, and no undo has taken that back. */
+  /** True when the run changed code that no undo has reverted. */
   canUndo: boolean;
   isUndone: boolean;
   isPartlyUndone: boolean;
@@ -137,14 +143,14 @@ export async function readStatus(project: Project): Promise<Status> {
     proposedMemos: proposed.length,
   };
   if (status.operation !== null) return { ...status, next: toOperationSteps(status.operation, isUnmerged) };
-  // git switches to no other branch now, and takes no commit: it says itself how to resolve them.
+  // git refuses to switch branches or commit now, and explains itself how to resolve the conflicts.
   if (isUnmerged) return { ...status, next: ['git status'] };
   const next =
     line === null ? toStart(project, head) : toNext(project, { ...status, others: state?.pendingOn ?? [] }, line);
   return { ...status, next: await next };
 }
 
-/** Nothing is said or asked: it is what status is for. */
+/** Finds the line without any notices, because status itself reports the line. */
 async function findStatusLine(project: Project): Promise<Line | null> {
   const silent: Project = { ...project, notices: { info: () => undefined, warn: () => undefined } };
   try {
@@ -225,7 +231,7 @@ async function readLost(project: Project, tip: Oid, nearest: NearestEntry): Prom
   const { branch } = start;
   const ref = `refs/heads/${branch}` as RefName;
   const base = await store.resolve(ref);
-  // A branch that has not moved since the session began has lost nothing of it.
+  // A branch that has not moved since the session began cannot have lost any of it.
   if (base === null || base === (await store.readCommit(start.oid)).parents[0]) return null;
   const lost = await findLost(store, { session: nearest.entry.session, tip }, base);
   if (lost === null) return null;
@@ -233,7 +239,7 @@ async function readLost(project: Project, tip: Oid, nearest: NearestEntry): Prom
   return { branch, landed: lost.landed, command: `${toGitOn(project, ref, holder?.root ?? null)} ${lost.command}` };
 }
 
-/** Where the line is checked out nowhere, there are no files to check the plan against. */
+/** When the line is not checked out anywhere, there are no files to check the plan against. */
 async function countProblems(project: Project, { workspace }: Line, plan: ParsedPlan): Promise<number> {
   if (workspace === null) return plan.problems.length;
   const { runVirtually } = await import('../../plan/validate.ts');
@@ -296,7 +302,7 @@ async function readLeftoverWrites(project: Project): Promise<string[]> {
 }
 
 async function toStart(project: Project, head: Head | null): Promise<string[]> {
-  // Its branch is gone: a session that began here would begin with nothing.
+  // The branch that HEAD names is gone, so a session that began here would begin with nothing.
   if (head?.ref != null && head.oid === null && parseLineRef(head.ref) !== null) return ['teddy doctor'];
   const others = await listMainLines(project);
   return ['teddy session new <name>', ...(others.length === 0 ? [] : ['teddy session list'])];
@@ -318,10 +324,10 @@ async function toNext(
   const recover = leftoverWrites
     .slice(0, 1)
     .map((id) => (leftoverWrites.length > 1 ? `teddy write recover ${id}` : 'teddy write recover'));
-  // Its files are in the work tree already.
+  // The files that it wrote are already in the work tree.
   if (line.found === 'open' && isForWrites(line.session))
     return [...recover, ...(turn?.status === 'open' ? ['teddy write ask'] : []), 'teddy session new <name>'];
-  // Where HEAD is on no line, it goes there first.
+  // When HEAD is not on a line, the user has to switch to one first.
   if (line.found === 'open') return Promise.all([line, ...status.others].map((one) => findWayTo(project, one)));
   if (executedBy !== null) return ['teddy session show', ...recover];
   const asks =
@@ -356,7 +362,7 @@ async function toNext(
   return [plans, ...beside, ...(await toLanding(project, line)), ...recover];
 }
 
-/** The branch that the session started from may be gone, or not be known. */
+/** The branch that the session started from may be gone or unknown. */
 async function toLandingSteps(
   project: Project,
   line: { ref: RefName; tip: Oid },
@@ -365,7 +371,7 @@ async function toLandingSteps(
   const { store } = project.repository;
   const start = await findBaseStart(project, nearest);
   const base = start === null ? null : await store.resolve(`refs/heads/${start.branch}`);
-  // It was not there when the session began either: a landing makes it.
+  // The branch did not exist when the session began either, so the landing creates it.
   const isFirst = start !== null && (await store.readCommit(start.oid)).parents.length === 0;
   if (base !== null || isFirst) return ['teddy session land'];
   const { remote, branches } = await findOtherTargets(project, line, start?.branch ?? null);
@@ -373,7 +379,7 @@ async function toLandingSteps(
   return branches.map((onto) => `teddy session land --onto ${toShellWord(onto)}`);
 }
 
-/** Where the line has nothing to land, another branch of the session may. */
+/** When this line has nothing to land, another branch of the session may. */
 async function toLanding(project: Project, { tip, session, ref }: Line): Promise<string[]> {
   const nearest = tip === null ? null : await findNearestEntry(project, tip);
   if (tip === null || nearest === null) return [];

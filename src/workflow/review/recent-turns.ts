@@ -1,4 +1,4 @@
-/** The newest turns of a line that fit into so many characters, masked. */
+/** Reads the newest turns of a line that fit into a number of characters, masked. */
 import { compareTurns, type TurnName } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
 import { cutText } from '../../session/text/clip-line.ts';
@@ -10,18 +10,18 @@ export interface RecentTurns {
   /** Oldest first. */
   turns: TurnName[];
   text: string;
-  /** Turns of which parts are left out or cut. */
+  /** Turns that were cut or have parts left out. */
   cut: TurnName[];
-  /** The newest turn that is left out; null: there is none before these. */
+  /** The newest turn that was left out; null when there is none. */
   next: TurnName | null;
   total: number;
 }
 
-/** So much is shown of a call or its result. */
+/** The number of characters that are shown of a call or its result. */
 const maxCall = 400;
 const leastPart = 400;
 
-/** `before`: the turns before this one. At least one turn is shown, cut where it has to be. */
+/** Reads the turns before `before`. Always shows at least one turn, cut if necessary. */
 export async function readRecentTurns(
   project: Project,
   { source, session }: Pick<ConversationTarget, 'source' | 'session'>,
@@ -51,13 +51,13 @@ export async function readRecentTurns(
   };
 }
 
-/** Null: it does not fit, even without what tools were asked and gave out. */
+/** Returns null when the turn does not fit, even without the calls of tools and their results. */
 async function renderWithin(project: Project, turn: TurnName, parts: readonly HistoryPart[], room: number) {
   const most = Math.max(leastPart, Math.floor(room / 3));
   for (const withCalls of [true, false]) {
     const kept = withCalls ? parts : parts.filter((part) => !isCall(part));
     const least = kept.reduce((sum, part) => sum + Math.min(part.text.length, isCall(part) ? maxCall : most), 0);
-    // A masked text may be shorter, but hardly by half.
+    // A masked text may be shorter, but rarely by half.
     if (least > 2 * room) continue;
     const { text, isCut } = await render(project, turn, kept, most);
     const left = parts.length - kept.length;
@@ -67,7 +67,7 @@ async function renderWithin(project: Project, turn: TurnName, parts: readonly Hi
   return null;
 }
 
-/** The first and the last words tell most of a turn. */
+/** The first and the last words of a turn are the most informative. */
 async function renderBeginning(project: Project, turn: TurnName, parts: readonly HistoryPart[], room: number) {
   const said = parts.filter((part) => !isCall(part));
   const ends = said.length > 2 ? [...said.slice(0, 1), ...said.slice(-1)] : said;

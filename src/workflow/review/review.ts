@@ -7,7 +7,7 @@ import type { Answerer, Approver, Worker } from './who.ts';
 export interface OwnCommit {
   commit: Oid;
   subject: string;
-  /** The turn that it stands after; null: it stands before the first. */
+  /** The turn that it follows; null when it precedes the first. */
   after: TurnName | null;
 }
 
@@ -15,28 +15,28 @@ export interface Review {
   session: SessionId;
   line: string;
   tip: Oid;
-  /** The commit that the line started from; null when there was none. */
+  /** The commit that the line started from; null when it started from none. */
   base: Oid | null;
   baseBranch: string | null;
-  /** The session whose line `base` is on, if that has not landed. */
+  /** The session with the line that `base` is on, unless that session has landed. */
   baseSession: SessionId | null;
   turns: ReviewedTurn[];
-  /** The models that have answered, also in turns that are not shown. */
+  /** The models that have answered, including those of turns that are not shown. */
   models: Answerer[];
-  /** Who has approved or rejected plans, as far as the turns tell. */
+  /** The people who have approved or rejected plans, as far as the turns record it. */
   approvers: Approver[];
-  /** Who has edited or committed something of their own on the line. */
+  /** The people who have edited or committed something of their own on the line. */
   people: Worker[];
-  /** The user's own. */
+  /** The user's own commits. */
   commits: OwnCommit[];
   spent: Spending;
-  /** Between base and tip, outside of `.teddy`. */
+  /** The files outside of `.teddy` that differ between base and tip. */
   files: ChangedFile[];
 }
 
-/** The turns as far as the labels of all commits describe them, and a way to read some of them. */
+/** The turns as described by the labels of all commits, and a way to read some of them in full. */
 export interface ReviewedLine extends Omit<Review, 'turns' | 'approvers'> {
   turns: TurnLabel[];
-  /** The newest first. Each is read when it is asked for. Throws DAMAGED_SESSION, MASKING_FAILED. */
+  /** Reads the turns on demand, newest first. Throws DAMAGED_SESSION or MASKING_FAILED. */
   readTurns(): AsyncGenerator<ReviewedTurn>;
 }

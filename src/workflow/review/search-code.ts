@@ -1,4 +1,4 @@
-/** Finds lines of the code that an entry of a session has brought, as the tip of the line has them. */
+/** Finds lines of the code that entries of a session brought, as they are at the tip of the line. */
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
@@ -11,7 +11,7 @@ import { toText } from '../../view/view.ts';
 import { isFile, type SearchedText } from './search-texts.ts';
 
 export interface CodeSearch {
-  /** By line and by the turn that has brought them. */
+  /** Finds texts by line and by the turn that brought them. */
   find(lines: readonly KnownLine[]): Promise<Map<KnownLine, Map<TurnName, SearchedText[]>>>;
 }
 
@@ -26,7 +26,7 @@ interface ChangedFile {
   path: RepoPath;
 }
 
-/** Comparing holds the trees of so many lines. */
+/** The number of lines that are compared at once, because their trees are held in memory. */
 const linesAtOnce = 100;
 
 export function openCodeSearch(
@@ -53,7 +53,10 @@ export function openCodeSearch(
   };
 }
 
-/** The files that each line has in another version at its tip than at its start, by content. One without a start has lost its history. */
+/**
+ * Lists the files of each line that differ between its start and its tip, by content. A line without a start has lost
+ * its history.
+ */
 async function listChanged(
   { repository: { store } }: Project,
   starts: ReadonlyMap<SessionId, SessionStart>,
@@ -78,7 +81,7 @@ async function findHolding(
   blobs: Oid[],
   { patterns, signal }: CodeRequest,
 ): Promise<Oid[]> {
-  // The forms of JSON and YAML do no harm: a file that has them is read.
+  // Needles in the forms of JSON and YAML are harmless, since a file that has them is read.
   const [texts] = sortNeeded(patterns.flatMap(({ needles }) => needles));
   if (texts === undefined) return blobs;
   const ignoresCase = patterns.some((pattern) => pattern.ignoresCase);
@@ -86,7 +89,7 @@ async function findHolding(
   return held.map(({ tree }) => tree as Oid);
 }
 
-/** git takes a file for binary that has a NUL so early. */
+/** git treats a file with a NUL in this many bytes as binary. */
 const textBytes = 8000;
 
 async function findBrought(
@@ -117,7 +120,7 @@ async function findBrought(
   return (await Promise.all(found)).flat();
 }
 
-/** The versions of a file, from the tip down to the start of the session, as far as they are asked for. */
+/** Opens the versions of a file, from the tip down to the start of the session, which are read on demand. */
 function openHistory(
   { repository: { store } }: Project,
   { line, start, path }: ChangedFile,
@@ -141,13 +144,13 @@ function openHistory(
     return steps[at] ?? null;
   };
   return {
-    /** Null: it was there at the start, or a commit of the user's brought it, such as a merge. */
+    /** Returns null when the line was there at the start, or came with a commit of the user's, such as a merge. */
     async findTurn(text) {
       let [above, undone, isBrought]: [TurnName | null, TurnName | null, boolean] = [null, null, false];
       for (let at = 0; ; at += 1) {
         const here = await step(at);
         if (here === null) return null;
-        // An undo puts back lines from before the run that it undid.
+        // An undo restores lines from before the run that it undid.
         if (undone !== null) {
           if (here.entry?.kind === 'report' && here.entry.turn === undone) undone = null;
           continue;
@@ -161,7 +164,7 @@ function openHistory(
           isBrought = !below.lines.has(text);
           if (isBrought && here.entry !== null && takesBack(here.entry)) [undone, isBrought] = [turn, false];
         }
-        // A snapshot of what was edited before a message belongs to that, and without one, to the turn below.
+        // A snapshot of edits made before a message belongs to that turn, and without a message to the turn below.
         if (isBrought && above !== null) return above;
       }
     },

@@ -19,51 +19,51 @@ import { openCodeSearch, type CodeSearch } from './search-code.ts';
 import { readSearchedTurn, type SearchedText } from './search-texts.ts';
 
 export interface SearchRequest {
-  /** A turn has to hold a match of each. */
+  /** A turn must match each of them. */
   patterns: readonly TextPattern[];
   places: readonly SearchScope[];
-  /** Only turns of which something was said since; null: all. */
+  /** Only finds turns in which something was said since then; null for all turns. */
   sinceMs: number | null;
-  /** So many characters of a line are returned, around its first match. */
+  /** The number of characters that are returned of a line, around its first match. */
   width: number;
   signal: AbortSignal;
 }
 
 export interface FoundTurn {
   line: KnownLine;
-  /** For a person: a branch, also a remote's, or an archive. */
+  /** The name for a person: a branch, also of a remote, or an archive. */
   lineName: string;
-  /** The name that `session show -s` takes for the line. */
+  /** The name of the line for `session show -s`. */
   selector: string;
   turn: TurnName;
-  /** The title of its plan, or how its message begins. */
+  /** The title of its plan, or the beginning of its message. */
   title: string;
-  /** ISO 8601, when the last of it was said. */
+  /** The time of the last thing said in it, in ISO 8601. */
   at: string;
   matches: FoundMatch[];
 }
 
-/** A line with a match, cut and masked. */
+/** A line with a match, clipped and masked. */
 export interface FoundMatch extends Pick<SearchedText, 'place' | 'title' | 'file'>, Pick<FoundLine, 'text' | 'marks'> {
-  /** The line of the file, from 1; null where the text is no line of one. */
+  /** The number of the line in the file, from 1; null when the text is not a line of a file. */
   number: number | null;
 }
 
 export interface Search {
-  /** How many lines are searched. */
+  /** The number of lines of sessions that are searched. */
   lines: number;
-  /** Whoever stops reading ends the search. */
+  /** The turns found; the search ends when the caller stops reading. */
   turns: AsyncIterable<FoundTurn>;
 }
 
-/** The first ones are searched for whoever wants only a few; later, more at once cost less. */
+/** The first batch is small, for callers that want only a few turns; later batches are larger, which costs less. */
 const firstLines = 200;
 const growth = 5;
-/** Each is a search of git's, in what the one before has left. */
+/** Each group is a search by git within the results of the group before. */
 const maxGroups = 3;
 const turnsAtOnce = 16;
 
-/** Throws what `Store.searchTrees` throws; so does whoever reads the turns. */
+/** Throws what `Store.searchTrees` throws; reading the turns may throw it too. */
 export async function searchSessions(project: Project, request: SearchRequest): Promise<Search> {
   const lines = await listSearched(project, request.sinceMs);
   return { lines: lines.length, turns: findTurns(project, lines, request) };
@@ -71,13 +71,16 @@ export async function searchSessions(project: Project, request: SearchRequest): 
 
 interface SearchedLine extends Pick<FoundTurn, 'line' | 'lineName' | 'selector'> {
   time: string;
-  /** Ids of entries are in order of their time. */
+  /** Sorts by time, as the ids of entries do. */
   order: string;
   /** The directory of its session. */
   tree: string;
 }
 
-/** Session by session; of one, the line that stands for it comes first, so that it has the turns that several lines share. */
+/**
+ * Lists the lines session by session; the main line of each comes first, so that it gets the turns that several lines
+ * share.
+ */
 async function listSearched(project: Project, sinceMs: number | null): Promise<SearchedLine[]> {
   const latest = new Date(project.clock.now().getTime() + 600_000).toISOString();
   const sessions = new Map<SessionId, SearchedLine[]>();
@@ -85,7 +88,7 @@ async function listSearched(project: Project, sinceMs: number | null): Promise<S
     const others = sessions.get(line.session) ?? [];
     if (others.some((other) => isCovered(line, other.line))) continue;
     const time = entryTime(line.nearest.entry);
-    // Nobody makes a session the newest by writing a time to come.
+    // A date in the future must not make a session the newest.
     const order = `${time > latest ? 0 : 1} ${line.nearest.entry.id}`;
     others.push({ ...nameLine(line, others), line, time, order, tree: toTree(line) });
     sessions.set(line.session, others);
@@ -100,7 +103,10 @@ async function listSearched(project: Project, sinceMs: number | null): Promise<S
   return sinceMs === null ? all : all.filter(({ time }) => Date.parse(time) >= sinceMs);
 }
 
-/** It says the same, or is an archive whose branch is there. Branches are listed first. */
+/**
+ * Returns whether the other line holds the same, or the line is an archive and its branch exists. Branches are listed
+ * first.
+ */
 function isCovered(line: KnownLine, other: KnownLine): boolean {
   if (line.nearest.oid === other.nearest.oid) return true;
   return line.isArchived && other.remote === null && other.branchRef === line.branchRef;
@@ -134,7 +140,7 @@ async function* findTurns(
   const chunks = toChunks(lines);
   const find = (chunk: readonly SearchedLine[] | undefined) => {
     const found = chunk === undefined ? null : findCandidates(project.repository.store, chunk, searching, code);
-    // It fails for whoever waits for it.
+    // Whoever awaits it gets the error.
     found?.catch(() => undefined);
     return found;
   };
@@ -143,7 +149,7 @@ async function* findTurns(
     const seen = openSeen();
     for (let at = 0; next !== null; at += 1) {
       const candidates = await next;
-      // git goes on while these are read.
+      // git continues the search while these are read.
       next = find(chunks[at + 1]);
       for (let from = 0; from < candidates.length; from += turnsAtOnce) {
         const some = candidates.slice(from, from + turnsAtOnce);
@@ -165,7 +171,7 @@ function toChunks(lines: readonly SearchedLine[]): SearchedLine[][] {
   return chunks;
 }
 
-/** Leaves out what another line of the session has shown already: branches share their beginning. */
+/** Leaves out turns that another line of the session has already shown, because branches share their beginning. */
 function openSeen(): { takeUnseen(found: FoundTurn): FoundTurn | null } {
   let session: SessionId | null = null;
   let seen = new Set<string>();
@@ -182,7 +188,7 @@ function openSeen(): { takeUnseen(found: FoundTurn): FoundTurn | null } {
   };
 }
 
-/** The turns that may hold a match, line by line, the newest first. */
+/** Finds the turns that may hold a match, line by line, newest first. */
 async function findCandidates(
   store: Store,
   lines: readonly SearchedLine[],
@@ -249,7 +255,7 @@ function intersect(one: TurnsOfTree, other: TurnsOfTree): TurnsOfTree {
   return new Map(both.filter(([, turns]) => turns.size > 0));
 }
 
-/** All of them: no text says which ones hold a match. */
+/** Lists all turns, when no text narrows down which ones may match. */
 async function listTurns(store: Store, lines: readonly SearchedLine[]): Promise<TurnsOfTree> {
   const listed = lines.map(async ({ line: { nearest, session }, tree }) => {
     const dir = await store.readDir(nearest.oid, sessionDir(session));
@@ -258,7 +264,7 @@ async function listTurns(store: Store, lines: readonly SearchedLine[]): Promise<
   return new Map(await Promise.all(listed));
 }
 
-/** Null: it holds no match of a pattern, or only in a secret. */
+/** Returns null when a pattern has no match, or only within a secret. */
 async function readMatches(
   project: Project,
   { searched: { line, lineName, selector, time }, turn, code }: Candidate,
@@ -284,7 +290,10 @@ function holds({ text, values = [] }: SearchedText, { isIn }: TextPattern): bool
   return isIn(text) || values.some(isIn);
 }
 
-/** In the masked text: nobody learns of a secret by looking for it. `held`: the patterns that are in it, by their place. */
+/**
+ * Searches the masked text, so that nobody can discover a secret by searching for it. `held` has the indexes of the
+ * patterns that match.
+ */
 async function findInText(
   project: Project,
   searched: SearchedText,
@@ -294,7 +303,7 @@ async function findInText(
   const held = new Set<number>();
   const find = async (whole: string): Promise<FoundLine[]> => {
     if (!patterns.some(({ isIn }) => isIn(whole))) return [];
-    // The whole text is searched: nobody recognizes half a secret.
+    // The whole text is masked before it is cut into lines, because half a secret would not be recognized.
     const masked = (await project.masker.mask(whole, file ?? undefined)).text;
     const lines = new Map<number, FoundLine>();
     for (const [at, pattern] of patterns.entries())
@@ -308,7 +317,7 @@ async function findInText(
   };
   const lines = await find(text);
   const ofValues = (await Promise.all(values.map(find))).flat();
-  // A text that a file has in the same form is found already.
+  // A value that the file shows in the same form has already been found.
   const others = ofValues.filter((value) => !lines.some((line) => line.text.includes(value.text)));
   const toMatch = ({ text: found, marks }: FoundLine, number: number | null): FoundMatch => ({
     place,

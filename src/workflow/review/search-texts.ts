@@ -1,4 +1,4 @@
-/** The texts of a turn that a search looks through, each with where it stands. They are not masked. */
+/** Reads the texts of a turn for a search, unmasked, each with its place. */
 import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import { toContentText } from '../../conversation/records/content-text.ts';
 import type { TranscriptRecord } from '../../conversation/records/record.ts';
@@ -10,26 +10,26 @@ import type { SearchScope } from '../../session/text/text-pattern.ts';
 
 export interface SearchedText {
   place: SearchScope;
-  /** For a person: `Message`, `Plan`. */
+  /** A heading for people: `Message`, `Plan`. */
   title: string;
-  /** The file whose lines these are: one of the turn, or of the project. Null: a record of the transcript. */
+  /** The file of these lines, in the turn or in the project. Null for a record of the transcript. */
   file: string | null;
   text: string;
-  /** The values that `text` may hold in another form. */
+  /** Values that `text` may hold in another form. */
   values?: string[];
-  /** The lines that count; without them, all do. */
+  /** The lines to search; all when absent. */
   only?: ReadonlySet<string>;
 }
 
 export interface SearchedTurn {
   texts: SearchedText[];
-  /** The title of its plan, or how its message begins; empty where it has neither. */
+  /** The title of its plan, or the beginning of its message; empty when it has neither. */
   title: string;
-  /** ISO 8601, when the last of it was said; empty where no record says so. */
+  /** The time of the last thing said in it, in ISO 8601; empty when no record has a time. */
   time: string;
 }
 
-/** `entries`: the turn's directory. */
+/** Reads the texts; `entries` is the turn's directory. */
 export async function readSearchedTurn(
   store: Store,
   entries: readonly TreeEntry[],
@@ -64,7 +64,7 @@ export function isFile({ mode }: Pick<TreeChange, 'mode'>): boolean {
   return mode === '100644' || mode === '100755';
 }
 
-/** Outputs that were too long for the report, and pages. */
+/** Reads pages, and outputs that were too long for the report. */
 async function readBelow(store: Store, entries: readonly TreeEntry[]): Promise<SearchedText[]> {
   const dirs = entries.filter(({ name, mode }) => mode === '40000' && /^(?:output|pages)$/.test(name));
   const read = async ({ name: dir, oid }: TreeEntry) => {
@@ -100,7 +100,7 @@ function toTexts(record: TranscriptRecord): SearchedText[] {
   }
 }
 
-/** A file of the turn is searched itself. */
+/** Leaves out files of the turn, which are searched themselves. */
 function toSaid(
   place: SearchScope,
   title: string,
@@ -113,7 +113,7 @@ function toReportText(report: string): SearchedText {
   return { place: 'report', title: 'Report', file: 'report.md', text: report, values: listValues(report) };
 }
 
-/** None where it is damaged: its lines are searched all the same. */
+/** Returns no values for a damaged report; its lines are searched anyway. */
 function listValues(report: string): string[] {
   try {
     return listTexts(parseReportYaml(report));
@@ -122,7 +122,7 @@ function listValues(report: string): string[] {
   }
 }
 
-/** Every text in a value, however deep. */
+/** Lists every text in a value, at any depth. */
 function listTexts(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(listTexts) : [];

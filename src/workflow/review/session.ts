@@ -1,4 +1,4 @@
-/** Collects for a reviewer the turns of a line, their plans and results, their cost, and the changed files. */
+/** Collects the turns of a line for a reviewer, with their plans, results and cost, and the changed files. */
 import type { ChangedCommit, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { sessionDir, type Oid, type TurnName } from '../../names.ts';
@@ -20,7 +20,7 @@ import type { OwnCommit, Review, ReviewedLine } from './review.ts';
 import { listAnswerers, listApprovers, listWorkers } from './who.ts';
 import { maskTexts } from '../line/mask-text.ts';
 
-/** Without secrets: every text is masked. Throws what `findRecorded` throws, DAMAGED_SESSION, MASKING_FAILED. */
+/** Masks secrets in every text. Throws what `findRecorded` throws, DAMAGED_SESSION or MASKING_FAILED. */
 export async function reviewSession(project: Project, target: string | undefined): Promise<Review> {
   const { readTurns, ...line } = await openReview(project, target);
   const turns: ReviewedTurn[] = [];
@@ -29,7 +29,7 @@ export async function reviewSession(project: Project, target: string | undefined
   return { ...line, turns: inOrder, approvers: listApprovers(inOrder) };
 }
 
-/** The same as `reviewSession`. */
+/** Opens the same review as `reviewSession`, but reads turns on demand. */
 export async function openReview(project: Project, target: string | undefined): Promise<ReviewedLine> {
   const { store } = project.repository;
   const line = await findRecorded(project, target);
@@ -59,11 +59,14 @@ export async function openReview(project: Project, target: string | undefined): 
   return { ...review, readTurns: () => readNewest(project, session, session.turns.toReversed()) };
 }
 
-/** So many turns have their changes read by the first walk. Each walk takes twice as many as the one before: whoever reads all turns needs few. */
+/**
+ * The number of turns that the first walk reads the changes of. Each walk covers twice as many as the one before, so
+ * that a few are enough for all turns.
+ */
 const firstTurns = 32;
-/** A review shows less of any text. */
+/** A review shows no more than this of any text. */
 const maxKept = 65_536;
-/** So many are read at once: more of them might be large. */
+/** Limits how many turns are read at once, because they may be large. */
 const turnsAtOnce = 4;
 
 async function* readNewest(
@@ -82,7 +85,7 @@ async function* readNewest(
   const changes = changeReader(store, session);
   for (let at = 0; at < newest.length; at = 2 * at + firstTurns) {
     const some = newest.slice(at, 2 * at + firstTurns);
-    // The turns stand in the order of their first steps: no step of these is before that of the last one.
+    // Turns are sorted by their first steps, so no step of these is older than the first step of the last one.
     const read = await changes(some.at(-1)?.steps[0]);
     const changesOf = (commit: Oid) => read.get(commit) ?? [];
     const readOne = async (outline: TurnOutline) => {
@@ -102,8 +105,8 @@ async function* readNewest(
 type Changes = ReadonlyMap<Oid, ChangedCommit['changes']>;
 
 /**
- * Reads the changes of the steps from the given one on; those that were read before are not read again. What the first commit of a
- * history that is cut off has changed, nobody here can say.
+ * Reads the changes from the given step on, and never twice. The changes of the first commit of a shallow history are
+ * unknown.
  */
 function changeReader(store: Store, { steps, isCut }: Session): (first: Step | undefined) => Promise<Changes> {
   const known = new Map<Oid, ChangedCommit['changes']>();

@@ -1,4 +1,4 @@
-/** One turn of a line: what was said, the plan, and what running it did. */
+/** Shows one turn of a line: what was said, the plan, and what running it did. */
 import {
   isCaptured,
   maxShownText,
@@ -26,29 +26,30 @@ export interface ShownTurn extends TurnSummary {
   turn: TurnName;
   plan: string | null;
   report: Report | null;
-  /** Unified diff of what the report says was changed. */
+  /** Unified diff of the changes in the report. */
   diff: string;
   /** The commits of the turn, oldest first. */
   entries: LoggedEntry[];
-  /** Who answered, of the last answer; of a captured turn, the program that was followed. Null: nobody has. */
+  /** The agent that gave the last answer; in a captured turn, the program that was captured. Null when nobody has answered. */
   agent: string | null;
   provider: string | null;
   model: string | null;
   /** The cost of all its answers, as far as the endpoint has reported it. */
   spent: Spending;
-  /** The code of the turn was taken back by this commit. */
+  /** The commit that reverted the code of the turn. */
   undoneBy: Oid | null;
-  /** Only some of it is taken back, since this commit. */
+  /** The commit that reverted only some of it. */
   partlyUndoneBy: Oid | null;
   /** The verdicts on its plan, oldest first. */
   verdicts: Verdict[];
-  /** With `bounded`: the files whose long texts end with how many characters are left out. */
+  /** With `bounded`, the files with long texts that end with the number of characters left out. */
   cut: CutFile[];
 }
 
 /**
- * Without a turn, the last one of the line. `turn` may also be a line or a commit: then the last turn there, as far as it had
- * come by then. `bounded`: no more of a long text is held than a person reads. Throws UNKNOWN_TURN, and what `findRecorded` throws.
+ * Shows the last turn of the line unless `turn` is given. `turn` may also be a line or a commit: then the last turn
+ * there, as far as it had progressed. `bounded` keeps no more of a long text than a person reads. Throws UNKNOWN_TURN
+ * and what `findRecorded` throws.
  */
 export async function showTurn(
   project: Project,
@@ -87,7 +88,7 @@ export async function showTurn(
   };
 }
 
-/** Names the program whose session was captured, where this turn was: a later one may be of teddy's own. */
+/** Names the program whose session was captured when this turn was made; a later turn may be teddy's own. */
 async function findFollowed(
   project: Project,
   { session, state }: FoundTurn,

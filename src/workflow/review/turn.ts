@@ -1,4 +1,4 @@
-/** One turn as a review tells of it: all of it out of its records and commits, or its row out of the labels of its commits alone. */
+/** One turn in a review: in full from its records and commits, or as a row from the labels of its commits alone. */
 import type { TurnContent, TurnOutline, Verdict } from '../../view/view.ts';
 import type { TranscriptRecord } from '../../conversation/records/record.ts';
 import { toParams } from '../../plan/actions/actions.ts';
@@ -15,33 +15,33 @@ export type ChangedFile = Omit<FileDiff, 'diff'>;
 export interface ReviewedAction {
   index: number;
   type: string;
-  /** A path, a command's first line, ... */
+  /** A path, the first line of a command, and so on. */
   target: string;
-  /** Null: not run. */
+  /** Null when it was not run. */
   status: Report['action_logs'][number]['status'] | null;
   exitCode: number | null;
   durationMs: number | null;
   reason: string | null;
 }
 
-/** The turn as far as the labels of its commits describe it; the text of a label has one line, and is short. */
+/** The turn as described by the labels of its commits; the text of a label is short and has one line. */
 export type TurnLabel = Omit<TurnOutline, 'steps'>;
 
 export interface ReviewedTurn extends TurnLabel, Pick<TurnContent, 'asides' | 'cut'> {
-  /** All that the user said, in order. */
+  /** Everything that the user said, in order. */
   messages: string[];
   /** The status in its report; null when it was not run, or when there is nothing to run. */
   outcome: RunStatus | null;
   error: string | null;
   actions: ReviewedAction[];
-  /** The models with their providers, and whoever else has answered. */
+  /** The models with their providers, and anybody else who answered. */
   answeredBy: Answerer[];
   commits: Oid[];
-  /** The files outside `.teddy` that its commits, taken together, have changed. */
+  /** The files outside of `.teddy` that all of its commits together have changed. */
   files: ChangedFile[];
   /** The verdicts on its plan, oldest first. */
   verdicts: Verdict[];
-  /** The decision when it was run, or not. */
+  /** The decisions when it was run or declined. */
   decisions: Decision[];
 }
 
@@ -52,12 +52,12 @@ export function labelTurn({ steps: _steps, ...label }: TurnOutline): TurnLabel {
 interface ReadTurn {
   turn: TurnOutline & TurnContent;
   verdicts: Verdict[];
-  /** The other agent whose session it is. */
+  /** The other agent that the session belongs to. */
   agent: string | null;
   changesOf(commit: Oid): ChangedCommit['changes'];
 }
 
-/** `changesOf`: what a commit has changed. */
+/** Reviews a turn; `changesOf` returns the changes of a commit. */
 export async function reviewTurn(store: Store, { turn, verdicts, agent, changesOf }: ReadTurn): Promise<ReviewedTurn> {
   const { steps, records, asides, cut } = turn;
   const entries = steps.flatMap(({ entry }) => entry ?? []);
@@ -81,7 +81,7 @@ export async function reviewTurn(store: Store, { turn, verdicts, agent, changesO
   };
 }
 
-/** The texts of the user's records with a wanted source: words, or what ran. */
+/** Returns the texts of the user's records with a wanted source: words, or commands that ran. */
 function textsOf(records: readonly TranscriptRecord[], isWanted: (source: string) => boolean): string[] {
   return records.flatMap((record) =>
     record.type === 'user' && isWanted(record.source) && 'content' in record.message ? [record.message.content] : [],
@@ -93,7 +93,7 @@ function readReport(records: readonly TranscriptRecord[]): Report | null {
   return text === undefined ? null : parseReport(text);
 }
 
-/** Reads the actions of a plan that was not run yet. */
+/** Reads the actions of a plan that has not been run. */
 async function readPlanned(records: readonly TranscriptRecord[]): Promise<ReviewedAction[]> {
   const planned = records.findLast((record) => record.type === 'assistant' && record.source === 'plan');
   if (planned?.type !== 'assistant' || !('content' in planned.message)) return [];
@@ -118,7 +118,7 @@ function toAction({ index, action_type: type, status, params, details, duration_
   };
 }
 
-/** Joins the changes of a path that several commits changed: from before the first to after the last. */
+/** Merges the changes of several commits to a path into one, from before the first to after the last. */
 export function joinChanges(changes: ChangedCommit['changes']): ChangedCommit['changes'] {
   const joined = new Map<string, ChangedCommit['changes'][number]>();
   for (const change of changes) {

@@ -1,4 +1,4 @@
-/** Who had a part in a session: the models that have answered, and the people who have decided or worked on the line themselves. */
+/** Lists who took part in a session: the models that answered, and the people who decided, or worked on the line themselves. */
 import type { Report } from '../../plan/report/report.ts';
 import { isRejected } from '../../page/turn-state.ts';
 import type { TurnName } from '../../names.ts';
@@ -7,46 +7,46 @@ import { toAuthor, type CommitAuthor } from '../../session/entries/logged-entry.
 import type { Verdict } from '../../view/view.ts';
 
 export interface Answerer {
-  /** Null: nothing says so. `manual`: a person brought the answers. */
+  /** Null when nothing names it. `manual` means that a person brought the answers. */
   model: string | null;
   provider: string | null;
-  /** Another agent, which has asked the model; null: teddy has. */
+  /** Another agent that asked the model; null for teddy. */
   agent: string | null;
   answers: number;
 }
 
-/** The decisions when a plan was run. */
+/** The decision when a plan was run. */
 export interface Decision {
   decision: 'approved' | 'rejected';
-  /** `flag`: nobody was asked, by `-y`. */
+  /** `flag` means that nobody was asked because of `-y`. */
   by: 'user' | 'flag';
-  /** Who has run the plan. */
+  /** The person who ran the plan. */
   author: CommitAuthor;
-  /** By their numbers; empty: the plan as a whole. */
+  /** The numbers of the actions; empty for the plan as a whole. */
   actions: number[];
 }
 
 export interface Approver extends CommitAuthor {
-  /** The turns whose plans they have approved, or actions of these. */
+  /** The turns with plans, or actions of plans, that they approved. */
   approved: TurnName[];
-  /** The turns whose plans they have run with `-y`. */
+  /** The turns with plans that they ran with `-y`. */
   byFlag: TurnName[];
   rejected: TurnName[];
 }
 
-/** The ways in which somebody decides about a turn. */
+/** The ways to decide about a turn. */
 export type Decided = Exclude<keyof Approver, keyof CommitAuthor>;
 
 /** Somebody with work of their own on the line. */
 export interface Worker extends CommitAuthor {
-  /** Entries of their edits. */
+  /** The number of entries with their edits. */
   snapshots: number;
   commits: number;
 }
 
 const answering: readonly EntryKind[] = ['plan', 'reply', 'exchange', 'write'];
 
-/** In the order of their first answers. `agent`: the one whose session it is. */
+/** Lists the models in the order of their first answers. `agent` is the one that the session belongs to. */
 export function listAnswerers(entries: readonly Entry[], agent: string | null): Answerer[] {
   const found = new Map<string, Answerer>();
   for (const { kind, model = null, provider = null, agent: own } of entries) {
@@ -59,11 +59,14 @@ export function listAnswerers(entries: readonly Entry[], agent: string | null): 
     else known.answers += 1;
   }
   const all = [...found.values()];
-  // Some lines of a log name no model.
+  // Some lines of another agent's log name no model.
   return all.filter((one) => one.model !== null || !all.some((other) => other !== one && other.agent === one.agent));
 }
 
-/** `author`: of the report's commit. Where somebody had rejected the plan, the report only closes its turn. */
+/**
+ * Lists the decisions in a report; `author` is the author of its commit. When somebody had rejected the plan, the
+ * report only closes its turn.
+ */
 export function listDecisions(
   report: Report | null,
   author: string | undefined,
@@ -88,7 +91,7 @@ interface DecidedTurn {
   decisions: readonly Decision[];
 }
 
-/** In the order of what they have said. A person may have said both of one plan. */
+/** Lists people in the order of their first decision. A person may have approved and rejected the same plan. */
 export function listApprovers(turns: readonly DecidedTurn[]): Approver[] {
   const found = new Map<string, Approver>();
   const add = ({ name, email }: CommitAuthor, turn: TurnName, said: Decided) => {
@@ -104,7 +107,7 @@ export function listApprovers(turns: readonly DecidedTurn[]): Approver[] {
   return [...found.values()];
 }
 
-/** In the order of their first work. A snapshot in the turn of another agent has that one's work. */
+/** Lists people in the order of their first work. A snapshot in a turn of another agent has that agent's work. */
 export function listWorkers(steps: readonly { entry: Entry | null; ident: string }[]): Worker[] {
   const found = new Map<string, Worker>();
   for (const { entry, ident } of steps) {
