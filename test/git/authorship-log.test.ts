@@ -157,7 +157,7 @@ test('names with blanks are quoted, and a file with a name that no log can hold 
   ]);
   expect((await note()).split('\n')[0]).toBe('"---"');
   expect(said).toEqual([
-    'The authorship log says nothing about files that are too large for it, or whose names it cannot hold: ' +
+    'The authorship log leaves out files that are too large, or that have names it cannot hold: ' +
       'a"quote.txt, latin-\uFFFD, new\nline.txt.',
   ]);
 });
@@ -247,7 +247,7 @@ test('a log that cannot be written leaves the landing as it is, and a warning na
   const { commit } = await land(session);
   expect(await repo.git('rev-parse', 'main')).toBe(commit);
   expect(said).toEqual([
-    'The landing has no authorship log: refs/notes/ai has moved again and again, or it is no branch of notes. ' +
+    'The landing has no authorship log: refs/notes/ai kept moving, or is not a notes ref. ' +
       `To add it: \`teddy session land -s teddy/${session} --onto main\``,
   ]);
   expect(await repo.git('rev-parse', 'refs/notes/ai')).toBe(blob);

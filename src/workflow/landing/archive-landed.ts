@@ -1,4 +1,4 @@
-/** Puts away the sessions that have landed and that nobody has gone on with for a while. */
+/** Archives sessions that have landed and have not been continued for a while. */
 import { TeddyError } from '../../errors.ts';
 import { describeSessions } from '../../view/view.ts';
 import type { Project } from '../../ports/project.ts';
@@ -21,9 +21,9 @@ import {
 import { groupBy } from '../../session/text/group-by.ts';
 
 export interface ArchiveLandedRequest {
-  /** Sessions whose last step is later stay; null: none do. In milliseconds since 1970. */
+  /** Keeps sessions with a later last step, in milliseconds since 1970; null keeps none of them. */
   beforeMs: number | null;
-  /** Nothing changes, and what would be archived is listed. */
+  /** Changes nothing, and lists what would be archived. */
   isDryRun: boolean;
   signal: AbortSignal;
 }
@@ -31,13 +31,14 @@ export interface ArchiveLandedRequest {
 export interface ArchivedLanded {
   /** Oldest first. */
   archived: ArchivedSession[];
-  /** The sessions that stay although they have landed, each with what the command for it alone would have said. */
+  /** The landed sessions that were not archived, each with the error that the command for it alone would have reported. */
   refused: { session: SessionId; problem: TeddyError }[];
 }
 
 /**
- * Each session for itself: all of its branches, or none. One of them has to have landed as it stands, and none may have a plan that
- * was not run; the others are attempts that were not taken. HEAD stays where it is in every work tree. Throws INTERRUPTED; what is archived by then stays archived.
+ * Archives all branches of a session or none, each session on its own. One of the branches must have landed as it is,
+ * and none may have a plan that was not run; the others count as rejected attempts. HEAD never moves in any work tree.
+ * Throws INTERRUPTED; sessions archived before that stay archived.
  */
 export async function archiveLanded(
   project: Project,
@@ -68,16 +69,16 @@ export async function archiveLanded(
   return result;
 }
 
-/** They would meet every other session as well. */
+/** Errors that would affect every other session as well. */
 const ofRepository: ReadonlySet<string> = new Set(['WRITE_FAILED', 'DISK_FULL', 'GIT_FAILED', 'TOO_MANY_FILES']);
 
-/** The lines that are branches here, session by session, in order of their ids. */
+/** Lists the local lines by session, sorted by the sessions' ids. */
 async function groupLines(project: Project): Promise<[SessionId, KnownLine[]][]> {
   const lines = (await listLines(project)).filter(({ remote }) => remote === null);
   return [...groupBy(lines, ({ session }) => session)].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** Null: it is gone meanwhile. */
+/** Returns null when the session is gone meanwhile. */
 async function archiveOne(
   project: Project,
   session: SessionId,
@@ -96,10 +97,10 @@ async function archiveOne(
   await settle(project, session, branches);
   const archived = await archiveBranches(project, session, listed);
   if (archived !== 'moved') return archived;
-  // Somebody else has archived it, at the same time.
+  // Somebody else has archived it at the same time.
   if ((await listBranches(project, session)).branches.length === 0) return null;
-  const hint = 'Somebody works on the session. Run the command again to look at it anew.';
-  throw new TeddyError('REF_MOVED', `The branches of ${session} have moved meanwhile.`, hint);
+  const hint = 'Somebody is working on the session. Run the command again.';
+  throw new TeddyError('REF_MOVED', `The branches of ${session} have moved in the meantime.`, hint);
 }
 
 async function previewArchive(

@@ -1,4 +1,7 @@
-/** Deletes the branches of an archived session on a remote: each that has nothing which is not archived here, by its lease. */
+/**
+ * Deletes an archived session's branches on a remote, with a lease; keeps each branch that has commits which are not
+ * archived here.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { RefTip, RefUpdate, TransferOptions } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -14,7 +17,7 @@ import { moveTracking, pushLines } from '../sharing/push-lines.ts';
 interface RemoteBranch {
   ref: RefName;
   tip: Oid;
-  /** Who wrote its last entry: `Ada <ada@example.org>`. */
+  /** The author of its last entry: `Ada <ada@example.org>`. */
   author: string;
   hasLanded: boolean;
 }
@@ -22,15 +25,18 @@ interface RemoteBranch {
 export interface RemoteArchive {
   remote: ChosenRemote;
   branches: RemoteBranch[];
-  /** Branches that hold something there that is not archived here: they stay. */
+  /** Branches with commits that are not archived here, which are kept. */
   left: RefName[];
-  /** Refs of the remote as they were listed. */
+  /** The remote's refs as listed. */
   listed: RefTip[];
-  /** The archives that it does not have yet. */
+  /** The archives that the remote does not have yet. */
   missing: RefUpdate[];
 }
 
-/** Before anything is archived, which may move HEAD, that names one: a wrong name, or a remote that is away, is told first. Throws as `listRemoteArchive`. */
+/**
+ * Checks the remote before anything is archived, which may move HEAD and thereby change the default remote; reports a
+ * wrong name or an unreachable remote first. Throws as `listRemoteArchive` does.
+ */
 export async function requireRemote(
   project: Project,
   wanted: string | undefined,
@@ -41,7 +47,7 @@ export async function requireRemote(
   return name;
 }
 
-/** Lists the refs that would go. Throws UNKNOWN_REMOTE, and the errors of `Remotes.list`. */
+/** Lists the refs to delete. Throws UNKNOWN_REMOTE, and the errors of `Remotes.list`. */
 export async function listRemoteArchive(
   project: Project,
   session: SessionId,
@@ -61,7 +67,7 @@ export async function listRemoteArchive(
     const isOther = named !== undefined && named !== oid;
     const isOlder = isOther && (await isArchived(project, named, oid));
     if (isOther && !isOlder) left.push(line);
-    // The main line may go by another name there.
+    // The main line may have another name on the remote.
     const isOfLine = ({ ref, oid: tip }: RefTip) => tip === oid || (isOlder && ref === line);
     const there = listed.filter((one) => one.ref.startsWith('refs/heads/') && isOfLine(one));
     for (const { ref: branchRef, oid: tip } of there) {
@@ -70,7 +76,7 @@ export async function listRemoteArchive(
       const archive = archiveRef(line);
       if (theirs.get(archive) !== oid && !missing.some((one) => one.ref === archive))
         missing.push({ ref: archive, old: theirs.get(archive) ?? null, new: oid });
-      // Two lines may have ended on one commit.
+      // Two lines may end at the same commit.
       if (branches.some((one) => one.ref === branchRef)) continue;
       // Code that has landed only here is not on the remote.
       const base = theirs.get(`refs/heads/${await readBaseBranch(project, nearest.oid)}` as RefName);
@@ -80,16 +86,19 @@ export async function listRemoteArchive(
       branches.push({ ref: branchRef, tip, author: author.replace(/ \d+ [+-]\d+$/, ''), hasLanded });
     }
   }
-  // Another archive may have what its own does not.
+  // Another archive may have commits that the branch's own archive does not.
   return { remote, branches, left: left.filter((ref) => !branches.some((one) => one.ref === ref)), listed, missing };
 }
 
-/** A commit that is not here is in no archive that is. */
+/** A commit that is not here cannot be in an archive here. */
 async function isArchived({ repository: { store } }: Project, tip: Oid, archive: Oid): Promise<boolean> {
   return (await store.readSize(tip)) !== null && isOnLine(store, archive, tip);
 }
 
-/** The archive goes there first, in the same push: nothing is lost there. Throws REMOTE_CHANGED, and as `pushLines`. */
+/**
+ * Deletes the branches and pushes the archive in the same push, so that nothing is lost on the remote. Throws
+ * REMOTE_CHANGED, and as `pushLines` does.
+ */
 export async function deleteOnRemote(
   project: Project,
   { remote, branches, listed, missing }: RemoteArchive,
@@ -101,8 +110,8 @@ export async function deleteOnRemote(
   if (outcome === 'moved')
     throw new TeddyError(
       'REMOTE_CHANGED',
-      `${remote.label} has changed meanwhile. Nothing was deleted there.`,
-      'Run the command again, and look at the list anew.',
+      `${remote.label} has changed in the meantime. Nothing was deleted there.`,
+      'Run the command again, and check the new list.',
     );
   await moveTracking(project, remote, deleted);
 }

@@ -1,4 +1,7 @@
-/** Puts the branches of a session away, or back: they go, and `refs/teddy/archive/` keeps all that was on them. */
+/**
+ * Archives the branches of a session, or restores them: the branches are deleted, and `refs/teddy/archive/` keeps
+ * everything that was on them.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { LinkedWorkTree, RefTip, RefUpdate, Repository, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -32,38 +35,39 @@ import { findRecorded } from '../line/find-recorded.ts';
 import { checkUnfinishedRuns, refuseRunsIn } from '../line/unfinished-run.ts';
 import { moveRefs } from '../line/move-refs.ts';
 
-/** A branch, what keeps it now, and its tip. */
+/** A branch, the ref that keeps it now, and its tip. */
 interface ArchivedLine {
   line: RefName;
   archive: RefName;
   tip: Oid;
-  /** It was landed or merged, as far as the refs of this repository say. */
+  /** True when it was landed or merged, as far as this repository's refs show. */
   hasLanded: boolean;
 }
 
 export interface ArchivedSession {
   session: SessionId;
-  /** Empty: it was archived before. */
+  /** Empty when the session was already archived. */
   lines: ArchivedLine[];
-  /** Lines of the session with names of their own: they are the user's to delete. */
+  /** The session's lines with custom names, which are left for the user to delete. */
   kept: RefName[];
-  /** The branch that this work tree was switched to, since one of the lines was checked out in it. */
+  /** The branch that this work tree was switched to, because one of the lines was checked out in it. */
   switchedTo: string | null;
-  /** Roots of the linked work trees that teddy made for them. */
+  /** Roots of the linked work trees that teddy created for them. */
   workTrees: string[];
 }
 
-/** So often others may move a branch in between. */
+/** The number of times that others may move a branch in between. */
 const maxAttempts = 5;
 
 /**
- * All of the session's local branches, or none. Where this work tree is on one of them, it is switched to the branch that the
- * session started from. Throws USAGE without a name off every line, UNKNOWN_SESSION, LINE_CHECKED_OUT, OPERATION_IN_PROGRESS,
- * BRANCH_IN_THE_WAY where an archive of the name holds other commits, RUN_INTERRUPTED, WRITE_ACTIVE, LOCKED, REF_MOVED.
+ * Archives all of the session's local branches, or none. If this work tree is on one of them, it is switched to the
+ * branch that the session started from. Throws USAGE without a name when HEAD is not on a line, UNKNOWN_SESSION,
+ * LINE_CHECKED_OUT, OPERATION_IN_PROGRESS, BRANCH_IN_THE_WAY when an archive of the name holds other commits,
+ * RUN_INTERRUPTED, WRITE_ACTIVE, LOCKED or REF_MOVED.
  */
 export async function archiveSession(project: Project, target?: string): Promise<ArchivedSession> {
   await repair(project);
-  // The newest one that happens to be there is nothing to put away unasked.
+  // The newest session must not be archived unless the user names it.
   if (target === undefined && (await findHeadLine(project)) === null) throw unnamedError();
   const { session, ref } = await findWhole(project, target, 'archive');
   let switchedTo: string | null = null;
@@ -74,8 +78,8 @@ export async function archiveSession(project: Project, target?: string): Promise
   }
   throw new TeddyError(
     'REF_MOVED',
-    `The branches of ${session} have moved again and again meanwhile.`,
-    'Run the command again when nobody else works on them.',
+    `The branches of ${session} kept moving.`,
+    'Run the command again when nobody else is working on them.',
   );
 }
 
@@ -93,11 +97,11 @@ async function archiveOnce(project: Project, session: SessionId, asked: RefName)
 
 export interface SessionBranches {
   branches: KnownLine[];
-  /** Those that stay. */
+  /** The branches that are not archived. */
   kept: RefName[];
 }
 
-/** All of them as they were listed, or none. Throws BRANCH_IN_THE_WAY. */
+/** Archives all branches in the state in which they were listed, or none. Throws BRANCH_IN_THE_WAY. */
 export async function archiveBranches(
   project: Project,
   session: SessionId,
@@ -112,31 +116,34 @@ export async function archiveBranches(
     lines.push({ line: ref, archive: kept.ref, tip: oid, hasLanded });
     updates.push(kept, { ref, old: oid, new: null });
   }
-  // git writes what is updated before it removes what is deleted: whatever stops it in between, nothing is lost.
+  // git writes updated refs before it removes deleted ones, so an interruption in between loses nothing.
   if (!(await moveRefs(project, updates, `archived ${session}`))) return 'moved';
   return { session, lines, kept: left, switchedTo: null, workTrees: await findWorkTrees(project, lines) };
 }
 
-/** To its end on another branch, where the user may have committed it. That an archive has it says nothing of that. */
+/**
+ * Returns whether the whole line has reached another branch, where the user may have committed it. An archive of the
+ * line does not count.
+ */
 export async function hasCome(project: Project, line: KnownLine): Promise<boolean> {
   const end = await readEnd(project, line.ref, line.oid);
   if (end === 'merged' || end === 'landed' || (await hasLandedAsItStands(project, line))) return true;
   return (await findCommit(project, line)) !== null;
 }
 
-/** Those that teddy has named, and the main line whatever it is called. */
+/** Lists the branches that teddy has named, and the main line under any name. */
 export async function listBranches(project: Project, session: SessionId): Promise<SessionBranches> {
   return toBranches((await listLines(project)).filter((line) => line.session === session && line.remote === null));
 }
 
-/** `lines`: the local ones of one session. */
+/** Splits the local lines of one session. */
 export function toBranches(lines: readonly KnownLine[]): SessionBranches {
   const main = chooseMain(lines);
   const isOurs = (line: KnownLine) => line.isMain || line.branch !== null || line === main;
   return { branches: lines.filter(isOurs), kept: lines.filter((line) => !isOurs(line)).map(({ ref }) => ref) };
 }
 
-/** Its archive counts also where a remote has a branch of that name, which is what was found then. */
+/** Succeeds when the session has an archive, even if a remote has a branch of that name, which was found instead. */
 async function refuseAbsent(
   { repository: { store } }: Project,
   session: SessionId,
@@ -148,7 +155,7 @@ async function refuseAbsent(
   throw new TeddyError('UNKNOWN_SESSION', `${session} has no branch here.`, hint);
 }
 
-/** Null: none of them is checked out in this work tree. */
+/** Returns null when none of them is checked out in this work tree. */
 export async function refuseCheckedOut(
   { repository }: Project,
   branches: readonly KnownLine[],
@@ -176,7 +183,10 @@ async function checkedOutError({ linkedWorkTrees }: Repository, ref: RefName, ro
   return new TeddyError('LINE_CHECKED_OUT', `${shortRef(ref)} is checked out in ${root}.`, hint);
 }
 
-/** Switches to the branch that the session started from. Throws LINE_CHECKED_OUT where edits, or nothing to switch to, prevent it. */
+/**
+ * Switches to the branch that the session started from. Throws LINE_CHECKED_OUT when edits prevent it, or when that
+ * branch is missing.
+ */
 async function leaveLine(project: Project, workspace: Workspace, line: KnownLine): Promise<string> {
   await refuseRunsIn(project, workspace);
   const name = shortRef(line.ref);
@@ -184,33 +194,33 @@ async function leaveLine(project: Project, workspace: Workspace, line: KnownLine
   if (base === null)
     throw new TeddyError(
       'LINE_CHECKED_OUT',
-      `${name} is checked out, and the branch that it started from is not here.`,
+      `${name} is checked out, and the branch that it started from does not exist here.`,
       'Leave it first: `git switch --detach`.',
     );
   const { edits, unmerged } = await workspace.status({ untracked: false });
   if (edits.length + unmerged.length > 0)
     throw new TeddyError(
       'LINE_CHECKED_OUT',
-      `${name} is checked out here, with edits that are not committed.`,
-      `Commit them, or put them away with \`${unmerged.length > 0 ? 'git add -u && ' : ''}git stash\`; then run the command again, which switches to ${base}.`,
+      `${name} is checked out here, with uncommitted edits.`,
+      `Commit them, or stash them with \`${unmerged.length > 0 ? 'git add -u && ' : ''}git stash\`; then run the command again, which switches to ${base}.`,
     );
   await refuseHeldBase(project, workspace, line, base);
   await workspace.switchTo(`refs/heads/${base}` as RefName);
   return base;
 }
 
-/** git does not check a branch out twice. */
+/** git does not check out a branch twice. */
 async function refuseHeldBase(project: Project, workspace: Workspace, line: KnownLine, base: string): Promise<void> {
   const holder = await findHolder(project, workspace, base);
   if (holder === null) return;
   throw new TeddyError(
     'LINE_CHECKED_OUT',
     `${shortRef(line.ref)} is checked out here, and ${base} is checked out in ${holder}.`,
-    `This work tree has to let go of it first: \`${await toArchiveCommand(project, line)}\`.`,
+    `Let this work tree switch away from it first: \`${await toArchiveCommand(project, line)}\`.`,
   );
 }
 
-/** The root of the other work tree that has the branch checked out, or null. */
+/** Returns the root of the other work tree that has the branch checked out, or null. */
 export async function findHolder(project: Project, workspace: Workspace, branch: string): Promise<string | null> {
   const trees = await project.repository.workTrees();
   return trees.find(({ ref, root }) => ref === `refs/heads/${branch}` && root !== workspace.root)?.root ?? null;
@@ -226,7 +236,7 @@ export async function findBase(project: Project, line: KnownLine): Promise<strin
   return null;
 }
 
-/** A write session that is not finished needs its line. Throws WRITE_ACTIVE. */
+/** Throws WRITE_ACTIVE when an unfinished write session needs one of the branches. */
 export async function refuseWrites(project: Project, branches: readonly KnownLine[]): Promise<void> {
   if (await project.writes.isEmpty()) return;
   const open = (await project.writes.list()).find(
@@ -236,12 +246,12 @@ export async function refuseWrites(project: Project, branches: readonly KnownLin
   if (open === undefined) return;
   throw new TeddyError(
     'WRITE_ACTIVE',
-    `The write session ${open.id} belongs to ${shortRef(open.record?.line?.ref ?? '')}, and is not finished.`,
+    `The write session ${open.id} on ${shortRef(open.record?.line?.ref ?? '')} is not finished.`,
     `Finish it or give it up: \`teddy write recover ${open.id}\`, \`teddy write cancel ${open.id}\`.`,
   );
 }
 
-/** An answer that a killed command has left goes on its line as long as there is one. */
+/** Adds the answers that a killed command left to their lines, as long as the lines exist. */
 export async function settle(project: Project, session: SessionId, branches: readonly RefTip[]): Promise<void> {
   for (const { ref, oid } of branches) {
     await checkUnfinishedRuns(project, { ref, session, tip: oid, workspace: null }, { settles: false });
@@ -253,13 +263,13 @@ export async function settle(project: Project, session: SessionId, branches: rea
 export async function planLineArchive(project: Project, line: KnownLine): Promise<RefUpdate> {
   const { store } = project.repository;
   const { ref, oid, session, isMain, branch } = line;
-  // The main line of another name is kept under that of its session.
+  // A main line with another name is kept under its session's name.
   const { update, inTheWay } = await planArchive(store, isMain || branch !== null ? ref : mainLineRef(session), oid);
   if (inTheWay === null) return update;
   const { ref: held, oid: old } = inTheWay;
   throw new TeddyError(
     'BRANCH_IN_THE_WAY',
-    `${held} holds commits that ${shortRef(ref)} does not have, and is not overwritten.`,
+    `${held} holds commits that ${shortRef(ref)} does not have, and was not overwritten.`,
     `Give them a branch, \`git branch ${await findFreeBranch(project, session)} ${held}\`, then \`git update-ref -d ${held} ${old}\`, and archive again.`,
   );
 }
@@ -270,11 +280,18 @@ async function findWorkTrees({ repository }: Project, lines: ArchivedLine[]): Pr
 }
 
 function unnamedError(): TeddyError {
-  const hint = 'Name one of those that `teddy session list` shows: `teddy session archive <session>`.';
-  return new TeddyError('USAGE', 'You are on no branch of a session, so teddy cannot tell which one to archive.', hint);
+  const hint = 'Name one that `teddy session list` shows: `teddy session archive <session>`.';
+  return new TeddyError(
+    'USAGE',
+    "You are not on a session's branch, so teddy does not know which session to archive.",
+    hint,
+  );
 }
 
-/** Throws USAGE for a commit, and for a conversation branch by its name: the session has more than that. */
+/**
+ * Finds a whole session. Throws USAGE for a commit, and for the name of a conversation branch, because its session has
+ * more than that.
+ */
 export async function findWhole(
   project: Project,
   target: string | undefined,
@@ -293,13 +310,13 @@ export async function findWhole(
 
 export interface RestoredSession {
   session: SessionId;
-  /** Those that were made; a branch that was there is left as it is. */
+  /** The branches that were created; a branch that already existed is unchanged. */
   lines: { line: RefName; archive: RefName; tip: Oid }[];
 }
 
 /**
- * Makes the branches again that an archive keeps, where they are not there; the archive stays. Throws UNKNOWN_SESSION where
- * nothing is archived, and BRANCH_IN_THE_WAY where a branch of the name lacks what the archive keeps.
+ * Recreates the missing branches of an archived session; the archive stays. Throws UNKNOWN_SESSION when nothing is
+ * archived, and BRANCH_IN_THE_WAY when a branch of the name lacks archived commits.
  */
 export async function restoreArchived(project: Project, target: string): Promise<RestoredSession> {
   const { store } = project.repository;
@@ -313,10 +330,10 @@ export async function restoreArchived(project: Project, target: string): Promise
   const updates = lines.map(({ line, tip }) => ({ ref: line, old: null, new: tip }));
   if (await moveRefs(project, updates, `restored ${session}`)) return { session, lines };
   const hint = 'Run the command again.';
-  throw new TeddyError('REF_MOVED', `Somebody has made ${shortRef(mainLineRef(session))} meanwhile.`, hint);
+  throw new TeddyError('REF_MOVED', `Somebody has created ${shortRef(mainLineRef(session))} in the meantime.`, hint);
 }
 
-/** A branch that has gone on from the archived one has all of it. */
+/** A branch that continues the archived one has all of it. */
 async function refuseOther(
   { repository: { store } }: Project,
   branch: RefName,
@@ -327,12 +344,12 @@ async function refuseOther(
   const name = toShellWord(shortRef(branch));
   throw new TeddyError(
     'BRANCH_IN_THE_WAY',
-    `${shortRef(branch)} is there, and is not the archived one. Nothing was changed.`,
+    `${shortRef(branch)} already exists, and is not the archived branch. Nothing was changed.`,
     `Rename it: \`git branch -m ${name} <other>\`.`,
   );
 }
 
 function toNotArchived(session: SessionId): TeddyError {
-  const hint = '`git for-each-ref refs/teddy/archive/` shows what is.';
+  const hint = '`git for-each-ref refs/teddy/archive/` shows what is archived.';
   return new TeddyError('UNKNOWN_SESSION', `Nothing is archived of ${session}.`, hint);
 }

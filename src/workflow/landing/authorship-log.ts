@@ -1,7 +1,8 @@
 /**
- * Discloses which lines of a landing models have brought: a log in git-ai's open format, the Git AI Standard v3.0.0, as a note on the
- * commit. Each turn is a session of that format, since it has one person who asked and one model that answered. Lines of people are
- * left out: the format has keys for those whom an editor has seen typing, and teddy knows only that no session brought the lines.
+ * Discloses which lines of a landing came from models: a log in git-ai's open format, the Git AI Standard v3.0.0, as a
+ * note on the commit. Each turn is a session of that format, since it has one person who asked and one model that
+ * answered. Lines of people are left out: the format has keys for people whom an editor has seen typing, while teddy
+ * only knows that the lines came from no session.
  */
 import { findAgent } from '../../agents/agents.ts';
 import type { Oid, RefName, RepoPath } from '../../names.ts';
@@ -12,19 +13,19 @@ import { attributeFiles, groupLines, type Contributor } from '../blame/attribute
 import { TeddyError } from '../../errors.ts';
 import { appendCommit } from '../line/append.ts';
 
-/** Where the format wants it. */
+/** The ref that the format requires. */
 const notesRef = 'refs/notes/ai' as RefName;
 
 export interface AuthorshipNote {
   ref: RefName;
-  /** How many lines models have brought, and of how many files. */
+  /** The number of lines from models, and of files with such lines. */
   lines: number;
   files: number;
 }
 
 /**
- * Adds the log of a commit. Null: the commit has a note, which stays as it is, or no model has brought a line of it. Throws what
- * `attributeFiles` throws, and REF_MOVED.
+ * Adds the log of a commit. Returns null when the commit already has a note, which is kept, or when none of its lines
+ * came from a model. Throws what `attributeFiles` throws, and REF_MOVED.
  */
 export async function addAuthorshipNote(project: Project, commit: Oid): Promise<AuthorshipNote | null> {
   const { store } = project.repository;
@@ -42,17 +43,17 @@ interface AttestedFile {
   claims: Claim[];
 }
 
-/** The lines that one commit of a turn has brought. */
+/** The lines that came with one commit of a turn. */
 interface Claim {
   step: Oid;
   by: Contributor;
   ranges: [first: number, last: number][];
 }
 
-/** A line of the log cannot hold such a name, or a reader would err at it. */
+/** A line of the log cannot hold such a name, or readers would misread it. */
 const unwritable = /["\uFFFD]|(?!\t)\p{Cc}/u;
 
-/** The files of which a model has brought lines, in the order of their names. */
+/** Lists the files with lines from models, sorted by name. */
 async function attest(project: Project, commit: Oid): Promise<AttestedFile[]> {
   const { store } = project.repository;
   const [parent = null] = (await store.readCommit(commit)).parents;
@@ -66,7 +67,7 @@ async function attest(project: Project, commit: Oid): Promise<AttestedFile[]> {
   const leftOut = [...unnamed, ...attributed.leftOut];
   if (leftOut.length > 0)
     project.notices.warn(
-      `The authorship log says nothing about files that are too large for it, or whose names it cannot hold: ${nameSome(leftOut)}.`,
+      `The authorship log leaves out files that are too large, or that have names it cannot hold: ${nameSome(leftOut)}.`,
     );
   return attributed.files.flatMap(({ path, runs }) => {
     const groups = groupLines(runs, (author) => (author.kind === 'turn' ? author.commit : null));
@@ -79,8 +80,8 @@ async function attest(project: Project, commit: Oid): Promise<AttestedFile[]> {
 }
 
 /**
- * Without messages: the format has none any more, and what was said is in the session. The same commit gives the same bytes, so a trace
- * is named after the commit that brought the lines, and not by chance.
+ * Renders the log without messages, which the format no longer has; they are in the session. The same commit gives the
+ * same bytes, because a trace is named after the commit that brought the lines rather than at random.
  */
 function renderLog(hash: Hash, commit: Oid, files: readonly AttestedFile[]): string {
   const sessions = new Map<string, object>();
@@ -97,7 +98,7 @@ function renderLog(hash: Hash, commit: Oid, files: readonly AttestedFile[]): str
     keys.set(step, `${key}::t_${step.slice(0, 14)}`);
   }
   const rows = files.flatMap(({ path, claims }) => [
-    // A name that equals the divider is told from it by its quotes.
+    // The quotes distinguish a name that equals the divider.
     /\s|^---$/.test(path) ? `"${path}"` : path,
     ...claims.map((claim) => `  ${keys.get(claim.step)} ${claim.ranges.map(toRange).join(',')}`),
   ]);
@@ -114,14 +115,14 @@ function toRange([first, last]: readonly [number, number]): string {
   return first === last ? `${first}` : `${first}-${last}`;
 }
 
-/** Adds a note to a commit, where `git notes` finds it, beside those of others. */
+/** Returns whether a commit has a note, where `git notes` finds it among those of others. */
 export async function hasNote(store: Store, ref: RefName, commit: Oid): Promise<boolean> {
   return (await findNote(store, await store.resolve(ref), commit)).isTaken;
 }
 
 /**
- * By compare-and-swap, which `git notes add` does without: of 20 notes that it was told to add at once, it kept 7, and failed for none.
- * False: the commit has a note already, which stays. Throws REF_MOVED.
+ * Adds a note by compare-and-swap, which `git notes add` does not use: of 20 concurrent notes it kept 7, and reported
+ * no failure. Returns false when the commit already has a note, which is kept. Throws REF_MOVED.
  */
 export async function addNote(
   project: Pick<Project, 'repository'>,
@@ -135,15 +136,15 @@ export async function addNote(
     return isTaken ? null : { message: 'Notes added by teddy\n', files: [{ path, bytes: text }] };
   }).catch((error: unknown) => {
     if (!(error instanceof TeddyError) || error.code !== 'REF_MOVED') throw error;
-    const message = `${ref} has moved again and again, or it is no branch of notes.`;
+    const message = `${ref} kept moving, or is not a notes ref.`;
     throw new TeddyError('REF_MOVED', message, `\`git log ${ref}\` shows what is there.`, { cause: error });
   });
   return added !== null;
 }
 
 /**
- * The place of a commit's note. A tree of notes is a table of ids, the first digits of which may be names of directories; one that has
- * both kinds of places git cannot merge with another one.
+ * Finds the path of a commit's note. A notes tree is a table of ids, the first digits of which may be directory names;
+ * git cannot merge a tree that mixes both forms.
  */
 async function findNote(store: Store, notes: Oid | null, commit: Oid): Promise<{ path: RepoPath; isTaken: boolean }> {
   let [tree, above, rest]: [Oid | null, string, string] = [notes && (await store.readCommit(notes)).tree, '', commit];

@@ -1,4 +1,4 @@
-/** Which branch a line's code is landed on. */
+/** Chooses the branch that a line's code is landed on. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { globalRef, shortRef, type Oid, type RefName } from '../../names.ts';
@@ -13,13 +13,13 @@ import { startsSession } from '../line/session-start.ts';
 
 export interface LandingTarget {
   ref: RefName;
-  /** Null: there is no such branch yet, as the session began before its first commit. */
+  /** Null when the branch does not exist yet, because the session began before its first commit. */
   tip: Oid | null;
 }
 
 /**
- * `onto`, else the branch that the session started from. Throws UNKNOWN_BRANCH, USAGE for a branch that takes no code, NOT_APPROVED
- * where somebody else's session names another branch than the default one.
+ * Chooses `onto`, or by default the branch that the session started from. Throws UNKNOWN_BRANCH, USAGE for a branch
+ * that accepts no code, and NOT_APPROVED when somebody else's session names another branch than the default one.
  */
 export async function chooseTarget(project: Project, line: LandableLine, request: LandRequest): Promise<LandingTarget> {
   const { onto, isDryRun = false } = request;
@@ -29,7 +29,7 @@ export async function chooseTarget(project: Project, line: LandableLine, request
   const name = onto?.replace(/^refs\/heads\//, '') ?? base;
   if (name === null) throw await toUnnamed(project, line, request);
   const ref = `refs/heads/${name}` as RefName;
-  // By its whole name: what a commit or a person says is never read as a revision.
+  // Looks the branch up by its full name, so that no commit or person can have it read as a revision.
   const found = (await project.repository.store.listRefs('refs/heads/')).find((tip) => tip.ref === ref);
   if (found === undefined && (name !== base || started?.isFirst !== true))
     throw await toUnknown(project, name, line, { request, isBase: onto === undefined && started !== null });
@@ -45,12 +45,12 @@ async function refuseLine(
   { ref, tip }: LandingTarget,
   base: string | null,
 ): Promise<void> {
-  if (ref === globalRef) throw toUsage(`${shortRef(ref)} holds what all sessions share, and no code.`);
+  if (ref === globalRef) throw toUsage(`${shortRef(ref)} holds what all sessions share, not code.`);
   if (ref === line.ref) throw toUsage(`${line.name} cannot be landed on itself.`);
   if (tip === null || shortRef(ref) === base) return;
   const session = await readSession(project, ref, tip);
   if (session !== null)
-    throw toUsage(`${shortRef(ref)} is a line of ${session}: its code is changed by its own turns.`);
+    throw toUsage(`${shortRef(ref)} is a branch of ${session}, and only its own turns change its code.`);
 }
 
 function toUsage(message: string): TeddyError {
@@ -58,7 +58,7 @@ function toUsage(message: string): TeddyError {
 }
 
 async function toUnnamed(project: Project, line: LandableLine, request: LandRequest): Promise<TeddyError> {
-  const message = `Nothing says which branch ${line.name} started from.`;
+  const message = `teddy does not know which branch ${line.name} started from.`;
   return new TeddyError('UNKNOWN_BRANCH', message, await adviseBranch(project, line, null, request));
 }
 
@@ -71,13 +71,13 @@ async function toUnknown(
   return new TeddyError(
     'UNKNOWN_BRANCH',
     isBase
-      ? `The branch ${JSON.stringify(name)}, from which ${line.name} started, is not here.`
+      ? `The branch ${JSON.stringify(name)}, which ${line.name} started from, does not exist here.`
       : `There is no local branch ${JSON.stringify(name)}.`,
     await adviseBranch(project, line, name, request),
   );
 }
 
-/** The command that makes the branch where a remote has it, else the one that lands on the default branch. */
+/** Returns the command that creates the branch if a remote has it, otherwise the one that lands on the default branch. */
 async function adviseBranch(
   project: Project,
   line: LandableLine,
@@ -86,20 +86,20 @@ async function adviseBranch(
 ): Promise<string> {
   const { remote, branches } = await findOtherTargets(project, line, name);
   if (name !== null && remote !== null)
-    return `A remote has it: \`git branch ${toShellWord(name)} ${toShellWord(remote)}\` makes it here. Then land again.`;
-  const list = '`git branch` lists the branches that there are';
+    return `A remote has it: create it with \`git branch ${toShellWord(name)} ${toShellWord(remote)}\`, then land again.`;
+  const list = '`git branch` lists the branches';
   if (branches.length === 0) return `${list}; name one with --onto.`;
   const ways = branches.map((onto) => `To land on ${onto}: \`${toLandCommand(line.name, request, { onto })}\`.`);
   return `${list}. ${ways.join(' ')}`;
 }
 
-/** Where a line's session started. */
+/** The place where a line's session started. */
 interface SessionStart {
-  /** The repository had no commit yet. */
+  /** True when the repository had no commit yet. */
   isFirst: boolean;
 }
 
-/** Null where the history is cut off before it. */
+/** Returns null when the history is cut off before the start. */
 async function findStart({ repository: { store } }: Project, tip: Oid): Promise<SessionStart | null> {
   for await (const { commit } of store.firstParents(tip)) {
     const entry = decodeEntry(commit.message);

@@ -1,4 +1,7 @@
-/** Deletes the branches of a session here. They are kept below `refs/teddy/keep/deleted/` for a while, from where they can be taken back. */
+/**
+ * Deletes the local branches of a session. They are kept below `refs/teddy/keep/deleted/` for a while, from where they
+ * can be restored.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { RefTip, RefUpdate } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -33,22 +36,22 @@ import { toShellWord } from '../../session/text/shell-word.ts';
 interface DoomedLine extends RefTip {
   turns: number;
   hasLanded: boolean;
-  /** A remote-tracking branch has all of it. */
+  /** True when a remote-tracking branch has all of it. */
   isPushed: boolean;
 }
 
 export interface Deletion {
   session: SessionId;
   lines: DoomedLine[];
-  /** Those of the session below `refs/teddy/archive/`: they go too. */
+  /** The session's refs below `refs/teddy/archive/`, which are deleted too. */
   archives: (RefTip & { turns: number; hasLanded: boolean })[];
-  /** Lines of the session with names of their own: they are the user's to delete. */
+  /** The session's lines with custom names, which are left for the user to delete. */
   left: RefName[];
 }
 
 /**
- * Lists the refs that would go. Throws UNKNOWN_SESSION, LINE_CHECKED_OUT, OPERATION_IN_PROGRESS; LOCKED for a turn or a write session that is at work;
- * RUN_INTERRUPTED, WRITE_ACTIVE for one that is not finished.
+ * Lists the refs to delete. Throws UNKNOWN_SESSION, LINE_CHECKED_OUT, OPERATION_IN_PROGRESS; LOCKED while a turn or a
+ * write session is in progress; RUN_INTERRUPTED or WRITE_ACTIVE when one is unfinished.
  */
 export async function planDeletion(project: Project, target: string): Promise<Deletion> {
   await repair(project);
@@ -74,7 +77,7 @@ export async function planDeletion(project: Project, target: string): Promise<De
   return { session, lines, archives, left };
 }
 
-/** All or nothing. Returns the refs that keep them. Throws REF_MOVED. */
+/** Deletes all or nothing. Returns the refs that keep the branches. Throws REF_MOVED. */
 export async function deleteSession(project: Project, { session, lines, archives }: Deletion): Promise<RefName[]> {
   const stamp = project.clock
     .now()
@@ -85,13 +88,17 @@ export async function deleteSession(project: Project, { session, lines, archives
     { ref, old: oid, new: null },
   ]);
   if (!(await moveRefs(project, updates, `deleted ${session}`)))
-    throw new TeddyError('REF_MOVED', `The branches of ${session} have moved meanwhile.`, 'Run the command again.');
+    throw new TeddyError(
+      'REF_MOVED',
+      `The branches of ${session} have moved in the meantime.`,
+      'Run the command again.',
+    );
   return updates.filter(({ old }) => old === null).map(({ ref }) => ref);
 }
 
 /**
- * Makes the refs of the last deletion again, where they are not there; what kept them goes. `name`: a session's id, or the part
- * after the date. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION, BRANCH_IN_THE_WAY.
+ * Restores the missing refs of the last deletion, and removes the refs that kept them. `name` is a session's id, or the
+ * part after the date. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION or BRANCH_IN_THE_WAY.
  */
 export async function takeBack(project: Project, name: string): Promise<RefTip[]> {
   const { store } = project.repository;
@@ -119,10 +126,10 @@ export async function takeBack(project: Project, name: string): Promise<RefTip[]
   if (await moveRefs(project, updates, `took back ${session}`)) return wanted;
   const inTheWay = wanted.map(({ ref }) => shortRef(ref)).join(', ');
   const hint = 'Rename it: `git branch -m <name> <other>`.';
-  throw new TeddyError('BRANCH_IN_THE_WAY', `One of these is there already: ${inTheWay}. Nothing was changed.`, hint);
+  throw new TeddyError('BRANCH_IN_THE_WAY', `One of these already exists: ${inTheWay}. Nothing was changed.`, hint);
 }
 
-/** The deleted session of that id, or of that name after the date; null: there is none. */
+/** Returns the deleted session with that id, or with that name after the date; null when there is none. */
 function findDeleted(sessions: readonly SessionId[], name: string): SessionId | null {
   const namesakes = sessions.filter((session) => session.slice('20260124-'.length) === name);
   const exact = sessions.find((session) => session === name);
@@ -130,12 +137,12 @@ function findDeleted(sessions: readonly SessionId[], name: string): SessionId | 
     throw new TeddyError(
       'AMBIGUOUS_SESSION',
       `Several deleted sessions are called ${JSON.stringify(name)}: ${namesakes.join(', ')}.`,
-      `Give the whole name: \`teddy session delete --restore ${namesakes.at(-1)}\`.`,
+      `Give the full name: \`teddy session delete --restore ${namesakes.at(-1)}\`.`,
     );
   return exact ?? namesakes[0] ?? null;
 }
 
-/** The ref that was deleted, and when. Null for what no deletion has made. */
+/** Returns the ref that was deleted, and when. Returns null for a ref that no deletion made. */
 function parseDeletedRef(kept: RefName): { stamp: string; ref: RefName; session: SessionId } | null {
   const match = kept.startsWith(deletedPrefix) ? /^(\d{8}T\d{6}Z)\/(.+)$/.exec(kept.slice(deletedPrefix.length)) : null;
   const ref = `refs/${match?.[2] ?? ''}` as RefName;
@@ -155,7 +162,7 @@ async function refuseHere(project: Project, branches: readonly KnownLine[]): Pro
   throw new TeddyError('LINE_CHECKED_OUT', `${shortRef(here.line.ref)} is checked out here.`, hint);
 }
 
-/** Throws LOCKED while a model is asked for the line's next turn. */
+/** Throws LOCKED while a model is being asked for the line's next turn. */
 async function refuseAsking(project: Project, { ref, oid, session }: KnownLine): Promise<void> {
   const turn = nextTurn(await readLine(project.repository.store, oid));
   await (await project.answers.claim({ session, ref, turn })).release();

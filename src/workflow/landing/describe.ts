@@ -1,4 +1,7 @@
-/** Describes a landing: in its message the turns whose code it brings and the models that had a part in it, and to the user a target that is behind its upstream. */
+/**
+ * Describes a landing: its message lists the turns that it brings and the models that took part, and the user is told
+ * when the target is behind its upstream.
+ */
 import { findPlanTitle } from '../../plan/plan-comments.ts';
 import type { Commit, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -20,11 +23,12 @@ import type { LandingTarget } from './choose-target.ts';
 
 const shownTurns = 20;
 
-/** The entries behind the base of a landing, told as what they bring. */
+/** The entries after the base of a landing, described by what they bring. */
 export interface LandingParts {
   /**
-   * Turns that changed code and were not undone, oldest first, each by its plan or else by what it wrote, or what was asked of it.
-   * `failed`: how its run ended, if that was no success. `partly`: which of its files an undo took back, and which it did not.
+   * Turns that changed code and were not undone, oldest first, each by its plan, or else by what it wrote or what was
+   * asked. `failed` is how its run ended, unless it succeeded. `partly` lists the files that an undo reverted, and
+   * those that it did not.
    */
   turns: {
     turn: TurnName;
@@ -32,17 +36,20 @@ export interface LandingParts {
     failed: string | null;
     partly: { taken: RepoPath[]; left: RepoPath[] } | null;
   }[];
-  /** The subjects of what changes code besides, as the user's own commits, merges and what was undone. */
+  /** The subjects of other commits that change code, such as the user's own commits, merges and undone turns. */
   others: string[];
-  /** Files of write sessions in turns that have a plan as well. */
+  /** Files of write sessions in turns that also have a plan. */
   written: string[];
-  /** Files with edits that no turn of the session made, and no commit of the user's. */
+  /** Files with edits that came from no turn of the session and no commit of the user's. */
   ownEdits: OwnEdit[];
-  /** The snapshots that took the early ones, newest first. */
+  /** The snapshots with edits from before the first message, newest first. */
   early: Oid[];
 }
 
-/** Subject and body. The subject is the newest plan's title; the body lists several turns, and all that is no plan's. */
+/**
+ * Composes subject and body. The subject is the title of the newest plan; the body lists several turns, and everything
+ * that belongs to no plan.
+ */
 export function describeLanding({ session }: LandableLine, { turns, others, written, ownEdits }: LandingParts): string {
   const rows = [
     ...turns.map((turn) => `${turn.turn} ${turn.title}${describeRest(turn)}`),
@@ -75,7 +82,7 @@ function describeRest({ failed, partly }: LandingParts['turns'][number]): string
   return parts.length === 0 ? '' : ` (${parts.join('; ')})`;
 }
 
-/** `sides`: what of a file does not differ there does not land. */
+/** Reads the parts of a landing; a part of a file that does not differ between the `sides` does not land. */
 export async function readParts(
   project: Project,
   { session, tip }: LandableLine,
@@ -90,7 +97,7 @@ export async function readParts(
   const edited = new Map<RepoPath, boolean>();
   const changing = new Set<TurnName>();
   const undone = new Map<TurnName, ReturnType<typeof howUndone>>();
-  /** The files that each turn has changed, and whether they are taken back: the newest change decides. */
+  /** The files that each turn changed, and whether the newest change reverted them. */
   const taken = new Map<TurnName, Map<RepoPath, boolean>>();
   const others: string[] = [];
   const changesOf = (oid: Oid, { parents }: Commit) =>
@@ -111,12 +118,12 @@ export async function readParts(
     if (isOwn && entry.kind === 'start') early = [...early, ...unasked.splice(0)];
     if (!isOwn || entry.turn === null) continue;
     const { kind, turn, title } = entry;
-    // The first message of a turn comes last.
+    // Turns are walked newest first, so the first message of a turn comes last.
     if (kind === 'message' || isOfAgent) asked.set(turn, title);
     if (kind === 'plan' || (kind === 'write' && !titles.has(turn))) titles.set(turn, title);
     if (kind === 'write') for (const { path } of await changesOf(oid, commit)) written.set(path, turn);
     if (kind === 'report' && entry.status !== undefined && !ends.has(turn)) ends.set(turn, entry.status);
-    // One that was rejected or rolled back has a report all the same.
+    // A run that was rejected or rolled back has a report too.
     const isRun = kind === 'report' && (entry.status === 'SUCCESS' || (await changesOf(oid, commit)).length > 0);
     if (kind === 'write' || isRun || isOfAgent) changing.add(turn);
     if (kind === 'undo' && !undone.has(turn)) undone.set(turn, howUndone(entry));
@@ -128,7 +135,7 @@ export async function readParts(
   const turns: LandingParts['turns'] = [];
   for (const turn of changing) {
     if (undone.get(turn) === 'whole') continue;
-    // A plan may have landed before it was executed.
+    // A plan may land before it was executed.
     const plan = titles.has(turn) ? null : await readTurnFile(store, { commit: tip, session, turn }, 'plan.md');
     const known = titles.get(turn) ?? (plan === null ? asked.get(turn) : undefined);
     const end = ends.get(turn) ?? 'SUCCESS';
@@ -157,7 +164,7 @@ export async function readParts(
   };
 }
 
-/** Whether `git revert` of a commit would take it off a line: `gone`, if the line has nothing of it any more. */
+/** Returns whether `git revert` of a commit would remove it from a line; `gone` when the line no longer has any of it. */
 export async function takeOff(store: Store, tip: Oid, oid: Oid): Promise<'clean' | 'conflict' | 'gone'> {
   const [ours, { tree: base, parents }] = await Promise.all([store.readCommit(tip), store.readCommit(oid)]);
   const theirs = (await store.readCommit(parents[0] ?? oid)).tree;
@@ -176,8 +183,9 @@ function toWords(session: SessionId): string {
 }
 
 /**
- * The trailers that disclose whose code a landing brings: the models that have answered in turns which changed code and were not
- * undone, and whatever the user's own commits disclose. None where `teddy.assistedBy` is off. Throws BAD_SETTING.
+ * Returns the trailers that disclose who wrote the landed code: the models that answered in turns which changed code
+ * and were not undone, and everything that the user's own commits disclose. Returns none when `teddy.assistedBy` is
+ * off. Throws BAD_SETTING.
  */
 export async function discloseModels(project: Project, { tip }: LandableLine, base: Oid | null): Promise<string[]> {
   const template = toDisclosure(await project.settings.get('assistedBy'));
@@ -188,7 +196,10 @@ export async function discloseModels(project: Project, { tip }: LandableLine, ba
   return [...trailers, ...findDisclosed(template, ownMessages, trailers)];
 }
 
-/** `root`: as for `toGitOn`. The command works before the landing and after it. */
+/**
+ * Warns when the target is behind its upstream, with a command that works before the landing and after it. `root` is as
+ * for `toGitOn`.
+ */
 export async function tellBehind(project: Project, { ref, tip }: LandingTarget, root: string | null): Promise<void> {
   const upstream = await findUpstream(project.repository.store, ref);
   if (upstream === null || tip === null) return;
@@ -199,7 +210,7 @@ export async function tellBehind(project: Project, { ref, tip }: LandingTarget, 
   );
 }
 
-/** The upstream in git's configuration; null also where nothing was fetched of it. */
+/** Returns the upstream in git's configuration; null also when it was never fetched. */
 async function findUpstream(
   store: Project['repository']['store'],
   ref: RefName,
@@ -216,7 +227,7 @@ async function findUpstream(
   return oid === null ? null : { name: short, oid };
 }
 
-/** Commits of the branch on which the session began, where it lands on another one that does not have them. */
+/** Warns of commits of the session's base branch that the landing brings to a target which does not have them. */
 export async function tellBrought(
   project: Project,
   line: LandableLine,

@@ -1,4 +1,4 @@
-/** From which commit on a line's code is new to a branch: what landed there before counts as merged. */
+/** Finds the commit after which a line's code is new to a branch; code that landed there before counts as merged. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import {
@@ -15,22 +15,26 @@ import type { LandingTarget } from './choose-target.ts';
 import type { LandableLine } from './landing.ts';
 
 export interface LandingBase {
-  /** Null: the two have nothing in common. */
+  /** Null when the two have nothing in common. */
   oid: Oid | null;
-  /** The branch has had code of this session before, landed or merged. */
+  /** True when the branch has had code of this session before, landed or merged. */
   hasLanded: boolean;
-  /** Commits of this session that are not on this line: those of another attempt. */
+  /** Commits of this session that are not on this line, but on another attempt. */
   others: Oid[];
-  /** The newest commit that has landed an undo there of a turn that the line still has, if nothing of the line has landed since. */
+  /**
+   * The newest commit on the branch that landed an undo of a turn which the line still has; null when something of the
+   * line has landed since.
+   */
   takenBack: Oid | null;
-  /** The commit that has landed this line as it stands, if one has. */
+  /** The commit that landed this line in its current state, if any. */
   landedAs: Oid | null;
   lost: LostCode | null;
 }
 
 /**
- * The best common ancestor of the line and a merge of the branch with all that has landed there. Other sessions count too:
- * the line may stand on one of them. Throws UNKNOWN_COMMIT where this clone does not have what has landed.
+ * Returns the best common ancestor of the line and a merge of the branch with everything that has landed on it. Other
+ * sessions count too, because the line may be based on one of them. Throws UNKNOWN_COMMIT when this clone lacks a
+ * landed commit.
  */
 export async function findLandingBase(
   project: Project,
@@ -62,7 +66,7 @@ async function findTakenBack(
 ): Promise<Oid | null> {
   if (landing === undefined) return null;
   const undone = new Map<TurnName | null, boolean>();
-  // Newest first: a turn that it has of its own comes after its undo, and the last undo decides.
+  // Walks newest first, so that a later turn on the line overrides its undo, and the last undo decides.
   for await (const { commit } of store.firstParents(landing.tip, [line.tip])) {
     const entry = decodeEntry(commit.message);
     if (entry?.kind === 'undo') undone.set(entry.turn, undone.get(entry.turn) ?? takesBack(entry));
@@ -71,7 +75,7 @@ async function findTakenBack(
   return [...undone.values()].includes(true) ? landing.commit : null;
 }
 
-/** With an older base, what the line has taken back since would stay on the branch without a word. */
+/** With an older base, changes that the line has reverted since would silently remain on the branch. */
 async function requireTips(
   { repository: { store } }: Project,
   line: LandableLine,
@@ -83,7 +87,7 @@ async function requireTips(
   if (missing === undefined) return known.filter((oid) => oid !== null);
   throw new TeddyError(
     'UNKNOWN_COMMIT',
-    `${shortRef(target.ref)} has landed ${missing.session} at ${missing.tip.slice(0, 10)}, and this clone does not have that commit.`,
-    'Fetch the session from where it was landed: `teddy session pull`. Then land again.',
+    `${missing.session} landed on ${shortRef(target.ref)} at ${missing.tip.slice(0, 10)}, a commit that this clone does not have.`,
+    'Fetch the session from the remote it was landed from: `teddy session pull`. Then land again.',
   );
 }

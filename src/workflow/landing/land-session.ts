@@ -1,4 +1,4 @@
-/** Brings the code of a line to a branch, as one commit there; of `.teddy/` the branch keeps its own. */
+/** Lands the code of a line on a branch, as one commit; the branch keeps its own `.teddy/`. */
 import { userMessages } from '../../conversation/records/transcript.ts';
 import { DamagedObjectError, TeddyError } from '../../errors.ts';
 import type { Store, TreeChange, Workspace } from '../../ports/git.ts';
@@ -44,41 +44,42 @@ import { moveRefs } from '../line/move-refs.ts';
 export interface Landed {
   line: LandableLine;
   onto: RefName;
-  /** The branch's tip before; null when it was made. */
+  /** The branch's previous tip; null when the branch was created. */
   before: Oid | null;
   /** Null after a dry run. */
   commit: Oid | null;
-  /** An earlier landing, which was cut off, has made the commit; only what remained was done now. */
+  /** True when an earlier, interrupted landing made the commit, and only the remaining steps were done now. */
   wasCutOff: boolean;
   message: string;
-  /** Other sessions whose code comes along: the line stands on theirs. */
+  /** Other sessions with code that lands too, because the line is based on theirs. */
   along: SessionId[];
-  /** The trailers of the message that disclose which models had a part. */
+  /** The trailers of the message that disclose which models took part. */
   assistedBy: string[];
   changes: TreeChange[];
   ownEdits: OwnEdit[];
-  /** Turns whose code lands although their run was not a success. `status`: how it ended. */
+  /** Turns that land although their run did not succeed. `status` is how it ended. */
   failed: { turn: TurnName; status: string }[];
-  /** The work tree whose files went along; null when the branch is checked out nowhere. */
+  /** The work tree that was updated; null when the branch is not checked out anywhere. */
   root: string | null;
   archive: RefName | null;
-  /** The authorship log that was added; null: none, as `teddy.notes` does not ask for it, or no model has brought a line. */
+  /** The authorship log that was added; null when `teddy.notes` does not ask for one, or when no lines came from a model. */
   note: AuthorshipNote | null;
-  /** The command that archives the line, from where the user stands; null: it is archived. */
+  /** The command that archives the line from the user's work tree; null when it is archived. */
   archiveCommand: string | null;
-  /** To which the branch is pushed; null: no remote is configured. */
+  /** The remote that the branch is pushed to; null when none is configured. */
   remote: string | null;
-  /** After a dry run, why the landing would be refused as things are; null: nothing stops it. */
+  /** The reason why the landing would be refused, after a dry run; null when nothing prevents it. */
   obstacle: TeddyError | null;
 }
 
-/** So often others may move the branch in between. */
+/** The number of times that others may move the branch in between. */
 const maxAttempts = 5;
 
 /**
- * The commit is durable before the branch moves, the branch before the archive, and that before the authorship log: a landing that was
- * cut off there is finished by the next one. Throws BAD_SETTING, UNKNOWN_BRANCH, UNKNOWN_COMMIT, NOTHING_TO_LAND, OWN_EDITS, LAND_CONFLICT,
- * FILES_IN_THE_WAY, OPERATION_IN_PROGRESS, REF_MOVED; no ref but the archive has moved then.
+ * Makes the commit durable before it moves the branch, then writes the archive, then the authorship log; the next
+ * landing finishes one that was interrupted in between. Throws BAD_SETTING, UNKNOWN_BRANCH, UNKNOWN_COMMIT,
+ * NOTHING_TO_LAND, OWN_EDITS, LAND_CONFLICT, FILES_IN_THE_WAY, OPERATION_IN_PROGRESS or REF_MOVED; no ref except the
+ * archive has moved then.
  */
 export async function landSession(project: Project, asked: LandRequest): Promise<Landed> {
   if (asked.message?.trim() === '') throw emptyMessageError();
@@ -95,7 +96,11 @@ export async function landSession(project: Project, asked: LandRequest): Promise
 }
 
 function emptyMessageError(): TeddyError {
-  return new TeddyError('EMPTY_MESSAGE', 'The message is empty.', 'Leave -m out to have one made of the turns.');
+  return new TeddyError(
+    'EMPTY_MESSAGE',
+    'The message is empty.',
+    'Leave out -m to have a message made from the turns.',
+  );
 }
 
 async function findLandable(project: Project, target?: string): Promise<LandableLine> {
@@ -103,7 +108,11 @@ async function findLandable(project: Project, target?: string): Promise<Landable
   const { session, name, ref, tip, after } = await findRecorded(project, target, { appends: true });
   if (ref !== null && after === null) return { session, name, ref, tip };
   const hint = 'Name a session or a branch: `teddy session list` shows them.';
-  throw new TeddyError('USAGE', `${name} is no line: what is landed is its code as of its tip.`, hint);
+  throw new TeddyError(
+    'USAGE',
+    `${name} is not a session's branch, and only the code at the tip of one can be landed.`,
+    hint,
+  );
 }
 
 async function landOnce(
@@ -133,7 +142,7 @@ async function landOnce(
   const changes = tree === null ? [] : await project.repository.store.diffTrees(target.tip, tree);
   await requireContents(project.repository.store, changes);
   const isAsked = tree !== null && !place.isDryRun && (await askForOwnEdits(project, line, parts, request));
-  // Meanwhile a work tree may have come to the branch, or a merge or a run have begun in its files.
+  // Meanwhile a work tree may have switched to the branch, or a merge or a run may have begun in its files.
   if (isAsked || (isEdited && tree !== null)) return 'moved';
   const landed = {
     line,
@@ -165,7 +174,7 @@ async function landOnce(
   return { ...landed, commit, archive: archive?.ref ?? null, note: await discloseLines(project, place, commit) };
 }
 
-/** The first refusal that a landing would meet. Where a person can be asked, the answer is not known. */
+/** Returns the first error that a landing would meet. A question to a person stays open. */
 async function findObstacle(
   project: Project,
   { line, workspace }: Landing,
@@ -189,7 +198,7 @@ async function findObstacle(
   }
 }
 
-/** Edits from before the first message that nobody has said yes to. */
+/** Lists edits from before the first message that nobody has approved. */
 function listEarly({ ownEdits }: LandingParts, { withOwnEdits }: LandRequest): OwnEdit[] {
   return withOwnEdits === true ? [] : ownEdits.filter(({ isEarly }) => isEarly);
 }
@@ -198,14 +207,14 @@ function nameEarly(early: readonly OwnEdit[]): string {
   return nameEdits(early, (names) => `your own edits of ${names}`).join(' and ');
 }
 
-/** git merges files that one side alone has changed by their names, whether their contents are there or not. */
+/** git merges files that only one side changed by their names, even when their contents are missing here. */
 async function requireContents(store: Store, changes: readonly TreeChange[]): Promise<void> {
   for (const { path, after, mode } of changes)
     if (after !== null && mode !== '160000' && (await store.readSize(after)) === null)
       throw new DamagedObjectError(`${path} (${after}) is missing here. Nothing was landed.`, 'See `teddy doctor`.');
 }
 
-/** The landing stands, whatever becomes of its authorship log. */
+/** Adds the authorship log; the landing stands even if that fails. */
 async function discloseLines(
   project: Project,
   { line, target, hasNote }: Landing,
@@ -222,7 +231,7 @@ async function discloseLines(
   }
 }
 
-/** The last entry of each other session whose code the line brings. */
+/** Returns the last entry of each other session with code that the line brings. */
 async function findAlong(
   { repository: { store } }: Project,
   { session, tip }: LandableLine,
@@ -239,7 +248,7 @@ async function findAlong(
   return [...last].filter(([other]) => withCode.has(other)).map(([other, oid]) => ({ session: other, tip: oid }));
 }
 
-/** Whoever edits it does so once, however often the branch moves meanwhile. */
+/** Lets a person edit the message once, however often the branch moves meanwhile. */
 async function composeMessage(project: Project, made: string, request: LandRequest): Promise<string> {
   const text = request.message ?? made;
   if (request.edit === undefined || request.isDryRun === true) return text;
@@ -250,7 +259,10 @@ async function composeMessage(project: Project, made: string, request: LandReque
   return message;
 }
 
-/** Edits that were there before anything was asked of a model may be for another commit. Whoever is asked is asked once; true then. */
+/**
+ * Asks about edits from before the first message, which may be meant for another commit. Returns true when the user was
+ * asked, which happens only once.
+ */
 async function askForOwnEdits(
   project: Project,
   line: LandableLine,
@@ -262,7 +274,7 @@ async function askForOwnEdits(
   for (const { turn, failed } of parts.turns)
     if (failed !== null) project.notices.warn(`The run of turn ${turn} ended in ${failed}.`);
   const what = `${line.name} has ${nameEarly(early)} from before its first message`;
-  if ((await project.notices.confirm?.(`${what}. Land them, too?`)) === true) {
+  if ((await project.notices.confirm?.(`${what}. Land them too?`)) === true) {
     request.withOwnEdits = true;
     return true;
   }
@@ -270,11 +282,11 @@ async function askForOwnEdits(
   throw new TeddyError(
     'OWN_EDITS',
     `${what}. Nothing was landed.`,
-    `To land them as well: \`${command}\`${await adviseLeavingOut(project, line, parts.early)}`,
+    `To land them too: \`${command}\`${await adviseLeavingOut(project, line, parts.early)}`,
   );
 }
 
-/** Once they are off the line, they are in its history alone. */
+/** Edits that are reverted on the line remain in its history only. */
 async function adviseLeavingOut({ repository }: Project, line: LandableLine, early: readonly Oid[]): Promise<string> {
   if (!line.ref.startsWith('refs/heads/')) return '';
   const holder = (await repository.workTrees()).find(({ ref }) => ref === line.ref);
@@ -293,12 +305,12 @@ async function findRemote({ repository: { store } }: Project, ref: RefName): Pro
 interface Landing {
   line: LandableLine;
   target: LandingTarget;
-  /** The target's workspace; null when it is checked out nowhere. */
+  /** The work tree of the target; null when it is not checked out anywhere. */
   workspace: Workspace | null;
   base: LandingBase;
   sides: LandingSides;
   message: string;
-  /** It is to have an authorship log. */
+  /** True when it should get an authorship log. */
   hasNote: boolean;
   isDryRun: boolean;
 }
@@ -314,14 +326,14 @@ async function openTarget(project: Project, { ref }: LandingTarget): Promise<Wor
   return workspace;
 }
 
-/** Null: nothing is new. */
+/** Returns null when nothing is new. */
 async function mergeSides(project: Project, landing: Landing, request: LandRequest): Promise<Oid | null> {
   const { store } = project.repository;
   const { base, ours, theirs } = landing.sides;
   if (base === theirs) return null;
   const { tree, conflicts } = await store.mergeTrees(base, ours, theirs);
   if (tree === null) {
-    // The branch has gone on from what its user has committed: that is no conflict with it.
+    // When the branch continues what its user committed of the line, that is not a conflict.
     const commit = await findCommit(project, { ...landing.line, oid: landing.line.tip });
     throw commit === null ? await toConflict(project, landing, conflicts) : await toNothing(project, landing, request);
   }
@@ -350,14 +362,14 @@ async function forward(store: Store, workspace: Workspace, ref: RefName, commit:
     if (error instanceof TeddyError && error.code === 'REF_MOVED') return 'moved';
     throw error;
   }
-  // git moves what HEAD is on by then; somebody may have gone on from there already.
+  // git moves the branch that HEAD is on at that moment; somebody may have continued it already.
   const tip = await store.resolve(ref);
   return tip !== null && (await store.isAncestor(commit, tip)) ? commit : 'moved';
 }
 
 /**
- * A landing that was killed before its archive and its authorship log were written, or one that was finished by hand, is finished
- * here; null: nothing was left to do.
+ * Finishes a landing that was killed before it wrote its archive and its authorship log, or one that was finished by
+ * hand; returns null when nothing was left to do.
  */
 async function finishLanding(
   project: Project,
@@ -379,7 +391,7 @@ async function toNothing(project: Project, landing: Landing, request: LandReques
   const { line, target, base } = landing;
   const onto = shortRef(target.ref);
   if (base.takenBack !== null) {
-    const message = `${line.name} has no code that ${onto} has not had.`;
+    const message = `${line.name} has no code that was not on ${onto} before.`;
     return new TeddyError('NOTHING_TO_LAND', message, toRevert(project, landing, base.takenBack));
   }
   if (base.lost !== null) return new TeddyError('NOTHING_TO_LAND', ...toLost(project, landing, base.lost));
@@ -390,11 +402,11 @@ async function toNothing(project: Project, landing: Landing, request: LandReques
   return new TeddyError(
     'NOTHING_TO_LAND',
     isThere
-      ? `${onto} has all code of ${line.name} already${commit === null ? '' : `, committed as ${commit.slice(0, 10)}`}.`
+      ? `${onto} already has all code of ${line.name}${commit === null ? '' : `, committed as ${commit.slice(0, 10)}`}.`
       : `${line.name} has no code that ${onto} does not have.`,
     isThere
       ? isArchived(line)
-        ? `It is archived. To go on with it: \`teddy session archive --restore ${line.session}\`.`
+        ? `It is archived. To continue it: \`teddy session archive --restore ${line.session}\`.`
         : `When you are done with it: \`${await toArchiveCommand(project, line)}\`.`
       : other !== null
         ? `${branch} has some: \`${toLandCommand(branch, request, { onto })}\`.`
@@ -406,7 +418,7 @@ async function toConflict(project: Project, landing: Landing, conflicts: readonl
   const { line, target, workspace, base, sides, message } = landing;
   const onto = shortRef(target.ref);
   const paths = conflicts.length === 0 ? 'git names no file' : nameSome(conflicts);
-  const what = `${line.name} and ${onto} have changed the same lines: ${paths}.`;
+  const what = `${line.name} and ${onto} changed the same lines: ${paths}.`;
   if (base.lost !== null) {
     const [lost, way] = toLost(project, landing, base.lost);
     return new TeddyError('LAND_CONFLICT', `${what} ${lost} Nothing was changed.`, `${way} Then land again.`);
@@ -422,10 +434,10 @@ async function toConflict(project: Project, landing: Landing, conflicts: readonl
 
 function toRevert(project: Project, { target, workspace }: Landing, landing: Oid): string {
   const revert = `${toGitOn(project, target.ref, workspace?.root ?? null)} revert --no-edit ${landing.slice(0, 10)}`;
-  return `${shortRef(target.ref)} took code of this line back when an undo was landed. To bring it there again: \`${revert}\`.`;
+  return `Landing an undo removed code of this session from ${shortRef(target.ref)}. To bring it back: \`${revert}\`.`;
 }
 
-/** A sentence, and the way to bring it again. */
+/** Returns a sentence, and the command that restores the code. */
 function toLost(
   project: Project,
   { line, target, workspace }: Landing,
@@ -436,7 +448,7 @@ function toLost(
   const way = `\`${toGitOn(project, target.ref, workspace?.root ?? null)} ${command}\`${resolve}`;
   return [
     `${line.name} landed on ${onto} as ${oids}, and ${onto} no longer has all of it.`,
-    `To bring it there again: ${way}.`,
+    `To bring it back: ${way}.`,
   ];
 }
 
@@ -447,16 +459,16 @@ function tellOthers(project: Project, landing: Landing): void {
   if (base.others.length === 0) return;
   const commits = nameSome(base.others.map((oid) => oid.slice(0, 10)));
   project.notices.warn(
-    `${shortRef(target.ref)} had code of another line of ${line.session} already (${commits}); it stays there.`,
+    `${shortRef(target.ref)} already had code of another branch of ${line.session} (${commits}), which was kept.`,
   );
 }
 
 function toMoved({ name }: LandableLine): TeddyError {
-  const hint = 'Run the command again when nobody else works on it.';
-  return new TeddyError('REF_MOVED', `The branch has moved again and again while ${name} was landed.`, hint);
+  const hint = 'Run the command again when nobody else is working on it.';
+  return new TeddyError('REF_MOVED', `The branch kept moving while ${name} was being landed.`, hint);
 }
 
-/** Warns of what is on its way on a line, and is not part of its code yet. */
+/** Warns of unfinished work on a line that is not part of its code yet. */
 async function tellUnlanded(project: Project, line: LandableLine): Promise<void> {
   const { latest } = await readLine(project.repository.store, line.tip);
   if (latest?.status === 'planned') {
@@ -482,8 +494,8 @@ async function tellEdits({ repository, notices }: Project, { ref, name }: Landab
 }
 
 /**
- * Two commits outside of every branch: `git cherry-pick` of the second one merges these sides, and keeps the message, by
- * which a later landing knows of it. git clears them away some weeks later.
+ * Creates two commits outside of every branch. `git cherry-pick` of the second one merges these sides and keeps the
+ * message, which identifies the landing later. git prunes them some weeks later.
  */
 async function preparePick(
   { repository: { store } }: Project,

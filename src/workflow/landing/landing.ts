@@ -1,4 +1,7 @@
-/** Shared by the steps of a landing: its request, its two sides, the archive that it keeps, and the command that lands. */
+/**
+ * Parts that the steps of a landing share: its request, its two sides, the archive that it keeps, and the command that
+ * lands.
+ */
 import { toShellWord } from '../../session/text/shell-word.ts';
 import {
   type Oid,
@@ -18,16 +21,16 @@ import { planArchive } from '../../session/lines/archives.ts';
 import { moveRefs } from '../line/move-refs.ts';
 
 export interface LandRequest {
-  /** A session or a line, also an archived one; without it the line that HEAD is on, else the newest session. */
+  /** A session or a line, which may be archived; by default the line that HEAD is on, otherwise the newest session. */
   target?: string | undefined;
-  /** Without it: the branch that the session started from. */
+  /** The target branch; by default the branch that the session started from. */
   onto?: string | undefined;
-  /** Subject and body; without it made of the turns. */
+  /** Subject and body; made from the turns when absent. */
   message?: string | undefined;
-  /** A person writes it, from what would be the message otherwise. */
+  /** Lets a person edit the message that would be used otherwise. */
   edit?: ((message: string) => Promise<string>) | undefined;
   isDryRun?: boolean;
-  /** Edits of the user's that were there before the session's first message land without a question. */
+  /** Lands the user's edits from before the session's first message without asking. */
   withOwnEdits?: boolean;
 }
 
@@ -38,7 +41,7 @@ export interface LandableLine {
   tip: Oid;
 }
 
-/** The command that lands a line with all that was given, but for what is `changed`. */
+/** Returns the command that lands a line with the given options, except for those in `changed`. */
 export function toLandCommand(name: string, request: LandRequest, changed: Partial<LandRequest> = {}): string {
   const { onto, message, edit, withOwnEdits, isDryRun } = { ...request, ...changed };
   return [
@@ -51,14 +54,17 @@ export function toLandCommand(name: string, request: LandRequest, changed: Parti
   ].join(' ');
 }
 
-/** Three trees that differ in code alone. */
+/** Three trees that differ only in their code. */
 export interface LandingSides {
   base: Oid;
   ours: Oid;
   theirs: Oid;
 }
 
-/** Commits; null stands for no code at all. All three get the `.teddy/` of `target`, so that no merge can touch it. */
+/**
+ * Reads the sides from commits; null stands for no code at all. All three get the `.teddy/` of `target`, so that no
+ * merge can touch it.
+ */
 export async function readSides(
   store: Store,
   { base, target, tip }: { base: Oid | null; target: Oid | null; tip: Oid },
@@ -82,8 +88,8 @@ function replaceSessions(store: Store, batch: ObjectBatch, tree: Oid | null, own
 }
 
 /**
- * Finds the name by which a line is kept: that of its branch, and that of its session where the main line goes by another
- * name. Null when it is one of several branches that have names of their own.
+ * Finds the name under which a line is kept: its branch's name, or its session's name when the main line has another
+ * name. Null when it is one of several branches with custom names.
  */
 async function findKeptLine(
   project: Project,
@@ -95,13 +101,16 @@ async function findKeptLine(
   return main?.ref === ref && main.branch === null ? mainLineRef(session) : null;
 }
 
-/** `isNew`: it was not kept as far as that before. */
+/** `isNew` is true when the archive was created or moved forward. */
 interface KeptArchive {
   ref: RefName;
   isNew: boolean;
 }
 
-/** Where the line is kept; null for what has no name to be kept by. It only ever moves forward. */
+/**
+ * Archives the line and returns where it is kept; null when it has no name to be kept under. The archive only ever
+ * moves forward.
+ */
 export async function keepArchive(
   project: Project,
   { ref, name, tip, session }: LandableLine,
@@ -109,7 +118,7 @@ export async function keepArchive(
   const kept = await findKeptLine(project, { ref, session });
   if (kept === null) {
     if (ref.startsWith('refs/heads/'))
-      project.notices.warn(`${name} has a name of its own and is not archived: keep the branch to keep its turns.`);
+      project.notices.warn(`${name} has a custom name and is not archived: keep the branch to keep its turns.`);
     return null;
   }
   const { store } = project.repository;
@@ -122,7 +131,7 @@ export async function keepArchive(
   const { update, inTheWay } = planned ?? (await planArchive(store, kept, tip));
   if (isKept && inTheWay === null) return { ref: update.ref, isNew: update.old !== update.new };
   project.notices.warn(
-    `${archiveRef(kept)} holds other commits than ${name} and was left as it is: keep the branch to keep its turns.`,
+    `${archiveRef(kept)} holds other commits than ${name} and was not changed: keep the branch to keep its turns.`,
   );
   return null;
 }

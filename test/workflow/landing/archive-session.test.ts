@@ -160,7 +160,7 @@ test('a line that this work tree is on stays where the branch that it started fr
   await project.repository.store.updateRefs([main], 'gone');
   await expect(archiveSession(project)).rejects.toMatchObject({
     code: 'LINE_CHECKED_OUT',
-    message: `${line} is checked out, and the branch that it started from is not here.`,
+    message: `${line} is checked out, and the branch that it started from does not exist here.`,
   });
 });
 

@@ -87,11 +87,13 @@ test('a restored turn whose undo has landed does not come again, and the way to 
   await turn(project, 'Two', create('two.txt'));
   await landSession(project, {});
   expect(await pathsOf(project, 'main')).toEqual(['README.md', 'two.txt']);
-  expect(project.said.join('\n')).toContain(`Not all of it has landed: main took code of this line back`);
+  expect(project.said.join('\n')).toContain(
+    `Not all of it has landed: Landing an undo removed code of this session from main`,
+  );
   project.said.length = 0;
   await turn(project, 'Three', create('three.txt'));
   await landSession(project, {});
-  expect(project.said.join('\n')).not.toContain('took code');
+  expect(project.said.join('\n')).not.toContain('removed code');
 });
 
 test('the message names turns that changed code, also of a plan that had landed before it was run, and no others', async () => {
@@ -190,7 +192,7 @@ slowTest('a session on top of another one lands its own part where that one has 
   expect(await landSession(project, {})).toMatchObject({ onto: 'refs/heads/main', along: [] });
   await expect(landSession(project, { target: session, onto: 'teddy/20260124-on-top' })).rejects.toMatchObject({
     code: 'USAGE',
-    message: 'teddy/20260124-on-top is a line of 20260124-on-top: its code is changed by its own turns.',
+    message: 'teddy/20260124-on-top is a branch of 20260124-on-top, and only its own turns change its code.',
   });
 });
 
@@ -242,8 +244,8 @@ test('another line of a session lands beside the first one, and says so', async 
     changes: [{ path: 'two.txt', change: 'added' }],
     archive: null,
   });
-  expect(project.said.join('\n')).toMatch(/main had code of another line of 20260124-add-login already \(\w{10}\)/);
-  expect(project.said.join('\n')).toContain('try-again has a name of its own and is not archived');
+  expect(project.said.join('\n')).toMatch(/main already had code of another branch of 20260124-add-login \(\w{10}\)/);
+  expect(project.said.join('\n')).toContain('try-again has a custom name and is not archived');
 });
 
 slowTest('a conflict names the files and a way by hand, changes no ref, and the landing by hand counts', async () => {
@@ -255,7 +257,7 @@ slowTest('a conflict names the files and a way by hand, changes no ref, and the 
   const error = await landSession(project, {}).catch((reason: unknown) => reason as Error & { hint: string });
   expect(error).toMatchObject({
     code: 'LAND_CONFLICT',
-    message: `${line} and main have changed the same lines: README.md, b.txt. Nothing was changed.`,
+    message: `${line} and main changed the same lines: README.md, b.txt. Nothing was changed.`,
     hint: expect.stringMatching(/^By hand: `git switch main && git cherry-pick [0-9a-f]{16}`/),
   });
   expect(await store.listRefs('refs/')).toEqual(refs);
@@ -340,7 +342,7 @@ test('the branch is the one of `start`, or the one that is named, and must be th
   await store.updateRefs([{ ref: 'refs/heads/main' as RefName, old: main, new: null }], 'gone');
   await refused(undefined, 'UNKNOWN_BRANCH');
   await project.setRef('refs/remotes/origin/main', main);
-  const made = 'A remote has it: `git branch main origin/main` makes it here. Then land again.';
+  const made = 'A remote has it: create it with `git branch main origin/main`, then land again.';
   await expect(landSession(project, {})).rejects.toMatchObject({ code: 'UNKNOWN_BRANCH', hint: made });
   // From a HEAD on no branch.
   await project.switchTo('release');
@@ -483,7 +485,7 @@ test('with the branch gone the session is found by its archive: to land again, a
   expect(archived).toMatchObject({ line: { tip }, archiveCommand: null });
   await expect(landSession(project, { target: 'add-login' })).rejects.toMatchObject({
     code: 'NOTHING_TO_LAND',
-    hint: `It is archived. To go on with it: \`teddy session archive --restore ${session}\`.`,
+    hint: `It is archived. To continue it: \`teddy session archive --restore ${session}\`.`,
   });
   expect(await showHistory(project, { target: session, format: 'markdown' })).toMatchObject({ session, commit: tip });
   await expect(showHistory(project, { target: 'no-such', format: 'markdown' })).rejects.toMatchObject({
@@ -555,7 +557,7 @@ test('edits from before the first message land only when the user says so', asyn
     code: 'OWN_EDITS',
     message: expect.stringContaining('your own edits of README.md'),
     hint: expect.stringMatching(
-      `^To land them as well: \`teddy session land -s ${line} --onto main -m 'It is done' --with-own-edits\`\\. To leave`,
+      `^To land them too: \`teddy session land -s ${line} --onto main -m 'It is done' --with-own-edits\`\\. To leave`,
     ),
   });
   const asked: string[] = [];
