@@ -121,7 +121,7 @@ describe('replay in a repository of git', () => {
     const [, told] = await replay(project, { runsCommands: true });
     await writeFile(join(outside, 'state'), 'third\n');
     expect(told?.differences).toMatchObject([
-      { turn: '02', action: 1, path: null, message: 'The exit code was 0, and is 1.' },
+      { turn: '02', action: 1, path: null, message: 'The exit code was 0, but is 1.' },
       { action: 1, diff: expect.stringContaining('-first\n+second\n') },
       { action: 1, path: 'state.md', diff: expect.stringContaining('-first\n+second\n') },
     ]);
@@ -168,7 +168,7 @@ describe('replay in a repository of git', () => {
     expect(await repo.fingerprint()).toEqual(before);
     expect(turns.map(({ differences }) => differences)).toMatchObject([
       [],
-      [{ action: 1, message: expect.stringContaining('took the repository of its work tree away') }],
+      [{ action: 1, message: expect.stringContaining('removed the repository of its work tree') }],
       [],
     ]);
   });
@@ -190,7 +190,7 @@ test('what a command prints is not comparable after a rebase, which gave it othe
   const [turn] = turns;
   expect(turn?.actions.map(({ outcome, note }) => [outcome, note])).toEqual([
     ['not_compared', 'its output is not comparable after a rebase: it ran on other files'],
-    ['different', 'The exit code was 0, and is 1.'],
+    ['different', 'The exit code was 0, but is 1.'],
   ]);
   expect(turn).toMatchObject({ proven: 1, unproven: [], differences: [{ action: 2 }] });
   await there.repository.close();

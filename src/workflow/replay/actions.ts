@@ -1,4 +1,4 @@
-/** Does a plan's actions again on the parent's tree, in memory. What a command did is taken from the record. */
+/** Repeats a plan's actions on the parent's tree, in memory. The effects of commands are taken from the record. */
 import type { Action } from '../../plan/plan.ts';
 import { layerFiles } from '../../plan/effects/virtual-files.ts';
 import { perform, toEffect, writtenPath } from '../../plan/actions/actions.ts';
@@ -14,14 +14,14 @@ import { type EditedCode, openEditedCode, type CodeFile } from '../line/edited-c
 import { hasTrees } from '../run/left-files.ts';
 import { isRebased } from '../verify/compare-section.ts';
 
-/** A file as the last action of the plan that wrote it leaves it. */
+/** A file after the last action of the plan that wrote it. */
 export interface WrittenFile {
-  /** Where it lies, when the plan's path goes through a link. */
+  /** The real path, when the plan's path leads through a link. */
   path: RepoPath;
   action: Action;
   before: Uint8Array | null;
   after: Uint8Array;
-  /** The report says that the action did not come to its end. */
+  /** True when the report says that the action did not finish. */
   isUnsure: boolean;
 }
 
@@ -61,7 +61,10 @@ export async function redoActions(run: RecordedRun, findings: Findings): Promise
 
 type Files = ReturnType<typeof layerFiles>;
 
-/** A file that the action deleted is no longer there for any later action: each would have failed, and so it did in the run. */
+/**
+ * Applies a recorded deletion. A deleted file no longer exists for later actions, which would fail now as they did in
+ * the run.
+ */
 async function applyRecorded(
   { project, report }: RecordedRun,
   { index }: Action,
@@ -103,7 +106,7 @@ async function redoWrite(
       findings.leaveOpen(path, action.index, unsure);
       return findings.settle(action, 'not_compared', unsure);
     }
-    findings.differ({ action: action.index, path }, `It was done, and cannot be done again: ${reason}`);
+    findings.differ({ action: action.index, path }, `It was done, but cannot be repeated: ${reason}`);
     return findings.settle(action, 'different');
   }
   const { effect } = outcome;
@@ -127,22 +130,22 @@ async function redoWrite(
     const message = compareMatches(log?.details, details);
     if (message !== null) findings.differ({ action: action.index, path }, message);
   }
-  findings.settle(action, isUnsure ? 'not_compared' : 'same', isUnsure ? 'it did not come to its end' : null);
+  findings.settle(action, isUnsure ? 'not_compared' : 'same', isUnsure ? 'it did not finish' : null);
 }
 
-/** Earlier reports tell of the first place alone. */
+/** Older reports only record the first place. */
 function compareMatches(told: ActionDetails = {}, found: ActionDetails = {}): string | null {
   const listAll = ({ line, match, matches = [] }: ActionDetails) => [{ line, match }, ...matches];
   const [was, is] = [listAll(told), listAll(found)];
   const count = told.matches === undefined ? 1 : Math.max(was.length, is.length);
   for (let at = 0; at < count; at += 1) {
     const [a, b] = [was[at], is[at]].map((place) => `line ${place?.line ?? '(none)'} (${place?.match ?? 'none'})`);
-    if (a !== b) return `FIND was found at ${a}, and is at ${b}.`;
+    if (a !== b) return `FIND was found at ${a}, but is at ${b}.`;
   }
   return null;
 }
 
-/** Whether git may have something else at the path than the plan gives, by no fault of anybody. */
+/** Returns whether git may legitimately have other content at the path than the plan gives. */
 async function isGitsOwn(run: RecordedRun, path: RepoPath, { after, isNew }: { after: Uint8Array; isNew: boolean }) {
   const { report, foreign, commit, project } = run;
   const isRefused = report.run_summary.status === 'FAILURE' && report.changes.length === 0;
@@ -153,14 +156,14 @@ async function isGitsOwn(run: RecordedRun, path: RepoPath, { after, isNew }: { a
 
 export const foreignReason = 'a commit of the user between the plan and its report changed the file';
 
-/** Why a replay in memory cannot know what an action has found; null: it can. */
+/** Returns why a replay in memory cannot know what an action found; null when it can. */
 export async function whyUnsure(
   { project, commit, foreign }: RecordedRun,
   action: Action,
   path: RepoPath,
   { scripts, moments }: RedoneActions,
 ): Promise<string | null> {
-  // With the tree that the report has after it, no command can have left anything else for it to work on.
+  // When the report's tree after the command matches, the command cannot have left anything else for the action.
   const earlier = moments.isSeen(action.index) ? undefined : scripts.find((index) => index < action.index);
   if (earlier !== undefined) return `action ${earlier}, a command, ran before it and may have changed the file`;
   if (foreign.has(path)) return foreignReason;
@@ -169,21 +172,24 @@ export async function whyUnsure(
 }
 
 /**
- * The code after each action, as the parent's tree and the plan give it, against the trees of the report. A tree proves nothing
- * by itself, since whoever forges a report forges its trees: it shows that the story of the report holds together.
+ * Compares the code after each action, derived from the parent's tree and the plan, with the trees in the report. A
+ * tree proves nothing by itself, because a forger can forge the trees too; it only shows that the report is consistent.
  */
 interface Moments {
-  /** A file action has left this. Then `check`. */
+  /** Records the result of a file action. `check` must follow. */
   write(path: RepoPath, bytes: Uint8Array): Promise<void>;
-  /** From here on, too little of the code is known to compare a tree with it. */
+  /** Stops comparing trees, because too little of the code is known from here on. */
   doubt(): void;
-  /** After an action whose effect the plan gives. `isExcused` is asked where the tree is another one: git may keep the file otherwise. */
+  /**
+   * Checks the tree after an action with an effect that the plan determines. Calls `isExcused` when the tree differs,
+   * because git may store the file differently.
+   */
   check(action: Action, findings: Findings, isExcused: () => Promise<boolean>): Promise<void>;
-  /** After an action whose effect is taken from the record. */
+  /** Takes the tree after an action with a recorded effect. */
   take(action: Action, findings: Findings): Promise<void>;
-  /** The code after it is what the report says. */
+  /** Returns whether the code after the action is what the report says. */
   isSeen(action: number): boolean;
-  /** A command after which the report has the tree that it had before. */
+  /** Returns whether the report has the same tree before and after a command. */
   isQuiet(action: number): boolean;
 }
 
@@ -191,7 +197,7 @@ async function openMoments(run: RecordedRun): Promise<Moments> {
   const { store } = run.project.repository;
   const seen = new Set<number>();
   const quiet = new Set<number>();
-  // A rebase leaves the report as it was: its trees are of other code, and tell nothing.
+  // A rebase does not change the report, so its trees are of other code and prove nothing.
   let code: EditedCode | null =
     hasTrees(run.report) && !(await isRebased(store, run.commit))
       ? await openEditedCode(store, (await store.readCommit(run.base)).tree)

@@ -1,4 +1,7 @@
-/** The changes of a report against those of its commit: the same, and each made by one action that can have made it. */
+/**
+ * Compares the changes in a report with those of its commit, and checks that each was made by one action that can have
+ * made it.
+ */
 import { writtenPath, toParams } from '../../plan/actions/actions.ts';
 import type { Action } from '../../plan/plan.ts';
 import type { ReportedChange, ActionLog } from '../../plan/report/report.ts';
@@ -14,12 +17,9 @@ export function compareChanges(run: RecordedRun, findings: Findings): void {
       const message = `The commit changes ${path}, and no action of the report explains it.`;
       findings.differ({ path, action: findWriter(run, path) }, message);
     } else if (change === undefined)
-      findings.differ({ action, path }, `The report says that ${path} was changed, and the commit does not change it.`);
+      findings.differ({ action, path }, `The report says that ${path} was changed, but the commit does not change it.`);
     else if (!isSameChange(row, change))
-      findings.differ(
-        { action, path },
-        `The report and the commit do not say the same of ${path}: ${describe(row, change)}.`,
-      );
+      findings.differ({ action, path }, `The report and the commit disagree about ${path}: ${describe(row, change)}.`);
     else if (!isPlanned(run, row) && !hasToldMode(row, change))
       findings.differ({ action, path }, `${path} has the mode ${change.mode}, which the report does not say.`);
   }
@@ -32,7 +32,7 @@ function isSameChange(row: ReportedChange, change: CommitChange): boolean {
   return row.change === change.change && row.before === change.before && row.after === change.after;
 }
 
-/** Whether the plan says what becomes of the file, its mode as well. */
+/** Returns whether the plan determines the file's content and mode. */
 function isPlanned({ parsed, logs }: RecordedRun, { action }: ReportedChange): boolean {
   const planned = parsed.plan.actions[action - 1];
   return planned !== undefined && writtenPath(planned) !== null && logs.get(action)?.modified_by_user !== true;
@@ -52,32 +52,32 @@ function findWriter({ parsed }: RecordedRun, path: RepoPath): number | null {
   return parsed.plan.actions.findLast((action) => writtenPath(action) === path)?.index ?? null;
 }
 
-/** A file that the plan writes through a link is reported where it lies: that is compared with the content. */
+/** A file that the plan writes through a link is reported under its real path, which is compared with the content. */
 function refuseUnexplained({ parsed, logs }: RecordedRun, { action, path }: ReportedChange, findings: Findings): void {
   const made: Action | undefined = parsed.plan.actions[action - 1];
   if (made === undefined)
     findings.differ(
       { path },
-      `The report says that action ${action} changed ${path}, and the plan has no such action.`,
+      `The report says that action ${action} changed ${path}, but the plan has no such action.`,
     );
   else if (!wasRun(logs.get(action)))
-    findings.differ({ action, path }, `Action ${action} was skipped, and the report says that it changed ${path}.`);
+    findings.differ({ action, path }, `Action ${action} was skipped, but the report says that it changed ${path}.`);
   else if (!runsScripts(made) && writtenPath(made) === null)
     findings.differ(
       { action, path },
-      `Action ${action} (${made.type}) changes no file, and the report says that it changed ${path}.`,
+      `Action ${action} (${made.type}) changes no files, but the report says that it changed ${path}.`,
     );
 }
 
-/** Compares a report's words about the actions with the plan, and with each other. */
+/** Compares what a report says about the actions with the plan, and with each other. */
 export function compareLogs(run: RecordedRun, findings: Findings): void {
   const { parsed, report, logs } = run;
   const { actions } = parsed.plan;
-  if (report.plan.title !== parsed.plan.title) findings.differ({}, 'The title in the report is not that of the plan.');
-  if (logs.size !== report.action_logs.length) findings.differ({}, 'The report tells of an action twice.');
+  if (report.plan.title !== parsed.plan.title) findings.differ({}, 'The title in the report does not match the plan.');
+  if (logs.size !== report.action_logs.length) findings.differ({}, 'The report lists an action twice.');
   for (const index of logs.keys()) {
     if (!actions.some((action) => action.index === index))
-      findings.differ({ action: index }, `The report tells of action ${index}, which the plan does not have.`);
+      findings.differ({ action: index }, `The report lists action ${index}, which the plan does not have.`);
   }
   for (const action of actions) compareLog(action, logs.get(action.index), findings);
   const contradiction = findContradiction(run);
@@ -87,14 +87,14 @@ export function compareLogs(run: RecordedRun, findings: Findings): void {
 function compareLog(action: Action, log: ActionLog | undefined, findings: Findings): void {
   const { index, type } = action;
   if (log === undefined)
-    return findings.differ({ action: index }, `The report does not tell of action ${index} (${type}).`);
+    return findings.differ({ action: index }, `The report does not list action ${index} (${type}).`);
   if (log.action_type !== type)
     return findings.differ(
       { action: index },
       `The report calls action ${index} ${log.action_type}; the plan says ${type}.`,
     );
   const [told, planned] = [log.params, toParams(action)];
-  // The report has the command that was run, if the user edited it.
+  // The report has the command that was run when the user edited it.
   const isEdited = (key: string) => log.modified_by_user === true && key === 'command';
   const key = [...new Set([...Object.keys(told), ...Object.keys(planned)])].find(
     (one) => !isEdited(one) && JSON.stringify(told[one]) !== JSON.stringify(planned[one]),
@@ -111,7 +111,7 @@ function compareLog(action: Action, log: ActionLog | undefined, findings: Findin
     findings.differ({ action: index }, `Action ${index} has the status FAILURE and the exit code 0.`);
 }
 
-/** How the status of the run follows from those of its actions. */
+/** Checks that the status of the run follows from those of its actions. */
 function findContradiction({ report, parsed }: RecordedRun): string | null {
   const { run_summary: summary, action_logs: logs, validation_errors: problems, changes } = report;
   const isSkipped = logs.every(({ status }) => status === 'SKIPPED');

@@ -1,4 +1,4 @@
-/** Runs a turn again in a temporary work tree, commands and all, and compares what it prints and what it leaves. */
+/** Runs a turn again in a temporary work tree, including its commands, and compares the outputs and the files. */
 import { TeddyError } from '../../errors.ts';
 import { renderUnifiedDiff } from '../../plan/match/diff.ts';
 import type { Action } from '../../plan/plan.ts';
@@ -23,7 +23,7 @@ import { takeLast, shownLines } from '../../plan/effects/command-output.ts';
 import type { ActionDetails } from '../../plan/effects/action-details.ts';
 
 export interface CommandReplay {
-  /** Nothing, where the turn has run no command. Throws INTERRUPTED. */
+  /** Does nothing when the turn ran no command. Throws INTERRUPTED. */
   replay(run: RecordedRun, findings: Findings): Promise<void>;
 }
 
@@ -34,10 +34,10 @@ interface ReplayContext {
   signal: AbortSignal;
 }
 
-/** Path -> the last action that changed it. */
+/** Maps a path to the last action that changed it. */
 type Changed = Map<RepoPath, number>;
 
-/** `scratchAt`: the work tree as it is at a commit, made when it is first needed. */
+/** Returns a replay of commands; `scratchAt` returns the work tree at a commit, and creates it on first use. */
 export function commandReplay(
   project: Project,
   scratchAt: (commit: Oid) => Promise<ScratchTree>,
@@ -64,7 +64,7 @@ export function commandReplay(
   };
 }
 
-/** One that came to its end, and whose script the plan has. */
+/** Returns whether a command finished and its script is in the plan. */
 function isRunAgain({ logs }: RecordedRun, action: Action): action is ExecuteAction {
   const log = logs.get(action.index);
   return (
@@ -76,7 +76,7 @@ function isRunAgain({ logs }: RecordedRun, action: Action): action is ExecuteAct
   );
 }
 
-/** Whether it was done again, and not taken from the record. */
+/** Returns whether the action was repeated rather than taken from the record. */
 async function doAgain(
   place: ReplayContext,
   run: RecordedRun,
@@ -107,7 +107,7 @@ async function doAgain(
   return true;
 }
 
-/** With the rules of a run. */
+/** Runs a command under the rules of a run. */
 async function runCommand(
   { project, scratch, signal }: ReplayContext,
   run: RecordedRun,
@@ -131,7 +131,7 @@ async function runCommand(
   if (!(await scratch.isIntact()))
     return findings.differ(
       { action: index },
-      'It took the repository of its work tree away: its files were not compared.',
+      'It removed the repository of its work tree, so its files were not compared.',
     );
   for (const path of listChanged(before, await scratch.workspace.scan())) {
     if (!isSessionPath(path) && !isRepository(path)) changed.set(path, index);
@@ -147,10 +147,10 @@ async function runCommand(
   }
 }
 
-/** The output of a command such as `ls` depends on files that a rebase has exchanged. */
+/** The output of commands such as `ls` depends on files that a rebase has replaced. */
 const afterRebase = 'its output is not comparable after a rebase: it ran on other files';
 
-/** Takes the commit's version: nobody knows the ones in between. */
+/** Applies the version in the commit, because the versions in between are unknown. */
 async function applyRecorded(
   { scratch, files }: ReplayContext,
   run: RecordedRun,
@@ -181,7 +181,7 @@ async function compareTrees(
     if (isSame(recorded, replayed)) continue;
     if (recorded === undefined && replayed?.change === 'added' && (await isLeftOut(place, path))) continue;
     const action = changed.get(path) ?? run.rows.get(path)?.action ?? null;
-    // It was told already, and this says no more.
+    // The difference was reported already, and this adds nothing.
     if (findings.differences.some((one) => one.path === path && one.action === action)) continue;
     const diff = await renderDifference(store, path, recorded, replayed);
     findings.differ({ action, path, diff }, describe(path, recorded, replayed));
@@ -203,7 +203,7 @@ function isSame(a: TreeChange | undefined, b: TreeChange | undefined): boolean {
   return a?.change === b?.change && a?.after === b?.after && a?.mode === b?.mode;
 }
 
-/** A run keeps these files out of its commit, too. */
+/** A run leaves these files out of its commit too. */
 async function isLeftOut({ project, scratch }: ReplayContext, path: RepoPath): Promise<boolean> {
   if ((await findPathReason(project, path)) !== null) return true;
   if (((await scratch.workspace.sizeOnDisk(path)) ?? 0) > maxNewFileBytes) return true;
@@ -213,9 +213,9 @@ async function isLeftOut({ project, scratch }: ReplayContext, path: RepoPath): P
 
 function describe(path: RepoPath, recorded: TreeChange | undefined, replayed: TreeChange | undefined): string {
   if (replayed === undefined)
-    return `${path} is ${recorded?.change ?? 'changed'} in the commit, and not by running it again.`;
-  if (recorded === undefined) return `${path} is ${replayed.change} by running it again, and not in the commit.`;
-  return `${path} is not as it is when it is run again.`;
+    return `${path} is ${recorded?.change ?? 'changed'} in the commit, but not by running it again.`;
+  if (recorded === undefined) return `${path} is ${replayed.change} by running it again, but not in the commit.`;
+  return `${path} differs when it is run again.`;
 }
 
 async function renderDifference(
@@ -231,7 +231,7 @@ async function renderDifference(
   return before === null && after === null ? null : cutDiff(renderUnifiedDiff(path, before, after ?? new Uint8Array()));
 }
 
-/** Reports each difference. A change that was taken from the record stays open: applying it proves nothing. */
+/** Reports each difference. A change that was taken from the record stays open, because applying it proves nothing. */
 function proveAll({ changes, rows }: RecordedRun, done: ReadonlySet<number>, findings: Findings): void {
   for (const path of new Set([...changes.keys(), ...findings.open.keys()])) {
     const row = rows.get(path);
@@ -239,7 +239,7 @@ function proveAll({ changes, rows }: RecordedRun, done: ReadonlySet<number>, fin
   }
 }
 
-/** An action that was done again is not `not_run` any more. */
+/** An action that was repeated is no longer `not_run`. */
 function settle({ parsed }: RecordedRun, done: Set<number>, findings: Findings): void {
   for (const action of parsed.plan.actions) {
     const { outcome, note } = findings.actions.get(action.index) ?? {};
@@ -249,15 +249,15 @@ function settle({ parsed }: RecordedRun, done: Set<number>, findings: Findings):
   }
 }
 
-/** One command, as it is recorded and as it went when it was run again. */
+/** A difference between a recorded command and its replay. */
 interface CommandDifference {
   message: string;
   diff: string | null;
-  /** Null: it is about the command as a whole. */
+  /** Null when it concerns the whole command. */
   stream: 'stdout' | 'stderr' | null;
 }
 
-/** `replayed` is masked, as the record is; `root`: where it was run. */
+/** Compares a command with its record. `replayed` is masked like the record; `root` is where it was run. */
 function compareCommand(
   action: ExecuteAction,
   recorded: ActionDetails,
@@ -267,19 +267,19 @@ function compareCommand(
   const found: CommandDifference[] = [];
   const [told, now] = [recorded.return_code, replayed.exitCode];
   if (told !== now)
-    found.push({ message: `The exit code was ${told ?? '(none)'}, and is ${now}.`, diff: null, stream: null });
+    found.push({ message: `The exit code was ${told ?? '(none)'}, but is ${now}.`, diff: null, stream: null });
   for (const stream of ['stdout', 'stderr'] as const) {
     const before = recorded[stream] ?? '';
     const after = takeLast(replayed[stream], action.tail ?? shownLines);
     if (isSameOutput(before, after, root)) continue;
     const [from, to] = [before, after].map((text) => new TextEncoder().encode(normaliseOutput(text)));
     const diff = from && to ? cutDiff(renderUnifiedDiff(stream, from, to)) : null;
-    found.push({ message: `Its ${stream} is another one.`, diff, stream });
+    found.push({ message: `Its ${stream} differs.`, diff, stream });
   }
   return found;
 }
 
-/** Two runs of the same command may differ in these without meaning anything: times, dates, where it was run. */
+/** Two runs of a command may differ in times, dates and locations without meaning anything. */
 
 /** `12ms`, `0.5 s`, `1m 3s`, `0m0.005s`; numbers that their own label calls a duration. */
 export function withoutDurations(text: string): string {
@@ -295,7 +295,7 @@ const dayNames = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)';
 const monthNames = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)';
 const timeOfDay = '\\d{1,2}:\\d{2}:\\d{2}(?:[.,]\\d+)?(?: ?[AP]M)?';
 
-/** Points in time, as ISO 8601, `date` and mail write them; a time of day needs its seconds. */
+/** Removes points in time as ISO 8601, `date` and mail write them; a time of day needs its seconds. */
 export function withoutTimes(text: string): string {
   const day = '\\d{4}-\\d{2}-\\d{2}';
   const forms = [
@@ -307,7 +307,10 @@ export function withoutTimes(text: string): string {
   return text.replace(new RegExp(`(?<![\\w.:-])(?:${forms.join('|')})(?![\\w:])`, 'g'), '<time>');
 }
 
-/** The directory of the script itself, of which bash speaks in its errors. Found from its end: an output may be one long word. */
+/**
+ * Removes the script's own directory, which bash names in its errors. Searched from the end, because an output may be
+ * one long word.
+ */
 export function withoutScriptPlace(text: string): string {
   const parts: string[] = [];
   let from = 0;
@@ -320,7 +323,7 @@ export function withoutScriptPlace(text: string): string {
   return [...parts, text.slice(from)].join('');
 }
 
-/** Both sides are compared in this form, without the directory of the project. */
+/** Returns the form in which both sides are compared, without the project's directory. */
 function normaliseOutput(text: string): string {
   return withoutDurations(withoutTimes(withoutScriptPlace(text.replaceAll('\r\n', '\n'))));
 }
@@ -328,8 +331,8 @@ function normaliseOutput(text: string): string {
 const maxRootLength = 1024;
 
 /**
- * Whether two outputs say the same. `root`: the directory in which the second was made; where the first was made is not
- * known, so that it may name any one absolute directory there, each time the same.
+ * Returns whether two outputs are equivalent. `root` is the directory where the second was made. The first one's
+ * directory is unknown, so the first may name any one absolute directory there, but always the same.
  */
 export function isSameOutput(recorded: string, replayed: string, root: string): boolean {
   const [known, made] = [normaliseOutput(recorded), normaliseOutput(replayed)];

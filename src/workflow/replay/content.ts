@@ -1,10 +1,10 @@
-/** Whether bytes are what git would have made of others when it took them in. */
+/** Checks whether bytes are what git makes of other bytes when it stores them. */
 import { equalBytes } from '../../session/text/bytes.ts';
 
-/** git itself makes these changes on the way into a blob: line endings, `$Id$`. */
+/** The conversions that git itself makes when it stores a file. */
 export type Conversion = 'line endings' | '$Id$';
 
-/** `normalised`: the same but for conversions. */
+/** `normalised` means equal except for conversions. */
 type ContentVerdict = 'same' | 'normalised' | 'different';
 
 const ways: { by: Conversion[]; clean(text: string): string }[] = [
@@ -18,30 +18,30 @@ export function compareContent(replayed: Uint8Array, recorded: Uint8Array): Cont
   return findConversions(replayed, recorded) === null ? 'different' : 'normalised';
 }
 
-/** The conversions that make the second of the first; null: none does. */
+/** Returns the conversions that turn the first into the second; null when none do. */
 export function findConversions(replayed: Uint8Array, recorded: Uint8Array): Conversion[] | null {
   const [mine, theirs] = [toBytesText(replayed), toBytesText(recorded)];
   return ways.find(({ clean }) => clean(mine) === theirs)?.by ?? null;
 }
 
-/** Does the work of `text` and `core.autocrlf`: either every line ending becomes LF, or none is touched. */
+/** Does what `text` and `core.autocrlf` do: converts every line ending to LF, or none. */
 function withLineFeeds(text: string): string {
   return text.replaceAll('\r\n', '\n');
 }
 
-/** Does the work of `ident`. */
+/** Does what `ident` does. */
 function withoutIds(text: string): string {
   return text.replace(/\$Id:[^$\n]*\$/g, '$Id$$');
 }
 
-/** A character for each byte: nothing is lost where the bytes are no text. */
+/** Maps each byte to a character, so that nothing is lost when the bytes are not text. */
 function toBytesText(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
 }
 
 const maxDiffLines = 40;
 
-/** The beginning of a diff: a difference is shown to be recognised, and the rest can be asked of git. */
+/** Cuts a diff after its beginning, which is enough to recognize the difference; git can show the rest. */
 export function cutDiff(diff: string): string {
   const lines = diff.replace(/\n$/, '').split('\n');
   if (lines.length <= maxDiffLines) return diff;

@@ -1,4 +1,4 @@
-/** The files that a plan writes, as the replay makes them, against those of the report's commit. */
+/** Compares the files that a plan writes in the replay with those of the report's commit. */
 import { equalBytes } from '../../session/text/bytes.ts';
 import { writtenPath } from '../../plan/actions/actions.ts';
 import { renderUnifiedDiff } from '../../plan/match/diff.ts';
@@ -33,7 +33,7 @@ export async function compareFiles(run: RecordedRun, redone: RedoneActions, find
   }
 }
 
-/** The user may have written in place of the plan what was there before; nobody can tell. */
+/** The user may have written over the content instead of the plan, and nobody can tell. */
 async function compareWritten(
   run: RecordedRun,
   { written }: RedoneActions,
@@ -104,7 +104,7 @@ async function compareChanged(
     change.mode === '160000' ? new Uint8Array() : await run.project.repository.store.readBlob(change.after);
   const verdict = compareContent(after, recorded);
   if (verdict === 'different') {
-    // The content of a CREATE depends only on its way into git.
+    // The content of a CREATE depends only on how git stores it.
     const known = action.type === 'CREATE' ? { ...run, foreign: new Set<RepoPath>() } : run;
     const before = action.type === 'CREATE' ? { ...redone, scripts: [] } : redone;
     const unsure = await whyUnsure(known, action, path, before);
@@ -129,7 +129,7 @@ async function compareChanged(
   else if (file.isUnsure) findings.settle(action, 'same', 'as far as it came');
 }
 
-/** Why the bytes are not proven though the plan gives them; null: they are. */
+/** Returns why the bytes are not proven although the plan gives them; null when they are. */
 async function whyOpen(
   { project, commit, moved }: RecordedRun,
   { index }: Action,
@@ -146,7 +146,10 @@ async function whyOpen(
     : `the plan names ${planned}, and the report alone says that this is the same file`;
 }
 
-/** A command before it may have made the file, or changed its mode: a new file it was not, where CREATE asks for one. */
+/**
+ * Returns whether an earlier command may have made the file, or changed its mode. The file cannot have existed when
+ * CREATE requires a new file.
+ */
 function mayHaveMode(action: Action, { oldMode }: CommitChange, { scripts }: RedoneActions): boolean {
   const isNew = action.type === 'CREATE' && !action.overwrite && oldMode === null;
   return !isNew && scripts.some((index) => index < action.index);
@@ -173,7 +176,7 @@ async function compareUnchanged(
   );
 }
 
-/** Why a change may be missing in an honest commit. `isProven`: the repository itself says so. */
+/** Returns why a change may be missing in a valid commit. `isProven` means that the repository itself shows it. */
 async function whyLeftOut(
   run: RecordedRun,
   { scripts, moments }: RedoneActions,

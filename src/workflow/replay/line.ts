@@ -1,4 +1,4 @@
-/** Replays a line: what each report says was done is done again on the code of its parent commit, and compared. */
+/** Replays a line: repeats what each report says on the code of its parent commit, and compares the results. */
 import { TeddyError } from '../../errors.ts';
 import type { ChangedCommit, CommitChange, ScratchTree } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -16,19 +16,19 @@ import { mayChangeCode, takesBack } from '../../session/lines/line-paths.ts';
 import { toText } from '../../view/view.ts';
 
 export interface ReplayOptions {
-  /** Runs the commands of the plans as well, in a temporary work tree; without it nothing is ever run. */
+  /** Also runs the commands of the plans, in a temporary work tree; no command ever runs without it. */
   runsCommands?: boolean;
   signal?: AbortSignal;
-  /** How many turns have been replayed. */
+  /** Reports how many turns have been replayed. */
   onProgress?(turns: number): void;
 }
 
-/** So many entries are looked at together: reading the objects of one takes many small waits. */
+/** The number of entries that are read at once, because each takes many short waits. */
 const entriesAtATime = 32;
 
 /**
- * Every report of the line, or of its range. What differs is a result; INTERRUPTED is thrown, DAMAGED_SESSION where the
- * history is cut off, and what git itself fails with.
+ * Replays every report of the line or range. Differences are part of the result. Throws INTERRUPTED, DAMAGED_SESSION
+ * when the history is cut off, and errors of git.
  */
 export async function replayLine(
   given: Project,
@@ -72,7 +72,7 @@ interface Step extends ChangedCommit {
   entry: Entry & { turn: TurnName };
   planner: Entry | null | undefined;
   foreign: ReadonlySet<RepoPath>;
-  /** The changes in the report of its turn; undefined when it may lie before the range. */
+  /** The changes in the report of its turn; undefined when the report may be before the range. */
   reported: readonly CommitChange[] | undefined;
 }
 
@@ -91,7 +91,7 @@ async function replayStep(
   return { turn: null, differences: await compareEntry(project, step, check) };
 }
 
-/** Entries of turns, each with what came before it that matters. */
+/** Yields the entries of turns, each with what is relevant from the commits before it. */
 async function* readSteps(
   commits: AsyncIterable<ChangedCommit>,
   { after }: RecordedLine,
@@ -174,7 +174,7 @@ function newTurns(): TurnList {
       const known = turns.get(entry.turn) ?? { ...emptyTurn(entry.turn), hasPlan: false };
       const all = [...known.differences, ...differences, ...(turn?.differences ?? [])];
       if (turn !== null) count += 1;
-      // A turn has one report; of several, none excuses what another one leaves open.
+      // A turn should have one report; with several, no report settles what another one leaves open.
       const unproven = [...known.unproven, ...(turn?.unproven ?? [])];
       const merged = {
         ...known,
@@ -201,7 +201,7 @@ function emptyTurn(turn: TurnName): ReplayedTurn {
   return { turn, outcome: 'nothing_to_compare', ...nothing, actions: [], differences: [], proven: 0, unproven: [] };
 }
 
-/** Made when the first command is to be run, and again when one has left it unfit for the next turn. */
+/** Creates a work tree before the first command, and again when a command has left it unusable for the next turn. */
 function lazyScratch({ repository, processes }: Project): {
   at(commit: Oid): Promise<ScratchTree>;
   remove(): Promise<void>;
@@ -227,10 +227,10 @@ function toInterrupted(): TeddyError {
   return new TeddyError('INTERRUPTED', 'The replay was interrupted.', 'Nothing was changed; run it again.');
 }
 
-/** The files that entries other than reports bring: each has to be the one that its entry tells of. */
+/** The check of files from entries other than reports: each must be the one that its entry names. */
 interface LogCheck {
   logs: LogRenderer;
-  /** Sections so far. */
+  /** The number of sections so far. */
   derived: number;
   attested: number;
 }
@@ -252,7 +252,10 @@ function findCode({ entry: { kind, turn }, oid, changes }: EntryStep): Differenc
   return code.map(({ path }) => ({ turn, commit: oid, action: null, path, message, diff: null }));
 }
 
-/** An undo puts files back as they were before the report of its turn, or as they were after it, and does nothing else. */
+/**
+ * Compares an undo, which must restore files to their state before the report of its turn, or after it, and do nothing
+ * else.
+ */
 function compareUndone({ entry, oid, changes, reported }: EntryStep): Difference[] {
   const { kind, turn } = entry;
   if (kind !== 'undo' || reported === undefined) return [];
@@ -265,7 +268,7 @@ function compareUndone({ entry, oid, changes, reported }: EntryStep): Difference
       return (isBack ? found?.before : found?.after) !== after || (isBack ? found?.oldMode : found?.mode) !== mode;
     })
     .map(({ path }) => {
-      const message = `The undo of turn ${turn} leaves ${path} in another state than it had ${isBack ? 'before' : 'after'} that turn.`;
+      const message = `The undo of turn ${turn} leaves ${path} in a different state than it had ${isBack ? 'before' : 'after'} that turn.`;
       return { turn, commit: oid, action: null, path, message, diff: null };
     });
 }
@@ -276,9 +279,9 @@ async function compareFile(project: Project, step: EntryStep, check: LogCheck): 
   if (path === null || entry.sha256 === undefined) return [];
   const about = { turn: entry.turn, commit: oid, action: null, path, diff: null };
   const found = await project.repository.store.readFile(oid, path);
-  if (found === null) return [{ ...about, message: `There is no ${path}, of which its entry tells.` }];
+  if (found === null) return [{ ...about, message: `There is no ${path}, which its entry names.` }];
   if (project.hash(found.bytes) !== entry.sha256)
-    return [{ ...about, message: `${path} is not the file that its entry tells of: its sha256 is another.` }];
+    return [{ ...about, message: `${path} is not the file that its entry names: its sha256 differs.` }];
   if (entry.kind !== 'message') return [];
   const { session, turn } = entry;
   const rendered = await check.logs.render({ commit: oid, session, turn, log: toText(found.bytes) });
@@ -287,7 +290,7 @@ async function compareFile(project: Project, step: EntryStep, check: LogCheck): 
   return rendered.differences.map(({ section, message }) => ({ ...about, message: `${section}: ${message}` }));
 }
 
-/** The file whose sha256 the entry has. */
+/** Finds the file that the sha256 of the entry belongs to. */
 function findFile({ entry, changes }: EntryStep): RepoPath | null {
   const dir = turnDir(entry.session, entry.turn);
   if (entry.kind === 'message') return joinPath(dir, '_context.log');

@@ -1,50 +1,50 @@
-/** The result of a replay: line, turn, action, and each difference by itself. */
+/** The result of a replay: the line, its turns, their actions, and each difference. */
 import type { ActionType } from '../../plan/plan.ts';
 import type { RunStatus } from '../../session/entries/entry-trailers.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
 
 export interface Difference {
   turn: TurnName;
-  /** The entry that holds what differs. */
+  /** The entry that has the difference. */
   commit: Oid;
-  /** From 1; null: it is about the turn as a whole. */
+  /** Counts from 1; null when it concerns the whole turn. */
   action: number | null;
   path: RepoPath | null;
-  /** One sentence; what comes from the repository stands in it as it is. */
+  /** One sentence; text from the repository is quoted unchanged. */
   message: string;
-  /** The record (`-`) against the replay (`+`), as a unified diff. */
+  /** A unified diff from the record (`-`) to the replay (`+`). */
   diff: string | null;
 }
 
 /**
- * A path whose state nothing proves: what the commit before and the plan hold does not give it. It is named whatever the
- * report says of it.
+ * A path with a state that nothing proves, because the commit before and the plan do not give it. It is listed no
+ * matter what the report says.
  */
 export interface UnprovenPath {
   turn: TurnName;
-  /** The report's entry. */
+  /** The entry of the report. */
   commit: Oid;
   path: RepoPath;
-  /** From 1, as the report attributes it; null: it attributes it to none. */
+  /** The action that the report names, from 1; null when it names none. */
   action: number | null;
   /** A clause: `action 2, a command, changed it`. */
   reason: string;
 }
 
 export type ActionOutcome =
-  /** Done again, with the same result; of an action that changes nothing: the report agrees with the plan. */
+  /** Repeated with the same result; for an action that changes nothing, the report agrees with the plan. */
   | 'same'
   | 'different'
-  /** A command: its recorded effect was applied. */
+  /** A command with a recorded effect that was applied. */
   | 'not_run'
-  /** The plan does not have the user's edit: the recorded effect was applied. */
+  /** The plan does not have the user's edit, so the recorded effect was applied. */
   | 'edited_by_user'
-  /** The repository does not hold what it takes to tell; the note says what that is. */
+  /** The repository lacks what the comparison needs; the note says what that is. */
   | 'not_compared'
   | 'skipped';
 
 export interface ReplayedAction {
-  /** From 1, in the order of the plan. */
+  /** Counts from 1, in the order of the plan. */
   index: number;
   type: ActionType;
   outcome: ActionOutcome;
@@ -55,21 +55,21 @@ export interface ReplayedTurn {
   turn: TurnName;
   /** The commit of the report; null when there is none. */
   commit: Oid | null;
-  /** `not_compared`: nothing differs, and some of what its commit holds is not proven. */
+  /** `not_compared` means that nothing differs, but some of the commit's content is not proven. */
   outcome: 'same' | 'different' | 'not_compared' | 'nothing_to_compare';
   /** The status in the report. */
   status: RunStatus | null;
-  /** Why there is nothing to compare, or what was not. */
+  /** The reason why there is nothing to compare, or what was not compared. */
   note: string | null;
   actions: ReplayedAction[];
   differences: Difference[];
-  /** How many paths the plan and the commit before give byte for byte, or running the commands again does. */
+  /** The number of paths that are proven byte for byte by the plan and the commit before, or by running the commands again. */
   proven: number;
   unproven: UnprovenPath[];
   durationMs: number;
 }
 
-/** Code that came by other commits than reports: edits of the user's, snapshots of them, files that a model streamed. */
+/** Code from commits other than reports: the user's edits, snapshots of them, and files that a model streamed. */
 interface UnplannedCode {
   commits: number;
   paths: number;
@@ -80,12 +80,12 @@ export interface ReplayedLine {
   /** The name from `RecordedLine`. */
   line: string;
   tip: Oid;
-  /** Commands were run. */
+  /** True when commands were run. */
   ranCommands: boolean;
-  /** Counts sections of the logs: those that were rendered again, and those that nothing can render again. */
+  /** Counts the sections of the logs that were rendered again, and those that cannot be. */
   derived: number;
   attested: number;
-  /** No plan tells of it, and no replay says anything about it. */
+  /** Code that no plan describes, and about which a replay says nothing. */
   unplanned: UnplannedCode;
   /** In the order of the line. */
   turns: ReplayedTurn[];
@@ -95,7 +95,7 @@ export function isSame({ turns }: ReplayedLine): boolean {
   return turns.every(({ outcome }) => outcome !== 'different');
 }
 
-/** Something that a commit of it holds is not proven. */
+/** Returns whether any content of a commit on the line is not proven. */
 export function isUnproven({ turns }: ReplayedLine): boolean {
   return turns.some(({ outcome }) => outcome === 'not_compared');
 }

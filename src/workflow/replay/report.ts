@@ -1,4 +1,4 @@
-/** Replays one `report` entry: its plan on the code of the commit before it, compared with what the commit holds. */
+/** Replays one `report` entry: runs its plan on the code of the parent commit, and compares the result with the commit. */
 import { handlerOf } from '../../plan/actions/actions.ts';
 import { TeddyError } from '../../errors.ts';
 import { toGrammar, type Grammar } from '../../session/text/grammar.ts';
@@ -28,12 +28,12 @@ import { inspectTree } from '../line/inspect-tree.ts';
 
 interface ReportStep extends ChangedCommit {
   entry: Entry & { turn: TurnName };
-  /** The entry that brought the plan; null: there is none. Undefined: it may lie before the range. */
+  /** The entry that brought the plan; null when there is none, undefined when it may be before the range. */
   planner: Entry | null | undefined;
   foreign: ReadonlySet<RepoPath>;
 }
 
-/** Without `commands` none is run. Throws INTERRUPTED. */
+/** Replays the report; runs commands only when `commands` is given. Throws INTERRUPTED. */
 export async function replayReport(
   project: Project,
   step: ReportStep,
@@ -67,7 +67,7 @@ export async function replayReport(
   };
 }
 
-/** Whatever the commit changes and nothing has proven, and what the plan writes and only a command can have taken back. */
+/** Lists the paths that the commit changes without proof, and the paths of the plan that only a command can have reverted. */
 function listUnproven(run: RecordedRun, { differences, proven, open }: Findings): UnprovenPath[] {
   const different = new Set(differences.map(({ path }) => path));
   const paths = new Set([...run.changes.keys(), ...open.keys()]);
@@ -104,7 +104,7 @@ async function readRun(project: Project, step: ReportStep, findings: Findings): 
   const report = readReport(toText(reportFile.bytes), reportPath, findings);
   if (report === null) return null;
   if (project.hash(planFile.bytes) !== report.plan.sha256)
-    findings.differ({ path: planPath }, 'The plan is not the one of which the report tells: its sha256 is another.');
+    findings.differ({ path: planPath }, 'The plan is not the one in the report: its sha256 differs.');
   refuseOtherFiles(step, dir, findings);
   compareLabels(step, report, reportPath, findings);
   const grammar = toGrammar(report.plan.grammar);
@@ -145,7 +145,7 @@ async function replayRun(run: RecordedRun, findings: Findings, commands: Command
   const [problem] = run.parsed.problems;
   const isRejected = run.report.action_logs.every((log) => log.status === 'SKIPPED');
   if (problem !== undefined && !isRejected)
-    findings.differ({ action: problem.action ?? null }, `The plan was run, and it is not valid: ${problem.message}`);
+    findings.differ({ action: problem.action ?? null }, `The plan was run, but it is not valid: ${problem.message}`);
   const redone = await redoActions(run, findings);
   await compareFiles(run, redone, findings);
   await commands?.replay(run, findings);
@@ -169,7 +169,7 @@ function compareHash(
   findings: Findings,
 ): void {
   if (project.hash(bytes) !== sha256)
-    findings.differ({ path }, `${path} is not the file that its entry tells of: its sha256 is another.`);
+    findings.differ({ path }, `${path} is not the file that its entry names: its sha256 differs.`);
 }
 
 function compareLabels({ entry, planner }: ReportStep, report: Report, path: RepoPath, findings: Findings): void {
@@ -186,7 +186,7 @@ function compareLabels({ entry, planner }: ReportStep, report: Report, path: Rep
     findings.differ({ path }, 'The report names another agent or model than the entry of the plan.');
 }
 
-/** A report brings its own files alone of `.teddy/`. */
+/** A report may change only its own files of `.teddy/`. */
 function refuseOtherFiles({ changes }: ReportStep, dir: RepoPath, findings: Findings): void {
   for (const { path } of changes) {
     if (!isSessionPath(path) || path === joinPath(dir, 'report.md')) continue;
@@ -197,8 +197,8 @@ function refuseOtherFiles({ changes }: ReportStep, dir: RepoPath, findings: Find
 }
 
 /**
- * A plan may give paths from the root of the file system: what the report has of them says where the project was. `moved`: the
- * paths that could be meant as they stand, since the project has a directory of that name.
+ * Reads the plan. It may use absolute paths, and the rest of such a path in the report shows where the project was.
+ * `moved` has the paths that could also be meant literally, because the project has a directory of that name.
  */
 async function readPlan(
   { repository: { store } }: Project,
@@ -231,7 +231,7 @@ function findPath(action: Action): RepoPath | null {
   return 'resource' in action && action.resource.kind === 'path' ? action.resource.path : null;
 }
 
-/** Compares the part of an output or a page that a report shows with the whole of it, which is stored beside the report. */
+/** Compares the part of an output or a page that a report shows with the full text, which is stored next to the report. */
 async function compareOutputs(run: RecordedRun, findings: Findings): Promise<void> {
   for (const { index, details } of run.report.action_logs) {
     for (const name of [details?.output_file, details?.page_file]) {
@@ -245,7 +245,7 @@ async function compareOutputs(run: RecordedRun, findings: Findings): Promise<voi
   }
 }
 
-/** A report may name nothing but files of its own turn. */
+/** A report may only name files of its own turn. */
 async function readStored({ project, commit }: RecordedRun, path: RepoPath): Promise<Uint8Array | null> {
   if (path.split('/').includes('..')) return null;
   return (await project.repository.store.readFile(commit, path))?.bytes ?? null;
@@ -259,8 +259,8 @@ function findDifference(
   if (name.startsWith('pages/'))
     return size === bytes.length
       ? null
-      : `The page has ${bytes.length} bytes, and the report says ${size ?? 'nothing'}.`;
-  // RESEARCH keeps what it shows in another form.
+      : `The page has ${bytes.length} bytes, but the report says ${size ?? 'nothing'}.`;
+  // RESEARCH stores the text that it shows in another form.
   if (stdout === undefined || stderr === undefined) return null;
   const text = toText(bytes);
   const isPart =
@@ -270,7 +270,7 @@ function findDifference(
   return isPart ? null : 'The stored output does not end with what the report shows of it.';
 }
 
-/** How many problems could not be told from what the repository holds. */
+/** Returns the number of problems that cannot be checked with the content of the repository. */
 async function compareValidation(run: RecordedRun, findings: Findings): Promise<number> {
   const { project, base, parsed, grammar, report } = run;
   const inspect = inspectTree(project.repository.store, base);
@@ -295,14 +295,14 @@ async function compareValidation(run: RecordedRun, findings: Findings): Promise<
   return unknown;
 }
 
-/** An earlier version called a fence with text behind its end an answer that was cut off. */
+/** An older version reported a fence with text after its end as an answer that was cut off. */
 const unclosedFence = /^(?:The answer was cut off: the|The) fence ".*" that opens here is n.*$/s;
 
 function toKey({ line, column, action, message }: Problem): string {
   return JSON.stringify([line, column, action ?? null, message.replace(unclosedFence, 'unclosed fence')]);
 }
 
-/** On agents, on settings, on files that git does not track, or on what was masked then. */
+/** Returns whether a problem depends on agents, settings, untracked files, or text that was masked then. */
 async function dependsOnMore(action: Action | undefined, { message }: Problem, inspect: Inspect): Promise<boolean> {
   if (message.includes('[masked: ') || message.includes('outside the sparse checkout')) return true;
   if (action === undefined) return false;

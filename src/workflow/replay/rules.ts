@@ -1,4 +1,4 @@
-/** Reads in the files of a commit how a path gets into git: which filter cleans it, which list leaves it out. */
+/** Reads from the files of a commit how a path gets into git: which filter cleans it, and which list ignores it. */
 import type { Store } from '../../ports/git.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 import { findNameReason } from '../line/new-files.ts';
@@ -10,7 +10,10 @@ interface RuleFile {
   text: string;
 }
 
-/** `filter=lfs`, `working-tree-encoding=UTF-16`: what stands between a file and its blob; null when nothing known does. */
+/**
+ * Returns what converts a file to its blob, such as `filter=lfs` or `working-tree-encoding=UTF-16`; null when nothing
+ * known does.
+ */
 export async function findFilter(store: Store, treeish: Oid, path: RepoPath): Promise<string | null> {
   let found: string | null = null;
   for (const { directory, text } of await readRuleFiles(store, treeish, path, '.gitattributes')) {
@@ -25,7 +28,7 @@ export async function findFilter(store: Store, treeish: Oid, path: RepoPath): Pr
   return found;
 }
 
-/** Whether git may keep these bytes in another form by a setting of the user's: line endings, `$Id$`. */
+/** Returns whether one of the user's settings may make git store these bytes in another form: line endings, `$Id$`. */
 export function mayBeConverted(bytes: Uint8Array): boolean {
   return bytes.includes(0x0d) || Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes('$Id');
 }
@@ -35,7 +38,7 @@ const namesOf: Record<Conversion, RegExp> = {
   $Id$: /^ident$/,
 };
 
-/** Whether the files of the commit say that git makes all of these conversions at the path. */
+/** Returns whether the files of the commit make git apply all of these conversions at the path. */
 export async function isConverted(store: Store, treeish: Oid, path: RepoPath, by: Conversion[]): Promise<boolean> {
   const found = new Map<Conversion, boolean>();
   for (const { directory, text } of await readRuleFiles(store, treeish, path, '.gitattributes')) {
@@ -54,7 +57,7 @@ export async function isConverted(store: Store, treeish: Oid, path: RepoPath, by
   return by.every((one) => found.get(one) === true);
 }
 
-/** Why a run leaves a new file out of its commit. `isProven`: the repository itself says so. */
+/** Returns why a run leaves a new file out of its commit. `isProven` means that the repository itself shows it. */
 export async function whyNotTaken(
   { project, commit }: RecordedRun,
   path: RepoPath,
@@ -64,13 +67,13 @@ export async function whyNotTaken(
   if (named !== null) return { reason: `it is not in the commit: ${named}`, isProven: true };
   if (await isIgnoredIn(store, commit, path))
     return { reason: 'it is not in the commit: git ignores it', isProven: true };
-  // The lists of whoever asks are the best guess at those of whoever ran it.
+  // The ignore lists of this user are the best guess at those of the user who ran it.
   const ignored = await workspace?.ignored([path]);
   if (ignored === undefined || ignored.length === 0) return null;
   return { reason: 'it is not in the commit: git ignores it here', isProven: false };
 }
 
-/** By the lists in the project; what a user keeps elsewhere is not in the repository. */
+/** Checks the lists in the project; lists that a user keeps elsewhere are not in the repository. */
 async function isIgnoredIn(store: Store, treeish: Oid, path: RepoPath): Promise<boolean> {
   const files = await readRuleFiles(store, treeish, path, '.gitignore');
   return files.length > 0 && matches(files, path);
@@ -81,7 +84,7 @@ async function matches(files: RuleFile[], path: RepoPath): Promise<boolean> {
   return readIgnoreFiles(files)(path);
 }
 
-/** Those beside the path and above it, the outermost first. */
+/** Reads the files next to the path and above it, outermost first. */
 async function readRuleFiles(store: Store, treeish: Oid, path: RepoPath, name: string): Promise<RuleFile[]> {
   const parts = path.split('/').slice(0, -1);
   const directories = ['', ...parts.map((_, at) => parts.slice(0, at + 1).join('/'))];

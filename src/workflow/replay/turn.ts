@@ -1,4 +1,4 @@
-/** The replay of one report collects these: differences, and an outcome for each action. */
+/** What the replay of one report collects: differences, and an outcome for each action. */
 import { handlerOf } from '../../plan/actions/actions.ts';
 import type { Grammar } from '../../session/text/grammar.ts';
 import type { Action, ParsedPlan } from '../../plan/plan.ts';
@@ -8,44 +8,41 @@ import type { Project } from '../../ports/project.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
 import type { ActionOutcome, Difference, ReplayedAction, UnprovenPath } from './replayed.ts';
 
-/** One report, and the commit that holds it. */
+/** A report and the commit that has it. */
 export interface RecordedRun {
   project: Project;
   session: SessionId;
   turn: TurnName;
   commit: Oid;
-  /** The commit before it: its code is what the plan was run on. */
+  /** The parent commit with the code that the plan was run on. */
   base: Oid;
-  /** The changes of the commit in the code alone. */
+  /** The changes of the commit in the code only. */
   changes: ReadonlyMap<RepoPath, CommitChange>;
   parsed: ParsedPlan;
   /** The grammar that the plan was read with for the report, and is read with again. */
   grammar: Grammar;
   report: Report;
-  /** By action. */
+  /** Log entries by action. */
   logs: ReadonlyMap<number, ActionLog>;
-  /** By path. */
+  /** Reported changes by path. */
   rows: ReadonlyMap<RepoPath, ReportedChange>;
-  /** Actions whose path in the plan goes beyond the path in the report: the path as the plan has it, by action. */
+  /** The paths in the plan by action, where they are longer than the path in the report. */
   moved: ReadonlyMap<number, string>;
-  /**
-   * The paths that the user's own commits between the plan and its report have changed: they may have taken in what the plan
-   * did.
-   */
+  /** Paths changed by the user's own commits between the plan and its report, which may include the work of the plan. */
   foreign: ReadonlySet<RepoPath>;
 }
 
 export interface Findings {
   readonly differences: Difference[];
   readonly actions: Map<number, ReplayedAction>;
-  /** Paths of which the parent's tree and the plan give what the commit has. All others count as not proven. */
+  /** Paths that the parent's tree and the plan prove. All others count as not proven. */
   readonly proven: Set<RepoPath>;
-  /** Why a path is not proven, where more is known than the type of the action that the report names. */
+  /** The reason why a path is not proven, when more is known than the type of the action that the report names. */
   readonly open: Map<RepoPath, OpenPath>;
   differ(about: { action?: number | null; path?: RepoPath | null; diff?: string | null }, message: string): void;
   prove(path: RepoPath): void;
   leaveOpen(path: RepoPath, action: number | null, reason: string): void;
-  /** `different` stays what it is. */
+  /** Sets the outcome of an action, unless it is `different` already. */
   settle(action: Action, outcome: ActionOutcome, note?: string | null): void;
 }
 
@@ -86,12 +83,12 @@ export function newFindings(turn: TurnName, commit: Oid): Findings {
   };
 }
 
-/** Whether the report says that something of it was done. */
+/** Returns whether the report says that any of it was done. */
 export function wasRun(log: ActionLog | undefined): boolean {
   return log !== undefined && log.status !== 'SKIPPED';
 }
 
-/** It may change files of which the plan says nothing. */
+/** Returns whether the action may change files that the plan does not mention. */
 export function runsScripts(action: Action): boolean {
   return handlerOf(action).runs !== undefined;
 }

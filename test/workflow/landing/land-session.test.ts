@@ -123,7 +123,7 @@ slowTest('three landings in a row bring what is new each time, with commits on t
   await landSession(project, {});
   await expect(landSession(project, {})).rejects.toMatchObject({
     code: 'NOTHING_TO_LAND',
-    message: `main has all code of ${line} already.`,
+    message: `main already has all code of ${line}.`,
   });
   await commitOn(project, 'main', { 'README.md': '# Theirs\n' });
   await turn(project, 'Two', edit('one.txt', 'one.txt', 'two'));
@@ -173,7 +173,7 @@ slowTest('what came to the branch by other ways counts as well: a merge, a squas
   await project.setRef('refs/heads/main', merge);
   await expect(landSession(project, {})).rejects.toMatchObject({
     code: 'NOTHING_TO_LAND',
-    message: `main has all code of ${line} already.`,
+    message: `main already has all code of ${line}.`,
   });
   await turn(project, 'Four', edit('three.txt', 'three.txt', 'four'));
   expect((await landSession(project, {})).changes).toMatchObject([{ path: 'three.txt', change: 'modified' }]);

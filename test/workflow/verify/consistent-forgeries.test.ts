@@ -85,11 +85,11 @@ test('an entry says what its report and its log say', async () => {
     wrongPlan,
   ]);
   expect(await relabel('plan', /Teddy-Model: .*/, 'Teddy-Model: another')).toEqual([
-    'trailers: The log says another model than the entry.',
+    'trailers: The log names a different model than the entry.',
     wrongPlan,
   ]);
   expect(await relabel('message', /Teddy-Provider: .*/, 'Teddy-Provider: openai')).toEqual([
-    'trailers: The log says another provider than the entry.',
+    'trailers: The log names a different provider than the entry.',
   ]);
   expect(await relabel('message', /message: One/, 'message: One\u001B[2J')).toEqual([
     'trailers: Its message has control characters.',
