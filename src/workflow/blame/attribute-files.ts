@@ -1,4 +1,7 @@
-/** Attributes the lines of several files of a commit, and says of each turn among the authors who answered in it and who asked. */
+/**
+ * Attributes the lines of several files of a commit, and returns for each turn among the authors who answered and who
+ * asked.
+ */
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
 import type { TreeFile } from '../../ports/git.ts';
 import { parseIdent } from '../../session/entries/logged-entry.ts';
@@ -11,12 +14,12 @@ import { readTurnSteps } from './read-story.ts';
 export interface Contributor {
   session: SessionId;
   turn: TurnName;
-  /** The other agent whose turn it is; null: teddy's own. */
+  /** The other agent that the turn belongs to; null for teddy. */
   agent: string | null;
-  /** Null: nothing says whose model it was, as where a person brought the answer. */
+  /** Null when nothing names the model, for example when a person brought the answer. */
   provider: string | null;
   model: string | null;
-  /** `Name <email>` of whoever asked. */
+  /** `Name <email>` of the person who asked. */
   askedBy: string;
 }
 
@@ -29,7 +32,7 @@ export interface AttributedFiles {
   contributors: ReadonlyMap<Oid, Contributor>;
 }
 
-/** A larger file is data. */
+/** A larger file counts as data. */
 const maxBytes = 16 * 1024 * 1024;
 /** Each file takes a git process. */
 const filesAtOnce = 4;
@@ -89,7 +92,7 @@ async function classify(
 ): Promise<'text' | 'left-out' | 'other'> {
   if (mode !== '100644' && mode !== '100755') return 'other';
   if (path.includes('\uFFFD') || ((await store.readSize(oid)) ?? 0) > maxBytes) return 'left-out';
-  // git uses the same rule: a NUL among the first bytes.
+  // Follows git's rule: a NUL among the first bytes makes a file binary.
   return (await store.readBlob(oid)).subarray(0, 8000).includes(0) ? 'other' : 'text';
 }
 
@@ -115,7 +118,7 @@ async function readContributors(
   return contributors;
 }
 
-/** `manual` and `recorded` are names of ways, and not of models. */
+/** `manual` and `recorded` are ways of answering, not models. */
 const nameless: readonly (string | undefined)[] = ['manual', 'recorded', 'none'];
 
 function toContributor(

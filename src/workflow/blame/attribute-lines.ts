@@ -11,7 +11,7 @@ import { readTurnFile, type TurnAt } from '../../view/view.ts';
 import { readCalls, readReport } from './read-story.ts';
 
 export interface AttributeQuery extends Omit<BlameQuery, 'grafts'> {
-  /** Lines that came by one of these commits are left out. */
+  /** Leaves out lines that came with one of these commits. */
   without?: readonly Oid[];
 }
 
@@ -20,7 +20,10 @@ export interface Tracing {
   head: Oid | null;
   known: CodeSteps;
   index(): StepIndex;
-  /** Whether a commit is a snapshot of an agent's line that the agent has no part in: the user's edits, or what others brought. */
+  /**
+   * Returns whether a commit is a snapshot on an agent's line in which the agent had no part: the user's edits, or what
+   * others brought.
+   */
   isFound(commit: Oid | null): Promise<boolean>;
   authorsOf(run: TracedRun): Promise<AttributedRun[]>;
 }
@@ -49,8 +52,8 @@ export async function openTracing(source: BlameSource, commit: Oid | null): Prom
 }
 
 /**
- * In the order of the file. A line is its author's, or unknown: it is never said to be somebody's who has not brought it. Throws what
- * `Blame.lines` throws.
+ * Returns the lines in the order of the file. A line belongs to its author or is unknown; it is never attributed to
+ * anybody who did not bring it. Throws what `Blame.lines` throws.
  */
 export async function attributeLines(
   source: BlameSource,
@@ -74,7 +77,7 @@ interface TracedRun extends BlamedRun {
   left: TracedRun | null;
 }
 
-/** Explains the lines of a commit at which a shallow clone ends: git gives it all that came before it. */
+/** Explains the lines of a commit where a shallow clone ends, to which git attributes all earlier lines. */
 const beforeCut: Origin = {
   unsure: null,
   reason: 'The history of this clone is cut off there. `git fetch --unshallow` brings the rest.',
@@ -85,7 +88,7 @@ const misled: Origin = { unsure: null, reason: 'git takes a text of the session 
 
 const isText = ({ path }: { path: RepoPath }) => path.startsWith('.teddy/');
 
-/** A squash may hold another one, and agents take turns: so often it is gone on from what was found. */
+/** A squash may hold another one, and agents take turns, so the search continues this often from what was found. */
 const maxRounds = 24;
 
 async function traceLines(
@@ -94,7 +97,7 @@ async function traceLines(
   query: AttributeQuery,
 ): Promise<TracedRun[]> {
   const { blame, store } = source.repository;
-  // The history ends at them, and they are nobody's question.
+  // The history ends at these commits, so they are not traced.
   const { without = [], ignored = [] } = query;
   const isIgnored = new Set(ignored);
   const origins = new Map<Oid, Origin | null>([...without, ...ignored].map((oid) => [oid, null]));
@@ -177,7 +180,7 @@ async function keepUntraced(
   );
 }
 
-/** The most lines of one file for each commit that was not asked about. */
+/** The largest number of lines of one file for each commit that was not traced. */
 function groupUntraced(runs: readonly TracedRun[], asked: ReadonlyMap<Oid, unknown>): UntracedLines[] {
   const groups = new Map<Oid, Map<RepoPath, Map<number, string>>>();
   for (const { commit, path, originalLine, texts } of runs) {
@@ -193,7 +196,7 @@ function groupUntraced(runs: readonly TracedRun[], asked: ReadonlyMap<Oid, unkno
   });
 }
 
-/** More ranges than this are no faster than the whole file. */
+/** More ranges than this are not faster than the whole file. */
 export const maxRanges = 200;
 
 async function traceAgain(
@@ -319,7 +322,7 @@ function splitRun(run: Omit<AttributedRun, 'author'>, authorOf: (text: string) =
   return toLines(run).map((line) => ({ ...line, author: authorOf(line.texts[0]) }));
 }
 
-/** An entry that changed nothing but `.teddy`, or a commit that is no entry. */
+/** An entry that changed only `.teddy`, or a commit that is not an entry. */
 async function readOther({ repository: { store } }: BlameSource, commit: Oid, person: Author): Promise<Author> {
   const { message, author, committer } = await store.readCommit(commit);
   const entry = decodeStep(message);
@@ -405,12 +408,12 @@ export type Author =
   | { kind: 'uncommitted'; isOwn: boolean }
   | { kind: 'unknown'; commit: Oid; reason: string };
 
-/** Lines of one author, one after the other. */
+/** Adjacent lines of one author. */
 export interface AttributedRun {
   author: Author;
-  /** The number of the first one, from 1, in the file that was asked for. */
+  /** The number of the first line, from 1, in the requested file. */
   line: number;
-  /** The same in the file of the author's commit. */
+  /** The same number in the file of the author's commit. */
   originalLine: number;
   path: RepoPath;
   texts: string[];

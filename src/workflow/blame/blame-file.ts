@@ -1,4 +1,4 @@
-/** The lines of a file with their authors, and the story of each turn among them. */
+/** Reads the lines of a file with their authors, and the story of each turn among them. */
 import type { Commit } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseIdent, toAuthor, type CommitAuthor } from '../../session/entries/logged-entry.ts';
@@ -18,14 +18,14 @@ export interface BlameRequest extends FileRangeRequest {
   copies?: boolean | undefined;
 }
 
-/** Somebody's commit: a person's own, or one of which nothing is known. */
+/** A commit of a person, or one about which nothing is known. */
 export interface CommitStory {
   commit: Oid;
   author: CommitAuthor;
-  /** ISO 8601. */
+  /** In ISO 8601. */
   at: string;
   subject: string;
-  /** It is the user's edits, as a session took them in. */
+  /** True when it holds the user's edits that a session committed. */
   session: SessionId | null;
   turn: TurnName | null;
 }
@@ -37,7 +37,7 @@ export interface BlamedFile extends FileRange {
   /** All other commits among them. */
   commits: ReadonlyMap<Oid, CommitStory>;
   known: CodeSteps;
-  /** Sentences for the person: settings of git that cannot be followed. */
+  /** Sentences for the user about git settings that cannot be applied. */
   problems: string[];
 }
 
@@ -59,7 +59,7 @@ export async function blameFile(project: Project, request: BlameRequest): Promis
 
 interface Guessed {
   runs: AttributedRun[];
-  /** Sentences about files and revisions of the configuration that say nothing. */
+  /** Returns sentences about configured files and revisions that do not exist. */
   problems: string[];
 }
 
@@ -92,7 +92,7 @@ function isOther(guess: Author, author: Author, ignored: ReadonlySet<Oid>): bool
   return !ignored.has(guess.commit) && !('commit' in author && author.commit === guess.commit);
 }
 
-/** git would fail at a file or a revision that is not there. */
+/** git would fail on a missing file or revision. */
 async function readIgnored({ repository: { store, blame } }: BlameSource) {
   const { revisions, unread } = await blame.ignored();
   const problems = unread.map(
@@ -102,13 +102,13 @@ async function readIgnored({ repository: { store, blame } }: BlameSource) {
   for (const { file, text } of revisions) {
     const oid = /^[0-9a-f]{4,64}$/i.test(text) ? await store.resolve(text) : null;
     if (oid !== null) ignored.add(oid);
-    // One that is whole may be of another clone.
+    // A full id may belong to another clone.
     else if (!isOid(text)) problems.push(`${file} names ${JSON.stringify(text)}, which is no commit here.`);
   }
   return { ignored, problems };
 }
 
-/** One for each commit, however many runs it has. */
+/** Keeps one per commit, however many runs it has. */
 async function readStories(
   project: Project,
   runs: readonly AttributedRun[],

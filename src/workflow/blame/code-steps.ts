@@ -17,16 +17,16 @@ export interface CodeStep {
   oid: Oid;
   seconds: number;
   kind: EntryKind | 'landing';
-  /** The id of the entry; a cherry-pick or a rebase copies it. Null: it is none. */
+  /** The id of the entry, which a cherry-pick or a rebase copies; null when it is not an entry. */
   entry: string | null;
-  /** For a landing: the session that it is of first. */
+  /** For a landing, the session that it lands first. */
   session: SessionId;
   turn: TurnName | null;
-  /** The commit that the user's HEAD was on; on a snapshot of a captured line. */
+  /** The commit that the user's HEAD was on, for a snapshot of a captured line. */
   head: Oid | null;
-  /** The other agent whose session begins here. */
+  /** The other agent when its session begins here. */
   agent: string | null;
-  /** Outside `.teddy`. */
+  /** Changes outside of `.teddy`. */
   files: { path: RepoPath; blob: Oid | null }[];
 }
 
@@ -47,7 +47,7 @@ const version = 4;
 
 interface Kept {
   version: number;
-  /** All that they reach has been read. */
+  /** The tips from which everything has been read. */
   tips: Oid[];
   steps: CodeStep[];
   grafts: [Oid, Oid[]][];
@@ -58,7 +58,7 @@ interface Kept {
 const marks = [landingText, 'Teddy-Entry: '];
 const nothing: Kept = { version, tips: [], steps: [], grafts: [], missing: [] };
 
-/** `also`: commits that no ref may reach. Throws GIT_FAILED, DAMAGED_SESSION. */
+/** `also` lists commits that may not be reachable from any ref. Throws GIT_FAILED or DAMAGED_SESSION. */
 export async function readCodeSteps(source: BlameSource, also: readonly Oid[]): Promise<CodeSteps> {
   const { store } = source.repository;
   const refs = await store.listRefs('refs/heads/', 'refs/remotes/', archivePrefix);
@@ -89,7 +89,7 @@ function decodeKept(bytes: Uint8Array | null): Kept {
   return kept.version === version ? kept : nothing;
 }
 
-/** Steps that only these tips reached are known no more, as in another clone; those that have landed are still reached. */
+/** Drops steps that only these tips reached, as in another clone; those that have landed are still reachable. */
 async function dropSteps(
   { repository: { blame } }: BlameSource,
   kept: Kept,
@@ -124,7 +124,7 @@ async function addSteps(source: BlameSource, kept: Kept, tips: readonly Oid[]): 
     const reached = [...not];
     not.push(...next);
     const marked = await blame.findMarked(marks, next, reached);
-    // git says of a commit at which a shallow clone ends that it added every file.
+    // git reports that the commit where a shallow clone ends added every file.
     const known = marked.map((commit) => (cut.has(commit.oid) ? { ...commit, changes: [] } : commit));
     const found = known.flatMap((commit) => toRead(commit) ?? []).filter(({ step }) => !read.has(step.oid));
     for (const one of found) read.set(one.step.oid, one);
@@ -148,7 +148,7 @@ async function addSteps(source: BlameSource, kept: Kept, tips: readonly Oid[]): 
     version,
     tips: [],
     steps: [...steps.values()],
-    // They make no circle: the id of a landing is a hash of the tips that it names.
+    // The links cannot form a circle, because the id of a landing is a hash of the tips that it names.
     grafts: [...kept.grafts, ...grafts],
     missing: [...kept.missing, ...missing],
   };
@@ -160,7 +160,7 @@ interface ReadCommit {
   from: LandedFrom[];
 }
 
-/** Null for a commit that brought no code of a session, or not as one step. */
+/** Returns null for a commit that brought no code of a session, or not as a single step. */
 function toRead(commit: MarkedCommit): ReadCommit | null {
   const { oid, seconds, message } = commit;
   const files = commit.changes.filter(({ path }) => path !== '.teddy' && !path.startsWith('.teddy/'));
@@ -195,7 +195,7 @@ export function decodeStep(message: string): Entry | null {
   return message.startsWith(begin) ? entry : null;
 }
 
-/** So many commits that are no entries are searched for what an undo put back. */
+/** The number of commits without entries that are searched for what an undo put back. */
 const maxOthers = 1000;
 
 /** The newest commits before an undo that have its files as it left them: what it put back is from there, in a copy of it as well. */

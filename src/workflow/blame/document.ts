@@ -1,11 +1,11 @@
-/** The findings of blame, as the documents of `--json` and of the tool for agents have them. */
+/** The findings of blame in the form of `--json` and of the tool for agents. */
 import type { Oid, RepoPath } from '../../names.ts';
 import type { Author } from './attribute-lines.ts';
 import type { BlamedFile, CommitStory } from './blame-file.ts';
 import type { TurnStory } from './read-story.ts';
 import type { PlaceStory, Why } from './why.ts';
 
-/** Whose the lines are. `source`: the commit that brought them. */
+/** The author of the lines. `source` is the commit that brought them. */
 interface AuthorDocument {
   kind: Author['kind'];
   source?: Oid;
@@ -15,7 +15,7 @@ interface AuthorDocument {
   ownEdit?: true;
   /** The author whom git guesses past a commit of `blame.ignoreRevsFile`. */
   guess?: AuthorDocument;
-  /** Why it is unknown. */
+  /** The reason why it is unknown. */
   reason?: string;
   turn?: TurnStory | null;
   person?: CommitStory | null;
@@ -23,7 +23,7 @@ interface AuthorDocument {
 
 export interface BlameDocument {
   path: RepoPath;
-  /** Null: the file as it is on disk. */
+  /** Null for the file as it is on disk. */
   commit: Oid | null;
   runs: (AuthorDocument & {
     line: number;
@@ -39,10 +39,10 @@ export interface WhyDocument {
   commit: Oid | null;
   stories: (AuthorDocument & {
     lines: { line: number; count: number; texts: string[] }[];
-    /** The lines that stood there before; null: none, or nobody knows. */
+    /** The lines that were there before; null when there were none, or when nobody knows. */
     replaced: string[] | null;
     landed: PlaceStory['landed'];
-    /** The name that `-s` takes for the line of its turn; null: it is of none. */
+    /** The name that `-s` accepts for the line of its turn; null when it has none. */
     selector: string | null;
   })[];
 }

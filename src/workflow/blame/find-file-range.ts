@@ -9,22 +9,22 @@ import { openTracing } from './attribute-lines.ts';
 import { findSnapshot } from './attribute-work-tree.ts';
 
 export interface FileRangeRequest {
-  /** A path of the repository, with lines or without. */
+  /** A path of the repository, with or without line numbers. */
   place: string;
-  /** A revision; without it the file as it is in the work tree, or at HEAD where there is none. */
+  /** A revision; by default the file in the work tree, or at HEAD when there is no work tree. */
   revision?: string | undefined;
 }
 
 export interface FileRange {
   path: RepoPath;
-  /** Null: the file as it is on disk. */
+  /** Null for the file as it is on disk. */
   commit: Oid | null;
   ranges: readonly (readonly [first: number, last: number])[];
-  /** False: git does not know the file on disk, and only a snapshot of an agent's line does. */
+  /** False when git does not track the file on disk and only a snapshot of an agent's line has it. */
   isTracked: boolean;
 }
 
-/** Throws FILE_NOT_FOUND, UNKNOWN_COMMIT, USAGE. */
+/** Throws FILE_NOT_FOUND, UNKNOWN_COMMIT or USAGE. */
 export async function findFileRange(project: Project, { place, revision }: FileRangeRequest): Promise<FileRange> {
   const commit = await findCommit(project, revision);
   const whole = await findFile(project, commit, place);
@@ -34,11 +34,11 @@ export async function findFileRange(project: Project, { place, revision }: FileR
   if (found === null) throw await toMissing(project, { place: place.replace(/:[\d,-]*$/, ''), revision, commit });
   const [, first, last = first] = /^(\d+)(?:[-,](\d+))?$/.exec(lines) ?? [];
   const range = [Number(first), Number(last)] as const;
-  // NaN is not larger, either.
+  // NaN is rejected too.
   if (!(range[0] >= 1 && range[1] >= range[0]))
     throw new TeddyError(
       'USAGE',
-      lines === '' ? 'Nothing stands behind the colon.' : `${lines} names no lines.`,
+      lines === '' ? 'Nothing follows the colon.' : `${lines} names no lines.`,
       'Say FILE:42, or FILE:42-50.',
     );
   return { ...found, commit, ranges: [range] };
@@ -49,7 +49,7 @@ async function findCommit({ repository }: Project, revision: string | undefined)
   return requireCommit(repository.store, revision ?? 'HEAD', '`git log --oneline` lists the commits.');
 }
 
-/** Null: it is no file there, or neither git nor a snapshot knows it. */
+/** Returns null when it is not a file there, or when neither git nor a snapshot knows it. */
 async function findFile(
   project: Project,
   commit: Oid | null,
@@ -101,7 +101,7 @@ async function toMissing(
   if (place === '') return missing('The root of the project is a directory.', `Name a file: ${list('')} lists them.`);
   const parsed = parsePath(place, workspace?.root);
   if (!('path' in parsed))
-    return missing(`${place} is no file of the project: ${parsed.problem}.`, `${list('')} lists the files.`);
+    return missing(`${place} is not a file of the project: ${parsed.problem}.`, `${list('')} lists the files.`);
   const { path } = parsed;
   if ((await store.readDir(at, path)) !== null)
     return missing(`${path} is a directory.`, `Name a file: ${list(path)} lists them.`);
@@ -121,7 +121,7 @@ async function toMissing(
   return missing(`There is no file ${path}${where}.`, `${list('')} lists the files.`);
 }
 
-/** The submodule that a path is, or leads into. */
+/** Returns the submodule that a path names or leads into. */
 async function findSubmodule(
   { repository: { store } }: Project,
   commit: Oid,

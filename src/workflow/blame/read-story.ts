@@ -1,4 +1,4 @@
-/** The story of the turn that brought a line: who asked for what, what was planned, who approved it, what happened. */
+/** Reads the story of the turn that brought a line: the request, the plan, the approval, and the result. */
 import { TeddyError } from '../../errors.ts';
 import type { Report } from '../../plan/report/report.ts';
 import { parseReport } from '../../plan/report/report-yaml.ts';
@@ -23,26 +23,26 @@ export interface TurnStory {
   turn: TurnName;
   /** The commit that brought the code. */
   commit: Oid;
-  /** The other agent whose session it is; null: teddy's own. */
+  /** The other agent that the session belongs to; null for teddy. */
   agent: string | null;
-  /** Null: nobody has said anything in the turn. */
+  /** Null when nothing was said in the turn. */
   asked: Asked | null;
-  /** The model that answered, as its endpoint calls it; null: nothing says which. */
+  /** The model that answered, as its endpoint calls it; null when nothing names it. */
   model: string | null;
   provider: string | null;
-  /** Null: the turn has no plan, as in a conversation. */
+  /** Null when the turn has no plan, as in a conversation. */
   plan: { title: string; actions: string[] } | null;
   approvals: Approval[];
-  /** How the run of the plan ended; null: there was none. */
+  /** How the run of the plan ended; null when there was no run. */
   status: string | null;
-  /** The plan did this to the file. */
+  /** The plan's actions on the file. */
   actions: DoneAction[];
 }
 
 interface Asked {
-  /** Null: no commit tells who has asked. */
+  /** Null when no commit says who asked. */
   author: CommitAuthor | null;
-  /** ISO 8601. */
+  /** In ISO 8601. */
   at: string;
   text: string;
 }
@@ -68,7 +68,7 @@ interface DoneAction {
 /** A turn of a captured session may have thousands of entries: its story is told by the last ones, and its first words. */
 const maxSteps = 256;
 
-/** `path`: the file whose lines are told of. Texts are masked. */
+/** Masks all texts. `path` is the file with the lines in question. */
 export async function readTurnStory(
   project: Project,
   { agents, originals }: CodeSteps,
@@ -78,7 +78,7 @@ export async function readTurnStory(
   const { store } = project.repository;
   const origin = originals.get(id ?? '') ?? oid;
   const line = await readSession(store, { session, tip: origin }, { only: turn, most: maxSteps });
-  // A copy of the commit may have left the session's files behind.
+  // A copy of the commit may not have the session's files.
   const directory = await store.readDir(origin, turnDir(session, turn));
   const [read, report] = await Promise.all([
     readTurn(store, line, turn, { entries: directory?.entries ?? [] }),
@@ -142,7 +142,7 @@ async function toAsked(project: Project, { steps, records }: Turn): Promise<Aske
   };
 }
 
-/** The author of the report is who ran the plan. */
+/** The author of the report is the person who ran the plan. */
 function toRun(
   { action_logs: logs, run_summary: { end_time: at } }: Report,
   author: string,

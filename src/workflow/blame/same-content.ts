@@ -11,14 +11,14 @@ import { isOid, type Oid, type RepoPath, type SessionId } from '../../names.ts';
 import { decodeStep, dropCopies, type BlameSource, type CodeStep, type CodeSteps } from './code-steps.ts';
 import { readCalls } from './read-story.ts';
 
-/** Lines that one commit brought to one file, by their numbers there. */
+/** The lines that one commit brought to one file, by their numbers there. */
 export interface UntracedLines {
   commit: Oid;
   path: RepoPath;
   lines: ReadonlyMap<number, string>;
 }
 
-/** `oid`: the step to go on in. `unsure`: lines of which nobody can say whether they are a session's; null: all of them. */
+/** `oid` is the step to continue in. `unsure` holds the lines that may or may not be a session's; null for all of them. */
 export type Origin = { oid: Oid } | { unsure: ReadonlySet<string> | null; reason: string };
 
 export interface StepIndex extends Pick<CodeSteps, 'grafts' | 'agents'> {
@@ -41,7 +41,7 @@ export function indexSteps({ steps, grafts, agents }: CodeSteps): StepIndex {
   return { byPath, byBlob, grafts, agents };
 }
 
-/** Null: it is nobody's but the commit's own. */
+/** Null when it belongs to nobody but the commit itself. */
 export async function findOrigin(
   source: BlameSource,
   index: StepIndex,
@@ -79,7 +79,7 @@ async function findGone({ repository: { store } }: BlameSource, { path, commit, 
   return new Set(changes.filter(({ change }) => change === 'deleted').map(({ path: name }) => name));
 }
 
-/** The commit that brought lines which nothing traces, and the file that it brought them to. */
+/** The commit that brought untraced lines, and the file that it brought them to. */
 interface Change extends Omit<UntracedLines, 'commit'> {
   oid: Oid;
   commit: Commit;
@@ -102,15 +102,15 @@ function findNamed(message: string): SessionId[] {
   return [...named].map(([, one, other]) => (one ?? other?.replace(/--.*$/, '')) as SessionId);
 }
 
-/** Commits know whole seconds, and the ids of entries more. */
+/** Commits record whole seconds, the ids of entries more. */
 export function byTime(a: CodeStep, b: CodeStep): number {
   return a.seconds - b.seconds || ((a.entry ?? '') < (b.entry ?? '') ? -1 : 1);
 }
 
-/** Clocks of two machines may differ by so much. */
+/** The maximum difference between the clocks of two machines. */
 const skewSeconds = 600;
 
-/** A commit does not come from what came after it. */
+/** A commit cannot come from a later one. */
 async function keepEarlier(source: BlameSource, place: Change, steps: readonly CodeStep[]): Promise<CodeStep[]> {
   const isEarlier = async (step: CodeStep) => {
     if (step.oid === place.oid) return false;
@@ -203,7 +203,7 @@ async function knew({ repository: { store } }: BlameSource, { oid }: Change, { h
   return store.isAncestor(oid, head);
 }
 
-/** So many are compared with each other. */
+/** The number of versions that are compared with each other. */
 const maxCompared = 8;
 
 /** The last one of a line stands for those before it. Of several, the one that has most of the commit's other files as well. */
@@ -257,7 +257,7 @@ async function dropAncestors(source: BlameSource, index: StepIndex, steps: reado
   return kept;
 }
 
-/** So many sessions' versions of the file are read. */
+/** The number of versions from sessions that are read. */
 const maxRead = 12;
 
 async function findByLines(
@@ -301,7 +301,7 @@ async function findByLines(
   };
 }
 
-/** So many commits may be between. */
+/** The maximum number of commits in between. */
 const maxBetween = 8;
 
 /** The user's HEAD is, or was a few commits ago, what the snapshot stood on: it shows the same files, a while before. */
@@ -323,9 +323,9 @@ async function isNear(
 }
 
 interface EqualLines {
-  /** Numbers of lines that the version has as well. */
+  /** The numbers of the lines that the version has too. */
   equal: Set<number>;
-  /** The longest run of them, as it stands in both. */
+  /** The longest run of them, which is the same in both. */
   longest: string[];
 }
 

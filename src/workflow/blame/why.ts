@@ -1,4 +1,4 @@
-/** The story of a place in a file, whole: what is there, who brought it and why, what it replaced, and how it got here. */
+/** Tells the whole story of a place in a file: what it holds, who brought it and why, what it replaced, and how it got here. */
 import { decodeText } from '../../session/text/bytes.ts';
 import { listReplaced } from '../../plan/match/diff.ts';
 import type { Project } from '../../ports/project.ts';
@@ -11,11 +11,11 @@ import { blameFile, type BlamedFile, type BlameRequest, type CommitStory } from 
 import type { CodeSteps } from './code-steps.ts';
 import { groupBy } from '../../session/text/group-by.ts';
 
-/** All lines of one author, and what is known of them. */
+/** All lines of one author, and what is known about them. */
 export interface PlaceStory {
   author: Author;
   runs: AttributedRun[];
-  /** Null: the lines were added where nothing was, or nobody can say. */
+  /** Null when the lines replaced nothing, or when nobody can say. */
   replaced: Replaced | null;
   /** The commit that brought it to the branch that was asked about, where that is another one. */
   landed: Landed | null;
@@ -25,7 +25,7 @@ export interface PlaceStory {
 
 interface Replaced {
   lines: string[];
-  /** There were more. */
+  /** True when there were more. */
   isCut: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface Why extends BlamedFile {
   stories: PlaceStory[];
 }
 
-/** Throws what `blameFile` throws. Texts are masked. */
+/** Masks all texts. Throws what `blameFile` throws. */
 export async function explainPlace(project: Project, request: BlameRequest): Promise<Why> {
   const blamed = await blameFile(project, request);
   const groups = groupBy(
@@ -77,10 +77,10 @@ async function findShown(
   return { turn, selector: await findSelector(project, session, turn, originals.get(step.entry ?? '') ?? commit) };
 }
 
-/** So many lines are shown, and so many may differ between two versions of a file. */
+/** The number of lines that are shown, and that may differ between two versions of a file. */
 const [maxShown, maxChanged] = [20, 2_000];
 
-/** The lines that stood where these are now, in the version before. */
+/** The lines that were in this place in the version before. */
 async function findReplaced(project: Project, commit: Oid, runs: readonly AttributedRun[]): Promise<Replaced | null> {
   const { store } = project.repository;
   const [parent] = (await store.readCommit(commit)).parents;

@@ -12,17 +12,17 @@ import { toShellWord } from '../../session/text/shell-word.ts';
 export type ExportOptions =
   | { kind: 'dir'; place: ExportDirectory }
   | { kind: 'jsonl' | 'bundle'; place: ExportTarget }
-  /** `version`: that of teddy, which the page names. */
+  /** The version of teddy, which the page names. */
   | { kind: 'html'; place: ExportTarget; version: string }
-  /** `revision`: the commit whose lines are told of, in place of the tip. */
+  /** The commit to attribute lines of, instead of the tip. */
   | { kind: 'agent-trace'; place: ExportTarget; version: string; revision: string | undefined };
 
 export interface ExportedSession {
   session: SessionId;
   commit: Oid;
-  /** The repairs that the history needed, a sentence each. */
+  /** The repairs that the history needed, one sentence each. */
   repairs: string[];
-  /** Only of a page: its size, and the turns that it shows. */
+  /** Only for a page: its size, and the turns that it shows. */
   page?: { bytes: number; turns: number };
 }
 
@@ -84,7 +84,7 @@ async function exportBundle(
   return { session: line.session, commit: line.tip, repairs: [] };
 }
 
-/** A file that works from disk, offline. */
+/** A file that works offline from disk. */
 async function exportPage(
   project: Project,
   selector: string | undefined,

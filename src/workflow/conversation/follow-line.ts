@@ -1,4 +1,4 @@
-/** Follows a line: what each entry brings, whoever appends it, in order, each once. */
+/** Follows a line: yields what each entry brings, in order and once, no matter who appends it. */
 import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import type { TranscriptRecord } from '../../conversation/records/record.ts';
 import type { Store } from '../../ports/git.ts';
@@ -18,16 +18,16 @@ export interface LinePosition {
 export type LineEvent =
   | { kind: 'begin'; position: LinePosition }
   | { kind: 'record'; position: LinePosition; entry: Entry; record: TranscriptRecord }
-  /** It brings no record. */
+  /** The commit adds no record. */
   | { kind: 'entry'; position: LinePosition; entry: Entry }
-  /** The line does not have the position any more: somebody has moved it by force. It goes on from this one. */
+  /** The position is no longer on the line, because somebody has moved it by force; events continue from this one. */
   | { kind: 'reset'; position: LinePosition }
-  /** The line is gone; nothing comes after this. */
+  /** The line is gone; no events follow. */
   | { kind: 'end'; reason: LineEnd };
 
 export interface FollowRequest {
   selector: string;
-  /** Null: from now on. */
+  /** Null to start now. */
   after: LinePosition | null;
   /** Resolves when it is time to look again. */
   pause(): Promise<void>;
@@ -84,7 +84,7 @@ interface Step {
   entry: Entry | null;
 }
 
-/** From the tip to `until`, both included; null: it is not on the line. */
+/** Lists the commits from the tip to `until`, both included; null when it is not on the line. */
 async function walkBack(store: Store, session: SessionId, tip: Oid, until: Oid): Promise<Step[] | null> {
   const steps: Step[] = [];
   for await (const { oid, commit } of store.firstParents(tip)) {
@@ -96,7 +96,7 @@ async function walkBack(store: Store, session: SessionId, tip: Oid, until: Oid):
   return null;
 }
 
-/** Always the same for the same commit: the position counts them. */
+/** Always returns the same for a commit, because positions count the events. */
 async function readEvents(store: Store, { commit, parent, entry }: Step): Promise<LineEvent[]> {
   if (entry === null) return [];
   const { turn } = entry;

@@ -1,4 +1,4 @@
-/** Makes a session of a foreign log: all its entries are written, synced once, and made visible by one ref update. */
+/** Imports a foreign log as a session: writes all entries, syncs once, and makes them visible with one ref update. */
 import type { ImportFormat } from '../../agents/import-formats.ts';
 import type { ImportReport, ImportUnit, LogPath } from '../../conversation/logs/importer.ts';
 import type { RefTip } from '../../ports/git.ts';
@@ -36,12 +36,12 @@ import { openEntries, type ImportedEntry } from './imported-entries.ts';
 
 export interface ImportedSession {
   session: SessionId;
-  /** The name of its line; the remote's, or the archive's, where there is no other. */
+  /** The name of its line, or of the remote's or the archive's when there is no other. */
   line: string;
   commit: Oid;
   /** Relative to the root of a work tree that is on the line. */
   directory: RepoPath;
-  /** False: the session was there already, made of the same bytes, and nothing has changed. */
+  /** False when the session already existed, made from the same bytes; nothing has changed then. */
   isNew: boolean;
   format: ImportFormat;
   sha256: string;
@@ -51,14 +51,14 @@ export interface ImportedSession {
   /** The attempts that the user took back, in the order of the source. */
   abandoned: AbandonedAttempt[];
   maskedSecrets: number;
-  /** The ref that was made; null when it was there. */
+  /** The ref that was created; null when it already existed. */
   made: string | null;
 }
 
 export interface AbandonedAttempt {
   /** The line of the source, from 1, that has its prompt. */
   sourceLine: number;
-  /** The conversation branch that holds it; null: there is none here. */
+  /** The conversation branch that holds it; null when there is none here. */
   line: string | null;
   turn: TurnName;
   entries: number;
@@ -68,13 +68,13 @@ export interface AbandonedAttempt {
 
 export interface PreviewedImport extends Omit<ImportPlan, 'importedAt' | 'path' | 'attempts'> {
   abandoned: AbandonedAttempt[];
-  /** The session that was made of the same bytes. */
+  /** The session that was made from the same bytes. */
   known: { session: SessionId; line: string } | null;
 }
 
 const linePrefixes = ['refs/heads/teddy/', 'refs/remotes/*/teddy/', archivePrefix];
 
-/** Reads all of it, and writes nothing. Throws what `planImport` throws. */
+/** Reads the whole source, and writes nothing. Throws what `planImport` throws. */
 export async function previewImport(project: Project, request: ImportRequest): Promise<PreviewedImport> {
   const { importedAt: _, path: _path, attempts, ...plan } = await planImport(project, request, { countsSecrets: true });
   const known = await findImported(project, plan);

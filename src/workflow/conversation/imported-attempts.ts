@@ -1,4 +1,4 @@
-/** The attempts that the user took back in a foreign log: each becomes a conversation branch. */
+/** Finds the attempts that the user took back in a foreign log; each becomes a conversation branch. */
 import { isSummary } from '../../conversation/logs/import-report.ts';
 import { type ImportUnit, type LogPath, type Rewinds } from '../../conversation/logs/importer.ts';
 import { followPath } from '../../conversation/logs/rewinds.ts';
@@ -15,7 +15,7 @@ export interface PlannedAttempt {
   from: TurnName;
   /** The first turn of the conversation branch. */
   turn: TurnName;
-  /** The attempt that it leaves, by its position in the list; null: the main line. */
+  /** The index of the attempt that it leaves; null for the main line. */
   leaves: number | null;
   path: LogPath;
   entries: number;
@@ -64,7 +64,7 @@ export function openCount(project: Project, countsSecrets: boolean) {
     },
     /** The turn that the last unit went to. */
     turn: () => toTurnName(Math.max(1, entries.turns())),
-    /** From that turn on. */
+    /** Counts from that turn on. */
     async end(from = toTurnName(1)): Promise<LineCount> {
       await countEntries(entries.end());
       const sum: LineCount = { ...noCount, opening };

@@ -1,4 +1,4 @@
-/** Which units of an import become one entry: one each, but in a turn of thousands many together. */
+/** Groups the units of an import into entries: one each, but many together in a turn of thousands. */
 import type { KnownRecord } from '../../conversation/records/record.ts';
 import { encodeRecord, endsDenied, lastAnswer, versionLimits } from '../../conversation/records/transcript.ts';
 import type { ImportUnit } from '../../conversation/logs/importer.ts';

@@ -12,15 +12,15 @@ import { findConversation } from '../line/read-conversation.ts';
 export interface OpenedSession {
   session: SessionId;
   commit: Oid;
-  /** The last one that the agent knows. */
+  /** The last turn that the agent knows. */
   turn: TurnName;
   turns: number;
   agent: AgentName;
-  /** The agent's id of it. */
+  /** The agent's own id for the session. */
   id: string;
   path: string;
   cwd: string;
-  /** It resumes the session. */
+  /** The command that resumes the session. */
   command: string;
   isInstalled: boolean;
   repairs: Repair[];

@@ -1,4 +1,4 @@
-/** The first look at a source: what it is, what is in it, and whether a session has it already. Nothing is written. */
+/** Examines a source first: its format, its content, and whether a session has it already. Writes nothing. */
 import {
   importFormats,
   loadImportFormats,
@@ -17,17 +17,17 @@ export interface ImportPlan extends ReadLog {
   report: ImportReport;
   entries: number;
   turns: number;
-  /** Null: nobody has looked. */
+  /** Null when this was not checked. */
   maskedSecrets: number | null;
-  /** The name of the session that it would make. */
+  /** The name of the session that would be created. */
   name: string;
-  /** The path that counts; null when all of the source does. */
+  /** The path that counts; null when the whole source does. */
   path: LogPath | null;
   /** The attempts that the user took back. */
   attempts: PlannedAttempt[];
 }
 
-/** So much of a source is looked at to tell its format. */
+/** The number of bytes that are read to detect the format. */
 const headCharacters = 64 * 1024;
 
 /** Throws NOTHING_TO_IMPORT, UNKNOWN_FORMAT, FILE_NOT_FOUND, BAD_NAME, INTERRUPTED. */
@@ -37,7 +37,7 @@ export async function planImport(
   { countsSecrets }: { countsSecrets: boolean },
 ): Promise<ImportPlan> {
   const { source, name } = request;
-  // A name that is none is found before a large file is read.
+  // An invalid name is rejected before a large file is read.
   const wished = name === undefined ? null : toSessionName(name);
   const importedAt = project.clock.now().toISOString();
   const { pieces, sha256 } = source.read();
@@ -130,7 +130,7 @@ function toUnknownFormat(path: string, head: string): TeddyError {
   if (/^# v[23] git bundle\n/.test(head))
     return new TeddyError(
       'UNKNOWN_FORMAT',
-      `${path} is a bundle of git, and no log.`,
+      `${path} is a git bundle, not a log.`,
       `\`git fetch ${toShellWord(path)} <branch>:<branch>\` takes a session out of it; \`git bundle list-heads ${toShellWord(path)}\` names the branches.`,
     );
   return new TeddyError(

@@ -1,4 +1,4 @@
-/** Reads a foreign log once more, as it was read the first time. */
+/** Reads a foreign log again, in the same way as the first time. */
 import { loadImportFormats, type ImportFormat } from '../../agents/import-formats.ts';
 import { type ImportUnit, type LogPath } from '../../conversation/logs/importer.ts';
 import { followPath } from '../../conversation/logs/rewinds.ts';
@@ -8,9 +8,9 @@ import type { Project } from '../../ports/project.ts';
 
 export interface ImportRequest {
   source: SourceFile;
-  /** Without it, it is told by the beginning of the source. */
+  /** Detected from the beginning of the source when absent. */
   format?: ImportFormat | undefined;
-  /** The name of the session; without it, the source's name or the name of its file. */
+  /** The name of the session; by default the source's name or the name of its file. */
   name?: string | undefined;
   signal: AbortSignal;
   onProgress?: ((progress: ImportProgress) => void) | undefined;
@@ -26,7 +26,7 @@ export interface ImportProgress {
 export interface ReadLog {
   sha256: string;
   format: ImportFormat;
-  /** ISO 8601, for records without a time. */
+  /** The time for records without one, in ISO 8601. */
   importedAt: string;
 }
 
@@ -51,7 +51,7 @@ export async function* readLogAgain(
   );
 }
 
-/** Says how far it has come, and ends where it was interrupted. */
+/** Reports progress, and stops when it was interrupted. */
 export async function* watched<Piece extends { bytes: number }>(
   pieces: AsyncIterable<Piece>,
   { signal, onProgress, source: { sizeBytes } }: ImportRequest,

@@ -1,4 +1,4 @@
-/** The messages of a session in the form of a provider. What is slow to render is kept in the cache. */
+/** Returns the messages of a session in the format of a provider. Slow renderings are kept in the cache. */
 import type { HistoryFormat } from '../../conversation/history/history.ts';
 import { readTurns } from '../../view/view.ts';
 import {
@@ -19,7 +19,7 @@ export interface HistoryRequest {
   /** A session, as of `-s`, or anything that git takes for a commit. */
   target?: string | undefined;
   format: HistoryFormat;
-  /** Turns before this one are left out. */
+  /** Leaves out turns before this one. */
   from?: string | undefined;
 }
 
@@ -33,9 +33,9 @@ export interface ShownHistory extends RenderedHistory {
   readonly messages: unknown[] | string;
 }
 
-/** The version of the cached form; whoever changes the rendering counts this up. */
+/** The version of the cached form, to be increased with every change of the rendering. */
 const rendering = 1;
-/** With fewer it takes as long to look into the cache. */
+/** With fewer turns, looking into the cache takes just as long. */
 const leastCached = 200;
 
 /** Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION, UNKNOWN_COMMIT, UNKNOWN_TURN, NOT_ON_LINE, DAMAGED_SESSION. */
@@ -76,7 +76,7 @@ async function renderAndKeep(
   return rendered;
 }
 
-/** A history that cannot be read from the cache is rendered anew. */
+/** A history that cannot be read from the cache is rendered again. */
 async function readCached(project: Project, key: string): Promise<RenderedHistory | null> {
   const kept = await project.repository.cache.read(key);
   const end = kept?.indexOf(0x0a) ?? -1;

@@ -1,4 +1,4 @@
-/** Looks at everything that crashes and other clones can leave behind, and mends what is surely ours. */
+/** Examines everything that crashes and other clones can leave behind, and fixes what clearly belongs to teddy. */
 import { TeddyError } from '../../errors.ts';
 import type { Remain } from '../../ports/disk.ts';
 import type { RefTip } from '../../ports/git.ts';
@@ -21,22 +21,22 @@ import { clearQuarantine, listLeftInQuarantine, quarantinePrefix } from '../line
 import { moveRefs } from '../line/move-refs.ts';
 
 export interface ReportedFinding extends Finding {
-  /** `left`: nothing was done about it. `failed`: `--fix` has tried. */
+  /** `left` means that nothing was done about it; `failed`, that `--fix` has tried. */
   outcome: 'left' | 'mended' | 'failed';
-  /** Says what `--fix` did, or why it could not. */
+  /** What `--fix` did, or why it could not. */
   said: string | null;
 }
 
 export interface Examined {
   findings: ReportedFinding[];
-  /** The things that were looked at, each in a few words. */
+  /** The things that were examined, each in a few words. */
   seen: string[];
   notes: string[];
-  /** The reasons why something could not be looked at. */
+  /** The reasons why something could not be examined. */
   failures: TeddyError[];
 }
 
-/** Answers of models that killed commands had received. */
+/** Finds answers of models that killed commands had received. */
 const findAnswers: Examination = async (scene) => ({
   found: remainsOf(scene, 'answer').map((remain): Found => {
     const { path, place, bytes, isDamaged } = remain;
@@ -76,7 +76,7 @@ function toGone(line: string): string {
   return `${line} is gone: the next command on any line keeps the answer below refs/teddy/keep/answers/.`;
 }
 
-/** Locks of git's that are not ours: told, never removed. */
+/** Reports git locks that are not teddy's, and never removes them. */
 const findForeignLocks: Examination = async (scene) => ({
   found: remainsOf(scene, 'foreign-lock').map(({ path, ageMs, heldBy }) => ({
     kind: 'foreign-lock',
@@ -154,7 +154,7 @@ const findPublications: Examination = async (scene) => {
   return { found: [...publications, ...records], seen: 'interrupted commands' };
 };
 
-/** Without `fix` nothing changes. Throws what the first look at the repository throws. */
+/** Changes nothing without `fix`. Throws what opening the repository throws. */
 export async function examineRepository(
   project: Project,
   { fix, agents = null, findHooks = null }: { fix: boolean } & Partial<Pick<Scene, 'agents' | 'findHooks'>>,
@@ -183,14 +183,14 @@ async function readScene(project: Project): Promise<Omit<Scene, 'agents' | 'find
   return { project, refs, lines, remains };
 }
 
-/** A look changes nothing, not even what is only there to be faster the next time. */
+/** An examination changes nothing, not even caches. */
 function withoutNotes(project: Project): Project {
   const { repository } = project;
   const cache = { read: (key: string) => repository.cache.read(key), write: async () => undefined };
   return { ...project, repository: { ...repository, cache } };
 }
 
-/** An examination of its own finds and names the damage below a branch. */
+/** Another examination reports the damage below a branch. */
 function toNone(error: unknown): [] {
   if (error instanceof TeddyError && error.code === 'DAMAGED_SESSION') return [];
   throw error;
@@ -218,7 +218,7 @@ async function mend(found: Found): Promise<ReportedFinding> {
   }
 }
 
-/** Finds what a pull or sync that was killed has left in quarantine. */
+/** Finds refs that a killed pull or sync left in quarantine. */
 const findQuarantine: Examination = async ({ project, refs }) => {
   if (!refs.some(({ ref }) => ref.startsWith(quarantinePrefix))) return { found: [], seen: null };
   const left = await listLeftInQuarantine(project, refs);
@@ -272,7 +272,7 @@ function toCutOffCommand(project: Project, refs: Scene['refs'], { path, facts }:
   };
 }
 
-/** Sessions that were deleted are kept for so long. */
+/** The time for which deleted sessions are kept. */
 const keptMs = 30 * 86_400_000;
 
 /** The refs that `session delete` keeps are removed when their time is over, and only by `--fix`. */
@@ -296,7 +296,7 @@ const findDeleted: Examination = async ({ project, refs }) => {
   };
 };
 
-/** A name that says no time is kept. */
+/** A ref without a time in its name is kept. */
 function parseStamp(ref: RefName): number {
   const stamp = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\//.exec(ref.slice(deletedPrefix.length));
   if (stamp === null) return Number.POSITIVE_INFINITY;
@@ -338,7 +338,7 @@ function toMisplaced({ ref, oid }: RefTip): Found {
   return { kind: isMonth ? 'branch-in-the-way' : 'misplaced-archive', thing: ref, meaning, todo };
 }
 
-/** In this order: what stands in the way of the others is mended first. */
+/** The order matters: problems that block the others are fixed first. */
 const examinations: Examination[] = [
   findForeignLocks,
   findPublications,

@@ -1,4 +1,7 @@
-/** Finds lines that differ from a remote, which is a fault only if both have gone on, and memos that are not on their line yet. */
+/**
+ * Finds lines that differ from a remote, which is a fault only if both sides have new commits, and memos that are not
+ * on their line yet.
+ */
 import type { RefTip, Store } from '../../ports/git.ts';
 import { globalRef, shortRef, type RefName, type Oid } from '../../names.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';

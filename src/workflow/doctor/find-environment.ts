@@ -1,4 +1,4 @@
-/** Checks what every command needs: an identity, room for the branches, session files that git leaves as they are. */
+/** Checks what every command needs: an identity, room for the branches, and attributes that protect session files. */
 import { equalBytes } from '../../session/text/bytes.ts';
 import { TeddyError } from '../../errors.ts';
 import { editableFiles } from '../line/guard-session-files.ts';
@@ -62,7 +62,7 @@ const findRemote: Find = async ({ project }) => {
   return [{ kind: 'unknown-remote', thing: 'teddy.sessionsRemote', meaning: message, todo: hint }];
 };
 
-/** Before the first session there is nothing to keep. */
+/** Before the first session there is nothing to protect. */
 function findAttributes(scene: Parameters<Examination>[0]): Found[] {
   if (scene.refs.length === 0) return [];
   return remainsOf(scene, 'attributes').map(({ path }): Found => ({
@@ -77,12 +77,12 @@ function findAttributes(scene: Parameters<Examination>[0]): Found[] {
   }));
 }
 
-/** Files of `.teddy/` in this work tree that are not as the line has them. */
+/** Finds files of `.teddy/` in this work tree that differ from the line. */
 export const findSessionFiles: Examination = async ({ project }) => {
   const line = await findHeadLine(project);
   const { workspace } = project.repository;
   if (line === null || line.tip === null || workspace === null) return { found: [], seen: null };
-  // In the middle of a merge or rebase they are what git makes of them.
+  // During a merge or rebase, the files are whatever git makes of them.
   if ((await workspace.operationInProgress(line.ref)) !== null) return { found: [], seen: null };
   const status = await workspace.status({ untracked: false, path: '.teddy' as RepoPath });
   const editable = editableFiles(line.session);

@@ -1,4 +1,4 @@
-/** Finds damaged objects below the lines, and entries that no ref reaches any more: these are offered as branches. */
+/** Finds damaged objects below the lines, and entries that no ref reaches anymore, which are offered as branches. */
 import { readDefaultBranches } from '../../session/lines/lines.ts';
 import { nullIfDamaged } from '../../errors.ts';
 import type { Commit, RefTip } from '../../ports/git.ts';
@@ -28,7 +28,7 @@ interface LostCommit {
   entry: Entry | null;
 }
 
-/** A lost tip with the entries that are lost with it, the newest first. */
+/** A lost tip and the entries that are lost with it, newest first. */
 interface LostLine {
   tip: LostCommit;
   entries: Entry[];
@@ -48,12 +48,12 @@ export const findLostEntries: Examination = async ({ project, refs }) => {
 async function findLines({ repository: { store, cache }, remains }: Project): Promise<LostLine[]> {
   const unreachable = new Map<Oid, LostCommit>();
   for (const oid of await remains.unreachableCommits()) {
-    // An entry that git has half removed already cannot be brought back.
+    // An entry that git has partly removed cannot be restored.
     const commit = await store.readCommit(oid).catch(nullIfDamaged);
     if (commit !== null) unreachable.set(oid, { oid, commit, entry: decodeEntry(commit.message) });
   }
   if (![...unreachable.values()].some(({ entry }) => entry !== null)) return [];
-  // Rebased, amended, or written once more after a lost race: the same entry is on a line.
+  // The same entry is on a line after a rebase, an amend, or a retry.
   const reached = await remains.reachedEntryIds();
   const lines = toLines(
     [...unreachable.values()].filter(({ entry }) => entry && !reached.has(entry.id)),
@@ -131,12 +131,12 @@ function toFound(project: Project, line: LostLine, ref: RefName): Found {
     thing: tip.oid,
     meaning: `${count(entries.length, 'entry', 'entries')} of ${entries[0]?.session}${last}: no branch has ${entries.length === 1 ? 'it' : 'them'}, and git will remove ${entries.length === 1 ? 'it' : 'them'} some day.`,
     fix: `makes the branch ${shortRef(ref)} there`,
-    todo: `Or \`git branch <name> ${tip.oid.slice(0, 12)}\`. Not wanted any more: leave it to \`git gc\`.`,
+    todo: `Or \`git branch <name> ${tip.oid.slice(0, 12)}\`. If you do not need it, leave it to \`git gc\`.`,
     mend: () => recover(project, line),
   };
 }
 
-/** Never in the place of a branch: a name that is taken by now is passed over. */
+/** Never replaces a branch: a name that has been taken meanwhile is skipped. */
 async function recover(project: Project, line: LostLine): Promise<string> {
   for (;;) {
     const refs: RefTip[] = await project.repository.store.listRefs(
@@ -151,7 +151,7 @@ async function recover(project: Project, line: LostLine): Promise<string> {
   }
 }
 
-/** Objects of the lines that are missing or empty. */
+/** Finds objects of the lines that are missing or empty. */
 export const findDamagedObjects: Examination = async ({ project, refs }) => {
   const { repository, remains } = project;
   if ((await repository.store.setting('extensions.partialClone')) !== undefined) {
@@ -162,7 +162,7 @@ export const findDamagedObjects: Examination = async ({ project, refs }) => {
     };
   }
   const tips = refs.filter(({ ref }) => !ref.startsWith('refs/remotes/') && !ref.startsWith('refs/teddy/quarantine/'));
-  // Damage in the code alone is for `git fsck`.
+  // Damage to the code alone is reported by `git fsck`.
   const bases = (await readDefaultBranches(project)).filter(({ ref }) => !tips.some((tip) => tip.ref === ref));
   const { objects, damaged } = await remains.checkObjects(
     tips,

@@ -1,4 +1,4 @@
-/** Finds runs and write sessions that were cut off, and work trees whose line has ended or that were never finished. */
+/** Finds runs and write sessions that were interrupted, and work trees that are obsolete or unfinished. */
 import type { JournaledRun } from '../../plan/report/journal.ts';
 import { shortRef, joinPath, turnDir } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
@@ -79,7 +79,7 @@ async function clear(project: Project, write: Write['found']): Promise<string> {
   return kept === '' ? 'It is cleared away; there was no content in it.' : `It is cleared away; its content: ${kept}.`;
 }
 
-/** Runs of plans that were killed: what to do with one is for a person to decide. */
+/** Finds runs of plans that were killed, which a person has to decide about. */
 export const findRuns: Examination = async (scene) => {
   const runs = remainsOf(scene, 'run');
   const found: Found[] = [];
@@ -112,7 +112,7 @@ async function toCutOffRun(project: Project, path: string, left: JournaledRun | 
   return { ...found, meaning, todo: `Decide: ${describeWays(project, run, { isOnLine })}.` };
 }
 
-/** The report is on the line: the journal is of no use any more. */
+/** The report is on the line, so the journal is no longer needed. */
 function toReported({ journals }: Project, thing: string, { run }: JournaledRun): Found {
   return {
     kind: 'interrupted-run',
@@ -138,7 +138,7 @@ export const findWorkTrees: Examination = async (scene) => {
   const listed = await listWorkTrees(project);
   const gone = listed.filter(({ isGone }) => isGone).map((tree) => toGone(project, tree));
   const trees = listed.filter(({ madeFor, isGone }) => madeFor !== null && !isGone);
-  // Nobody needs those, and they are named as such.
+  // Nobody needs these work trees, and they are reported as such.
   const left = remainsOf(scene, 'leftover').map(({ path }) => path);
   const unfinished = trees.filter(({ isUnfinished, root }) => isUnfinished && !left.includes(root)).map(toUnfinished);
   const ended = trees.filter(({ end, isUnfinished }) => end !== null && !isUnfinished);
@@ -195,7 +195,7 @@ function toEnded(project: Project, tree: ListedWorkTree): Found {
   };
 }
 
-/** Why somebody may want it still. */
+/** Returns why somebody may still need the work tree. */
 function findReason({ changes, ignored, lock, operation, isCurrent, ref, line }: ListedWorkTree): string | null {
   if (isCurrent) return 'you are in it';
   if (lock !== null) return 'it is locked';

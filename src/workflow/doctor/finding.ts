@@ -1,11 +1,11 @@
-/** The doctor's findings: one thing that is wrong, what that means, and who can fix it. */
+/** The doctor's findings: a problem, its consequences, and who can fix it. */
 import type { AgentSetup } from '../../ports/agent-setup.ts';
 import type { Remain } from '../../ports/disk.ts';
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { KnownLine } from '../../session/lines/lines.ts';
 
-/** They are part of `--json`. */
+/** The kinds are part of `--json`. */
 type FindingKind =
   | 'interrupted-publication'
   | 'stale-ref-lock'
@@ -35,17 +35,17 @@ type FindingKind =
 
 export interface Finding {
   kind: FindingKind;
-  /** A path, a ref, a commit. */
+  /** The affected path, ref or commit. */
   thing: string;
   /** One sentence. */
   meaning: string;
-  /** Says what `--fix` does, as a sentence goes on after its name; null: nothing. */
+  /** What `--fix` does, as a clause that follows its name; null when it does nothing. */
   fix: string | null;
   /** The command for a person to run; null when `--fix` is enough. */
   todo: string | null;
 }
 
-/** Says what it did, in a sentence. Throws where it cannot; then nothing has changed. */
+/** Fixes the problem and returns a sentence about it. Throws when it cannot; nothing has changed then. */
 type Mend = () => Promise<string>;
 
 export interface Found extends Pick<Finding, 'kind' | 'thing' | 'meaning'>, Partial<Pick<Finding, 'fix' | 'todo'>> {
@@ -55,23 +55,23 @@ export interface Found extends Pick<Finding, 'kind' | 'thing' | 'meaning'>, Part
 
 export interface Scene {
   project: Project;
-  /** Null: agents are not asked for. */
+  /** Null when agents are not examined. */
   agents: AgentSetup | null;
-  /** Null: hooks of git are not asked for. */
+  /** Null when git hooks are not examined. */
   findHooks: (() => Promise<Look>) | null;
   /** Branches named like lines, those of remotes, archives, and all else below `refs/teddy/`. */
   refs: readonly RefTip[];
-  /** All lines, here and on remotes, whatever they are called. */
+  /** All lines, here and on remotes, under any name. */
   lines: readonly KnownLine[];
   remains: readonly Remain[];
 }
 
-/** The result of one look of the doctor. */
+/** The result of one examination. */
 interface Look {
   found: Found[];
   /** The thing that it has looked at, in a few words; null when nothing of the kind is there. */
   seen: string | null;
-  /** Facts that are good to know and no fault. */
+  /** Facts that are worth knowing but are not faults. */
   notes?: string[];
 }
 
