@@ -23,7 +23,7 @@ import { moveRefs } from '../line/move-refs.ts';
 export interface ReportedFinding extends Finding {
   /** `left` means that nothing was done about it; `failed`, that `--fix` has tried. */
   outcome: 'left' | 'mended' | 'failed';
-  /** What `--fix` did, or why it could not. */
+  /** The result of `--fix`, or the reason why it failed. */
   said: string | null;
 }
 

@@ -39,7 +39,7 @@ export interface Finding {
   thing: string;
   /** One sentence. */
   meaning: string;
-  /** What `--fix` does, as a clause that follows its name; null when it does nothing. */
+  /** Describes the effect of `--fix`, as a clause that follows its name; null when it has none. */
   fix: string | null;
   /** The command for a person to run; null when `--fix` is enough. */
   todo: string | null;

@@ -1,4 +1,4 @@
-/** What the replay of one report collects: differences, and an outcome for each action. */
+/** The results that the replay of one report collects: differences, and an outcome for each action. */
 import { handlerOf } from '../../plan/actions/actions.ts';
 import type { Grammar } from '../../session/text/grammar.ts';
 import type { Action, ParsedPlan } from '../../plan/plan.ts';

@@ -1,4 +1,4 @@
-/** What is known about a line at one of its commits, while the line is walked from its start to its tip. */
+/** The facts about a line at one of its commits, while the line is walked from its start to its tip. */
 import { isDamage } from '../../errors.ts';
 import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import type { TranscriptRecord } from '../../conversation/records/record.ts';
