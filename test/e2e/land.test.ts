@@ -46,8 +46,8 @@ test('a session lands with HEAD where it was, is archived, found by its id, and 
   const archive = archiveRef(`refs/heads/teddy/${session}` as RefName);
   await project.repo.git('switch', '--quiet', 'main');
   expect(await project.refuses('USAGE', 2, ['session', 'archive'])).toContain(
-    'error: You are on no branch of a session, so teddy cannot tell which one to archive. [USAGE]\n' +
-      'hint:  Name one of those that `teddy session list` shows: `teddy session archive <session>`.\n',
+    "error: You are not on a session's branch, so teddy does not know which session to archive. [USAGE]\n" +
+      'hint:  Name one that `teddy session list` shows: `teddy session archive <session>`.\n',
   );
   await project.repo.git('switch', '--quiet', `teddy/${session}`);
   expect(await project.ok('session', 'archive', session)).toBe(`teddy/${session} is now ${archive}\n`);

@@ -84,7 +84,7 @@ test('a line of forged entries stays out, is named, and the pull exits 1', async
   const pulled = await ada.run(['session', 'pull', '--all']);
   expect(pulled).toMatchObject({ exitCode: 1 });
   expect(pulled.stderr).toMatch(
-    /^error: teddy\/20260101-evil of origin cannot be taken: it fails the checks \(.+\)\. \[HOSTILE_SESSION\]$/m,
+    /^error: teddy\/20260101-evil of origin was refused: it fails the checks \(.+\)\. \[HOSTILE_SESSION\]$/m,
   );
   expect(await refsOf(ada.repo)).toBe(before);
   expect(await ada.repo.gitSucceeds('rev-parse', '--verify', 'refs/remotes/origin/teddy/20260101-evil')).toBe(false);

@@ -95,5 +95,5 @@ test('a bare repository can be looked at', async () => {
   const opened = await fetch(link, { redirect: 'manual' });
   const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
   const page = await fetch(new URL(opened.headers.get('location') ?? '', link), { headers: { Cookie: cookie } });
-  expect(await page.text()).toContain('This session has no turn yet');
+  expect(await page.text()).toContain('This session has no turns yet');
 });

@@ -174,7 +174,7 @@ test('bad input is refused with the way out', async () => {
   );
   expect(await project.refuses('USAGE', 2, ['why', 'src/app.ts:2-9'])).toContain('src/app.ts has 4 lines.');
   expect(await project.refuses('USAGE', 2, ['why', 'src/app.ts:3-'])).toContain('3- names no lines.');
-  expect(await project.refuses('USAGE', 2, ['why', 'src/app.ts:'])).toContain('Nothing stands behind the colon.');
+  expect(await project.refuses('USAGE', 2, ['why', 'src/app.ts:'])).toContain('Nothing follows the colon.');
   expect(await project.refuses('USAGE', 2, ['why', 'src/app.ts', '-L', '2'])).toContain('FILE:3-5');
   expect(await project.refuses('FILE_NOT_FOUND', 2, ['why', '../outside.txt'])).toContain('it leaves the project');
   expect(await project.refuses('FILE_NOT_FOUND', 2, ['why', 'none.txt', '--rev', 'main~1'])).toMatch(

@@ -114,7 +114,7 @@ test.each([
   expect(next).toBe(isInside ? `cd ${repo.root} && ${leave}` : leave);
   const refused = await project.run(['session', 'archive', session], { cwd });
   expect(refused).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('[LINE_CHECKED_OUT]') as string });
-  if (isInside) expect(refused.stderr).toContain(`hint:  This work tree has to let go of it first: \`${next}\`.\n`);
+  if (isInside) expect(refused.stderr).toContain(`hint:  Let this work tree switch away from it first: \`${next}\`.\n`);
   const script = `teddy() { '${process.execPath}' '${teddyPath}' "$@"; }; ${next}`;
   await promisify(execFile)('sh', ['-c', script], { cwd });
   expect(await project.ok('session', 'list')).toBe('');

@@ -59,7 +59,7 @@ test('a stream goes to a server as it comes, byte for byte, and what follows DON
   const done = await ask(['stream', ...wish('a.txt')], `${content}DONE\nBye.\n`);
   expect(done).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^a\.txt /) });
   expect(await project.repo.read('a.txt')).toBe(content);
-  expect(done.stderr).toContain('What came after DONE (5 bytes) is not in a.txt');
+  expect(done.stderr).toContain('The text after DONE (5 bytes) is not in a.txt');
 });
 
 test('a stream without DONE stays with the server, and the commands that it names go on with it', async () => {
@@ -107,7 +107,7 @@ test('Ctrl-C sends what had come to the server, and says how to go on there', as
   const { exitCode, stderr } = await result;
   expect({ exitCode, stderr }).toEqual({
     exitCode: 130,
-    stderr: expect.stringContaining('what had come is saved') as string,
+    stderr: expect.stringContaining('everything received so far is saved') as string,
   });
   for (const way of ['list', 'append', 'finalize', 'cancel'])
     expect(stderr).toMatch(new RegExp(`\`teddy write ${way} ${id} [^\`]*--server ${url}\``));
