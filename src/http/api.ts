@@ -1,4 +1,7 @@
-/** The API as one function from request to answer: who may call, which call it is, and errors that all look alike. */
+/**
+ * The API as one function from request to answer: it decides who may call and which call is meant, and gives every
+ * error the same form.
+ */
 import type { IncomingMessage } from 'node:http';
 import { ContentTooLarge } from '../write/write-errors.ts';
 import { OpenAPIHono } from '@hono/zod-openapi';
@@ -31,11 +34,11 @@ import type { StatusChanges } from './status.ts';
 import { writeRoutes } from './write-routes.ts';
 import type { WriteApi } from './write-api.ts';
 
-/** A request in the log, as a line of JSON. It never has content or the token in it. */
+/** One request in the log, as a line of JSON. It never contains content or the token. */
 export interface RequestLine {
   /** ISO 8601. */
   time: string;
-  /** Null when what came was no request. */
+  /** Null when what arrived was not an HTTP request. */
   method: string | null;
   path: string | null;
   status: number;
@@ -44,10 +47,10 @@ export interface RequestLine {
   code?: string | undefined;
 }
 
-/** The operator of the server reads this. */
+/** Reports for the operator of the server. */
 export interface RequestReport {
   request(line: RequestLine): void;
-  /** A call failed through no fault of its client. */
+  /** Reports a call that failed through no fault of the client. */
   failure(error: unknown): void;
 }
 
@@ -68,7 +71,7 @@ interface Variables {
   sessionId?: string;
   code?: string;
   statuses?: StatusChanges;
-  /** Resolves when a stream has ended, with the code for the log, if there is one. */
+  /** Resolves when the stream has ended, with the error code for the log, if there is one. */
   ended?: Promise<string | undefined>;
 }
 
@@ -77,11 +80,11 @@ type Api = OpenAPIHono<Env>;
 
 export interface RunningApi {
   fetch: Api['fetch'];
-  /** Makes a link to a page. `mayApprove`: whoever opens it may approve plans there. */
+  /** Makes a link to a page. With `mayApprove`, whoever opens the link may approve plans there. */
   issueLink(origin: string, session: string | undefined, mayApprove: boolean): Promise<PageLink>;
-  /** Ends the streams, which would keep the server from stopping; all other calls are answered as before. */
+  /** Ends the event streams, which would keep the server from stopping. All other calls are still answered. */
   endStreams(): void;
-  /** Stops what a page has begun, as Ctrl-C does, and resolves when it has ended. */
+  /** Stops what was started from a page, as Ctrl-C does, and resolves when it has ended. */
   endActs(): Promise<void>;
 }
 
@@ -114,7 +117,7 @@ export function createApi(options: ApiOptions): RunningApi {
   };
 }
 
-/** One opened project serves all clients, so changes are made one after the other. */
+/** Lists the routes. One opened project serves all clients, so changes are made one after another. */
 function listRoutes(
   { writes, sessions, pages: tools, limits, streamLimits, report }: ApiOptions,
   access: PageAccess,
@@ -147,7 +150,10 @@ function listRoutes(
 
 const documentPath = '/openapi.json';
 
-/** A stream ends as it should when its client leaves, when nothing more comes, and when the server stops. */
+/**
+ * The error codes for the log. A stream ends normally when its client disconnects, when there is nothing more to send,
+ * and when the server stops.
+ */
 const codes: Partial<Record<StreamEnd, string>> = { stalled: 'STREAM_STALLED', failed: 'STREAM_FAILED' };
 
 interface AddedRoute extends Omit<PlainRoute, 'method'> {
@@ -163,11 +169,11 @@ function addRoute(
   api.on(method.toUpperCase(), path, async (context) => {
     const { incoming, outgoing } = context.env;
     if (statuses !== undefined) context.set('statuses', statuses);
-    // A link that is only looked at stays good.
+    // A HEAD request does not use up the link.
     if (incoming.method === 'HEAD' && path === '/open') return context.body(null, 200);
     const reply = await answer(toCall(context, limits));
     if ('events' in reply) {
-      // The answer has the headers of a stream, and nothing else.
+      // The answer has the headers of a stream but no body.
       if (incoming.method === 'HEAD') return context.body(null, 200, streamHeaders);
       const ended = streams.open(outgoing, reply.events);
       context.set(
@@ -212,12 +218,12 @@ function toCall(context: Context<Env>, limits: Limits): Call {
   };
 }
 
-/** The document is made from the schemas that check the requests. */
+/** Adds `/openapi.json`, which is generated from the schemas that check the requests. */
 function addDocument(api: Api, version: string): void {
   api.openAPIRegistry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer' });
   const description = [
-    'Large content as plain text: staged as it comes, validated, committed exactly once.',
-    'Sessions: what was said is appended, followed as it happens, and told as the messages for a model.',
+    'Large content as plain text: staged as it arrives, validated, and committed exactly once.',
+    'Sessions: append to the conversation, follow it live, and read it as messages for a model.',
   ].join('\n');
   const info = { title: 'teddy', version, description };
   api.get(documentPath, (context) => {
@@ -230,7 +236,7 @@ function refuseOtherMethods(api: Api, known: { method: string; path: string }[])
   for (const path of new Set(known.map((route) => route.path))) {
     const allowed = known.filter((route) => route.path === path).map(({ method }) => method.toUpperCase());
     api.all(path, () => {
-      throw new Refusal('METHOD_NOT_ALLOWED', `Call it with ${allowed.join(', ')}.`, { Allow: allowed.join(', ') });
+      throw new Refusal('METHOD_NOT_ALLOWED', `Use ${allowed.join(', ')}.`, { Allow: allowed.join(', ') });
     });
   }
 }
@@ -243,15 +249,15 @@ function toResponse(context: Context<Env>, error: unknown, { report, pages }: Ap
   context.set('code', body.code);
   const { complete, headers: sent } = incoming;
   const hasBody = sent['content-length'] !== undefined || sent['transfer-encoding'] !== undefined;
-  // The rest of the body is not read: the connection cannot be used again.
+  // The rest of the body is not read, so the connection cannot be reused.
   if (hasBody && !complete) context.header('Connection', 'close');
   if (!isForPerson(incoming)) return context.json(body, status, { ...answerHeaders, ...headers });
-  // A browser would ask for a name and a password.
+  // With this header, a browser would ask for a user name and a password.
   const { 'WWW-Authenticate': _challenge, ...others } = headers;
   return context.html(renderRefusal(body), status, { ...toPageHeaders(pages.project.hash), ...others });
 }
 
-/** A stream is logged when it has ended. */
+/** Logs every request. A stream is logged when it has ended. */
 function logRequests(api: Api, { clock, report }: ApiOptions): void {
   api.use(async (context, next) => {
     const startMs = performance.now();
@@ -260,7 +266,7 @@ function logRequests(api: Api, { clock, report }: ApiOptions): void {
       report.request({
         time: clock.now().toISOString(),
         method: context.req.method,
-        // The path stays encoded, so that no character of it can do anything to a terminal.
+        // The path stays percent-encoded, so that none of its characters can control a terminal.
         path: new URL(context.req.url).pathname,
         status: context.res.status,
         ms: Math.round(performance.now() - startMs),
@@ -274,9 +280,10 @@ function logRequests(api: Api, { clock, report }: ApiOptions): void {
 }
 
 /**
- * Decides who may call at all. A page in a browser reaches the loopback address too: without CORS it cannot read the answers,
- * but it can send requests, and with a name that resolves to 127.0.0.1 it can even read. Hence Host, Origin and a token, in
- * this order; for the pages, the cookie of an opened link counts as well. Returns who is let in. Throws HOST_REFUSED, ORIGIN_REFUSED, TOKEN_REFUSED.
+ * Decides who may call at all, and returns who it is. A page in a browser can reach the loopback address too: without
+ * CORS it cannot read the answers, but it can send requests; and under a name that resolves to 127.0.0.1 it can even
+ * read. Therefore Host, Origin and a token are checked, in this order; for the pages, the cookie of an opened link
+ * counts as well. Throws HOST_REFUSED, ORIGIN_REFUSED, TOKEN_REFUSED.
  */
 function admit(
   request: IncomingMessage,
@@ -294,17 +301,20 @@ function admit(
   const visitor = isOfPages(method, path) ? access.visitorOf(request) : null;
   if (visitor !== null) {
     if (method === 'GET' || method === 'HEAD' || headers.origin !== undefined) return visitor;
-    throw new Refusal('ORIGIN_REFUSED', 'A page has to say where it is from: its browser sends no Origin.');
+    throw new Refusal(
+      'ORIGIN_REFUSED',
+      'The browser sent no Origin header with this request, so the origin of the page is unknown.',
+    );
   }
   const challenge = { 'WWW-Authenticate': 'Bearer' };
-  throw new Refusal('TOKEN_REFUSED', 'Send the token of server.json: Authorization: Bearer <token>.', challenge);
+  throw new Refusal('TOKEN_REFUSED', 'Send the token from server.json: Authorization: Bearer <token>.', challenge);
 }
 
-/** Returns the host that the client has named. */
+/** Returns the host as the client named it. */
 function requireOwnHost({ headersDistinct, socket }: IncomingMessage): string {
   const port = socket.localPort ?? 0;
   const names = ['127.0.0.1', 'localhost', '[::1]'];
-  // No client sends the port that is meant anyway.
+  // Clients omit the default port.
   const own = [...names.map((name) => `${name}:${port}`), ...(port === 80 ? names : [])];
   const [host = '', ...others] = (headersDistinct.host ?? []).map((name) => name.toLowerCase());
   if (others.length === 0 && own.includes(host)) return host;
@@ -314,7 +324,7 @@ function requireOwnHost({ headersDistinct, socket }: IncomingMessage): string {
   );
 }
 
-/** A byte of content takes up to six in JSON (`\u0000`), and there is a little beside the content. */
+/** A byte of content takes up to six bytes in JSON (`\u0000`); the rest of the body is small. */
 const longestEscape = 6;
 const besideContentBytes = 64 * 1024;
 
@@ -326,7 +336,7 @@ async function readJson(request: IncomingMessage, limits: Limits): Promise<unkno
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown;
   } catch (error) {
-    throw new Refusal('MALFORMED_JSON', 'The body is not JSON in UTF-8.', {}, { cause: error });
+    throw new Refusal('MALFORMED_JSON', 'The body is not valid JSON in UTF-8.', {}, { cause: error });
   }
 }
 
@@ -339,18 +349,18 @@ function refuseOtherTypes({ headers }: IncomingMessage): void {
   if (type === 'application/json' && isUtf8 && encoding === 'identity') return;
   throw new Refusal(
     'UNSUPPORTED_MEDIA_TYPE',
-    'Send the body as Content-Type: application/json, in UTF-8, not compressed.',
+    'Send the body as Content-Type: application/json, in UTF-8, uncompressed.',
   );
 }
 
 async function readBytes(request: IncomingMessage, limits: Limits): Promise<Buffer> {
   const maxBytes = limits.maxBytes * longestEscape + besideContentBytes;
-  // When the size is known in advance, not a byte is read.
+  // When the size is known in advance, nothing is read.
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new ContentTooLarge(limits);
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    // `for await` would destroy the connection with the loop, and nobody could be told why.
+    // By default, `for await` would destroy the connection when the loop ends, and the client could not be told why.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > maxBytes) throw new ContentTooLarge(limits);
@@ -358,7 +368,12 @@ async function readBytes(request: IncomingMessage, limits: Limits): Promise<Buff
     }
   } catch (error) {
     if (!request.errored || error instanceof Refusal) throw error;
-    throw new Refusal('REQUEST_ABORTED', 'The connection was closed before the body was whole.', {}, { cause: error });
+    throw new Refusal(
+      'REQUEST_ABORTED',
+      'The connection was closed before the whole body had arrived.',
+      {},
+      { cause: error },
+    );
   }
   return Buffer.concat(chunks, size);
 }

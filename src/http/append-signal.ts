@@ -1,12 +1,15 @@
-/** Wakes whoever waits for entries when this server has appended one; those of other processes are found by looking. */
+/**
+ * Wakes everything that waits for entries when this server has appended one. Entries of other processes are found by
+ * polling.
+ */
 export interface AppendSignal {
   notify(): void;
-  /** A listener of its own: what happens between two pauses ends the next one at once. `close` it. */
+  /** Makes a new listener, to be closed after use. A notification between two pauses ends the next pause at once. */
   listen(): AppendListener;
 }
 
 export interface AppendListener {
-  /** Ends with the signal as well. */
+  /** Waits for a notification, for `ms`, or for the signal. */
   pause(ms: number, signal: AbortSignal): Promise<void>;
   close(): void;
 }

@@ -1,4 +1,4 @@
-/** The write sessions of a server, with its errors in the words of the command line. */
+/** A client for the write sessions of a server. It words the server's errors for the command line. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exitCodes, TeddyError, type ErrorCode } from '../errors.ts';
 import type { Limits } from '../session/settings/write-limits.ts';
@@ -16,11 +16,11 @@ export interface ClientOptions {
   url: string;
   token: string;
   limits: Pick<Limits, 'networkTries' | 'networkDelayMs' | 'idleExpiryMs'>;
-  /** Hears of a connection that has failed and is tried again. */
+  /** Called before a failed connection is tried again. */
   onRetry(text: string): void;
-  /** After its abort the content that had come is still saved, or an empty session given up; nothing else is asked. */
+  /** After its abort, the content that has arrived is still saved, or an empty session is cancelled; nothing else is sent. */
   signal?: AbortSignal;
-  /** That takes no longer than this; 3,000 if not given. */
+  /** How long that may take; 3,000 if not given. */
   closingMs?: number;
 }
 
@@ -29,11 +29,11 @@ interface Request {
   method: 'GET' | 'POST' | 'DELETE';
   path: string;
   body?: object;
-  /** The same request twice is as good as once: it may be sent again even if it may have arrived. */
+  /** Sending the request twice has the same effect as once, so it may be sent again even if it may have arrived. */
   isRepeatable: boolean;
 }
 
-/** Each call throws SERVER_UNREACHABLE, and the errors of the workflow's verbs. Bytes are whole characters. */
+/** Each call throws SERVER_UNREACHABLE and the errors of the workflow's verbs. The given bytes must be whole characters. */
 export function writeClient(options: ClientOptions): WriteApi {
   const call = <Answer>(request: Request) => send<Answer>(options, request);
   const status = (id: string) => call<StatusAnswer>(get('status', `/status/${encodeURIComponent(id)}`));
@@ -63,8 +63,8 @@ export function parseServerUrl(text: string): string {
   if (isPlain && /^https?:$/.test(url.protocol)) return url.origin;
   throw new TeddyError(
     'USAGE',
-    `--server=${JSON.stringify(text.slice(0, 100))} is no address of a server.`,
-    'It looks like http://127.0.0.1:5000, as `teddy serve` prints it.',
+    `--server=${JSON.stringify(text.slice(0, 100))} is not the address of a server.`,
+    'Give an address like http://127.0.0.1:5000, as `teddy serve` prints it.',
   );
 }
 
@@ -84,7 +84,7 @@ async function send<Answer>(options: ClientOptions, request: Request): Promise<A
   return body as Answer;
 }
 
-/** Tries again only when there was no connection, or the request may be sent twice. */
+/** Sends the request. Retries only when no connection was made, or when the request is safe to repeat. */
 async function connect(options: ClientOptions, request: Request): Promise<Answered> {
   const { networkTries, networkDelayMs } = options.limits;
   for (let attempt = 1; ; attempt += 1) {
@@ -94,15 +94,15 @@ async function connect(options: ClientOptions, request: Request): Promise<Answer
       if (options.signal?.aborted)
         throw new TeddyError(
           'INTERRUPTED',
-          `Interrupted before ${options.url} had answered; whether it has done what it was asked is not known.`,
-          `\`teddy write list --server ${options.url}\` shows what there is.`,
+          `Interrupted before ${options.url} answered, so it is not known whether the server did what it was asked to do.`,
+          `\`teddy write list --server ${options.url}\` lists the write sessions.`,
           { cause: error },
         );
       if (attempt >= networkTries || !(request.isRepeatable || isRefused(error)))
         throw new TeddyError(
           'SERVER_UNREACHABLE',
           `Failed to connect to backend at ${options.url}. Check if server is running.`,
-          'Start it in the repository: `teddy serve`; it prints its address.',
+          'Start it in the repository with `teddy serve`, which prints its address.',
           { cause: error },
         );
       const text = 'Failed to connect to backend. Check if server is running. Retrying...';
@@ -115,13 +115,13 @@ async function connect(options: ClientOptions, request: Request): Promise<Answer
 interface Answered {
   isOk: boolean;
   status: number;
-  /** Null when it is no JSON. */
+  /** Null when the answer is not a JSON object. */
   body: object | null;
 }
 
 function fetchOnce({ url, token, signal, closingMs }: ClientOptions, request: Request): Promise<Answered> {
   const { name, method, path, body } = request;
-  // After an interruption the content that had come is still saved, and an empty session given up.
+  // After an interruption, the content that has arrived is still saved, and an empty session is still cancelled.
   const graceMs = name === 'append' || name === 'cancel' ? (closingMs ?? usualClosingMs) : 0;
   return withSignal({ signal, graceMs }, async (own) => {
     const response = await ask(`${url}/api/write-session${path}`, {
@@ -136,7 +136,7 @@ function fetchOnce({ url, token, signal, closingMs }: ClientOptions, request: Re
 
 const usualClosingMs = 3000;
 
-/** Aborts `graceMs` after `signal` does. */
+/** Runs `use` with a signal that aborts `graceMs` after `signal` does. */
 async function withSignal<Value>(
   { signal, graceMs }: { signal: AbortSignal | undefined; graceMs: number },
   use: (own: AbortSignal) => Promise<Value>,
@@ -157,42 +157,42 @@ async function withSignal<Value>(
   }
 }
 
-/** Tells a request that was never sent. */
+/** Returns whether the request was never sent. */
 function isRefused(error: unknown): boolean {
   const codes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
   return error instanceof NotSent || codes.includes(String((error as { code?: unknown }).code));
 }
 
-/** Null when it is no JSON. */
+/** Returns null when the answer is not a JSON object. */
 async function readAnswer(response: Response): Promise<object | null> {
   const value = parseJson(await response.text());
   return typeof value === 'object' ? value : null;
 }
 
-/** JSON carries text alone. Throws VALIDATION_FAILED. */
+/** Decodes the bytes, because JSON can carry only text. Throws VALIDATION_FAILED. */
 function toText(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {
-    const message = 'The content is not UTF-8, and a server takes only that.';
-    throw new TeddyError('VALIDATION_FAILED', message, 'Write it without --server.', { cause: error });
+    const message = 'The content is not valid UTF-8, and a server accepts nothing else.';
+    throw new TeddyError('VALIDATION_FAILED', message, 'Run the command without --server.', { cause: error });
   }
 }
 
 type CallName = 'begin' | 'append' | 'finalize' | 'status' | 'list' | 'cancel';
 
-/** Turns a server's refusal into an error of the command line: the same code, in words for the person who runs the command. */
+/** Turns a server's error into an error of the command line: with the same code, worded for the person who runs the command. */
 function toClientError(name: CallName, url: string, status: number, body: object | null): TeddyError {
   const { error, code, expected_offset: expected } = (body ?? {}) as Record<string, unknown>;
   if (typeof error !== 'string' || typeof code !== 'string') return toDefect(url, status);
   if (code === 'TOKEN_REFUSED')
     return new TeddyError(
       'SERVER_UNREACHABLE',
-      `The server at ${url} refuses the token.`,
-      'Run the command in the repository that it serves, or set TEDDY_SERVER_TOKEN to the token of its server.json.',
+      `The server at ${url} rejected the token.`,
+      'Run the command in the repository that it serves, or set TEDDY_SERVER_TOKEN to the token in its server.json.',
     );
   if (typeof expected === 'number') return new OffsetMismatch(error, expected);
-  // The workflow knows neither refusals of HTTP itself nor defects of the server.
+  // The workflow has no code for refusals by HTTP itself or for defects of the server.
   const known = Object.hasOwn(exitCodes, code) ? (code as ErrorCode) : 'SERVER_UNREACHABLE';
   if (name === 'begin') return new TeddyError(known, `Cannot start new session: ${error}`, hintOf(code));
   const isLarge = code === 'CONTENT_TOO_LARGE';
@@ -200,20 +200,20 @@ function toClientError(name: CallName, url: string, status: number, body: object
   return new TeddyError(known, message, hintOf(code));
 }
 
-/** Another program answers, or a server of teddy's that does not do its work. */
+/** The answer came from another program, or from a teddy server that does not work properly. */
 function toDefect(url: string, status: number): TeddyError {
   return new TeddyError(
     'SERVER_UNREACHABLE',
-    `${url} answers with status ${status}, but not as a server of teddy.`,
+    `${url} answered with status ${status}, but not the way a teddy server does.`,
     'Check the address: `teddy serve` prints it.',
   );
 }
 
 function hintOf(code: string): string | undefined {
-  if (code === 'WRITE_ACTIVE') return '`teddy write list` shows it; `teddy write cancel <id>` gives it up.';
-  if (code === 'UNKNOWN_WRITE') return '`teddy write list` shows what there is.';
+  if (code === 'WRITE_ACTIVE') return '`teddy write list` shows it; `teddy write cancel <id>` cancels it.';
+  if (code === 'UNKNOWN_WRITE') return '`teddy write list` lists the write sessions.';
   if (code === 'CONTENT_TOO_LARGE')
-    return 'Or raise the limit where the server runs: `git config teddy.write.maxBytes`.';
-  // The message says itself what was wrong with the request.
-  return toErrorStatus(code as ErrorCode) === 500 ? 'The log of the server says more.' : undefined;
+    return 'Or raise the limit in the repository of the server: `git config teddy.write.maxBytes`.';
+  // The message already says what was wrong with the request.
+  return toErrorStatus(code as ErrorCode) === 500 ? 'See the log of the server for details.' : undefined;
 }

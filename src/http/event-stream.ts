@@ -1,14 +1,15 @@
 /**
- * Server-sent events: each stream takes no more than its client reads, and all of them end with the server.
+ * Server-sent events. Each stream is sent only as fast as its client reads, and all streams end when the server stops.
  *
- * It does the work of `streamSSE` of hono (4.13.19), which has neither a heartbeat, nor an end for a client that takes nothing, nor a
- * limit for the number of streams; these are most of this file. It may go when hono has them.
+ * This does the work of hono's `streamSSE` (4.13.19), which has no heartbeat, does not drop a client that stops
+ * reading, and does not limit the number of streams; these make up most of this file. It may be removed when hono has
+ * them.
  */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { Refusal } from './refusal.ts';
 
-/** `id` is what a client sends as `Last-Event-ID` to go on after it. */
+/** One event. A client sends its `id` as `Last-Event-ID` to continue after it. */
 export interface ServerEvent {
   event: string;
   id?: string;
@@ -17,13 +18,13 @@ export interface ServerEvent {
 
 export interface StreamLimits {
   maxStreams: number;
-  /** A comment is sent so often, so that a connection that is gone is noticed. */
+  /** How often a comment is sent, so that a lost connection is noticed. */
   heartbeatMs: number;
-  /** A client that takes nothing for so long is dropped. */
+  /** How long a client may stop reading before it is dropped. */
   stallMs: number;
-  /** How long a client may take for the end of its stream. */
+  /** How long a client may take to read the end of its stream. */
   endMs: number;
-  /** How often a line is looked at, for what other processes append. */
+  /** How often a line is checked for entries that other processes have appended. */
   lookMs: number;
 }
 
@@ -35,7 +36,7 @@ export const usualStreamLimits: StreamLimits = {
   lookMs: 500,
 };
 
-/** The connection ends with the stream: a client that is told `end` hears of it at once. */
+/** The connection closes with the stream, so a client that gets `end` notices it at once. */
 export const streamHeaders = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': 'no-store',
@@ -47,13 +48,13 @@ export const streamHeaders = {
 /** How long a client should wait before it connects again. */
 const retryMs = 2000;
 
-/** `closed`: by the client, or because there is nothing more to come. */
+/** How a stream ended. `closed`: by the client, or because there was nothing more to send. */
 export type StreamEnd = 'closed' | 'stopped' | 'stalled' | 'failed';
 
 export interface EventStreams {
   /** Resolves when the stream has ended, and never rejects. Throws TOO_MANY_STREAMS before anything is sent. */
   open(response: ServerResponse, events: EventSource): Promise<StreamEnd>;
-  /** Every stream ends, and so does each that is opened from now on. */
+  /** Ends every stream, including those that are opened from now on. */
   stop(): void;
 }
 
@@ -65,7 +66,7 @@ export function eventStreams(limits: StreamLimits, onFailure: (error: unknown) =
   return {
     open(response, events) {
       if (count >= limits.maxStreams) {
-        const message = `This server sends ${limits.maxStreams} event streams at once, and no more.`;
+        const message = `This server sends at most ${limits.maxStreams} event streams at once.`;
         throw new Refusal('TOO_MANY_STREAMS', message, { 'Retry-After': '10' });
       }
       count += 1;
@@ -84,7 +85,7 @@ async function send(
 ): Promise<StreamEnd> {
   const gone = new AbortController();
   response.on('close', () => gone.abort()).on('error', () => gone.abort());
-  // It may have left while the line was looked for.
+  // The client may have disconnected while the line was looked up.
   if (response.destroyed) gone.abort();
   const signal = AbortSignal.any([stopping, gone.signal]);
   const client = openClient(response, limits, signal);
@@ -105,7 +106,7 @@ async function send(
 }
 
 interface Client {
-  /** Resolves when it has room for more, or `signal` says that no more is to come. */
+  /** Resolves when the client is ready for more, or when `signal` aborts. */
   send(text: string): Promise<void>;
   isStalled(): boolean;
   end(): void;
@@ -126,7 +127,7 @@ function openClient(response: ServerResponse, limits: StreamLimits, signal: Abor
     clearTimeout(stall);
     stall = undefined;
   };
-  // A client that has not read the earlier events needs no comment now.
+  // A client that has not read the earlier events needs no heartbeat now.
   const heartbeat = setInterval(() => response.writableNeedDrain || write(':\n\n'), limits.heartbeatMs);
   response.on('drain', resume).on('close', () => {
     clearInterval(heartbeat);
@@ -137,7 +138,7 @@ function openClient(response: ServerResponse, limits: StreamLimits, signal: Abor
   return {
     async send(text) {
       write(text);
-      // The signal, which ends with the connection, ends the wait as well: nothing is sent then.
+      // The signal aborts when the connection closes, and this ends the wait as well; nothing is sent then.
       if (response.writableNeedDrain) await once(response, 'drain', { signal }).catch(() => undefined);
     },
     isStalled: () => isStalled,
@@ -155,7 +156,7 @@ function openClient(response: ServerResponse, limits: StreamLimits, signal: Abor
 const escapes: Record<string, string> = { '\u0085': '\\u0085', '\u2028': '\\u2028', '\u2029': '\\u2029' };
 
 function renderEvent({ event, id, data }: ServerEvent): string {
-  // Some readers of lines take these for line ends.
+  // Some clients treat these characters as line breaks.
   const json = JSON.stringify(data).replace(/[\u0085\u2028\u2029]/g, (found) => escapes[found] ?? found);
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${json}\n\n`;
 }

@@ -1,4 +1,4 @@
-/** A server on the loopback address, with patience for slow clients that has an end, and an end that cuts no work short. */
+/** A server on the loopback address. It is patient with slow clients up to a limit, and stops without cutting off any work. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -7,13 +7,13 @@ import { TeddyError } from '../errors.ts';
 import { Refusal, toErrorAnswer } from './refusal.ts';
 
 export interface Patience {
-  /** The headers of a request have to arrive in this time. */
+  /** The headers of a request have to arrive within this time. */
   headersMs: number;
-  /** The whole request has to arrive in this time. */
+  /** The whole request has to arrive within this time. */
   requestMs: number;
   /** A connection may be idle this long between two requests. */
   idleMs: number;
-  /** A server that stops waits this long for requests that are still arriving. */
+  /** How long a stopping server waits for requests that are still arriving. */
   stopMs: number;
 }
 
@@ -27,16 +27,16 @@ const maxConnections = 256;
 
 export interface ListenOptions {
   fetch: Parameters<typeof getRequestListener>[0];
-  /** Exactly this port, or any for 0; null: 5000, or the next one that is free. */
+  /** The exact port, or 0 for any. With null, 5000 or the next free one is used. */
   port: number | null;
   patience: Patience;
-  /** Hears of a request that was malformed or late. */
+  /** Called for a request that was malformed or late. */
   onBroken(refusal: Refusal): void;
 }
 
 export interface Listener {
   port: number;
-  /** Takes no new connection; resolves when the last one is closed. Work that has begun is finished and answered. */
+  /** Accepts no new connections, and resolves when the last one has closed. Work in progress is finished and answered. */
   stop(): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ interface Exchange {
   response: ServerResponse;
 }
 
-/** Throws USAGE when the port cannot be had. */
+/** Throws USAGE when the port is not available. */
 export async function listen({ fetch, port, patience, onBroken }: ListenOptions): Promise<Listener> {
   const options = {
     headersTimeout: patience.headersMs,
@@ -54,7 +54,8 @@ export async function listen({ fetch, port, patience, onBroken }: ListenOptions)
     connectionsCheckingInterval: Math.min(1000, patience.headersMs),
     maxHeaderSize: maxHeaderBytes,
   };
-  const errorHandler = () => toBrokenResponse(new Refusal('MALFORMED_REQUEST', 'This is no HTTP request.'), onBroken);
+  const errorHandler = () =>
+    toBrokenResponse(new Refusal('MALFORMED_REQUEST', 'This is not an HTTP request.'), onBroken);
   const server = createServer(options, getRequestListener(fetch, { overrideGlobalObjects: false, errorHandler }));
   server.maxConnections = maxConnections;
   const { exchanges, sockets } = watch(server);
@@ -79,20 +80,20 @@ function watch(server: Server): { exchanges: Set<Exchange>; sockets: Set<Socket>
   return { exchanges, sockets };
 }
 
-/** A malformed address never becomes a request. */
+/** Answers a request with a malformed address, which hono cannot parse. */
 function toBrokenResponse(refusal: Refusal, onBroken: (refusal: Refusal) => void): Response {
   onBroken(refusal);
   const { status, body } = toErrorAnswer(refusal);
   return Response.json(body, { status, headers: { Connection: 'close' } });
 }
 
-/** Node would close the connection without a word that a client can parse. */
+/** Answers malformed requests itself, because Node would close the connection with nothing that a client can parse. */
 function answerBroken(server: Server, exchanges: Set<Exchange>, onBroken: (refusal: Refusal) => void): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const exchange = [...exchanges].find(({ request }) => request.socket === socket);
     const refusal = toRefusal(error);
     if (error.code === 'ECONNRESET' || !socket.writable || exchange?.response.headersSent) return void socket.destroy();
-    // The reader of a request's body hears of it, and logs it.
+    // Otherwise the code that reads the body gets the error and logs it.
     if (exchange === undefined) onBroken(refusal);
     socket.end(renderAnswer(refusal), () => (exchange ? exchange.request.destroy(refusal) : socket.destroy()));
   });
@@ -100,11 +101,12 @@ function answerBroken(server: Server, exchanges: Set<Exchange>, onBroken: (refus
 
 function toRefusal({ code }: NodeJS.ErrnoException): Refusal {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Refusal('REQUEST_TIMEOUT', 'The request did not arrive in time.');
-  if (code === 'HPE_INVALID_EOF_STATE') return new Refusal('REQUEST_ABORTED', 'The request ended before it was whole.');
+  if (code === 'HPE_INVALID_EOF_STATE')
+    return new Refusal('REQUEST_ABORTED', 'The request ended before it was complete.');
   if (code === 'HPE_HEADER_OVERFLOW') {
-    return new Refusal('HEADERS_TOO_LARGE', `The headers are over ${maxHeaderBytes / 1024} KiB.`);
+    return new Refusal('HEADERS_TOO_LARGE', `The headers are larger than ${maxHeaderBytes / 1024} KiB.`);
   }
-  return new Refusal('MALFORMED_REQUEST', 'This is no HTTP request.');
+  return new Refusal('MALFORMED_REQUEST', 'This is not an HTTP request.');
 }
 
 function renderAnswer(refusal: Refusal): string {
@@ -117,19 +119,19 @@ function renderAnswer(refusal: Refusal): string {
 async function bind(server: Server, wanted: number | null): Promise<number> {
   if (wanted !== null) {
     if (await tryPort(server, wanted)) return (server.address() as AddressInfo).port;
-    throw new TeddyError('USAGE', `Port ${wanted} is in use.`, 'Choose another one, or leave --port out.');
+    throw new TeddyError('USAGE', `Port ${wanted} is in use.`, 'Choose another one, or omit --port.');
   }
   for (let port = firstPort; port < firstPort + triedPorts; port += 1) {
     if (await tryPort(server, port)) return port;
   }
   throw new TeddyError(
     'USAGE',
-    `The ports ${firstPort} to ${firstPort + triedPorts - 1} are all in use.`,
-    'Name one that is free: --port <n>; 0 takes any.',
+    `Ports ${firstPort} to ${firstPort + triedPorts - 1} are all in use.`,
+    'Name a free port with --port <n>, or use --port 0 for any free one.',
   );
 }
 
-/** False when another program has the port. */
+/** Returns false when another program uses the port. Throws USAGE when the user may not use it. */
 async function tryPort(server: Server, port: number): Promise<boolean> {
   try {
     server.listen(port, loopback);
@@ -139,14 +141,14 @@ async function tryPort(server: Server, port: number): Promise<boolean> {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE') return false;
     if (code !== 'EACCES') throw error;
-    const hint = 'Choose one above 1023: --port <n>.';
-    throw new TeddyError('USAGE', `Port ${port} may not be used by you.`, hint, { cause: error });
+    const hint = 'Choose a port above 1023 with --port <n>.';
+    throw new TeddyError('USAGE', `You do not have permission to use port ${port}.`, hint, { cause: error });
   }
 }
 
 function stop(server: Server, exchanges: Set<Exchange>, sockets: Set<Socket>, graceMs: number): Promise<void> {
   return new Promise((resolve) => {
-    // A client that has not sent a whole request by now has no work that could be cut short.
+    // When the time is over, a connection without a complete request has no work that could be cut off.
     const timer = setTimeout(() => {
       const busy = new Set(
         [...exchanges].filter(({ request }) => request.complete).map(({ request }) => request.socket),

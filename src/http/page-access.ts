@@ -1,6 +1,7 @@
 /**
- * Who may look at the pages in a browser: a link with a code that works once, and for a minute, becomes a cookie that lives as long
- * as the server. A browser sends the cookie to every port of this machine, so its name has the port, and its value is this server's.
+ * Decides who may look at the pages in a browser: a link with a code that works once, within a minute, is exchanged for
+ * a cookie that lasts as long as the server. A browser sends the cookie to every port of this machine, so the cookie's
+ * name includes the port, and its value belongs to this server only.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -10,17 +11,20 @@ import type { Clock, Hash } from '../ports/project.ts';
 
 const codeMs = 60_000;
 
-/** `person`: a person alone has had the link, so that its browser may approve plans. `program`: a program has. */
+/**
+ * `person`: only a person has seen the link, so the browser that opens it may approve plans. `program`: a program has
+ * seen it.
+ */
 export type Visitor = 'person' | 'program';
 
 export interface PageAccess {
   /** Makes a code that opens the path once. */
   issue(path: string, visitor: Visitor): { code: string; expiresAt: Date };
-  /** Returns the path that the code opens, and for whom; null when it is unknown, used, or too old. */
+  /** Returns the path that the code opens, and for whom; null when the code is unknown, used, or too old. */
   redeem(code: string): { path: string; visitor: Visitor } | null;
-  /** The value of `Set-Cookie`. */
+  /** Returns the value for `Set-Cookie`. */
   cookie(port: number, visitor: Visitor): string;
-  /** Whose cookie a request has; null: it has none. */
+  /** Returns which visitor's cookie a request carries, or null when it carries none. */
   visitorOf(request: IncomingMessage): Visitor | null;
 }
 
@@ -60,7 +64,7 @@ function cookieName(port: number): string {
   return `teddy-${port}`;
 }
 
-/** Digests are equally long and are compared in constant time, so the time says nothing about the secret. */
+/** Compares digests, which have equal lengths, in constant time, so that the time reveals nothing about the secret. */
 export function isSame(given: string, secret: string): boolean {
   return timingSafeEqual(Buffer.from(toDigest(given), 'hex'), Buffer.from(toDigest(secret), 'hex'));
 }
@@ -72,26 +76,29 @@ function toDigest(text: string): string {
 const pages = /^\/(?:$|sessions\/[^/]+(?:$|\/))/;
 const events = /^\/api\/sessions\/[^/]+\/events$/;
 
-/** Whether the cookie counts for a path: for the pages, and for the events that a page follows. */
+/** Returns whether the cookie grants access to a path: to the pages, and to the events that a page follows. */
 export function isOfPages(method: string | undefined, path: string): boolean {
   return pages.test(path) || (method === 'GET' && events.test(path));
 }
 
 /**
- * Whether a page of another origin asks, as its browser says. A page on another port of this machine sends the cookie with what needs
- * no CORS, such as an image; it may follow a link to here.
+ * Returns whether the browser says that a page of another origin makes the request. A page on another port of this
+ * machine sends the cookie with requests that need no CORS, such as for an image. Following a link to here is allowed.
  */
 export function isAskedByOther({ headers }: IncomingMessage): boolean {
   const site = headers['sec-fetch-site'];
   return (site === 'same-site' || site === 'cross-site') && headers['sec-fetch-mode'] !== 'navigate';
 }
 
-/** Whether a person looks at what is answered, in place of a program. */
+/** Returns whether a person, not a program, looks at the answer. */
 export function isForPerson({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && (headers.accept ?? '').includes('text/html');
 }
 
-/** For every answer: no browser guesses its type, keeps it, shows it in a page of another origin, names it to one, or ties it to one. */
+/**
+ * The headers of every answer: no browser guesses its type, caches it, embeds it in a page of another origin, sends its
+ * address as a referrer, or shares a browsing context with another origin.
+ */
 export const answerHeaders = {
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
@@ -100,7 +107,7 @@ export const answerHeaders = {
   'Cross-Origin-Opener-Policy': 'same-origin',
 };
 
-/** Nothing is applied or run but our own style sheets and scripts, byte for byte. */
+/** Lets the browser use only teddy's own style sheets and scripts, identified by their hashes. */
 export function contentSecurityPolicy(hash: Hash, formAction: "'none'" | "'self'"): string {
   const { style, script } = pageSources(hash);
   const live = liveSources(hash);

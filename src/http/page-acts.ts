@@ -1,6 +1,6 @@
 /**
- * Acts from a page: each is the workflow that a command calls, with the same guards, one at a time. What happens
- * meanwhile is kept until the next act, so that a page that connects again sees all of it.
+ * What a person does from a page. Each act runs the workflow that a command calls, with the same guards, and only one
+ * act runs at a time. Its events are kept until the next act begins, so that a page that reconnects sees all of them.
  */
 import { TeddyError } from '../errors.ts';
 import { describeAction } from '../plan/actions/actions.ts';
@@ -19,28 +19,28 @@ import { planTurn, type PlanOutcome, type PlanRequest } from '../workflow/turn/p
 import type { ServerEvent } from './event-stream.ts';
 import type { Visitor } from './page-access.ts';
 
-/** `plan`: the sha256 of the plan that the page shows; another one is not touched. */
+/** A request from a page. `plan` is the sha256 of the plan that the page shows; no other plan is touched. */
 export type ActRequest =
   /** Without a message, the model is asked again about the open turn. */
   | { kind: 'say'; message?: string | undefined }
   | { kind: 'ask' | 'instead'; plan: string; message: string }
-  /** `actions`: indexes, from 1; the others are skipped. Null: all of them, also where the plan is not valid. */
+  /** `actions` are indexes, from 1; the others are skipped. Null stands for all of them, even when the plan is not valid. */
   | { kind: 'run'; plan: string; actions: number[] | null }
   | { kind: 'approve'; plan: string; message?: string | undefined; comments?: LineComment[] | undefined }
   | { kind: 'reject'; plan: string; reason: string; comments?: LineComment[] | undefined };
 
-/** `line`: of the plan, from 1. */
+/** `line` is a line of the plan, from 1. */
 type LineComment = { line: number; text: string };
 
-/** The project of an act, as if a command had just been started. */
+/** Opens the project for an act, as if a command had just been started. */
 export interface ActTools {
-  /** `close` its repository. */
+  /** The caller closes its repository. */
   open(notices: Notices): Promise<Project>;
   choose(project: Project): Promise<PlanRequest['choice']>;
 }
 
 export interface Act {
-  /** Events that a page has missed are sent again: `events[0]` is number `first`. */
+  /** Kept to resend what a page has missed. `events[0]` has the number `first`. */
   events: ServerEvent[];
   first: number;
   kind: ActRequest['kind'];
@@ -48,15 +48,18 @@ export interface Act {
 }
 
 export interface PageActs {
-  /** Resolves when the act is under way, or over. Rejects with the reason for which it did not begin. LOCKED: another one is under way. */
+  /**
+   * Resolves when the act is under way, or over. Rejects with the reason when it did not begin; with LOCKED while
+   * another one is under way.
+   */
   begin(target: { session: string; line: string }, request: ActRequest, visitor: Visitor): Promise<void>;
-  /** Does what Ctrl-C does; false when nothing is under way. */
+  /** Does what Ctrl-C does. Returns false when nothing is under way. */
   stop(session: string): boolean;
-  /** False when nobody is asking that. */
+  /** Returns false when this question is not being asked. */
   answer(session: string, question: number, text: string | null): boolean;
-  /** The last act of the session that a page has begun. */
+  /** Returns the last act that a page began in the session. */
   find(session: string): Act | null;
-  /** A page looks at the session until the returned function is called. */
+  /** Counts a page as looking at the session until the returned function is called. */
   attend(session: string): () => void;
   /** Stops what is under way, and resolves when it has ended. */
   end(): Promise<void>;
@@ -70,7 +73,7 @@ interface Question {
 interface RunningAct extends Act {
   session: string;
   controller: AbortController;
-  /** The length of the texts in `events`, in characters. */
+  /** The total length of the texts in `events`, in characters. */
   size: number;
   question: Question | null;
   over: Promise<unknown>;
@@ -78,18 +81,18 @@ interface RunningAct extends Act {
 
 interface PageActsOptions {
   tools: ActTools;
-  /** Called when an act has ended, however it did. */
+  /** Called when an act has ended, in whichever way. */
   onEnd(): void;
   /** Called after each event. */
   onEvent(): void;
-  /** Hears of an act that failed through no fault of its user. */
+  /** Called for an act that failed through no fault of the user. */
   onDefect(error: unknown): void;
-  /** A question that no page shows for so long is answered with nothing. */
+  /** A question that no page has shown for this long is answered with null. */
   absentMs?: number;
 }
 
 const usualAbsentMs = 30_000;
-/** In characters; what is older is left out. */
+/** In characters; older events are dropped. */
 const maxKept = 1024 * 1024;
 
 /** The acts of a server's pages. */
@@ -98,7 +101,7 @@ interface Acts extends Omit<Required<PageActsOptions>, 'absentMs'> {
   last: RunningAct | null;
   questions: number;
   isEnding: boolean;
-  /** How many pages look at a session. */
+  /** How many pages look at each session. */
   attending: Map<string, number>;
   /** Runs while a question waits that no page shows. */
   absence: NodeJS.Timeout | undefined;
@@ -150,8 +153,8 @@ async function beginAct(acts: Acts, ...[target, request, visitor]: Parameters<Pa
   if (acts.last !== null && !acts.last.isOver)
     throw new TeddyError(
       'LOCKED',
-      `Something is under way in ${acts.last.session}, begun from a page.`,
-      'Stop it there, or wait until it has ended.',
+      `Something started from a page is still running in ${acts.last.session}.`,
+      'Stop it there, or wait until it has finished.',
     );
   if (acts.isEnding)
     throw new TeddyError('INTERRUPTED', 'The server is stopping.', 'Start it again: `teddy session view`.');
@@ -165,7 +168,7 @@ async function beginAct(acts: Acts, ...[target, request, visitor]: Parameters<Pa
   const emit: Emit = (event, data) => addEvent(acts, act, { event, data: toVisibleData(data) });
   emit('act', { kind: request.kind });
   const asking = { ask: (question: object) => ask(acts, act, emit, question), emit, onBegun, visitor };
-  // It opens the project anew, as a command does, and may take minutes: nobody else waits for it.
+  // This opens the project again, as a command does, and may take minutes, so no other request waits for it.
   const performed = perform(acts.tools, target.line, request, { ...asking, signal: controller.signal });
   const over = performed.finally(acts.onEnd).then(
     (title) => ({ title }),
@@ -182,7 +185,7 @@ async function beginAct(acts: Acts, ...[target, request, visitor]: Parameters<Pa
 function addEvent({ onEvent }: Acts, act: RunningAct, added: ServerEvent): void {
   act.events.push(added);
   act.size += sizeOf(added);
-  // An answer comes in tens of thousands of pieces: they are not all counted anew for each.
+  // An answer arrives in tens of thousands of pieces, so their sizes are not added up again for each one.
   while (act.size > maxKept && act.events.length > 1) {
     act.size -= sizeOf(act.events.shift() as ServerEvent);
     act.first += 1;
@@ -212,7 +215,7 @@ interface Performing {
   visitor: Visitor;
   emit: Emit;
   signal: AbortSignal;
-  /** Null: nobody has answered. */
+  /** Resolves with null when nobody has answered. */
   ask(question: object): Promise<string | null>;
   onBegun(): void;
 }
@@ -222,7 +225,7 @@ const programTrace: AgentTrace = {
   pid: null,
 };
 
-/** Returns what came of it, in a sentence. */
+/** Returns a sentence that describes the result. */
 async function perform(tools: ActTools, line: string, request: ActRequest, performing: Performing): Promise<string> {
   const { emit } = performing;
   const notices = {
@@ -231,7 +234,7 @@ async function perform(tools: ActTools, line: string, request: ActRequest, perfo
   };
   const opened = await tools.open(notices);
   const findAgent = async () => (performing.visitor === 'person' ? null : programTrace);
-  // A person who looks at the page decides, no matter who started the server; a program that calls it does not.
+  // A person at the page decides, regardless of who started the server; a program that calls the server does not.
   const project = { ...opened, callers: { ...opened.callers, findAgent } };
   try {
     if (request.kind === 'run') return await execute(project, line, request, performing);
@@ -271,7 +274,7 @@ async function say(
     }
     const onStart = requireShown(project, request.plan);
     const { outcome } = await planInstead(project, { ...asked, message: request.message, signal, onStart }, (refused) =>
-      emit('notice', { level: 'info', text: `Turn ${refused.report.turn}: refused; nothing of it was run.` }),
+      emit('notice', { level: 'info', text: `Turn ${refused.report.turn}: refused; none of its actions ran.` }),
     );
     return describeAnswer(choice, outcome);
   } finally {
@@ -279,7 +282,7 @@ async function say(
   }
 }
 
-/** Throws NO_MODEL where there was none to ask; the message is safe by then. */
+/** Throws NO_MODEL when there was no model to ask; the user's message has already been committed. */
 function describeAnswer(
   { missing }: PlanRequest['choice'],
   outcome: PlanOutcome,
@@ -320,7 +323,7 @@ async function execute(
   return `Turn ${report.turn}: ${status}${error === null ? '' : `, ${error}`}`;
 }
 
-/** A yes or a no to the plan, teddy's own or that of another agent. */
+/** Approves or rejects the plan, whether it is in teddy's grammar or another agent's. */
 async function judge(
   project: Project,
   selector: string,
@@ -333,24 +336,24 @@ async function judge(
     comments: request.comments ?? [],
     sha256: request.plan,
   });
-  const rest = request.kind === 'reject' && !plan.isForeign ? '; nothing of it was run' : '';
+  const rest = request.kind === 'reject' && !plan.isForeign ? '; none of its actions ran' : '';
   return `Turn ${verdict.turn}: ${verdict.verdict}${rest}.`;
 }
 
-/** Refuses a plan that is not the one that the page shows. It is called before anything is asked, run or written. */
+/** Returns a check that refuses a plan other than the one the page shows. It runs before anything is asked, run or written. */
 function requireShown(project: Project, sha256: string): NonNullable<ExecuteRequest['onStart']> {
   return ({ line, turn }) => {
     const plan = line.state.latest?.plan ?? null;
     if (plan !== null && project.hash(plan) === sha256) return;
     throw new TeddyError(
       'PLAN_REPLACED',
-      `The plan of turn ${turn}, which is pending now, is not the one that the page showed.`,
-      'Read the plan that the page shows by now, and decide again.',
+      `The plan of turn ${turn}, which is now pending, is not the one that the page showed.`,
+      'Read the plan that the page shows now, and decide again.',
     );
   };
 }
 
-/** Every action that comes this far was ticked. */
+/** Approves every action, because the user has ticked each one that gets here. */
 function pageApprover({ emit, ask }: Performing): Approver {
   const show = (action: Pick<Action, 'index'>, more: object) => emit('action', { index: action.index, ...more });
   let running = 0;
@@ -370,30 +373,30 @@ function pageApprover({ emit, ask }: Performing): Approver {
   };
 }
 
-/** Throws INTERRUPTED where nobody answers: that decides nothing. */
+/** Throws INTERRUPTED when nobody answers, because that is not a decision. */
 async function askMemos({ ask }: Performing, changes: MemoChange[]): Promise<boolean> {
   const text = changes.map(({ kind, fact }) => `${kind === 'add' ? '[+]' : '[-]'} ${fact}`).join('\n');
   const title = 'The plan proposes to change the memos. Approve these updates?';
   return toDecision(await ask({ kind: 'confirm', title, text }), 'The plan is still pending.');
 }
 
-/** The answer takes the way of `askMemos`. */
+/** Throws INTERRUPTED when nobody answers, as `askMemos` does. */
 async function askForeign({ ask }: Performing, texts: SteeringText[]): Promise<boolean> {
   const text = texts.map((one) => `${one.name}\n\n${one.text}`).join('\n\n');
   const title =
-    'These texts decide what the model is told and shown. They came from elsewhere, and you have not accepted them yet. Use them?';
+    'These texts decide what the model is told and shown. They came from somebody else, and you have not accepted them yet. Use them?';
   return toDecision(
     await ask({ kind: 'confirm', title, text }),
-    'Say it again; `teddy global trust --dry-run` shows the texts too.',
+    'Send your message again; `teddy global trust --dry-run` shows the texts too.',
   );
 }
 
 function toDecision(answer: string | null, hint: string): boolean {
   if (answer !== null) return answer === 'yes';
-  throw new TeddyError('INTERRUPTED', 'Interrupted before anything was decided.', hint);
+  throw new TeddyError('INTERRUPTED', 'Interrupted before a decision was made.', hint);
 }
 
-/** A defect says nothing of itself to a page; the log of the server has it. */
+/** Tells the page nothing about a defect; the log of the server has the details. */
 function toFailureData(error: unknown): object {
   if (!(error instanceof TeddyError)) return { code: 'DEFECT', message: 'An internal error occurred.' };
   const { code, message, hint = null } = error;

@@ -1,4 +1,4 @@
-/** The pages of `teddy serve`: the sessions, one session live, and what is done from there. */
+/** The pages of `teddy serve`: the list of sessions, one session live, and the actions that can be started from them. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { TeddyError } from '../errors.ts';
 import { renderControls, renderLive, toTurnVersions, type LiveOptions } from '../page/live.ts';
@@ -24,13 +24,13 @@ import { Refusal } from './refusal.ts';
 import { json, ok, parse, refusals, security, type Call, type PlainRoute, type Reply, type Route } from './route.ts';
 import type { StatusChanges } from './status.ts';
 
-/** How a page gets at what it shows. */
+/** How a page gets the data that it shows. */
 export interface PageTools extends ActTools {
-  /** The project that was opened for the server. */
+  /** The project that the server has opened. */
   project: Project;
   find(project: Project, selector: string): Promise<PageSource>;
   read(project: Project, source: PageSource): Promise<SessionPage>;
-  /** Opens a link in the browser of the person; false: none could be started. */
+  /** Opens a link in the user's browser. Resolves with false when no browser could be started. */
   openBrowser(link: string): Promise<boolean>;
 }
 
@@ -38,14 +38,14 @@ export interface PageRouteOptions {
   tools: PageTools;
   access: PageAccess;
   acts: PageActs;
-  /** Whatever a page waits for has happened. */
+  /** Signals anything that a page waits for. */
   happened: AppendSignal;
-  /** Lines are looked at this often, since other processes append to them too. */
+  /** How often lines are polled, since other processes append to them too. */
   lookMs: number;
 }
 
 const statuses: StatusChanges = { UNKNOWN_SESSION: 404 };
-/** A branch that was made meanwhile is found by listing all refs, which is done less often. */
+/** New branches are found by listing all refs, which is done less often. */
 const looksPerListing = 6;
 
 const linkRequest = z.object({ session: z.string().optional() });
@@ -54,14 +54,14 @@ export type PageLink = z.infer<typeof linkAnswer>;
 const openingAnswer = z.object({ opened: z.boolean() });
 
 /**
- * Makes a link that opens a page in a browser. A program calls this, with the token; plans can be approved on the page only where
- * that program is no agent's.
+ * The call that makes a link to a page. A program calls it, with the token; plans can be approved on the page only when
+ * that program does not belong to an agent.
  */
 export function linkRoute({ tools, access }: PageRouteOptions): Route {
   return {
     config: createRoute({
       operationId: 'openPage',
-      summary: 'A link that opens the pages in a browser; it works once, within a minute',
+      summary: 'Make a link that opens the pages in a browser; it works once, within a minute',
       method: 'post',
       path: '/api/page-links',
       security,
@@ -79,18 +79,18 @@ export function linkRoute({ tools, access }: PageRouteOptions): Route {
   };
 }
 
-/** Opens a page in the browser of the person, for a program that is not to have the link. */
+/** The call that opens a page in the user's browser, for a program that must not get the link. */
 export function openingRoute({ tools, access }: PageRouteOptions): Route {
   return {
     config: createRoute({
       operationId: 'showPage',
-      summary: 'Opens the pages in the browser of the person who works on this machine',
+      summary: 'Open the pages in the browser of the person who works on this machine',
       method: 'post',
       path: '/api/page-openings',
       security,
       request: { body: { required: true, content: json(linkRequest) } },
       responses: {
-        200: { description: 'Whether one could be started.', content: json(openingAnswer) },
+        200: { description: 'Whether a browser could be started.', content: json(openingAnswer) },
         ...refusals(400, 404),
       },
     }),
@@ -129,7 +129,10 @@ function openRoute({ access }: PageRouteOptions): PlainRoute {
     async answer(call) {
       const found = access.redeem(call.query['code']?.[0] ?? '');
       if (found !== null) return { status: 303, location: found.path, cookie: access.cookie(call.port, found.visitor) };
-      throw new Refusal('CODE_REFUSED', 'This link was used before, or is more than a minute old. Each opens once.');
+      throw new Refusal(
+        'CODE_REFUSED',
+        'This link was already used, or is more than a minute old. Each link works only once.',
+      );
     },
   };
 }
@@ -149,7 +152,7 @@ function listRoute({ tools: { project } }: PageRouteOptions): PlainRoute {
   };
 }
 
-/** The page of a session, and its parts as they change. */
+/** The page of a session, and the parts of it that a page reloads as they change. */
 function viewRoutes(options: PageRouteOptions): PlainRoute[] {
   const { project } = options.tools;
   const readPage = pageReader(options.tools);
@@ -169,7 +172,7 @@ function viewRoutes(options: PageRouteOptions): PlainRoute[] {
       throw new TeddyError(
         'UNKNOWN_TURN',
         `${shown.source.session} has no turn ${JSON.stringify(call.turn)}.`,
-        'The page of the session shows all of them.',
+        'The page of the session shows all of its turns.',
       );
     }),
     view('/controls', async (shown) => renderControls(shown, await readLive(project, shown)).markup),
@@ -181,7 +184,7 @@ function ofSession<Method extends 'get' | 'post'>(method: Method, path: string) 
   return { method, path: `/sessions/:session${path}`, statuses };
 }
 
-/** Acts are begun, and answered; `page-acts.ts` does what they ask for. */
+/** The routes that begin, answer and stop acts; `page-acts.ts` carries them out. */
 function actRoutes({ tools, acts }: PageRouteOptions): PlainRoute[] {
   const find = (call: Call) => tools.find(tools.project, call.session);
   const act = (path: string, toRequest: (body: unknown) => ActRequest): PlainRoute => ({
@@ -224,19 +227,19 @@ const comments = z
   .optional();
 const approveRequest = z.object({ plan, message: z.string().optional(), comments });
 const rejectRequest = z.object({ plan, reason: z.string(), comments });
-/** Null: no answer. */
+/** `text` is null for no answer. */
 const answerRequest = z.object({ question: z.int(), text: z.string().nullable() });
 
 type ReadPage = (selector: string) => Promise<SessionPage>;
 
-/** Reading a long session takes a while: what the same commits gave is used again. */
+/** Reading a long session takes a while, so the result for the same commits is reused. */
 function pageReader({ project, open, find, read }: PageTools): ReadPage {
   let last: { key: string; page: Promise<SessionPage> } | null = null;
   return async (selector) => {
     const source = await find(project, selector);
     const key = JSON.stringify(source);
     if (last?.key === key) return last.page;
-    // The secrets that are masked are those that are known now.
+    // Opened anew, so that secrets configured since are masked too.
     const opened = await open(project.notices);
     const page = read(opened, source).finally(() => opened.repository.close());
     last = { key, page };
@@ -277,7 +280,10 @@ async function readLive(project: Project, { source }: SessionPage): Promise<Live
   }
 }
 
-/** Commits come as `state`: the turns with their versions. An act that is under way comes event by event. */
+/**
+ * Follows a session. New commits arrive as `state`, with the version of each turn; an act that is under way arrives
+ * event by event.
+ */
 async function followPage(
   { tools, acts, happened, lookMs }: PageRouteOptions,
   readPage: ReadPage,
@@ -316,7 +322,10 @@ async function followPage(
   };
 }
 
-/** The answers that other processes are getting, line by line as far as it is on the disk: seconds after it has arrived there. */
+/**
+ * Reads the answers that other processes are receiving, line by line as they reach the disk, which is seconds after
+ * they arrive.
+ */
 function elsewhereReader(project: Project, session: SessionId): () => Promise<ServerEvent[]> {
   const known = new Map<string, { length: number; output: MaskedOutput; shown: ServerEvent[] }>();
   return async () => {
@@ -327,7 +336,7 @@ function elsewhereReader(project: Project, session: SessionId): () => Promise<Se
       if (!known.has(id))
         one.shown.push({
           event: 'elsewhere',
-          data: { id, turn, title: `Turn ${turn}: ${model} answers ${agent}, elsewhere` },
+          data: { id, turn, title: `Turn ${turn}: ${model} is answering ${agent} in another process` },
         });
       one.output.add('stdout', text.slice(one.length));
       known.set(id, { ...one, length: text.length });
@@ -359,7 +368,7 @@ function toState(page: SessionPage): ServerEvent {
   return { event: 'state', data: { turns: toTurnVersions(page) } };
 }
 
-/** Says whether the lines of a session have moved since it was asked last; the first answer is yes. */
+/** Returns a function that says whether the lines of a session have moved since its last call; the first answer is yes. */
 function tipWatcher(
   { repository: { store } }: Project,
   find: () => Promise<PageSource>,

@@ -1,9 +1,9 @@
-/** Tells a client why a call failed: always as `{ error, code, errors }`, never with a stack. */
+/** Tells a client why a call failed: always as `{ error, code, errors }`, never with a stack trace. */
 import { TeddyError } from '../errors.ts';
 import { OffsetMismatch } from '../write/write-errors.ts';
 import { statusOfRefusal, toErrorStatus, type ErrorStatus, type RefusalCode, type StatusChanges } from './status.ts';
 
-/** A request that never gets as far as the workflow. */
+/** The refusal of a request that never reaches the workflow. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly code: RefusalCode;
@@ -34,8 +34,9 @@ export interface ErrorAnswer {
 const internalError = 'An internal error occurred. Please try again.';
 
 /**
- * An expected failure that no table knows keeps its code and its message, in `errors`; a defect keeps neither. `isForPage`: its user
- * is shown the message and the hint, as a terminal would, and such a failure is no failure of the server.
+ * Returns the answer for an error. A TeddyError that is missing from the table of statuses keeps its code, and its
+ * message in `errors`; a defect keeps neither. With `isForPage`, the user sees the message and the hint, as in a
+ * terminal, and such an error does not count as a failure of the server.
  */
 export function toErrorAnswer(
   error: unknown,
@@ -59,7 +60,7 @@ export function toErrorAnswer(
   return { status, headers: {}, body };
 }
 
-/** Several things can be wrong with a request at once. */
+/** Reports several problems of one request at once. */
 export class InvalidRequest extends TeddyError {
   readonly problems: string[];
 

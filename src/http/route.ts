@@ -7,42 +7,42 @@ import { InvalidRequest } from './refusal.ts';
 import { errorAnswer } from './schemas.ts';
 import type { StatusChanges } from './status.ts';
 
-/** A request that was admitted. */
+/** A request that was let in. */
 export interface Call {
-  /** The write session of the path; empty where the path has none. */
+  /** The write session in the path; empty when the path has none. */
   sessionId: string;
-  /** The path's name for a session (an id, a part of it, a branch); empty where the path has none. */
+  /** The session as the path names it (by id, part of an id, or branch); empty when the path has none. */
   session: string;
-  /** The path's name for a turn; empty where the path has none. */
+  /** The turn as the path names it; empty when the path has none. */
   turn: string;
-  /** The address of this server as the client has named it: `http://127.0.0.1:5000`. */
+  /** The address of this server as the client named it: `http://127.0.0.1:5000`. */
   origin: string;
   port: number;
-  /** The port from which it was called. */
+  /** The port of the client. */
   peerPort: number;
   visitor: Visitor;
-  /** Every parameter of the query; one that is given twice has two values. */
+  /** All parameters of the query. A parameter that is given twice has two values. */
   query: Record<string, string[]>;
-  /** A client that goes on with a stream sends this header. */
+  /** The header that a client sends to continue a stream. */
   lastEventId: string | undefined;
   json(): Promise<unknown>;
-  /** Names the write session for the log. */
+  /** Tells the log which write session the call is about. */
   note(sessionId: string): void;
 }
 
 export type Reply =
   | { status: ContentfulStatusCode; body: object }
-  /** `formAction`: what a form may be sent to without script. */
+  /** `formAction` limits where a form without a script may be sent. */
   | { status: ContentfulStatusCode; html: string; formAction: "'none'" | "'self'" }
   | { status: 303; location: string; cookie: string }
-  /** Ends by itself, or soon after the abort of the signal. */
+  /** The stream ends by itself, or soon after the signal aborts. */
   | { events(signal: AbortSignal): AsyncIterable<ServerEvent> };
 
-/** A route of the pages: `/openapi.json` does not describe it. */
+/** A route of the pages, which `/openapi.json` does not describe. */
 export interface PlainRoute {
   method: 'get' | 'post';
   path: string;
-  /** Codes that mean something else to this call than to the others. */
+  /** Codes that have another meaning for this call than for the others. */
   statuses?: StatusChanges;
   answer(call: Call): Promise<Reply>;
 }
@@ -54,11 +54,11 @@ export interface Route extends Pick<PlainRoute, 'statuses' | 'answer'> {
 export const security = [{ token: [] }];
 
 const reasons = {
-  400: 'What was sent is not valid.',
-  404: 'There is no such session, or it has expired.',
-  409: 'It cannot be done as things stand.',
+  400: 'The request is not valid.',
+  404: 'The session does not exist or has expired.',
+  409: 'The current state does not allow this.',
   413: 'The content is too large.',
-  503: 'The server has as many streams as it can have.',
+  503: 'The server has reached its limit of streams.',
 };
 
 export function json<Schema extends z.ZodType>(schema: Schema) {
@@ -78,7 +78,7 @@ export function ok(body: object): Reply {
 export type Issue = z.core.$ZodIssue;
 
 interface Problem {
-  /** The code of the problem with the lowest rank is answered. */
+  /** The answer has the code of the problem with the lowest rank. */
   rank: number;
   code: ConstructorParameters<typeof InvalidRequest>[0];
   message: string;
@@ -98,14 +98,14 @@ const kinds: Record<string, string> = {
 };
 const units: Record<string, string> = { string: ' characters', array: ' elements' };
 
-/** Says why a value is refused, to follow its name; a schema's own words go before these. */
+/** Returns why a value is refused, to be put after the name of the value. The message of a schema itself takes precedence. */
 export function inWords(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
       return issue.input === undefined ? 'is missing' : `must be ${kinds[issue.expected] ?? 'of another type'}`;
     case 'unrecognized_keys': {
       const names = issue.keys.slice(0, 5).map((key) => JSON.stringify(key.slice(0, 60)));
-      return `has fields that are not known: ${names.join(', ')}`;
+      return `has unknown fields: ${names.join(', ')}`;
     }
     case 'invalid_value':
       return `must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`;
@@ -116,11 +116,11 @@ export function inWords(issue: z.core.$ZodRawIssue): string {
       if (issue.origin === 'int') return 'must be a whole number';
       return `must ${issue.origin in units ? 'have' : 'be'} at most ${issue.maximum}${units[issue.origin] ?? ''}`;
     default:
-      return 'has none of the forms that it can have';
+      return 'does not match any of the allowed forms';
   }
 }
 
-/** Throws an InvalidRequest that names everything that is wrong, and what `toProblem` throws. */
+/** Throws an InvalidRequest that lists everything that is wrong, and what `toProblem` throws. */
 export function parse<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -135,7 +135,7 @@ export function parse<Schema extends z.ZodType>(
   );
 }
 
-/** Runs pieces of work that must not overlap: each begins when the one before has ended, however that ended. */
+/** Runs work that must not overlap: each piece begins when the one before it has ended, whether it succeeded or failed. */
 export type InTurn = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 export function oneAtATime(onEnd: () => void): InTurn {

@@ -1,11 +1,14 @@
-/** Requests and answers about write sessions. These schemas check the requests, and `/openapi.json` is made of them. */
+/**
+ * Requests and answers of the calls about write sessions. These schemas check the requests, and `/openapi.json` is
+ * generated from them.
+ */
 import { z } from '@hono/zod-openapi';
 import { phases, type Finding, statuses } from '../write/write.ts';
 import { operations } from '../session/settings/write-limits.ts';
 
-/** JSON can say half of a surrogate pair, which is no character: there are no bytes for it. */
+/** JSON can contain half of a surrogate pair, which is not a character and has no encoding in UTF-8. */
 const text = z.string().refine((value) => !/\p{Surrogate}/u.test(value), {
-  error: 'holds half of a surrogate pair: cut content between characters',
+  error: 'contains half of a surrogate pair; split content between characters',
 });
 const uuid = z.string().openapi({ description: 'A UUID v4.', example: '0b9d2f6e-3c1a-4f7e-9a55-6d2f8c1e7b40' });
 
@@ -16,7 +19,10 @@ export const beginRequest = z
       .min(1)
       .openapi({ description: 'Relative to the root of the work tree.', example: 'docs/guide.md' }),
     operation: z.enum(operations),
-    session: text.min(1).optional().openapi({ description: 'The session to commit to; else the current line.' }),
+    session: text
+      .min(1)
+      .optional()
+      .openapi({ description: 'The session to commit to; by default the current branch.' }),
     own_end_marker: z
       .boolean()
       .optional()
@@ -28,15 +34,18 @@ export const appendRequest = z
   .strictObject({
     session_id: uuid,
     offset: z.int().min(0).openapi({ description: 'Where `data` begins, in bytes of UTF-8.' }),
-    data: text.openapi({ description: 'Taken as it is: a line DONE is content too.' }),
+    data: text.openapi({ description: 'Taken literally: even a line DONE is content.' }),
   })
   .openapi('AppendRequest');
 
 export const finalizeRequest = z
   .strictObject({
     session_id: uuid,
-    content: text.optional().openapi({ description: 'The whole content, in place of what was appended.' }),
-    force: z.boolean().optional().openapi({ description: 'Write it whatever is found; the commit says so.' }),
+    content: text.optional().openapi({ description: 'The whole content; replaces what was appended.' }),
+    force: z
+      .boolean()
+      .optional()
+      .openapi({ description: 'Write the file even if a check fails; the commit records that.' }),
   })
   .openapi('FinalizeRequest');
 
@@ -58,7 +67,7 @@ export const beginAnswer = z
     session_id: uuid,
     status,
     stage,
-    target_file: z.string().openapi({ description: 'As it was understood: from the root of the project.' }),
+    target_file: z.string().openapi({ description: 'The resolved path, relative to the root of the project.' }),
     session_dir: z.string().openapi({ description: 'Where the content is staged; absolute.' }),
     end_marker: z.string(),
     instructions: z.string(),
@@ -70,7 +79,7 @@ export const appendAnswer = z
   .object({
     session_id: uuid,
     offset: z.int().openapi({ description: 'Where the next `data` begins.' }),
-    added: z.int().openapi({ description: 'How many bytes were not known yet.' }),
+    added: z.int().openapi({ description: 'How many bytes were new.' }),
   })
   .openapi('AppendAnswer');
 
@@ -82,7 +91,9 @@ export const finalizeAnswer = z
     validation_summary: summary,
     written_path: z.string(),
     commit: z.string(),
-    notes: z.array(z.string()).openapi({ description: 'What was changed of the content, or accepted all the same.' }),
+    notes: z
+      .array(z.string())
+      .openapi({ description: 'What was changed in the content, or accepted in spite of a finding.' }),
   })
   .openapi('FinalizeAnswer');
 
@@ -123,8 +134,10 @@ export const rejectedAnswer = z
     success: z.literal(false),
     findings: z.array(finding),
     validation_summary: summary,
-    message: z.string().openapi({ description: 'For the writer: the findings with the lines around them.' }),
-    stage: z.enum(['needs_corrections', 'failed']).openapi({ description: 'failed: it cannot be corrected any more.' }),
+    message: z
+      .string()
+      .openapi({ description: 'For the author of the content: the findings with the lines around them.' }),
+    stage: z.enum(['needs_corrections', 'failed']).openapi({ description: 'failed: it can no longer be corrected.' }),
     reason: z.string().nullable(),
   })
   .openapi('RejectedAnswer');
@@ -135,5 +148,5 @@ export type FinalizeAnswer = z.infer<typeof finalizeAnswer>;
 export type RejectedAnswer = WithFindings<z.infer<typeof rejectedAnswer>>;
 export type StatusAnswer = WithFindings<z.infer<typeof statusAnswer>>;
 
-/** zod also lets an optional field be undefined. */
+/** Narrows `findings`, because zod also lets an optional field be undefined. */
 type WithFindings<Answer> = Omit<Answer, 'findings'> & { findings: Finding[] };

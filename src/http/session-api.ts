@@ -22,7 +22,7 @@ export type SessionApi = ReturnType<typeof sessionApi>;
 export function sessionApi(project: Project) {
   return {
     append(request: AppendRequest) {
-      // The user's name, and what is masked, may have been set since.
+      // The user's name and the masked secrets may have been configured since.
       project.repository.reloadSettings();
       return appendRecords(project, request);
     },
@@ -33,7 +33,7 @@ export function sessionApi(project: Project) {
       const target = commit ?? selector;
       const shown = await showHistory(project, { format, target, ...(from === undefined ? {} : { from }) });
       if (shown.session === session) return shown;
-      const message = `${shown.commit.slice(0, 12)} is no commit of ${session}.`;
+      const message = `${shown.commit.slice(0, 12)} is not a commit of ${session}.`;
       throw new TeddyError('UNKNOWN_COMMIT', message, '`teddy session log` shows the commits of a session.');
     },
     follow: (request: FollowRequest) => followLine(project, request),

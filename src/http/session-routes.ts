@@ -1,4 +1,4 @@
-/** The calls about sessions: as `/openapi.json` describes them, and what each of them does. */
+/** The calls about sessions: their descriptions in `/openapi.json`, and what each of them does. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { encodeRecord } from '../conversation/records/transcript.ts';
 import { TeddyError } from '../errors.ts';
@@ -43,7 +43,7 @@ const params = z.object({
 
 const sessionsCall = createRoute({
   operationId: 'listSessions',
-  summary: 'All sessions, oldest first',
+  summary: 'List all sessions, oldest first',
   method: 'get',
   path: base,
   security,
@@ -52,22 +52,22 @@ const sessionsCall = createRoute({
 
 const entryCall = createRoute({
   operationId: 'appendEntry',
-  summary: 'Add what was said, in text or voice; it is one commit when this is answered',
+  summary: 'Append to the conversation, in text or voice; the answer is sent once it is committed',
   description:
-    'One record, or a list of calls with all of their results. The same id with the same content is kept once.',
+    'Takes one record, or a list of calls with all of their results. A record with the same id and the same content is stored only once.',
   method: 'post',
   path: `${base}/{session}/entries`,
   security,
   request: { params, body: { required: true, content: json(entryRequest) } },
   responses: {
-    200: { description: 'It is on the line.', content: json(entryAnswer) },
+    200: { description: 'It is committed to the session.', content: json(entryAnswer) },
     ...refusals(400, 404, 409, 413),
   },
 });
 
 const historyCall = createRoute({
   operationId: 'history',
-  summary: 'The conversation as messages for a model',
+  summary: 'Read the conversation as messages for a model',
   method: 'get',
   path: `${base}/{session}/history`,
   security,
@@ -77,11 +77,11 @@ const historyCall = createRoute({
 
 const eventsCall = createRoute({
   operationId: 'events',
-  summary: 'Every record as it is appended, whoever appends it',
+  summary: 'Follow every record as it is appended, by any process',
   description: [
-    'Server-sent events. `begin`: from where on. `record`: one record of a commit. `entry`: a commit without records.',
-    '`reset`: the line was moved by force; ask for its history again. `end`: nothing more comes, and why (`reason`).',
-    'With the id of the last event a client goes on exactly where it was; without one, from now on.',
+    'Server-sent events. `begin`: where the stream starts. `record`: one record of a commit. `entry`: a commit without records.',
+    '`reset`: the branch was rewritten; read its history again. `end`: the stream is over, with the reason (`reason`).',
+    'With the id of the last event, a client continues exactly where it left off; without one, the stream starts with what is appended from now on.',
   ].join('\n'),
   method: 'get',
   path: `${base}/{session}/events`,
@@ -89,21 +89,21 @@ const eventsCall = createRoute({
   request: { params, query: eventsQuery, headers: eventsHeaders },
   responses: {
     200: {
-      description: 'The events; each has this as its data.',
+      description: 'The events; this is the data of each.',
       content: { 'text/event-stream': { schema: eventData } },
     },
     ...refusals(400, 404, 503),
   },
 });
 
-/** The path names the session here, not the body. */
+/** 404, because here the path names the session, not the body. */
 const statuses: StatusChanges = { UNKNOWN_SESSION: 404 };
 
 interface SessionRouteOptions {
   sessions: SessionApi;
   inTurn: InTurn;
   appended: AppendSignal;
-  /** The line is read this often, since other processes append to it too. */
+  /** How often the line is polled, since other processes append to it too. */
   lookMs: number;
   limits: Limits;
 }
@@ -121,7 +121,7 @@ export function sessionRoutes({ sessions, inTurn, appended, lookMs, limits }: Se
     },
     {
       config: historyCall,
-      // A commit that is on no session's line has no history.
+      // A commit that is not on the line of a session has no history.
       statuses: { ...statuses, NOT_ON_LINE: 404 },
       async answer(call) {
         const { format = 'openai', from, commit: asOf } = readQuery(historyQuery, call);
@@ -158,7 +158,10 @@ export function sessionRoutes({ sessions, inTurn, appended, lookMs, limits }: Se
   ];
 }
 
-/** The last event takes precedence over the address, with which a client connects again unchanged. */
+/**
+ * Returns where to continue. The id of the last event takes precedence over the query, because a client reconnects with
+ * the same address.
+ */
 function readPosition(call: Call): LinePosition | null {
   const { since } = readQuery(eventsQuery, call);
   const given = call.lastEventId === undefined || call.lastEventId === '' ? since : call.lastEventId;
@@ -186,23 +189,23 @@ function readQuery<Schema extends z.ZodType>(schema: Schema, { query }: Call): z
   if (twice.length > 0) {
     throw new InvalidRequest(
       'USAGE',
-      twice.map((name) => `${name}: is given more than once`),
+      twice.map((name) => `${name}: must not be given more than once`),
     );
   }
   const values = Object.fromEntries(Object.entries(query).map(([name, [value]]) => [name, value]));
   return parse(schema, values, toQueryProblem);
 }
 
-/** Throws UNKNOWN_FORMAT for a format that there is none of. */
+/** Throws UNKNOWN_FORMAT for an unknown format. */
 function toQueryProblem(issue: Issue): ReturnType<typeof describeIssue> {
   if (issue.path[0] !== 'format') return describeIssue(issue);
-  const message = 'There is no such format of a history.';
+  const message = 'This format of a history does not exist.';
   throw new TeddyError('UNKNOWN_FORMAT', message, 'Choose openai, anthropic, jsonl or markdown.');
 }
 
 const maxDepth = 100;
 
-/** Checks the records as a whole: a client hears of everything that is wrong. Throws BAD_RECORD, CONTENT_TOO_LARGE. */
+/** Checks all records, so that a client learns everything that is wrong at once. Throws BAD_RECORD, CONTENT_TOO_LARGE. */
 function readRecords(body: unknown, limits: Limits): GivenRecord[] {
   refuseLarge(body, limits);
   const sent = parse(Array.isArray(body) ? sentRecords : sentRecord, body, toRecordProblem);
@@ -211,22 +214,22 @@ function readRecords(body: unknown, limits: Limits): GivenRecord[] {
 
 function toRecordProblem(issue: Issue): ReturnType<typeof describeIssue> {
   const isType = issue.code === 'invalid_union' && issue.path.at(-1) === 'type';
-  const message = isType ? `${issue.path.join('.')}: is no type of a record that can be sent` : null;
+  const message = isType ? `${issue.path.join('.')}: is not a type of record that can be sent` : null;
   return { rank: 0, code: 'BAD_RECORD', message: message ?? describeIssue(issue).message };
 }
 
-/** Counts the values, not how JSON escapes them. */
+/** Throws CONTENT_TOO_LARGE. Counts the size of the values, without the escapes of JSON. */
 function refuseLarge(body: unknown, { maxBytes }: Limits): void {
   let left = maxBytes;
   const waiting: { value: unknown; depth: number }[] = [{ value: body, depth: 0 }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { value, depth } = next;
-    if (depth > maxDepth) throw new InvalidRequest('BAD_RECORD', [`nested more than ${maxDepth} deep`]);
+    if (depth > maxDepth) throw new InvalidRequest('BAD_RECORD', [`nested more than ${maxDepth} levels deep`]);
     if (typeof value === 'string') left -= Buffer.byteLength(value);
     else if (typeof value !== 'object' || value === null) left -= String(value).length;
     if (left < 0) {
-      const message = `What was sent is over ${maxBytes} bytes.`;
-      throw new TeddyError('CONTENT_TOO_LARGE', message, 'Send large content as a write session.');
+      const message = `The request is larger than ${maxBytes} bytes.`;
+      throw new TeddyError('CONTENT_TOO_LARGE', message, 'Send large content in a write session.');
     }
     if (typeof value !== 'object' || value === null) continue;
     for (const [key, part] of Object.entries(value)) {

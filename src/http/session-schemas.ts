@@ -1,4 +1,4 @@
-/** Sessions on the wire: records as they are sent, and what the calls answer. */
+/** Requests and answers of the calls about sessions, with records as clients send them. */
 import { unitKinds } from '../conversation/logs/importer.ts';
 import { z } from '@hono/zod-openapi';
 import { historyFormats } from '../conversation/history/history.ts';
@@ -15,23 +15,23 @@ const base = {
     .optional()
     .openapi({
       description:
-        'Unique in the session, e.g. a UUID: whoever sends a record again, sends the same one. Without it the same words at the same time get the same id.',
+        'Unique in the session, e.g. a UUID. Use the same id when you send a record again. Without an id, the same words at the same time get the same one.',
     }),
   timestamp: z.iso
-    .datetime({ offset: true, error: 'must be a time in ISO 8601, with its zone' })
+    .datetime({ offset: true, error: 'must be a time in ISO 8601, with a time zone' })
     .optional()
     .openapi({ description: 'ISO 8601; the time of the call if not given.' }),
 };
 const source = z.enum(sources).optional().openapi({ description: '`text` if not given.' });
 const words = z.string().refine((text) => text.trim() !== '', { error: 'must not be empty' });
-/** The blocks of Anthropic's API; calls and results among them become records of their own. */
+/** The content blocks of Anthropic's API; calls and results among them become separate records. */
 const blocks = z.array(z.looseObject({ type: z.string() })).min(1);
 const callId = z.string().min(1).max(200);
 
 function said<Role extends 'user' | 'assistant'>(role: Role) {
   return z.strictObject({
     role: z.literal(role),
-    content: z.union([words, blocks], { error: 'must be a text or blocks, and not empty' }),
+    content: z.union([words, blocks], { error: 'must be a text or a list of blocks, and not empty' }),
   });
 }
 
@@ -39,13 +39,13 @@ const userRecord = z.strictObject({ type: z.literal('user'), ...base, message: s
 const assistantRecord = z.strictObject({ type: z.literal('assistant'), ...base, message: said('assistant'), source });
 const partialRecord = z
   .strictObject({ type: z.literal('assistant_partial'), ...base, message: said('assistant'), source })
-  .openapi({ description: 'An answer that was interrupted, as far as it came.' });
+  .openapi({ description: 'The part of an interrupted answer that arrived.' });
 const interruptedRecord = z
   .looseObject({ type: z.literal('voice_interrupted'), ...base })
-  .openapi({ description: 'The user has spoken into an answer. Other fields are kept.' });
+  .openapi({ description: 'The user interrupted an answer by speaking. Other fields are kept.' });
 const metaRecord = z
   .looseObject({ type: z.literal('orchestrator_meta'), ...base })
-  .openapi({ description: 'What a front end notes of itself. Other fields are kept.' });
+  .openapi({ description: 'Data of a front end about itself. Other fields are kept.' });
 const noteRecord = z.strictObject({ type: z.literal('note'), ...base, text: words });
 const toolUseRecord = z.strictObject({
   type: z.literal('tool_use'),
@@ -78,7 +78,7 @@ export const sentRecord = z
   .openapi('TranscriptRecord');
 
 export const sentRecords = z.array(sentRecord).min(1).max(maxRecords).openapi('TranscriptUnit', {
-  description: 'Calls with all of their results, and the text of the assistant before them, if there is one.',
+  description: 'Calls with all of their results, and any text of the assistant before them.',
 });
 
 export const entryRequest = z.union([sentRecord, sentRecords]).openapi('EntryRequest');
@@ -90,36 +90,38 @@ export const entryAnswer = z
     turn: z.string().openapi({ example: '02' }),
     commit,
     entry: z.enum(unitKinds).exclude(['plan']),
-    isNew: z.boolean().openapi({ description: 'False: it was there already, with the same content.' }),
+    isNew: z.boolean().openapi({ description: 'False when it was already stored with the same content.' }),
   })
   .openapi('EntryAnswer');
 
 const listedSession = describedSession
-  .extend({ current: z.boolean().openapi({ description: 'HEAD is on it.' }) })
+  .extend({ current: z.boolean().openapi({ description: 'Whether HEAD is on its branch.' }) })
   .openapi('ListedSession');
 
 export const sessionsAnswer = z.object({ sessions: z.array(listedSession) }).openapi('SessionsAnswer');
 
 const repair = z
   .object({ kind: z.string(), turn: z.string().optional(), line: z.int().optional(), text: z.string() })
-  .openapi('Repair', { description: 'What had to be put right, so that the history is valid.' });
+  .openapi('Repair', { description: 'What had to be repaired to make the history valid.' });
 
 export const historyAnswer = z
   .object({
     session,
     commit,
     format: z.enum(historyFormats),
-    messages: z.union([z.array(z.unknown()), z.string()]).openapi({ description: 'Text for jsonl and markdown.' }),
+    messages: z.union([z.array(z.unknown()), z.string()]).openapi({ description: 'A text for jsonl and markdown.' }),
     repairs: z.array(repair),
   })
   .openapi('HistoryAnswer');
 
-const oid = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, { error: 'must be the whole id of a commit' });
+const oid = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, { error: 'must be the full id of a commit' });
 
 export const historyQuery = z.strictObject({
   format: z.enum(historyFormats).optional().openapi({ description: '`openai` if not given.' }),
-  from: z.string().optional().openapi({ description: 'The first turn of it.', example: '03' }),
-  commit: oid.optional().openapi({ description: 'As of this commit of the session; the newest if not given.' }),
+  from: z.string().optional().openapi({ description: 'The turn that the history begins with.', example: '03' }),
+  commit: oid
+    .optional()
+    .openapi({ description: 'The history as of this commit of the session; the newest if not given.' }),
 });
 
 const position = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})(?::\d{1,9})?$/, {
@@ -127,11 +129,11 @@ const position = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})(?::\d{1,9})?$/
 });
 
 export const eventsQuery = z.strictObject({
-  since: position.optional().openapi({ description: 'What comes after this commit, or after the event of this id.' }),
+  since: position.optional().openapi({ description: 'Start after this commit, or after the event with this id.' }),
 });
 
 export const eventsHeaders = z.object({
-  'Last-Event-ID': position.optional().openapi({ description: 'As `since`, and stronger.' }),
+  'Last-Event-ID': position.optional().openapi({ description: 'Like `since`, but takes precedence.' }),
 });
 
 export const eventData = z
@@ -140,7 +142,7 @@ export const eventData = z
     line,
     turn: z.string().nullable(),
     commit,
-    entry: z.string().openapi({ description: 'What the commit is: message, exchange, plan, reply, report, ...' }),
+    entry: z.string().openapi({ description: 'The kind of commit: message, exchange, plan, reply, report, ...' }),
     record: z.looseObject({ type: z.string() }).optional().openapi({ description: 'With the event `record`.' }),
     title: z.string().optional().openapi({ description: 'With the event `entry`.' }),
   })

@@ -1,4 +1,7 @@
-/** A server for one repository: one at a time, found by its record, and gone with it. */
+/**
+ * Starts the server for a repository. Only one runs at a time; clients find it by its record, which is removed when it
+ * stops.
+ */
 import { randomBytes } from 'node:crypto';
 import type { ServerRecords } from '../ports/disk.ts';
 import { createApi, type ApiOptions, type RunningApi } from './api.ts';
@@ -10,7 +13,7 @@ import { toErrorAnswer, type Refusal } from './refusal.ts';
 export interface ServerOptions
   extends Omit<ApiOptions, 'token' | 'streamLimits'>, Partial<Pick<ApiOptions, 'streamLimits'>> {
   servers: ServerRecords;
-  /** Exactly this port, or any for 0; null: 5000, or the next one that is free. */
+  /** The exact port, or 0 for any. With null, 5000 or the next free one is used. */
   port: number | null;
   pid: number;
   patience?: Patience;
@@ -20,13 +23,16 @@ export interface RunningServer {
   url: string;
   port: number;
   token: string;
-  /** `session`: undefined for the list of all. `mayApprove`: whoever opens the link may approve plans on the page. */
+  /**
+   * Makes a link to the page of a session, or to the list of all without one. With `mayApprove`, whoever opens the link
+   * may approve plans on the page.
+   */
   issueLink(session: string | undefined, mayApprove: boolean): Promise<PageLink>;
-  /** Resolves when every request that had arrived is answered. */
+  /** Resolves when every request that had arrived has been answered. */
   stop(): Promise<void>;
 }
 
-/** Throws SERVER_RUNNING, and USAGE when the port cannot be had. */
+/** Throws SERVER_RUNNING, and USAGE when the port is not available. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const claim = await options.servers.claim();
   try {
@@ -38,7 +44,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       await listener.stop();
       await claim.release();
     };
-    // The record is published last, so that every reader of it can call.
+    // The record is published last, so that everyone who reads it can already call the server.
     await claim.publish({ url, port, pid: options.pid, token }).catch(async (error: unknown) => {
       await listener.stop();
       throw error;

@@ -1,4 +1,4 @@
-/** The one table from codes to HTTP statuses. What is not in it is a failure of the server: 500. */
+/** The table that maps error codes to HTTP statuses. Every other code is a failure of the server: 500. */
 import type { ErrorCode } from '../errors.ts';
 
 export const statusOfCode = {
@@ -43,7 +43,7 @@ export const statusOfCode = {
   DISK_FULL: 507,
 } as const satisfies Partial<Record<ErrorCode, number>>;
 
-/** Codes of HTTP itself: no other program than a client of the server meets them. */
+/** Codes of HTTP itself, which only clients of the server see. */
 export const statusOfRefusal = {
   MALFORMED_REQUEST: 400,
   MALFORMED_JSON: 400,

@@ -1,6 +1,6 @@
 /**
- * One interface for write sessions, in the words of the wire. The workflow implements it here, and the client of a server in
- * `client.ts`.
+ * One interface for write sessions, with the field names of the HTTP API. This file implements it with the workflow,
+ * `client.ts` with calls to a server.
  */
 import { TeddyError } from '../errors.ts';
 import type { Project } from '../ports/project.ts';
@@ -14,17 +14,17 @@ import type { AppendAnswer, BeginAnswer, FinalizeAnswer, RejectedAnswer, StatusA
 export interface WriteApi {
   begin(request: WriteRequest): Promise<BeginAnswer>;
   append(request: AppendRequest): Promise<AppendAnswer>;
-  /** A content that is not valid is answered, not thrown. */
+  /** Returns an answer for content that is not valid; it does not throw. */
   finalize(request: FinalizeRequest): Promise<FinalizedAnswer>;
   status(id: string): Promise<StatusAnswer>;
-  /** The oldest session comes first. */
+  /** Lists the oldest session first. */
   list(): Promise<StatusAnswer[]>;
   cancel(id: string): Promise<void>;
 }
 
 export type FinalizedAnswer = FinalizeAnswer | RejectedAnswer;
 
-/** Loads each verb when it is called: a command needs one of them. `signal` stops the user's own checker. */
+/** Loads each verb only when it is called, because a command needs just one. `signal` stops the user's own checker. */
 export function workflowWrites(project: Project, signal?: AbortSignal): WriteApi {
   return {
     async begin(request) {
@@ -55,7 +55,7 @@ export function workflowWrites(project: Project, signal?: AbortSignal): WriteApi
   };
 }
 
-/** A server may run for days: it reads the settings again, and clears away old sessions that nobody goes on with. */
+/** Suits a server, which may run for days: it reads the settings again and cleans up old, abandoned sessions. */
 export function serverWrites(project: Project, onCleaned: (cleaned: CleanedWrite) => void): WriteApi {
   const writes = workflowWrites(project);
   return {
@@ -66,21 +66,21 @@ export function serverWrites(project: Project, onCleaned: (cleaned: CleanedWrite
         const { sweepWrites } = await import('../workflow/writes/clean.ts');
         (await sweepWrites(project)).cleaned.forEach(onCleaned);
       } catch (error) {
-        // A failure becomes a warning, and stops no other work.
+        // A failed cleanup is only a warning.
         if (!(error instanceof TeddyError)) throw error;
         project.notices.warn(error.message);
       }
       return writes.begin(request);
     },
     finalize(request) {
-      // The user may have set a checker since.
+      // The user may have configured a checker since.
       project.repository.reloadSettings();
       return writes.finalize(request);
     },
   };
 }
 
-/** Says that an expired session has timed out. An id that never was a session's is only unknown. */
+/** Reports an expired session as timed out. An id that never belonged to a session is reported as unknown. */
 export function sayTimeouts(writes: WriteApi, idleExpiryMs: number): WriteApi {
   async function orTimedOut<Value>(id: string, work: Promise<Value>): Promise<Value> {
     try {

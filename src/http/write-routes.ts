@@ -1,4 +1,4 @@
-/** The calls about write sessions: as `/openapi.json` describes them, and what each of them does. */
+/** The calls about write sessions: their descriptions in `/openapi.json`, and what each of them does. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { TeddyError } from '../errors.ts';
 import type { Limits } from '../session/settings/write-limits.ts';
@@ -60,14 +60,14 @@ function beginRoute(writes: WriteApi, inTurn: InTurn): Route {
   };
 }
 
-/** A part of the content, and its end. */
+/** The calls that append content and finish it. */
 function contentRoutes(writes: WriteApi, inTurn: InTurn, limits: Limits): Route[] {
   return [
     {
       config: createRoute({
         operationId: 'append',
-        summary: 'Add to the content; it is on disk when this is answered',
-        description: 'What is known already must be the same, and the rest is added: a call may be repeated.',
+        summary: 'Append to the content; the answer is sent once it is on disk',
+        description: 'A call may be repeated: bytes that were already received must match, and the rest is added.',
         method: 'post',
         path: `${base}/append`,
         security,
@@ -88,7 +88,7 @@ function contentRoutes(writes: WriteApi, inTurn: InTurn, limits: Limits): Route[
     {
       config: createRoute({
         operationId: 'finalize',
-        summary: 'Validate the content, install it, and commit it once',
+        summary: 'Validate the content, write the file, and commit it once',
         method: 'post',
         path: `${base}/finalize`,
         security,
@@ -116,7 +116,7 @@ function lookRoutes(writes: WriteApi): Route[] {
     {
       config: createRoute({
         operationId: 'status',
-        summary: 'How far a session has come; it lives no longer by that',
+        summary: 'Show the progress of a session; this does not extend its lifetime',
         method: 'get',
         path: `${base}/status/{session_id}`,
         security,
@@ -128,7 +128,7 @@ function lookRoutes(writes: WriteApi): Route[] {
     {
       config: createRoute({
         operationId: 'list',
-        summary: 'All sessions that are known',
+        summary: 'List all known sessions',
         method: 'get',
         path: base,
         security,
@@ -143,12 +143,15 @@ function cancelRoute(writes: WriteApi, inTurn: InTurn): Route {
   return {
     config: createRoute({
       operationId: 'cancel',
-      summary: 'Throw a session away',
+      summary: 'Cancel a session and discard its content',
       method: 'delete',
       path: `${base}/{session_id}`,
       security,
       request: { params },
-      responses: { 200: { description: 'It is gone.', content: json(cancelAnswer) }, ...refusals(404, 409) },
+      responses: {
+        200: { description: 'The session was cancelled.', content: json(cancelAnswer) },
+        ...refusals(404, 409),
+      },
     }),
     async answer(call) {
       const id = parseWriteId(call.sessionId);
@@ -158,7 +161,7 @@ function cancelRoute(writes: WriteApi, inTurn: InTurn): Route {
   };
 }
 
-/** A bad target is answered first, then a bad operation. */
+/** Ranks a bad target before a bad operation. */
 function toProblem(issue: Issue): ReturnType<typeof describeIssue> {
   const name = issue.path.join('.');
   if (name === 'target_file' && issue.code !== 'custom')
@@ -168,7 +171,7 @@ function toProblem(issue: Issue): ReturnType<typeof describeIssue> {
   return { rank: -1, code: 'BAD_OPERATION', message };
 }
 
-/** An empty content is refused before any check has run, and answered as a check that failed. */
+/** Answers empty content, which is refused before any check runs, like a failed check. */
 function toRejected(id: string, error: unknown): RejectedAnswer {
   if (!(error instanceof TeddyError) || error.code !== 'VALIDATION_FAILED') throw error;
   const message = error.message.replace(/^Validation failed: /, '');

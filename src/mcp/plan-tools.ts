@@ -1,4 +1,4 @@
-/** The tools for plans and memos: what is handed in waits for a person, and no tool decides for one. */
+/** The tools for plans and memos. What is handed in waits for a person; no tool decides for one. */
 import * as z from 'zod';
 import { answerByHand } from '../app.ts';
 import { isSessionId, mainLineRef, shortRef, type Oid, type RefName } from '../names.ts';
@@ -34,11 +34,11 @@ const commands = z
   .object({ show: z.string(), approve: z.string(), reject: z.string(), execute: z.string().nullable() })
   .describe('What a person runs in a terminal; tell the user. `execute` is null for a plan that teddy does not run.');
 
-/** Progress is reported this often: most clients wait for a minute without it. */
+/** How often progress is reported, since most clients give up after a minute without it. */
 const progressMs = 10_000;
 const maxWaitSeconds = 3600;
 
-/** `read` runs a reading when there is room for it: whoever waits for a verdict takes none. */
+/** `read` runs a reading when a slot is free; a call that waits for a verdict occupies none. */
 export function planTools(
   project: Project,
   { inTurn, read, watch }: { inTurn: InTurn; read: InTurn; watch: RefWatch },
@@ -184,7 +184,7 @@ function verdictTool(project: Project, read: InTurn, watch: RefWatch): Tool {
   });
 }
 
-/** The last word on a plan, and how its run has ended. Each is null where there is none, and one of them is not. */
+/** The last verdict on a plan, and how its run ended. Each may be null, but not both. */
 interface PlanEnd {
   verdict: Verdict | null;
   outcome: string | null;
@@ -203,7 +203,7 @@ interface FoundPlan {
   sha256: string;
 }
 
-/** Throws UNKNOWN_SESSION, UNKNOWN_TURN, NO_PENDING_PLAN where the turn has no plan. */
+/** Throws UNKNOWN_SESSION, UNKNOWN_TURN, and NO_PENDING_PLAN when the turn has no plan. */
 async function findPlan(project: Project, selector: string, name: string): Promise<FoundPlan> {
   const { store } = project.repository;
   const main = isSessionId(selector) ? mainLineRef(selector) : null;
@@ -234,7 +234,7 @@ async function readLast(
   return verdict === null && outcome === null ? null : { verdict, outcome };
 }
 
-/** Null: the time is over, or the line is gone. */
+/** Returns null when the time is over or the line is gone. */
 async function awaitVerdict(
   project: Project,
   { found, seconds, read, watch }: { found: FoundPlan; seconds: number; read: InTurn; watch: RefWatch },
@@ -242,7 +242,8 @@ async function awaitVerdict(
 ): Promise<PlanEnd | null> {
   if (seconds === 0) return null;
   const { line } = found;
-  // Held by its timer: node collects an `AbortSignal.timeout` of which only an `AbortSignal.any` knows, and it never fires.
+  // The timer keeps the signal alive. Node garbage-collects an `AbortSignal.timeout` that only an `AbortSignal.any`
+  // refers to, and it never fires.
   const late = new AbortController();
   const limit = setTimeout(() => late.abort(), seconds * 1000);
   const stop = AbortSignal.any([signal, late.signal]);
@@ -257,7 +258,7 @@ async function awaitVerdict(
     for await (const event of events) {
       if (event.kind === 'end') return null;
       seen = event.position.commit;
-      // Looked at once more after the line is followed: a verdict in between is not missed.
+      // Look once more now that the line is followed, so that a verdict given in between is not missed.
       const isNews = event.kind !== 'record' || event.record.type === 'approval';
       const end = isNews ? await read(() => readLast(project, found)) : null;
       if (end !== null) return end;

@@ -1,10 +1,10 @@
-/** Wakes those who wait for a branch to move. However many wait, the branches are looked at once in a while, all together. */
+/** Waits for branches to move. All branches that are waited for are polled together, no matter how many calls wait. */
 import { performance } from 'node:perf_hooks';
 import type { Oid, RefName } from '../names.ts';
 import type { Store } from '../ports/git.ts';
 
 export interface RefWatch {
-  /** Resolves when the ref is at another commit than `seen`, and with the signal. */
+  /** Resolves when the ref points to another commit than `seen`, or when the signal aborts. */
   moved(ref: RefName, seen: Oid | null, signal: AbortSignal): Promise<void>;
 }
 
@@ -13,12 +13,12 @@ interface Waiter {
   wake(): void;
 }
 
-/** The more there are to look at, the less often: it is to take no more than this part of the time. */
+/** The largest share of the time that polling may take; the longer a look takes, the rarer it is. */
 const share = 0.05;
-/** More of them are read with all branches, by one process. */
+/** More refs than this are read by listing all branches in one process. */
 const fewRefs = 20;
 
-/** `lookMs`: between two looks at least. */
+/** `lookMs` is the shortest time between two looks. */
 export function refWatch(store: Pick<Store, 'resolve' | 'listRefs'>, lookMs: number): RefWatch {
   const waiting = new Map<RefName, Set<Waiter>>();
   let timer: NodeJS.Timeout | null = null;

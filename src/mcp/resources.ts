@@ -1,4 +1,4 @@
-/** Clients can attach these: the list of sessions, a session, and the files of a turn; and two prompts about a session. */
+/** What clients can attach: the list of sessions, a session, and the files of a turn; and two prompts about a session. */
 import { ResourceTemplate, type McpServer } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { TeddyError } from '../errors.ts';
@@ -9,14 +9,14 @@ import { readRecentTurns } from '../workflow/review/recent-turns.ts';
 import { frame, parseInput, seal, sessionName, toRefusal, turnName } from './tool.ts';
 import { readPart } from './session-tools.ts';
 
-/** Characters. */
+/** In characters. */
 const maxText = 100_000;
 const maxSessions = 200;
 const filesOfTurn = ['message', 'plan', 'report', 'request'] as const;
 
 export interface ReadingOptions {
   project: Project;
-  /** Runs a reading when there is room for it. */
+  /** Runs a reading when a slot is free. */
   read<Result>(work: () => Promise<Result>): Promise<Result>;
   onDefect(error: unknown): void;
 }
@@ -31,7 +31,7 @@ export function addResources(server: McpServer, { project, read, onDefect }: Rea
   server.registerResource('sessions', 'teddy://sessions', { ...sessions, mimeType: 'text/plain' }, (uri) =>
     answer(uri, 'text/plain', () => renderSessions(project)),
   );
-  // Neither lists what there is: a title is the word of whoever wrote it, and belongs into no list of a client's.
+  // Neither template lists its resources: titles are written by others, and do not belong in a client's list.
   const ofSession = new ResourceTemplate('teddy://session/{session}', { list: undefined });
   const history = { title: 'A session', description: 'The newest turns of a session, as recorded.' };
   server.registerResource('session', ofSession, { ...history, mimeType: 'text/markdown' }, (uri, variables) =>
@@ -88,13 +88,13 @@ export function addPrompts(server: McpServer, { project, read, onDefect }: Readi
   );
 }
 
-/** Inside of an address a slash of a branch is `%2F`. */
+/** Decodes the variables of an address, in which the slash of a branch is `%2F`. */
 function decode(variables: Record<string, string | string[]>): Record<string, string> {
   const values = Object.entries(variables).map(([name, value]) => [name, [value].flat().join(',')] as const);
   try {
     return Object.fromEntries(values.map(([name, value]) => [name, decodeURIComponent(value)]));
   } catch {
-    throw new TeddyError('USAGE', 'The address is no URI.', 'A session reads teddy://session/20260124-add-login.');
+    throw new TeddyError('USAGE', 'The address is not a valid URI.', 'The address of a session looks like teddy://session/20260124-add-login.');
   }
 }
 
@@ -109,7 +109,7 @@ async function renderSessions(project: Project): Promise<string> {
   return `${[...rows, ...(left > 0 ? [`[${left} older sessions are left out: sessions_search finds them]`] : [])].join('\n')}\n`;
 }
 
-/** A resource or prompt that is refused is an error of the protocol, with the code and the hint in its message. */
+/** Turns a refusal into an error of the protocol, with the code and the hint in its message. */
 async function orRefuse<Result>(
   project: Project,
   onDefect: (error: unknown) => void,

@@ -1,4 +1,4 @@
-/** `teddy mcp`: what a client can call, over two streams, until one of them ends. */
+/** The server of `teddy mcp`: it answers a client over two streams until one of them ends. */
 import { type Readable, type Writable, Transform } from 'node:stream';
 import { type JSONRPCMessage, McpServer } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
@@ -18,17 +18,17 @@ export interface McpOptions {
   writes: WriteApi;
   limits: Limits;
   version: string;
-  /** Reports on stderr what is wrong and not the client's to know. */
+  /** Reports to stderr what went wrong and is not for the client to know. */
   onDefect(error: unknown): void;
-  /** Branches that somebody waits for are looked at this often. */
+  /** How often branches that a call waits for are polled. */
   lookMs?: number;
 }
 
-/** So many readings run at once: each may hold a long turn in memory. */
+/** How many readings run at once; each may hold a long turn in memory. */
 const readsAtOnce = 3;
-/** The longest message that is read. */
+/** The length of the longest message that is read. */
 const maxLineBytes = 16 * 1024 * 1024;
-/** JSON-RPC's code for a message that is no valid request. */
+/** The JSON-RPC code for a message that is not a valid request. */
 const invalidRequest = -32_600;
 
 const instructions =
@@ -43,7 +43,7 @@ export interface McpTools {
   settle(): Promise<void>;
 }
 
-/** One opened repository serves all calls: changes are made one after the other. */
+/** Opens the tools. One opened repository serves all calls, so changes are made one after another. */
 export function openTools({ project, writes, limits, version, onDefect, lookMs = 500 }: McpOptions): McpTools {
   const inTurn = slots(1);
   const read = slots(readsAtOnce);
@@ -94,13 +94,13 @@ function annotate(kind: ToolKind) {
   };
 }
 
-/** Resolves when stdin has ended, stdout is gone, or the signal comes. */
+/** Resolves when stdin has ended, stdout is closed, or the signal aborts. */
 export async function serveMcp(
   options: McpOptions,
   { stdin, stdout, signal }: { stdin: Readable; stdout: Writable; signal: AbortSignal },
 ): Promise<void> {
   const { create, settle } = openTools(options);
-  // Each answer that waits for a slow client is one.
+  // Every answer that waits for a slow client adds a listener.
   stdout.setMaxListeners(0);
   const lines = messageLines(maxLineBytes, (id) => {
     stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code: invalidRequest, message: tooLong } })}\n`);
@@ -124,7 +124,7 @@ export async function serveMcp(
   if (signal.aborted) stop();
   await ended;
   signal.removeEventListener('abort', stop);
-  // A stream that somebody reads keeps the process alive.
+  // A stream that is being read keeps the process alive.
   stdin.unpipe(lines);
   stdin.pause();
   await handle.close();
@@ -135,20 +135,20 @@ const tooLong =
   `USAGE: The message has more than ${maxLineBytes / 1024 / 1024} MiB, and was not read.\n` +
   'Next: Send less at once; write_append takes a large file in pieces.';
 
-/** Some clients write the arguments of a call that has none as null. The SDK refuses that. */
+/** Removes arguments that are null: some clients send null for a call without arguments, which the SDK refuses. */
 function withoutNullArguments(message: JSONRPCMessage): JSONRPCMessage {
   if (!('method' in message) || message.params?.['arguments'] !== null) return message;
   const { arguments: _, ...params } = message.params;
   return { ...message, params };
 }
 
-/** The parts of a line that is too long in which its id may stand. */
+/** How much of each end of an overlong line is kept, to find its id there. */
 const outerBytes = 1024;
 const firstBytes = 4096;
 
 /**
- * Passes on whole lines of up to `maxBytes`. Of a longer one no more than its beginning and its end are kept; when it has ended,
- * `onTooLong` gets the id of its request, or null if that stands somewhere in between.
+ * Passes on whole lines of up to `maxBytes`. Of a longer line, only the beginning and the end are kept; when it has
+ * ended, `onTooLong` gets the id of its request, or null if the id is in the part between.
  */
 export function messageLines(maxBytes: number, onTooLong: (id: string | number | null) => void): Transform {
   let line = Buffer.allocUnsafe(firstBytes);
@@ -158,7 +158,7 @@ export function messageLines(maxBytes: number, onTooLong: (id: string | number |
     const free = maxBytes - length;
     if (piece.length > free) end = Buffer.concat([end, piece.subarray(-outerBytes)]).subarray(-outerBytes);
     const kept = piece.subarray(0, Math.max(0, free));
-    // Growing by doubling keeps the cost in step with the line, however small its pieces are.
+    // Doubling keeps the cost proportional to the length of the line, however small its pieces are.
     if (length + kept.length > line.length)
       line = Buffer.concat(
         [line.subarray(0, length)],
@@ -197,7 +197,7 @@ const plain = String.raw`"(?:jsonrpc|method)"\s*:\s*"[^"\\]{0,200}"`;
 const idFirst = new RegExp(String.raw`^\s*\{\s*(?:${plain}\s*,\s*){0,2}${id}\s*,`);
 const idLast = new RegExp(String.raw`,\s*${id}\s*(?:,\s*${plain}\s*){0,2}\}\s*$`);
 
-/** Finds it where clients write it, before the parameters or behind them. */
+/** Returns the id, which clients write before the parameters or after them. */
 function findId(beginning: string, end: string): string | number | null {
   const found = (idFirst.exec(beginning) ?? idLast.exec(end))?.[1];
   return found === undefined ? null : (JSON.parse(found) as string | number);

@@ -1,4 +1,4 @@
-/** The tools that look back: words in all sessions, the history of one, and one turn. */
+/** The tools that look back: search in all sessions, the history of one, and one turn. */
 import * as z from 'zod';
 import type { Project } from '../ports/project.ts';
 import { TeddyError } from '../errors.ts';
@@ -200,12 +200,12 @@ function showTool(project: Project): Tool {
   });
 }
 
-/** The first words count. */
+/** Only the first words count. */
 const maxWords = 8;
 const maxMatches = 3;
 const maxShown = 240;
 
-/** A quotation mark or a backslash is no part of a word. Throws USAGE where there is none. */
+/** Splits the text into words, without quotation marks and backslashes. Throws USAGE when there are none. */
 function toWords(text: string): string[] {
   const words = text.split(/["\\\s\p{Cc}]+/u).filter((word) => word !== '');
   if (words.length > 0) return [...new Set(words)].slice(0, maxWords);
@@ -218,25 +218,25 @@ function toByline({ author: { name, email }, isOwn }: { author: CommitAuthor; is
 
 async function readAuthor({ repository: { store } }: Project, commit: Oid) {
   const author = toAuthor((await store.readCommit(commit)).author);
-  // Null: git does not know the user.
+  // Null when git does not know the user's name.
   const own = await store.ident().catch(() => null);
   return { author, isOwn: own !== null && toAuthor(own.author).email === author.email };
 }
 
-/** The texts of a turn that a client can read, without secrets. */
+/** The parts of a turn that a client can read, with secrets masked. */
 const turnParts = ['conversation', 'message', 'plan', 'report', 'diff', 'request'] as const;
 type TurnPart = (typeof turnParts)[number];
 
 interface ReadPart {
   shown: ShownTurn;
   text: string;
-  /** Commands that print files which are too long. */
+  /** Commands that print the files that are too long. */
   cut: string[];
 }
 
 /**
- * Without a turn, the last one. Of what was said no more is masked than `most` characters need. Throws UNKNOWN_TURN; also where the
- * turn has no such part.
+ * Reads a part of a turn, by default of the last turn. Of the conversation, no more is masked than `most` characters
+ * need. Throws UNKNOWN_TURN, also when the turn has no such part.
  */
 export async function readPart(
   project: Project,
@@ -282,7 +282,7 @@ export async function readPart(
   }
 }
 
-/** Part by part, and no further than it is asked for. */
+/** Masks part by part, and stops when there are `most` characters. */
 async function maskParts({ masker }: Project, parts: readonly HistoryPart[], most: number): Promise<string> {
   let text = '';
   for (const part of parts) {

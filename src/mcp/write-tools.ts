@@ -1,4 +1,4 @@
-/** The tools that write large files: begun, sent in pieces, checked, and committed once. */
+/** The tools that write a large file: begin it, send it in pieces, check it, and commit it once. */
 import * as z from 'zod';
 import { TeddyError } from '../errors.ts';
 import { toRejectedAnswer, type WriteApi } from '../http/write-api.ts';
@@ -98,7 +98,7 @@ function finalizeTool(writes: WriteApi, inTurn: InTurn, limits: Limits): Tool {
       const id = parseWriteId(session_id);
       const bytes = content === undefined ? undefined : toWriteBytes(content, limits);
       const answer = await inTurn(() => writes.finalize({ id, content: bytes })).catch((error: unknown) => {
-        // An empty content is refused before any check has run.
+        // Empty content is refused before any check runs.
         if (!(error instanceof TeddyError) || error.code !== 'VALIDATION_FAILED') throw error;
         const { message } = error;
         const none = { passed: [], failed: ['content'], skipped: [] };

@@ -318,7 +318,7 @@ function renderApproval({ report, author, time, cut }: PageReport, plan: PagePla
   return html`<section class="approval">
     <h3>Approval</h3>
     <p>
-      ${isInvalid ? 'The plan is not valid, so none of it was run.' : html`<strong>${author}</strong>: ${said}.`}
+      ${isInvalid ? 'The plan is not valid, so none of its actions ran.' : html`<strong>${author}</strong>: ${said}.`}
       <span class="muted">${renderTime(time)}</span>
     </p>
     ${summary.error === null || isInvalid ? null : isNo || summary.status === 'SKIPPED' ? html`<blockquote class="comment"><p>${summary.error}</p></blockquote>` : html`<p class="reason">${summary.error}</p>`}

@@ -1,6 +1,6 @@
 /**
- * Reads the files of a turn as a commit has them. Of a long file no more is held than was asked for, with the command that prints all
- * of it.
+ * Reads the files of a turn from a commit. Of a long file, only as much is kept as was asked for, with the command that
+ * prints all of it.
  */
 import { openTranscriptDecoder } from '../conversation/history/decode-transcript.ts';
 import type { TurnFiles } from '../conversation/history/resolve-files.ts';
@@ -20,13 +20,13 @@ export interface TurnAt {
   turn: TurnName;
 }
 
-/** A file that is not shown whole. */
+/** A file that is not shown in full. */
 export interface CutFile {
-  /** Its name in the turn: `transcript.jsonl`. */
+  /** The name of the file within the turn: `transcript.jsonl`. */
   file: string;
   /** How many characters are left out. */
   characters: number;
-  /** Prints all of it. */
+  /** The command that prints all of it. */
   command: string;
 }
 
@@ -36,15 +36,15 @@ export interface TurnBodies extends TurnFiles {
 }
 
 export interface BodyOptions {
-  /** Characters that are held of one text. Everything, if it is not given. */
+  /** How many characters of each text are kept; all if not given. */
   most?: number | undefined;
-  /** The turn's directory, where the caller has it already. */
+  /** The entries of the turn's directory, if the caller already has them. */
   entries?: readonly TreeEntry[] | undefined;
-  /** Turns an error of one file into what is told of it, so that the file counts as missing; without it, the error is thrown. */
+  /** Reports an error that concerns one file, which then counts as missing. Without it, the error is thrown. */
   onError?: ((file: string) => (error: unknown) => null) | undefined;
 }
 
-/** Characters; nobody reads more of one text. */
+/** In characters; nobody reads more of a single text. */
 export const maxShownText = 262_144;
 const reportLimits: LineLimits = { text: 65_536, line: 262_144 };
 
@@ -73,7 +73,7 @@ export async function readBodies(
   const isWhole = most === Infinity;
   const [transcript, plan, report] = await Promise.all([
     read('transcript.jsonl', openTranscriptDecoder({ text: most, line: 4 * most })),
-    // A longer file is no plan, and is still found to be too long.
+    // A longer file is not a plan, but it must still be recognized as too long.
     read('plan.md', openBeginning(isWhole ? Infinity : maxPlanBytes)),
     read('report.md', isWhole ? openBeginning(Infinity) : openReport()),
   ]);
@@ -100,12 +100,12 @@ export async function listTurn(
 export function unknownTurnError(session: SessionId, turn: string): TeddyError {
   return new TeddyError(
     'UNKNOWN_TURN',
-    `There is no turn ${turn} on this line of ${session}.`,
+    `${session} has no turn ${turn} on this branch.`,
     `\`teddy session log ${session}\` shows the turns.`,
   );
 }
 
-/** Reads one file of a turn as it is; null when the turn has no such file. */
+/** Reads one file of a turn unchanged; null when the turn has no such file. */
 export async function readTurnFile(
   store: Pick<SessionStore, 'readFile'>,
   { commit, session, turn }: TurnAt,
@@ -115,12 +115,12 @@ export async function readTurnFile(
   return found && toText(found.bytes);
 }
 
-/** Decodes a file of a turn; of one that is not there, nothing. */
+/** Decodes a file of a turn; a missing file gives an empty text. */
 export function toText(bytes: Uint8Array | null): string {
   return bytes === null ? '' : new TextDecoder().decode(bytes);
 }
 
-/** Prints a file of a turn whole. */
+/** Returns the command that prints a whole file of a turn. */
 export function toShowCommand({ commit, session, turn }: TurnAt, file: string): string {
   return `git show ${commit.slice(0, 10)}:${joinPath(turnDir(session, turn), file)}`;
 }
@@ -145,7 +145,7 @@ function openBeginning(max: number): Reading<string> {
   };
 }
 
-/** Cuts long lines of what a command printed, in the form that the report has them in. */
+/** Cuts long lines of command output, in the form that they have in the report. */
 function openReport(): Reading<string> {
   const lines: string[] = [];
   let cut = 0;

@@ -1,4 +1,7 @@
-/** All that was said in a session up to one commit: the records of its turns, in order, out of the tree of that commit alone. */
+/**
+ * Everything that was said in a session up to a commit: the records of its turns, in order, read from the tree of that
+ * commit alone.
+ */
 import { TeddyError } from '../errors.ts';
 import {
   compareTurns,
@@ -18,20 +21,20 @@ import type { TurnRecords } from '../conversation/history/fold-history.ts';
 import type { Repair } from '../conversation/history/history.ts';
 import { resolveFiles } from '../conversation/history/resolve-files.ts';
 
-/** `source`: the commit whose tree holds the turns. */
+/** `source` is the commit whose tree holds the turns. */
 export interface ConversationSource {
   session: SessionId;
   source: Oid;
 }
 
-/** Turns before `from` are not read. */
+/** Reads the turns, beginning with `from`. */
 export async function readTurns(
   store: SessionStore,
   { source, session }: ConversationSource,
   from?: TurnName,
 ): Promise<{ turns: TurnRecords[]; repairs: Repair[] }> {
   const found: ReadTurn[] = [];
-  // One for all: there are many thousand small files.
+  // One decoder serves all files, since there are many thousands of small ones.
   const decoder = new TextDecoder();
   let turn: TurnName | null = null;
   let ofTurn = new Map<string, string>();
@@ -40,7 +43,7 @@ export async function readTurns(
     for (const { path, bytes } of files) {
       const slash = path.indexOf('/');
       const next = path.slice(0, slash) as TurnName;
-      // The files of a directory follow each other: those of the one before are all there, and need not be held.
+      // Files of the same directory follow each other, so the previous turn is complete and can be released.
       if (next !== turn) {
         endTurn();
         turn = next;
@@ -77,7 +80,7 @@ function isOfTurn(path: string, from: TurnName | undefined): boolean {
   );
 }
 
-/** `named`: the session that the commit was asked for by; it counts where its history does not say. */
+/** Finds the session of a commit. `named`, the session that the user asked for, decides when the history does not tell. */
 export async function findSource(
   store: SessionStore,
   commit: Oid,
@@ -94,34 +97,43 @@ export async function findSource(
   throw new TeddyError(
     'NOT_ON_LINE',
     `No session has an entry at or below ${commit.slice(0, 12)}.`,
-    'Name a session, or a commit of one: `teddy session list`, `teddy session log`.',
+    'Name a session or one of its commits; `teddy session list` and `teddy session log` list them.',
   );
 }
 
-/** A decision about memos is an entry as well, on a branch of its own, where no session is. */
+/**
+ * Throws NOT_ON_LINE when the tree does not hold the session: a decision about memos is an entry as well, but on a
+ * separate branch without sessions.
+ */
 async function requireHeld(store: SessionStore, at: ConversationSource): Promise<ConversationSource> {
   if ((await readHeldSessions(store, at.source)).includes(at.session)) return at;
   throw new TeddyError(
     'NOT_ON_LINE',
-    `The tree of ${at.source.slice(0, 12)} holds nothing of ${at.session}.`,
+    `The tree of ${at.source.slice(0, 12)} does not contain ${at.session}.`,
     `Name the session: \`teddy session history ${at.session}\`.`,
   );
 }
 
-/** In a shallow clone the entry may be beyond its end; the tree still has all that was said. */
+/**
+ * Finds the session in the tree: in a shallow clone the entry may be cut off, but the tree still has everything that
+ * was said.
+ */
 async function findHeldSession(store: SessionStore, commit: Oid, named: SessionId | undefined): Promise<SessionId> {
   const sessions = await readHeldSessions(store, commit);
   if (named !== undefined && sessions.includes(named)) return named;
   const [only] = sessions;
   if (only !== undefined && sessions.length === 1) return only;
   const cut = `The history of ${commit.slice(0, 12)} is cut off before an entry of a session`;
-  const hint = 'Fetch more of it: `git fetch --unshallow`.';
-  if (only === undefined) throw new TeddyError('NOT_ON_LINE', `${cut}, and no session is in its tree.`, hint);
+  const hint = 'Fetch the rest of the history: `git fetch --unshallow`.';
+  if (only === undefined) throw new TeddyError('NOT_ON_LINE', `${cut}, and its tree contains no session.`, hint);
   const some = sessions.slice(0, 5).join(', ');
-  throw new TeddyError('DAMAGED_SESSION', `${cut}, and its tree holds ${sessions.length} sessions: ${some}.`, hint);
+  throw new TeddyError('DAMAGED_SESSION', `${cut}, and its tree contains ${sessions.length} sessions: ${some}.`, hint);
 }
 
-/** Their own directories may have many thousand turns; this one has a row for each session. */
+/**
+ * Lists the sessions from their parent directory, which has one row for each; the sessions' own directories may have
+ * many thousands of turns.
+ */
 async function readHeldSessions(store: SessionStore, commit: Oid): Promise<SessionId[]> {
   const held = await store.readDir(commit, repoPathFromGit('.teddy/sessions'));
   return (held?.entries ?? []).flatMap(({ name, mode }) => (mode === '40000' && isSessionId(name) ? [name] : []));

@@ -1,4 +1,4 @@
-/** Reads a line at one of its commits: its turns, and how far the latest one has come. */
+/** Reads a line at one of its commits: its turns, and how far the latest one has progressed. */
 import { decodeTranscript } from '../conversation/history/decode-transcript.ts';
 import type { TranscriptRecord } from '../conversation/records/record.ts';
 import { hasAgentPlan, isUnanswered } from '../conversation/records/transcript.ts';
@@ -23,14 +23,14 @@ import { listTurn, readTurnFile, toText, unknownTurnError } from './bodies.ts';
 import { parsePending, toStatus } from './turn.ts';
 import type { TurnStatus } from '../session/lines/line-order.ts';
 
-/** A turn as whoever goes on with it reads it: the bytes of its files, and its plan while that waits. */
+/** A turn as the code that continues it needs it: the bytes of its files, and its plan while the plan is pending. */
 export interface TurnState {
   turn: TurnName;
   status: TurnStatus;
   records: TranscriptRecord[];
   transcript: Uint8Array;
   plan: Uint8Array | null;
-  /** Null where there is no plan of teddy's, or its report is there. */
+  /** Null when there is no plan in teddy's grammar, or when its report exists. */
   parsed: ParsedPlan | null;
   report: Uint8Array | null;
 }
@@ -49,7 +49,7 @@ export interface LineState extends LineTurns {
   latest: TurnState | null;
 }
 
-/** `options` say how its pending plan is parsed. */
+/** Reads a line and its latest turn. `options` control how the pending plan is parsed. */
 export async function readLine(store: SessionStore, tip: Oid, options: ParseOptions = {}): Promise<LineState> {
   const state = await readLineTurns(store, tip);
   const last = state.turns.at(-1);
@@ -59,7 +59,7 @@ export async function readLine(store: SessionStore, tip: Oid, options: ParseOpti
   };
 }
 
-/** No file of any turn is read. */
+/** Reads a line without the files of its turns. */
 export async function readLineTurns(store: SessionStore, tip: Oid): Promise<LineTurns> {
   const { oid, entry } = await findEntry(store, tip);
   const dir = await store.readDir(oid, sessionDir(entry.session));
@@ -68,7 +68,10 @@ export async function readLineTurns(store: SessionStore, tip: Oid): Promise<Line
   return { tip, session: entry.session, entry, entryOid: oid, turns: sortTurns(turns) };
 }
 
-/** The nearest entry along the first parents; commits of the user's own are passed over. */
+/**
+ * Returns the nearest entry along the first parents; the user's own commits are skipped. Throws NOT_ON_LINE when there
+ * is no entry.
+ */
 export async function findEntry(store: SessionStore, tip: Oid): Promise<{ oid: Oid; entry: Entry }> {
   for await (const { oid, commit } of store.firstParents(tip)) {
     const entry = decodeEntry(commit.message);
@@ -108,14 +111,17 @@ export async function readTurnState(
   };
 }
 
-/** The turn that a person means; `02` also means `02-branch-01` on a line that has no plain turn 02. */
+/**
+ * Returns the turn that a user's text means; `02` also means `02-branch-01` on a line without a plain turn 02. Throws
+ * UNKNOWN_TURN.
+ */
 export function findTurn(state: LineTurns, text: string): TurnName {
   const turn = lookForTurn(state, text);
   if (turn === null) throw unknownTurnError(state.session, parseTurnName(text));
   return turn;
 }
 
-/** The same; null: the line has no such turn. */
+/** Does what `findTurn` does, but returns null when the line has no such turn. */
 export function lookForTurn({ turns }: Pick<LineTurns, 'turns'>, text: string): TurnName | null {
   const wanted = parseTurnName(text);
   if (turns.includes(wanted)) return wanted;
@@ -123,7 +129,10 @@ export function lookForTurn({ turns }: Pick<LineTurns, 'turns'>, text: string): 
   return sameNumber.length === 1 && !wanted.includes('-') ? (sameNumber[0] ?? null) : null;
 }
 
-/** The line ends with the plan of another agent: nobody has judged it, and the agent has not gone on. */
+/**
+ * Returns whether the line ends with another agent's plan that nobody has judged and after which the agent has not
+ * continued.
+ */
 export function awaitsVerdict({ latest, entry }: Pick<LineState, 'latest' | 'entry'>): boolean {
   return entry.kind === 'plan' && latest?.status === 'open' && hasAgentPlan(latest.records);
 }
@@ -131,16 +140,16 @@ export function awaitsVerdict({ latest, entry }: Pick<LineState, 'latest' | 'ent
 interface LineTarget {
   /** The work tree whose HEAD is on the line, if any. */
   workspace: { root: string } | null;
-  /** The line as it was when it was read. */
+  /** The line as last read. */
   state?: LineState;
 }
 
-/** The line at this commit. It is read only where its state there is not known already. */
+/** Returns the line at this commit, and reads it only when its state there is not known yet. */
 export async function readLineAt(store: SessionStore, { workspace, state }: LineTarget, tip: Oid): Promise<LineState> {
   return state?.tip === tip ? state : readLine(store, tip, workspace ? { projectRoot: workspace.root } : {});
 }
 
-/** The line as its branch has it now. It is read again only where the branch has moved since. */
+/** Returns the line at the current tip of its branch, and reads it only when the branch has moved. */
 export async function refreshLine(
   store: SessionStore,
   line: LineTarget & { ref: RefName; state: LineState },
@@ -148,29 +157,32 @@ export async function refreshLine(
   return readLineAt(store, line, (await store.resolve(line.ref)) ?? line.state.tip);
 }
 
-/** The line after an entry of one's own that touches no file of a turn. */
+/** Returns the line after an entry of this process that changes no file of a turn. */
 export function withEntry(state: LineState, commit: Oid, entry: Entry): LineState {
   return { ...state, tip: commit, entry, entryOid: commit };
 }
 
-/** The latest turn if it waits for an answer. One with the plan of another agent has no room for a plan of teddy's. */
+/**
+ * Returns the latest turn if it waits for an answer. A turn with another agent's plan cannot take a plan in teddy's
+ * grammar.
+ */
 export function findWaiting({ latest }: Pick<LineState, 'latest'>): TurnState | null {
   return latest?.status === 'open' && !hasAgentPlan(latest.records) ? latest : null;
 }
 
-/** The latest turn if a question about its plan waits for an answer. */
+/** Returns the latest turn if a question about its plan waits for an answer. */
 export function findAsked({ latest }: Pick<LineState, 'latest'>): TurnState | null {
   return latest?.status === 'planned' && isUnanswered(latest.records) ? latest : null;
 }
 
-/** The open turn, or the one after the latest. */
+/** Returns the open turn, or the one after the latest. */
 export function nextTurn({ latest }: LineState): TurnName {
   const waiting = findWaiting({ latest });
   if (waiting !== null) return waiting.turn;
   return toTurnName((latest ? turnNumber(latest.turn) : 0) + 1);
 }
 
-/** The records of a turn; its plan and its report are not read. */
+/** Reads the records of a turn without its plan and report. */
 export async function readRecords(
   store: SessionStore,
   { entryOid, session }: LineTurns,

@@ -1,25 +1,25 @@
-/** Reads several lines of a session by one walk: each commit once, and where the lines leave each other. */
+/** Reads several lines of a session in one walk: each commit once, and where the lines branch off from each other. */
 import type { Oid, SessionId } from '../names.ts';
 import type { SessionStore } from '../ports/git.ts';
 import { isStartOf } from '../session/entries/logged-entry.ts';
 import { toStep, type Step } from './session.ts';
 
-/** A line as far as no line before it has its commits. */
+/** The part of a line that no line before it shares. */
 export interface OwnPart<Line> {
   line: Line;
-  /** Oldest first; empty when a line before it has all of it. */
+  /** Oldest first; empty when an earlier line contains all of it. */
   steps: Step[];
-  /** Where it leaves a line before it; null: it begins the session, or what is known of it. */
+  /** Where it branches off from an earlier line; null when it begins the session, or what is known of it. */
   leaves: { commit: Oid; part: OwnPart<Line> } | null;
   /** The commit before the first of its steps. */
   below: Oid | null;
-  /** Its first step is the start of the session. */
+  /** Whether its first step is the start of the session. */
   hasStart: boolean;
 }
 
 /**
- * In order of `lines`. One that holds nothing of the session is only named like a line of it, and is left out. Throws GIT_FAILED where
- * a commit is missing.
+ * Returns the parts in the order of `lines`. A line that is named like one of the session but contains none of its
+ * entries is left out. Throws GIT_FAILED when a commit is missing.
  */
 export async function readLines<Line extends { tip: Oid }>(
   store: Pick<SessionStore, 'firstParentsOf'>,
@@ -48,7 +48,7 @@ export async function readLines<Line extends { tip: Oid }>(
   return parts;
 }
 
-/** Picks the steps of a line out of those that were walked: those of its session, oldest first. */
+/** Picks the steps of a line in its session from those that were walked, oldest first. */
 export function takeLine(walked: ReadonlyMap<Oid, Step>, { session, tip }: { session: SessionId; tip: Oid }): Step[] {
   const steps: Step[] = [];
   for (let step = walked.get(tip); step !== undefined;) {
@@ -59,8 +59,8 @@ export function takeLine(walked: ReadonlyMap<Oid, Step>, { session, tip }: { ses
 }
 
 /**
- * Walks lines of any sessions at once, each as far as the start of its session, so that every commit is read once; a commit is listed
- * before its parent. Throws GIT_FAILED where a commit is missing.
+ * Walks lines of any number of sessions at once, each back to the start of its session, so that every commit is read
+ * only once; a commit is listed before its parent. Throws GIT_FAILED when a commit is missing.
  */
 export async function walkLines(
   store: Pick<SessionStore, 'firstParentsOf'>,
@@ -71,7 +71,7 @@ export async function walkLines(
   const wait = (oid: Oid, session: SessionId) =>
     waiting.set(oid, (waiting.get(oid) ?? new Set<SessionId>()).add(session));
   for (const { session, tip } of lines) wait(tip, session);
-  // Where a clock was wrong, git may list a commit before one that leads to it: the next walk begins there.
+  // If a clock was wrong, git may list a commit before one that leads to it; the next walk then begins at that commit.
   while (waiting.size > 0)
     for await (const commit of store.firstParentsOf([...waiting.keys()])) {
       const sessions = waiting.get(commit.oid);

@@ -1,4 +1,4 @@
-/** How far each session's main line has come, and which conversation branches it has. */
+/** Describes how far each session's main line has progressed, and which conversation branches it has. */
 import type { SessionState } from '../session/lines/session-lines.ts';
 import { nameRef, shortRef, turnNumber, type Oid, type RefName, type SessionId, type TurnName } from '../names.ts';
 import type { SessionSource, SessionStore } from '../ports/git.ts';
@@ -14,11 +14,14 @@ import type { TurnStatus } from '../session/lines/line-order.ts';
 
 export interface DescribedSession {
   session: SessionId;
-  /** The main line, or the session's line that HEAD is on; of an archived session, a name such as `archive/20260124-add-login`. */
+  /**
+   * The main line, or the session's line that HEAD is on; for an archived session, a name such as
+   * `archive/20260124-add-login`.
+   */
   line: string;
-  /** The remote that has it when there is no local branch. */
+  /** The remote that has the session when there is no local branch. */
   remote: string | null;
-  /** All remotes that have it then. */
+  /** All remotes that have it in that case. */
   remotes: string[];
   created: string;
   /** The number of the last turn; 0 before the first. */
@@ -27,33 +30,42 @@ export interface DescribedSession {
   /** The label of the last entry. */
   last: string;
   conversationBranches: string[];
-  /** Its branches are gone; all of it is kept. */
+  /** Its branches are gone, but everything in it is kept. */
   archived: boolean;
   state: SessionState;
-  /** The commit, where the state is `committed`. */
+  /** The commit with the agent's work when the state is `committed`. */
   committed: Oid | null;
-  /** Another of its branches here, of which the state speaks: the newest with a plan that was not run, or with code where this line has none. */
+  /**
+   * Another branch of the session here that the state refers to: the newest one with a plan that was not run, or with
+   * code when this line has none.
+   */
   beside: { line: string; has: 'plan' | 'code' } | null;
-  /** The title of its last step, on the line of another agent of the last that is no snapshot; empty before the first. */
+  /**
+   * The title of its last step; on the line of another agent, of the last step that is not a snapshot. Empty before the
+   * first.
+   */
   title: string;
-  /** ISO 8601, the time of its last entry. */
+  /** The time of its last entry, ISO 8601. */
   updated: string;
-  /** The other agent whose session it is; null: teddy's own. */
+  /** The other agent that the session belongs to; null for teddy's own sessions. */
   agent: string | null;
-  /** The model that answered last, where the line of another agent says so. */
+  /** The model that answered last, if the line of another agent says so. */
   model: string | null;
-  /** Another agent has handed in a plan, and has not gone on: nobody has judged it yet. */
+  /** Another agent has handed in a plan and has not continued, and nobody has judged the plan yet. */
   awaitsVerdict: boolean;
 }
 
 interface Told {
-  /** git has just said where all branches stand. */
+  /** The tips of all branches, if git has just listed them. */
   tips?: Tips;
-  /** Finds the commits in which people have committed what other agents did; the reader without git does without. */
+  /**
+   * Finds the commits in which people have committed the work of other agents. The reader that works without git does
+   * not have it.
+   */
   findCommitted?: (starts: ReadonlyMap<SessionId, SessionStart>) => Promise<ReadonlyMap<RefName, Oid>>;
 }
 
-/** All that is told of a session is told of its line in `lines`. */
+/** Describes each session by its line in `lines`. */
 export async function describeSessions(
   source: SessionSource,
   lines: readonly MainLine[],
@@ -100,12 +112,12 @@ export async function describeSessions(
   return described;
 }
 
-/** Lines that are looked at together. */
+/** How many lines are read at the same time. */
 const describedAtOnce = 256;
-/** So many entries of the end are looked at: a turn may end with snapshots and notes. */
+/** How many entries at the end of a line are searched; a turn may end with snapshots and notes. */
 const lastEntries = 8;
 
-/** A fact of a line's tip, which is read once: the index keeps it. */
+/** Returns a fact about a line's tip. It is read only once, because the index keeps it. */
 async function tell<Fact extends IndexedFields[string]>(
   index: LineIndex,
   { ref, oid }: Pick<KnownLine, 'ref' | 'oid'>,
@@ -116,13 +128,16 @@ async function tell<Fact extends IndexedFields[string]>(
   const known = indexed?.fields?.[name] as Fact | undefined;
   if (known !== undefined) return known;
   const fact = await read();
-  // The index may have more of the line by now.
+  // The index entry may have been extended meanwhile.
   const now = index.get(ref, oid);
   if (now !== undefined) index.set(ref, oid, { ...now, fields: { ...now.fields, [name]: fact } });
   return fact;
 }
 
-/** The other branch that a person has to decide about; null where this line has a plan itself, or all beside it was decided. */
+/**
+ * Returns the other branch that a person has to decide about; null when this line has a plan itself, or when no other
+ * branch needs a decision.
+ */
 async function findBeside(
   store: SessionStore,
   index: LineIndex,
@@ -142,7 +157,7 @@ async function findBeside(
   return null;
 }
 
-/** The lines whose latest turn has a plan that was not run, the newest first. */
+/** Returns the lines whose latest turn has a plan that was not run, newest first. */
 export async function findPlanned(
   { repository: { store, cache } }: SessionSource,
   lines: readonly KnownLine[],
@@ -162,7 +177,10 @@ function sortNewest(lines: readonly KnownLine[]): KnownLine[] {
   return lines.toSorted((a, b) => (a.nearest.entry.id < b.nearest.entry.id ? 1 : -1));
 }
 
-/** On the line of another agent a snapshot comes last, and says nothing of what the session is about. */
+/**
+ * Finds the title and the model of another agent's line, whose last entry is a snapshot that does not say what the
+ * session is about.
+ */
 async function tellCaptured(
   store: SessionStore,
   index: LineIndex,
@@ -204,10 +222,13 @@ function toTitle({ kind, status, title }: EntryHead): string {
   return status !== undefined && title.startsWith(`${status} `) ? title.slice(status.length + 1) : title;
 }
 
-/** `planTitle`: of a plan that is pending although something was said since. */
+/** `planTitle` is the title of a plan that is still pending although something was said since. */
 type Progress = Pick<DescribedSession, 'turns' | 'status' | 'last' | 'awaitsVerdict'> & { planTitle: string | null };
 
-/** Most tips say by their label alone how far a line has come. Else the last turn has to be read: a message may ask about a plan. */
+/**
+ * Returns how far a line has progressed. Most tips tell this by their label alone; otherwise the last turn has to be
+ * read, because a message may be a question about a plan.
+ */
 async function tellProgress(store: SessionStore, index: LineIndex, line: KnownLine): Promise<Progress> {
   const { oid, entry } = line.nearest;
   const status = oid === line.oid ? toStatus(entry) : null;
@@ -218,7 +239,7 @@ async function tellProgress(store: SessionStore, index: LineIndex, line: KnownLi
   return { turns, status: known, last, awaitsVerdict: awaits, planTitle: planTitle ?? null };
 }
 
-/** Earlier versions have kept no title of a plan. */
+/** The index of an earlier version has no `planTitle`. */
 type ToldProgress = [
   turns: number,
   status: Progress['status'],

@@ -1,4 +1,4 @@
-/** Reads a session along one of its lines: its steps, and its turns as far as the labels of their commits tell. */
+/** Reads a session along one of its lines: its steps, and what the labels of the commits say about its turns. */
 import { compareTurns, type Oid, type SessionId, type TurnName } from '../names.ts';
 import type { SessionStore, WalkedCommit } from '../ports/git.ts';
 import { comesLater, type Entry, type VerdictWord } from '../session/entries/entry.ts';
@@ -9,85 +9,94 @@ import { groupBy } from '../session/text/group-by.ts';
 import { answerKinds } from '../session/lines/line-order.ts';
 import { type RunStatus, runStatuses } from '../session/entries/entry-trailers.ts';
 
-/** A commit of the line: an entry of the session, or one of the user's own between them. */
+/** A commit of the line: an entry of the session, or one of the user's own commits in between. */
 export interface Step extends DecodedCommit {
-  /** The first. */
+  /** The first parent. */
   parent: Oid | null;
 }
 
-/** A turn as far as the labels of its commits describe it; the text of a label has one line, and is short. */
+/** What the labels of its commits say about a turn. The text of a label is one short line. */
 export interface TurnOutline {
   turn: TurnName;
   /** Oldest first. */
   steps: Step[];
-  /** The title of its first message, else of its first step. */
+  /** The title of its first message, or else of its first step. */
   title: string;
   /** The title of its plan; null when there is none. */
   planTitle: string | null;
-  /** There is a plan or another answer, whoever gave it. */
+  /** Whether there is a plan or another answer, from whomever. */
   isAnswered: boolean;
-  /** `unknown`: there is a report, and its commit does not say how the run has ended. Null when there is no report. */
+  /** `unknown` when there is a report whose commit does not say how the run ended. Null when there is no report. */
   outcome: RunStatus | 'unknown' | null;
-  /** The last word on its plan; null: nobody has judged it. */
+  /** The last verdict on its plan; null when nobody has judged it. */
   verdict: VerdictWord | null;
-  /** Another agent has made its plan, which teddy does not run. */
+  /** Whether its plan is by another agent, so that teddy does not run it. */
   isAgentPlan: boolean;
-  /** Who gave the last answer, as its commit says. */
+  /** The agent that gave the last answer, according to its commit. */
   agent: string | null;
   provider: string | null;
   model: string | null;
   /** All models that have answered. */
   models: string[];
-  /** The cost of all its answers, as far as the endpoints have reported it. */
+  /** The cost of all its answers, as far as the endpoints reported it. */
   spent: Spending;
-  /** The commit that has taken back the code of the turn. */
+  /** The commit that undid the code of the turn. */
   undoneBy: Oid | null;
-  /** The commit since which only some of the code is taken back. */
+  /** The commit that undid only some of the code. */
   partlyUndoneBy: Oid | null;
 }
 
 export interface Session {
   session: SessionId;
   tip: Oid;
-  /** Oldest first; of another session that this one started from, nothing. */
+  /** Oldest first, without the steps of another session that this one started from. */
   steps: Step[];
   /** In the order of their first steps. */
   turns: TurnOutline[];
   /** The newest entry: its tree holds the files of all turns. Null when the range has no entry. */
   source: Oid | null;
-  /** Where the range begins, else the parent of the session's start; null when there is none, or the history is cut off. */
+  /**
+   * The commit that the range begins after, or else the parent of the session's start; null when there is none, or when
+   * the history is cut off.
+   */
   base: Oid | null;
-  /** The history that is here, as in a shallow clone, ends before what was asked for began, or right at the session's start. */
+  /**
+   * Whether the available history, as in a shallow clone, ends before the requested range begins, or right at the
+   * session's start.
+   */
   isCut: boolean;
   /** The branch on which the session started, as its first entry says. */
   baseBranch: string | null;
-  /** The other agent whose session it is. */
+  /** The other agent that the session belongs to. */
   agent: string | null;
 }
 
 export interface SessionRange {
   session: SessionId;
   tip: Oid;
-  /** The range begins after this commit; null: the whole line. */
+  /** The commit that the range begins after; null for the whole line. */
   after?: Oid | null;
 }
 
 export interface SessionOptions {
-  /** The steps of this turn alone are read: the walk ends where earlier turns do. */
+  /** Reads only the steps of this turn; the walk ends where earlier turns do. */
   only?: TurnName | undefined;
-  /** No more steps than this are read, the newest ones. */
+  /** Reads at most this many steps, the newest ones. */
   most?: number | undefined;
 }
 
 type Walks = Pick<SessionStore, 'firstParents' | 'firstParentsOf' | 'readCommit' | 'readSize'>;
 
-/** Throws GIT_FAILED where a commit is missing. */
+/** Throws GIT_FAILED when a commit is missing. */
 export async function readSession(store: Walks, range: SessionRange, options: SessionOptions = {}): Promise<Session> {
   const walked = await readSteps(store, range, options);
   return { ...walked, turns: [...groupByTurn(walked.steps)].map(([turn, own]) => outlineTurn(turn, own)) };
 }
 
-/** Reads the session without its turns, for a caller that only lists its commits. Throws GIT_FAILED where a commit is missing. */
+/**
+ * Reads the session without its turns, for a caller that only lists its commits. Throws GIT_FAILED when a commit is
+ * missing.
+ */
 export async function readSteps(
   store: Walks,
   range: SessionRange,
@@ -120,16 +129,16 @@ export async function readSteps(
   };
 }
 
-/** Whether the commit names a parent that is not here; `git rev-list` does not tell of such a parent. */
+/** Returns whether the commit names a parent that is missing here; `git rev-list` does not report such a parent. */
 async function isFirstHere(store: Walks, { commit, parent }: Step): Promise<boolean> {
   if (parent === null) return (await store.readCommit(commit)).parents.length > 0;
   return (await store.readSize(parent)) === null;
 }
 
-/** Walks that go further are cheaper by one git process, which sends all commits along. */
+/** For longer walks, one git process that sends all commits is cheaper. */
 const followedCommits = 40;
 
-/** Passes the commits on, newest first, until `take` wants no more. True: `take` wanted more than there are. */
+/** Passes the commits on, newest first, until `take` returns false. Returns true when the commits ran out first. */
 async function walk(
   store: Walks,
   tip: Oid,
@@ -155,18 +164,21 @@ export function toStep(walked: WalkedCommit): Step {
   return { commit, parent: walked.parent, entry, subject, ident, committer };
 }
 
-/** Entries of earlier turns may stand later: they take a turn back, or judge its plan. */
+/**
+ * Returns whether the entry belongs to an earlier turn. Entries that undo a turn or judge its plan do not count,
+ * because they may come later.
+ */
 function isBefore(entry: Entry | null, turn: TurnName): boolean {
   return entry !== null && entry.turn !== null && !comesLater(entry.kind) && compareTurns(entry.turn, turn) < 0;
 }
 
-/** Groups steps in their order; what is of no turn is left out. */
+/** Groups steps by turn, in their order; steps that belong to no turn are left out. */
 export function groupByTurn<Of extends Pick<Step, 'entry'>>(steps: readonly Of[]): Map<TurnName, Of[]> {
   const ofTurns = steps.filter(({ entry }) => entry !== null && entry.turn !== null);
   return groupBy(ofTurns, ({ entry }) => entry?.turn as TurnName);
 }
 
-/** Describes a turn by its steps, oldest first; one that no commit speaks of has none. */
+/** Describes a turn by its steps, oldest first; there are none when no commit mentions the turn. */
 export function outlineTurn(turn: TurnName, steps: Step[]): TurnOutline {
   const entries = steps.flatMap(({ entry }) => entry ?? []);
   const plan = entries.findLast(({ kind }) => kind === 'plan');
@@ -181,7 +193,7 @@ export function outlineTurn(turn: TurnName, steps: Step[]): TurnOutline {
     isAnswered: entries.some(({ kind }) => answerKinds.includes(kind)),
     outcome: report === undefined ? null : (runStatuses.find((status) => status === report.status) ?? 'unknown'),
     verdict: words.findLast((word) => word !== 'none') ?? null,
-    // Only the plans of teddy's own name the agent of the request.
+    // Only teddy's own plans name the agent of the request.
     isAgentPlan: plan !== undefined && plan.agent === undefined,
     agent: answered?.agent ?? null,
     provider: answered?.provider ?? null,

@@ -1,4 +1,7 @@
-/** Reads one turn: what its commits say of it, how far it has come, what was said in it, its plan, and the report of running that. */
+/**
+ * Reads one turn: what its commits say about it, how far it has progressed, what was said in it, its plan, and the
+ * report of the run.
+ */
 import type { TurnStatus } from '../session/lines/line-order.ts';
 import { captureSource, type TranscriptRecord } from '../conversation/records/record.ts';
 import { resolveFiles } from '../conversation/history/resolve-files.ts';
@@ -17,12 +20,12 @@ export interface Turn extends TurnOutline, TurnContent, TurnSummary {
 
 /** The files of a turn, decoded. */
 export interface TurnContent extends Pick<TurnSummary, 'asides'> {
-  /** Every record holds its content, also those that stand for the plan and the report. */
+  /** Every record has its content, including those that stand for the plan and the report. */
   records: TranscriptRecord[];
   plan: string | null;
-  /** YAML, as it was written. */
+  /** The YAML as it was written. */
   report: string | null;
-  /** The files of which not all was read. */
+  /** The files that were not read in full. */
   cut: CutFile[];
 }
 
@@ -37,7 +40,7 @@ export async function readTurn(
   return toTurn(session, outline, await readBodies(store, { commit: source ?? tip, session, turn }, options));
 }
 
-/** Joins what the commits say of a turn with its files. */
+/** Joins what the commits say about a turn with its files. */
 export function toTurn(session: SessionId, outline: TurnOutline, bodies: TurnBodies): Turn {
   const { turn } = outline;
   const { plan, report, transcript } = bodies;
@@ -45,7 +48,10 @@ export function toTurn(session: SessionId, outline: TurnOutline, bodies: TurnBod
   return { session, ...outline, ...toContent(turn, bodies), ...summary };
 }
 
-/** Reads the files alone, for a caller that needs many turns and not what was said in them part by part. Throws UNKNOWN_TURN, DAMAGED_SESSION. */
+/**
+ * Reads only the files, for a caller that needs many turns but not the parts of what was said. Throws UNKNOWN_TURN,
+ * DAMAGED_SESSION.
+ */
 export async function readContent(
   store: Parameters<typeof readBodies>[0],
   at: TurnAt,
@@ -60,14 +66,14 @@ function toContent(turn: TurnName, bodies: TurnBodies): TurnContent {
   return { records, plan, report, cut, asides: countAsides(transcript.records) };
 }
 
-/** Whether a program that teddy has followed has said it. */
+/** Returns whether any of it was said by a program that teddy captures. */
 export function isCaptured(records: readonly TranscriptRecord[]): boolean {
   return records.some((record) => 'source' in record && record.source === captureSource);
 }
 
 /**
- * Reads a turn as the parts of its history; of a long text no more is held than a person reads. A plan that somebody has handed in is
- * one of them, though nobody has said it. Throws UNKNOWN_TURN, DAMAGED_SESSION.
+ * Reads a turn as the parts of its history; of a long text, no more is kept than a person reads. A plan that was handed
+ * in is one of the parts, although nobody said it. Throws UNKNOWN_TURN, DAMAGED_SESSION.
  */
 export async function readParts(
   store: Parameters<typeof readBodies>[0],
@@ -81,12 +87,12 @@ export async function readParts(
   return { parts, cut };
 }
 
-/** A plan that has its report is not parsed: nobody executes it any more. */
+/** Parses a plan, unless its report exists, because it can no longer be executed then. */
 export function parsePending(plan: string | null, hasReport: boolean, options: ParseOptions = {}): ParsedPlan | null {
   return plan === null || hasReport ? null : parsePlan(plan, options);
 }
 
-/** `pending` is the plan without a report, parsed; the plan of another agent waits for no execution. */
+/** `pending` is the parsed plan when it has no report yet. A plan by another agent does not wait for execution. */
 export function toStatus(records: TranscriptRecord[], pending: ParsedPlan | null, hasReport: boolean): TurnStatus {
   if (hasReport) return 'closed';
   if (pending !== null && !hasAgentPlan(records)) return isOnlyMessage(pending) ? 'closed' : 'planned';
@@ -94,7 +100,7 @@ export function toStatus(records: TranscriptRecord[], pending: ParsedPlan | null
   return isOver ? 'closed' : 'open';
 }
 
-/** A plan that only speaks has nothing to execute. */
+/** Returns whether a plan only contains a message, so that there is nothing to execute. */
 export function isOnlyMessage({ plan, problems }: ParsedPlan): boolean {
   return problems.length === 0 && plan.message !== null && plan.actions.length === 0 && plan.memos.length === 0;
 }
@@ -104,16 +110,16 @@ export interface TurnSummary {
   status: TurnStatus;
   /** The user's words, in order. */
   messages: string[];
-  /** Everything in its order, tool calls and what was spoken included, but for the report. */
+  /** Everything in its order except the report, including tool calls and what was spoken. */
   said: readonly HistoryPart[];
-  /** An answer that is no plan. */
+  /** An answer that is not a plan. */
   reply: string | null;
   replyIsPartial: boolean;
-  /** Not among what was said. */
+  /** What is not part of `said`. */
   asides: Asides;
 }
 
-/** Counts the records of what a model thought, and the notes. */
+/** The numbers of a model's thoughts and of notes. */
 interface Asides {
   thoughts: number;
   notes: number;

@@ -1,4 +1,4 @@
-/** The verdicts on the plan of a turn: who said what of it, as the entries of the line have it. */
+/** The verdicts on the plan of a turn: who gave which, and with which comments, according to the entries of the line. */
 import type { ApprovalRecord } from '../conversation/records/record.ts';
 import { decodeTranscript } from '../conversation/history/decode-transcript.ts';
 import type { SessionStore } from '../ports/git.ts';
@@ -9,12 +9,12 @@ import { joinPath, turnDir, type Oid, type SessionId, type TurnName } from '../n
 import { toText } from './bodies.ts';
 
 export interface Verdict {
-  /** `none`: a gate ended without anybody's verdict. */
+  /** `none` when a gate ended without a verdict. */
   verdict: VerdictWord;
   turn: TurnName;
-  /** Hexadecimal, of plan.md: the verdict binds these bytes and no others. */
+  /** The hash of plan.md in hex; the verdict applies to exactly these bytes. */
   planSha256: string;
-  /** `line`: of plan.md, from 1. */
+  /** `line` is a line of plan.md, from 1. */
   comments: { line: number; text: string }[];
   text: string | null;
   commit: Oid;
@@ -23,7 +23,7 @@ export interface Verdict {
   at: string;
 }
 
-/** A project has it. */
+/** The part of a project that reading verdicts needs. */
 interface VerdictSource {
   repository: { store: Pick<SessionStore, 'firstParents' | 'readFile'> };
   hash: Hash;
@@ -36,8 +36,8 @@ interface TurnOfLine {
 }
 
 /**
- * Those on the plan as it stands, oldest first; a verdict on other bytes, or an entry whose record says something else, is none.
- * Empty where the turn has no plan.
+ * Returns the verdicts on the current plan, oldest first; empty when the turn has no plan. A verdict on other bytes
+ * does not count, nor does an entry that its record contradicts.
  */
 export async function readVerdicts(
   { repository: { store }, hash }: VerdictSource,
@@ -67,7 +67,7 @@ export async function readVerdicts(
   });
 }
 
-/** The same, where the entries of the turn are known: most turns have none. */
+/** Does the same when the entries of the turn are known, since most turns have no verdict. */
 export async function readTurnVerdicts(
   source: VerdictSource,
   turn: Omit<TurnOfLine, 'tip'>,
@@ -86,13 +86,16 @@ function toVerdict(turn: TurnName, record: ApprovalRecord, commit: Oid, author: 
   return { verdict, turn, planSha256: plan_sha256, comments, text: text ?? null, commit, author, at: timestamp };
 }
 
-/** In the words that the report has, and so the next request: why it was rejected, and what was said of which line. */
+/**
+ * Describes a rejection in the words of the report, and thus of the next request: why, and which comments were made on
+ * which line.
+ */
 export function describeRejection({ text, comments }: Verdict): string {
   const lines = comments.map((comment) => `plan.md, line ${comment.line}: ${comment.text}`);
   return [text ?? 'rejected', ...lines].join('\n');
 }
 
-/** The last word of anybody; a gate that ended without one has said nothing. */
+/** Returns the last verdict that somebody gave; a gate that ended without one does not count. */
 export function lastWord(verdicts: readonly Verdict[]): Verdict | null {
   return verdicts.findLast(({ verdict }) => verdict !== 'none') ?? null;
 }

@@ -1,4 +1,4 @@
-/** The one way in which sessions are read: along a line, turn by turn, file by file. Everything is a plain value. */
+/** The one way to read sessions: by line, by turn, and by file. Everything it returns is a plain value. */
 export {
   readSession,
   readSteps,

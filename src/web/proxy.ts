@@ -1,17 +1,17 @@
 /**
- * The proxies that the environment names. The tunnel is of our own. Measured: `https-proxy-agent` 9.1.0 hands a proxy's 407 on as
- * the server's answer; with a proxy that stays silent, neither it nor `hpagent` 1.2.0 ends when the request is interrupted; and
- * `proxy-from-env` 2.1.0 takes neither `10.0.0.0/8` nor the names below `example.com` of NO_PROXY, as curl does. It may go when
- * one package does all of this.
+ * The proxies that the environment names. The tunnel is teddy's own, because of what was measured in packages:
+ * `https-proxy-agent` 9.1.0 passes a proxy's 407 on as the server's answer; when a proxy stays silent, neither it nor
+ * `hpagent` 1.2.0 ends if the request is interrupted; and `proxy-from-env` 2.1.0 supports neither `10.0.0.0/8` nor
+ * subdomains of `example.com` in NO_PROXY, as curl does. This file may go once a package does all of this.
  */
 import type { RequestOptions } from 'node:http';
 import { BlockList, isIP, type Socket } from 'node:net';
 import { isLoopback } from '../session/masks/public-address.ts';
 
-/** No server has got the request. */
+/** The request has reached no server. */
 export class NotSent extends Error {
   override readonly name = 'NotSent';
-  /** With it, the same attempt would fail again. A part of a sentence, without its end. */
+  /** Present when the same attempt would fail again. The beginning of a sentence, without its end. */
   readonly advice: string | undefined;
 
   constructor(message: string, advice?: string) {
@@ -24,12 +24,12 @@ type Environment = Record<string, string | undefined>;
 
 export interface Proxy {
   url: URL;
-  /** For a person: the address without its user name and password, and the variable that names it. */
+  /** For people: the address without user name and password, and the variable that names it. */
   label: string;
   variable: string;
 }
 
-/** The proxy for an address; null: it is asked directly. Throws NotSent for a proxy that cannot be used. */
+/** Returns the proxy for an address, or null when no proxy is used. Throws NotSent for an unusable proxy. */
 export function findProxy({ protocol, hostname, port }: URL, env: Environment = process.env): Proxy | null {
   if (isLoopback(hostname)) return null;
   const names = [`${protocol.slice(0, -1)}_proxy`, 'all_proxy'].flatMap((name) => [name, name.toUpperCase()]);
@@ -42,7 +42,7 @@ export function findProxy({ protocol, hostname, port }: URL, env: Environment = 
   const url = new URL(address);
   if (!/^https?:$/.test(url.protocol))
     throw new NotSent(
-      `${variable} names a proxy of the kind ${url.protocol}//, and only http:// and https:// are spoken`,
+      `${variable} names a ${url.protocol}// proxy, but only http:// and https:// are supported`,
       advice,
     );
   return { url, variable, label: `the proxy ${url.protocol}//${url.host} (${variable})` };
@@ -52,7 +52,10 @@ function defaultPort(protocol: string): string {
   return protocol === 'https:' ? '443' : '80';
 }
 
-/** By NO_PROXY, as curl reads it: `*`, names with all below them, addresses, networks, each with a port or without. */
+/**
+ * Returns whether NO_PROXY exempts the host. Follows curl: `*`, names including their subdomains, addresses, and
+ * networks, each with an optional port.
+ */
 function isExcepted(hostname: string, port: string, env: Environment): boolean {
   const host = hostname.replace(/\.$/, '');
   const entries = (env['no_proxy'] ?? env['NO_PROXY'] ?? '').toLowerCase().split(/[\s,]+/);
@@ -67,7 +70,7 @@ function isExcepted(hostname: string, port: string, env: Environment): boolean {
 
 const bracket = (entry: string) => (isIP(entry) === 6 ? `[${entry}]` : entry);
 
-/** The spelling that URLs have. */
+/** Returns the name in the spelling of URLs. */
 function canonical(name: string): string {
   return URL.canParse(`http://${name}`) ? new URL(`http://${name}`).hostname : name;
 }
@@ -83,7 +86,7 @@ function isInNetwork(hostname: string, entry: string): boolean {
   return networks.check(host, kind);
 }
 
-/** How the proxy itself is asked. */
+/** The options for a request to the proxy itself. */
 export function proxyOptions({ url: { protocol, hostname, port, username, password } }: Proxy): RequestOptions & {
   headers: Record<string, string>;
 } {
@@ -98,7 +101,7 @@ export function proxyOptions({ url: { protocol, hostname, port, username, passwo
   };
 }
 
-/** A password with a percent sign of its own is taken as it is. */
+/** A password with a literal percent sign is used unchanged. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -107,7 +110,7 @@ function decode(text: string): string {
   }
 }
 
-/** A connection to the server of `target` that the proxy has made. Throws NotSent when it refuses. */
+/** Returns a connection to the server of `target` that goes through the proxy. Throws NotSent when the proxy refuses. */
 export async function openTunnel(proxy: Proxy, target: URL, signal: AbortSignal): Promise<Socket> {
   const path = `${target.hostname}:${target.port || 443}`;
   const options = proxyOptions(proxy);
@@ -128,18 +131,18 @@ export async function openTunnel(proxy: Proxy, target: URL, signal: AbortSignal)
   });
 }
 
-/** Another attempt helps only where the proxy could not reach the server. */
+/** Retrying helps only when the proxy could not reach the server. */
 export function refusedBy({ label, variable }: Proxy, { hostname }: URL, status: number): NotSent {
   const advice =
     status === 407
       ? `Put the user name and password of the proxy into ${variable}, as http://user:password@host:port`
       : status < 500
-        ? `Ask who runs the proxy to allow ${hostname}, or name it in NO_PROXY`
+        ? `Ask the operator of the proxy to allow ${hostname}, or add it to NO_PROXY`
         : undefined;
   return new NotSent(`${label} answered ${status} when asked for ${hostname}`, advice);
 }
 
-/** Loads TLS only where it is spoken. */
+/** Loads TLS only when it is needed. */
 export async function loadClient({ protocol }: URL): Promise<Pick<typeof import('node:http'), 'request' | 'Agent'>> {
   return protocol === 'https:' ? import('node:https') : import('node:http');
 }

@@ -1,4 +1,4 @@
-/** Every request that teddy makes, over `node:http` and `node:https`, and through the proxy that the environment names. */
+/** Makes every HTTP request of teddy, over `node:http` and `node:https`, and through the proxy that the environment names. */
 import type { Agent, IncomingMessage, RequestOptions } from 'node:http';
 import { isIP } from 'node:net';
 import { addAbortSignal } from 'node:stream';
@@ -11,11 +11,11 @@ export interface WebRequest {
   headers?: Record<string, string>;
   body?: string | undefined;
   signal?: AbortSignal | undefined;
-  /** How often a request without a body goes on to where the answer leads; else that is an answer like any other. */
+  /** How many redirects a request without a body follows; after that, a redirect is returned like any other answer. */
   redirects?: number;
 }
 
-/** Throws NotSent, the reason of the signal, and errors of the connection. */
+/** Throws NotSent, the reason of the signal, or an error of the connection. */
 export async function request(address: string, options: WebRequest): Promise<Response> {
   const { redirects = 0, headers = {}, ...rest } = options;
   const url = new URL(address);
@@ -28,7 +28,7 @@ export async function request(address: string, options: WebRequest): Promise<Res
   if (target === null) return response;
   response.body.cancel?.();
   if (url.protocol === 'https:' && target.protocol === 'http:')
-    throw new NotSent(`it leads from https to ${target.protocol}//${target.host}, which is not asked`);
+    throw new NotSent(`it redirects from https to ${target.protocol}//${target.host}, which is not followed`);
   const isSame = target.origin === url.origin;
   return request(target.href, {
     ...options,
@@ -41,24 +41,24 @@ export function isRedirect(status: number): boolean {
   return [301, 302, 303, 307, 308].includes(status);
 }
 
-/** Null: it does not lead to anywhere. */
+/** Returns where a redirect leads, or null when the answer is not one. */
 export function findTarget(status: number, location: string | undefined, from: URL): URL | null {
   return isRedirect(status) && location !== undefined && URL.canParse(location, from.href)
     ? new URL(location, from)
     : null;
 }
 
-/** A key or a cookie is not for another origin. */
+/** Removes what must not be sent to another origin, such as a key or a cookie. */
 function publicOnes(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => /^(?:accept|user-agent)$/i.test(name)));
 }
 
 const agents = new Map<string, Agent>();
 
-// A network may have forgotten an older connection without a word to either side.
+// How long an idle connection is reused. The network may have silently dropped an older one.
 const keptMs = 4_000;
 
-/** Keeps a connection for the next request, and no process for the connection. */
+/** Returns an agent that keeps connections for later requests without keeping the process alive. */
 async function sharedAgent(url: URL): Promise<Agent> {
   const { Agent: Client } = await loadClient(url);
   const agent = agents.get(url.protocol) ?? new Client({ keepAlive: true, timeout: keptMs });
@@ -75,10 +75,10 @@ type OpenOptions = RequestOptions &
     signal?: AbortSignal | undefined;
   };
 
-/** The answer, whose body is the caller's to read or destroy. Throws as `request` does. */
+/** Returns the answer, whose body the caller must read or destroy. Throws as `request` does. */
 export async function open(url: URL, { body, signal, ...options }: OpenOptions): Promise<IncomingMessage> {
   const patience = new AbortController();
-  const late = () => patience.abort(new NotSent(`there was no connection within ${connectMs / 1000} s`));
+  const late = () => patience.abort(new NotSent(`no connection was made within ${connectMs / 1000} s`));
   const timer = setTimeout(late, connectMs);
   const either = AbortSignal.any([patience.signal, ...(signal === undefined ? [] : [signal])]);
   const proxy = findProxy(url);
@@ -88,13 +88,13 @@ export async function open(url: URL, { body, signal, ...options }: OpenOptions):
     const client = await loadClient(proxy !== null && url.protocol === 'http:' ? proxy.url : url);
     const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
       const outgoing = client.request(url, { ...options, ...route, timeout: silentMs }, resolve);
-      // Not as an option, which a connection that is kept would have from its first request.
+      // The signal is not passed as an option, because a reused connection would keep the one of its first request.
       addAbortSignal(either, outgoing);
       outgoing.on('socket', (socket) => {
         if (outgoing.reusedSocket) clearTimeout(timer);
         else socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => clearTimeout(timer));
       });
-      outgoing.on('timeout', () => outgoing.destroy(new Error(`nothing has come for ${silentMs / 1000} s`)));
+      outgoing.on('timeout', () => outgoing.destroy(new Error(`nothing has arrived for ${silentMs / 1000} s`)));
       outgoing.on('error', reject).end(body);
     });
     if (proxy !== null && incoming.statusCode === 407) {
@@ -123,7 +123,7 @@ async function routeThrough(
   const { connect } = await import('node:tls');
   const { ca, rejectUnauthorized, servername = url.hostname } = options;
   const host = servername.replace(/^\[|\]$/g, '');
-  // An address is no name of a server, and is checked as the host.
+  // An IP address is not a server name; Node checks it as the host.
   const named = isIP(host) === 0 ? { servername: host } : {};
   return {
     agent: undefined,
@@ -132,19 +132,19 @@ async function routeThrough(
   };
 }
 
-/** Those of a certificate that an authority has made which this machine does not know. */
+/** The errors for a certificate from an authority that this machine does not trust. */
 const foreignCertificates =
   /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?|UNABLE_TO_VERIFY_LEAF_SIGNATURE|CERT_UNTRUSTED)$/;
 
 function explain(thrown: unknown, proxy: Proxy | null): unknown {
-  // Each address of a host has failed.
+  // An AggregateError means that every address of the host failed.
   const error: unknown = thrown instanceof AggregateError ? thrown.errors[0] : thrown;
   if (!(error instanceof Error) || error instanceof NotSent) return error;
   const { code = '' } = error as NodeJS.ErrnoException;
   if (foreignCertificates.test(code))
     return new NotSent(
       `${error.message} (${code})`,
-      'If your network or the server has an authority of its own, set NODE_EXTRA_CA_CERTS to the file of its certificate (PEM)',
+      'If your network or the server uses its own certificate authority, set NODE_EXTRA_CA_CERTS to the file with its certificate (PEM)',
     );
   return proxy === null ? error : new Error(`by ${proxy.label}: ${error.message || code}`);
 }

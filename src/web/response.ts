@@ -1,19 +1,20 @@
 /**
- * An answer over HTTP. Its classes stand for those of the web, and the bundle gives them to the `openai` package: Node's own load
- * undici, which takes longer than most requests to a server on this machine, and again at the end of the process.
+ * An HTTP answer. Its classes replace those of the web platform, and the build gives them to the `openai` package:
+ * Node's own classes load undici, which takes longer than most requests to a server on this machine, and costs time
+ * again when the process exits.
  */
 import type { IncomingMessage } from 'node:http';
 import { PassThrough, type Transform } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 
-/** Names are in lower case. */
+/** Headers, with names in lower case. */
 export class Headers extends Map<string, string> {
   append(name: string, value: string): void {
     this.set(name, value);
   }
 }
 
-/** Somebody reads it to its end, or cancels it: until then it holds its connection. */
+/** A body, which has to be read to its end or cancelled; until then it occupies its connection. */
 export interface Body extends AsyncIterable<Uint8Array> {
   cancel?(): unknown;
 }
@@ -43,14 +44,17 @@ async function* inOnePiece(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
 
-/** The encodings of `unpacking`, as a request names them. */
+/** The encodings that `unpacking` supports, as a request names them. */
 export const encodings = 'gzip, deflate, br';
 
-// A body that is cut gives what has come of it.
+// A body that is cut off still yields what has arrived of it.
 const zlibFlush = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH };
 const brotliFlush = { flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH };
 
-/** Null: nothing is packed; undefined: nobody knows the encoding. `isLenient`: a packed text without its end is no error. */
+/**
+ * Returns the decoder; null when nothing is compressed, and undefined for an unknown encoding. With `isLenient`,
+ * compressed data without its end is not an error.
+ */
 export function unpacking(encoding: string | undefined, { isLenient = false } = {}): Transform | null | undefined {
   switch (encoding?.trim().toLowerCase()) {
     case undefined:
@@ -71,7 +75,7 @@ export function unpacking(encoding: string | undefined, { isLenient = false } = 
 
 const maxWaiting = 1024 * 1024;
 
-/** All that has come is read before an error of the connection is told. */
+/** Turns the message into a Response. Everything that has arrived is read before an error of the connection is reported. */
 export function toResponse(incoming: IncomingMessage, signal: AbortSignal | undefined): Response {
   const { headers, statusCode: status = 0 } = incoming;
   const out =

@@ -97,7 +97,7 @@ describe.runIf(hasChromium)('the live page', () => {
 
     // A terminal works in the same session.
     const terminal = project.start(['session', 'plan', '-m', 'Make d.txt']);
-    await page.getByText('gpt-test answers pathfinder, elsewhere').waitFor();
+    await page.getByText('gpt-test is answering pathfinder in another process').waitFor();
     await expect.poll(() => page.locator('#live-elsewhere pre').textContent()).toContain('# Try it');
     sendRest();
     await terminal.result;
@@ -143,7 +143,7 @@ describe.runIf(hasChromium)('the live page', () => {
     expect((await project.report('02')).run_summary.error).toContain('line 3: They are there.');
     expect(faults()).toEqual([]);
     running?.kill('SIGINT');
-    await page.getByText('rejected; nothing of it was run. No connection to teddy').waitFor();
+    await page.getByText('rejected; none of its actions ran. No connection to teddy').waitFor();
   });
 
   slowTest('a second view takes the server that runs, a link works once, and Ctrl-C ends it', async () => {

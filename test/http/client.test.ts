@@ -279,7 +279,7 @@ describe('the network', () => {
     const client = open({ url: `http://127.0.0.1:${(other.address() as AddressInfo).port}` });
     await expect(client.list()).rejects.toMatchObject({
       code: 'SERVER_UNREACHABLE',
-      message: expect.stringContaining('not as a server of teddy') as string,
+      message: expect.stringContaining('not the way a teddy server does') as string,
     });
     other.close();
   });

@@ -163,5 +163,7 @@ describe('the description of the API', () => {
 
 test('what force accepts is said: all that was found', () => {
   const { properties } = document.components.schemas['FinalizeRequest'] ?? {};
-  expect(properties?.['force']).toMatchObject({ description: 'Write it whatever is found; the commit says so.' });
+  expect(properties?.['force']).toMatchObject({
+    description: 'Write the file even if a check fails; the commit records that.',
+  });
 });

@@ -378,7 +378,7 @@ describe('what is done from a page', () => {
     await say(project, 'Make files', twoFiles);
     const heard = await hear();
     await browse('POST', `${page}/reject`, { plan: await pending(), reason: 'not what I meant' });
-    expect(await heard.wait()).toEqual([{ title: 'Turn 01: rejected; nothing of it was run.' }]);
+    expect(await heard.wait()).toEqual([{ title: 'Turn 01: rejected; none of its actions ran.' }]);
     const report = await project.readAt(await project.tipOf(line), `.teddy/sessions/${session}/01/report.md`);
     expect(report).toContain('not what I meant');
     expect(await browse('POST', `${page}/reject`, { plan: project.hash('x'), reason: '' })).toMatchObject({
@@ -618,7 +618,7 @@ describe('live', () => {
     await heard.wait('elsewhere', 3);
     project.staged.length = 0;
     expect(await heard.wait('elsewhere', 4)).toEqual([
-      { id: place.id, turn: '01', title: 'Turn 01: gpt-test answers dev, elsewhere' },
+      { id: place.id, turn: '01', title: 'Turn 01: gpt-test is answering dev in another process' },
       { id: place.id, text: 'One\n' },
       { id: place.id, text: 'The key is [masked: password].\n' },
       { id: place.id, isOver: true },

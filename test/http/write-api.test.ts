@@ -126,7 +126,7 @@ describe('begin', () => {
     [
       'begin',
       { target_file: 'a.md', operation: 'create', intent: '', content: 'x', more: 1 },
-      'the body: has fields that are not known: "content", "more"',
+      'the body: has unknown fields: "content", "more"',
     ],
     ['append', { session_id: id, offset: 0 }, 'data: is missing'],
     ['append', { session_id: id, offset: '0', data: '' }, 'offset: must be a whole number'],

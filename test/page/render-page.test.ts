@@ -178,7 +178,7 @@ describe('a turn', () => {
     );
     expect(count(text, problem?.message ?? 'none')).toBe(1);
     expect(text).toContain('Only the run knew.');
-    expect(text).toContain('The plan is not valid, so none of it was run.');
+    expect(text).toContain('The plan is not valid, so none of its actions ran.');
     const short = inTurn({ parts, status: 'planned', plan: pagePlan(planOf([command('npm test')])) });
     expect(short).not.toContain('class="plan-title"');
     // The target, and the source of the plan.

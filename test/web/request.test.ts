@@ -213,8 +213,8 @@ describe('behind a proxy', () => {
   test.each([
     [407, 'http', 'Put the user name and password of the proxy into HTTP_PROXY, as http://user:password@host:port'],
     [407, 'https', 'Put the user name and password of the proxy into HTTPS_PROXY, as http://user:password@host:port'],
-    [403, 'https', 'Ask who runs the proxy to allow server.test, or name it in NO_PROXY'],
-    [302, 'https', 'Ask who runs the proxy to allow server.test, or name it in NO_PROXY'],
+    [403, 'https', 'Ask the operator of the proxy to allow server.test, or add it to NO_PROXY'],
+    [302, 'https', 'Ask the operator of the proxy to allow server.test, or add it to NO_PROXY'],
     [502, 'https', undefined],
   ])('its refusal is told: %i over %s', async (refuses, scheme, advice) => {
     const { host } = await useProxy({ refuses }, 'ada:word@');

@@ -115,7 +115,7 @@ async function askYesNo(
     const line = await askLine(terminal, signal, question);
     const answer = line?.trim().toLowerCase();
     if (signal.aborted || (line === null && !endIsNo) || answer === 'q' || answer === 'quit')
-      throw new TeddyError('INTERRUPTED', 'Interrupted before anything was decided.', hint);
+      throw new TeddyError('INTERRUPTED', 'Interrupted before a decision was made.', hint);
     if (answer === 'y' || answer === 'yes') return true;
     if (answer === undefined || answer === 'n' || answer === 'no') return false;
     terminal.say(`${help}\nq  decide later\n?  this help`);

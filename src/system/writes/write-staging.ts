@@ -231,7 +231,7 @@ async function waitFor(options: WriteStagingOptions, name: string, what: string)
   throw new TeddyError(
     'LOCKED',
     `${what} by ${who}.`,
-    'Wait for it, or stop it; `teddy write list` lists all write sessions.',
+    'Wait for it, or stop it; `teddy write list` lists the write sessions.',
   );
 }
 

@@ -237,7 +237,7 @@ function toInterrupted({ content, savedBytes }: Intake, cause: TeddyError | unde
       : lost === 0
         ? 'Interrupted while receiving the content; everything received so far is saved.'
         : `Interrupted while receiving the content; the last ${lost} bytes could not be saved.`,
-    '`teddy write list` shows what was received; `teddy write recover <id>` resumes it.',
+    '`teddy write list` lists the write sessions; `teddy write recover <id>` resumes this one.',
     { cause },
   );
 }

@@ -195,7 +195,7 @@ describe('a commit that is of no session', () => {
     );
     await expect(readConversation(project, { commit: 'refs/heads/teddy/global' })).rejects.toMatchObject({
       code: 'NOT_ON_LINE',
-      message: expect.stringContaining(`holds nothing of ${session}`),
+      message: expect.stringContaining(`does not contain ${session}`),
     });
   });
 });
