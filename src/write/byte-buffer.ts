@@ -1,17 +1,17 @@
-/** Bytes that come in pieces, as one array: each is copied a few times at most, however small the pieces are. */
+/** Collects bytes that arrive in pieces into one array. Each byte is copied only a few times, however small the pieces are. */
 export interface ByteBuffer {
   length(): number;
   append(bytes: Uint8Array): void;
-  /** From `from` on, without a copy; what is appended later is not in it. Valid until `take`. */
+  /** Returns the bytes from `from` on, without copying them and without what is appended later. Valid until `take`. */
   view(from?: number): Uint8Array;
-  /** Returns the bytes in it, followed by `more`, in a new array; it is empty then. */
+  /** Returns the bytes, followed by `more`, in a new array, and empties the buffer. */
   take(more?: Uint8Array): Uint8Array<ArrayBuffer>;
 }
 
 const firstCapacity = 256;
-/** Memory that nothing was written to takes no room: a large step costs nothing, and leaves little to copy and to throw away. */
+/** Memory that was never written to occupies no space, so a large step costs nothing, and leaves little to copy and discard. */
 const growth = 16;
-/** From here on it only doubles, since the addresses themselves are limited. */
+/** From this size on, the buffer only doubles, since address space is limited too. */
 const largeCapacity = 16 * 1024 * 1024;
 const maxKept = 64 * 1024;
 
@@ -32,7 +32,7 @@ export function openByteBuffer(): ByteBuffer {
       copyTo(taken, store, length);
       if (more !== undefined) taken.set(more, length);
       length = 0;
-      // The memory is used again, but not kept for ever for one long piece.
+      // The memory is reused, but one long piece does not keep it allocated forever.
       if (store.length > maxKept) store = new Uint8Array(0);
       return taken;
     },
@@ -40,7 +40,7 @@ export function openByteBuffer(): ByteBuffer {
 }
 
 function copyTo(target: Uint8Array, store: Uint8Array, length: number): void {
-  // For a few bytes the loop is much faster than a view to copy from.
+  // For a few bytes, the loop is much faster than copying from a view.
   if (length > 32) target.set(store.subarray(0, length));
   else for (let at = 0; at < length; at += 1) target[at] = store[at] ?? 0;
 }

@@ -1,4 +1,4 @@
-/** The input of a validation: the content that came, and the target at the time when the session began. */
+/** The input of a validation: the content that arrived, and the target as it was when the session began. */
 import type { RepoPath } from '../names.ts';
 import { fileKind, type FileKind } from './file-kind.ts';
 import type { Finding } from './write.ts';
@@ -10,7 +10,7 @@ export interface Candidate {
   kind: FileKind;
   /** The content, without a fence around it. */
   bytes: Uint8Array;
-  /** The same; what is no UTF-8 in it is U+FFFD. */
+  /** The content as text; invalid UTF-8 is replaced by U+FFFD. */
   text: string;
   isUtf8: boolean;
   base: BaseFile | null;
@@ -18,13 +18,13 @@ export interface Candidate {
 
 interface BaseFile {
   bytes: Uint8Array;
-  /** Decoded when it is first asked for. */
+  /** Decoded on the first call. */
   text(): string;
-  /** Whether it has this line, white space around it aside. */
+  /** Returns whether the text has this line, ignoring white space around it. */
   hasLine(line: string): boolean;
 }
 
-/** Null: the check does not apply to it. */
+/** Null when the check does not apply. */
 export type Verdict = Finding[] | { skipped: string } | null;
 
 export function toCandidate(
@@ -52,7 +52,7 @@ function decode(bytes: Uint8Array): Pick<Candidate, 'text' | 'isUtf8'> {
   }
 }
 
-/** A byte order mark stays: it is a character of the text. */
+/** Decodes the bytes. A byte order mark stays, because it is a character of the text. */
 export function decodeText(bytes: Uint8Array): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 }
@@ -61,7 +61,7 @@ export function isUtf8(bytes: Uint8Array): boolean {
   return decode(bytes).isUtf8;
 }
 
-/** git uses the same rule: a NUL among the first bytes. */
+/** Applies git's rule: a NUL among the first bytes. */
 function looksBinary(bytes: Uint8Array): boolean {
   return bytes.subarray(0, 8000).includes(0);
 }

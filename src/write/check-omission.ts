@@ -1,13 +1,16 @@
-/** Lines that stand for others: `// ... rest of the code unchanged`. They would replace what they stand for. */
+/**
+ * Finds lines that stand for others, such as `// ... rest of the code unchanged`. Written to the file, they would
+ * replace the lines they stand for.
+ */
 import type { Candidate, Verdict } from './candidate.ts';
 import { findFences, type Fence } from './fences.ts';
 import { locator } from './positions.ts';
 import type { Finding } from './write.ts';
 
-/** Every line that is one has one of these. */
+/** Every such line contains one of these words ... */
 const candidate =
   /unchanged|existing|truncated|omitted|remain|previous|original|snip|brevity|as before|as above|\bsame\b|\brest\b|\bother\b|\bmore\b|\bkeep\b|implementation|continue/gi;
-/** ... and begins as a comment or in brackets, or has dots. */
+/** ... and begins like a comment or in brackets, or contains dots. */
 const shape = /^\s*(?:[/#;%*<{(["'[]|--|rem )|\.{3}|\u2026/i;
 const maxTold = 100;
 const maxLineLength = 300;
@@ -27,7 +30,7 @@ export function checkOmission({ kind, text, base }: Candidate): Verdict {
     if (!shape.test(line)) continue;
     const found = findOmission(line, kind === 'code');
     if (found === null || base?.hasLine(line)) continue;
-    // A page may show how such a line looks.
+    // A document may show what such a line looks like.
     if (kind === 'markdown' && isWithin((fences ??= findFences(text)), start)) continue;
     if (findings.length === maxTold) break;
     const message = `${JSON.stringify(found)} stands for lines that are left out; the whole content is needed.`;
@@ -40,7 +43,7 @@ function isWithin(fences: Fence[], offset: number): boolean {
   return fences.some(({ start, end }) => start < offset && offset < end);
 }
 
-/** Whether a line stands for lines that were left out. */
+/** The patterns that tell whether a line stands for lines that were left out. */
 
 const codeThing =
   '(?:code|files?|contents?|class|functions?|methods?|modules?|components?|document|implementations?|logic|imports|script|styles|rules|markup|program|tests)';
@@ -56,7 +59,7 @@ const ofRest = `${lead}(?:rest|remainder)`;
 const ofExisting = `${lead}(?:existing|previous|original|remaining|unchanged|current)`;
 const ofOthers = `${lead}(?:other|more|same|omitted|additional)`;
 
-/** In a comment, or in brackets: no dots are needed. */
+/** In a comment or in brackets, where no dots are needed. */
 const plain = compile([
   `${ofRest} of ${words}${codeThing} ${verb}${kept}${reason}`,
   `${ofRest} of ${words}${codeThing} ${verb}(?:omitted|here|goes here|not shown)${reason}`,
@@ -66,7 +69,7 @@ const plain = compile([
 ]);
 /** Before dots. */
 const beforeDots = compile([`${ofRest} of ${words}${codeThing}`, `${ofExisting} (?:[\\w-]+ )?${codeThing}`]);
-/** Behind dots. */
+/** After dots. */
 const behindDots = compile([
   `${ofRest}(?: of ${words}${thing})?(?: ${verb}${keptOrGone}${reason})?`,
   `(?:${ofExisting}|${ofOthers}) (?:[\\w-]+ ){0,2}?${thing}(?: ${verb}${keptOrGone}${reason})?`,
@@ -82,10 +85,13 @@ const inBrackets = compile([
 const comment =
   /^(?:\/\/+|#+|--+|;+|%+|\/\*+|\*+(?!\/)|<!--+|\{\/\*+|\(\*+|rem |'|"{3}|'{3})\s*(\S.*?)\s*(?:\*+\/\}?|--+>|\*\)|"{3}|'{3})?$/i;
 const htmlComment = /^(?:<!--+|\{\/\*+)\s*(\S.*?)\s*(?:--+>|\*+\/\})$/;
-/** Behind code. */
+/** After code. */
 const trailing = /\s(?:\/\/|#|--|\/\*|<!--)\s*((?:\.{3}|\u2026).*?)\s*(?:\*\/|--+>)?$/;
 
-/** The words that say so; null: it does not. In a text for people only what no sentence looks like. */
+/**
+ * Returns the words that reveal an omission, or null when there are none. In text for people, only words that no
+ * sentence contains count.
+ */
 function findOmission(line: string, isCode: boolean): string | null {
   const trimmed = line.trim();
   const body = isCode ? (comment.exec(trimmed)?.[1] ?? trailing.exec(trimmed)?.[1]) : htmlComment.exec(trimmed)?.[1];
@@ -102,14 +108,17 @@ function isOmission({ words: text, dotsBefore, dotsBehind, isBracketed }: Inner)
   );
 }
 
-/** Not in a comment: in brackets, or behind dots and with several words, for `...existing` spreads an array. */
+/**
+ * Returns whether an omission outside a comment is in brackets, or follows dots and has several words, since
+ * `...existing` spreads an array.
+ */
 function isBareOmission(line: string): boolean {
   const inner = unwrap(line);
   if (inner.isBracketed) return !line.startsWith('(') && isOmission({ ...inner, dotsBehind: false });
   return inner.dotsBefore && inner.words.includes(' ') && behindDots.test(inner.words);
 }
 
-/** The text without brackets, dots and punctuation around it, in lower case. */
+/** The text in lower case, without the brackets, dots and punctuation around it. */
 interface Inner {
   words: string;
   dotsBefore: boolean;

@@ -1,4 +1,7 @@
-/** Checks of the shape: words about the file around it, conflict markers, code fences, and a file that has shrunk. */
+/**
+ * Checks of the shape: remarks about the file before or after it, conflict markers, code fences, and a file that has
+ * shrunk.
+ */
 import type { Candidate, Verdict } from './candidate.ts';
 import { findFences } from './fences.ts';
 import type { FileKind } from './file-kind.ts';
@@ -10,7 +13,7 @@ const thing =
   '(?:file|code|content|contents|document|version|implementation|script|module|component|class|function|configuration|config|readme|page|program|snippet|result|output)';
 const what = `(?:the|your|an?|my)\\b[^\\n]{0,80}\\b${thing}`;
 
-/** These begin or end an answer, and no line of a file that a program reads. */
+/** Lines that begin or end an answer, and that never occur in a file that a program reads. */
 const first = [
   new RegExp(`^(?:sure|certainly|of course|absolutely|great|okay|ok|alright)[,.!:]?\\s[^\\n]{0,120}[:.!]$`, 'i'),
   new RegExp(`^here(?:'s|\u2019s| is| are)\\s${what}[^\\n]{0,120}[:.]$`, 'i'),
@@ -26,7 +29,7 @@ const last = [
   /^this (?:updated |complete |full |new )?(?:file|code|version|implementation|script|module|component) (?:now )?(?:should|will|does|adds|includes|provides|implements|contains|uses|handles|ensures)\b[^\n]*\.$/i,
 ];
 
-/** Nobody writes these into a text for people. */
+/** Lines that nobody writes into a text for people. */
 const firstOfProse = [
   new RegExp(
     `^(?:(?:sure|certainly|of course|absolutely)[,.!:]? )?here(?:'s|\u2019s| is) (?:the|your) (?:\\w+ ){0,2}?(?:updated|complete|completed|full|revised|requested|corrected|new|final|entire) ${thing}\\b[^\\n]{0,80}:$`,
@@ -58,7 +61,7 @@ export function checkChat({ kind, text, base }: Candidate): Verdict {
   return findings;
 }
 
-/** Returns the line without white space around it. */
+/** Returns the first line that is not blank, without the white space around it. */
 function firstLine(text: string): { line: string; offset: number } {
   const offset = Math.max(0, text.search(/\S/));
   const end = text.indexOf('\n', offset);
@@ -72,14 +75,14 @@ function lastLine(text: string): { line: string; offset: number } {
   return { line: line.trim(), offset: offset + line.search(/\S|$/) };
 }
 
-/** Git leaves three conflict markers, in this order, each at the beginning of a line. */
+/** The three conflict markers that git leaves, in this order, each at the beginning of a line. */
 const marker = /^(?:<{7}(?=[ \r\n]|$)|={7}(?=\r?$)|>{7}(?=[ \r\n]|$))/gm;
 const maxConflicts = 100;
 
 export function checkConflicts({ kind, text, base }: Candidate): Verdict {
   const starts = findConflicts(text);
   if (starts.length === 0) return [];
-  // A page about merging may show conflicts.
+  // A document about merging may show conflicts.
   const shown = kind === 'markdown' ? findFences(text).filter(({ isClosed }) => isClosed) : [];
   const locate = locator(text);
   const findings: Finding[] = [];
@@ -123,7 +126,7 @@ function findUnclosed(text: string, before: string): Verdict {
   const open = findFences(text).find(({ isClosed }) => !isClosed);
   if (open === undefined) return [];
   const [line = ''] = text.slice(open.start, open.start + 1000).split('\n', 1);
-  // The target may have left it open as well.
+  // The target may already have left the fence open.
   if (findFences(before).some((fence) => !fence.isClosed && before.startsWith(line, fence.start))) return [];
   return [
     {
@@ -153,8 +156,8 @@ const opening = /^(?:\s*\n)?(`{3,}|~{3,})([^\n`]*)\n/;
 const closing = /\n(`{3,}|~{3,})[ \t]*\r?\n?\s*$/;
 
 /**
- * Takes away a fence around the whole content, which writers put there in a chat, and counts the lines taken away before it.
- * Null when there is no such fence, or it may belong to the file.
+ * Removes a fence around the whole content, which models tend to add in a chat, and counts the lines removed before the
+ * content. Returns null when there is no such fence, or when it may belong to the file.
  */
 export function stripWrapper(text: string, kind: FileKind): { text: string; lines: number } | null {
   if (kind !== 'code' && kind !== 'markdown') return null;
@@ -167,7 +170,10 @@ export function stripWrapper(text: string, kind: FileKind): { text: string; line
   return { text: text.slice(start, end), lines: countNewlines(first[0]) };
 }
 
-/** A file may also begin with one example and end with another: then the first fence is closed before the end. */
+/**
+ * Returns whether the fence wraps the whole content. A file may also begin with one example and end with another; then
+ * the first fence is closed before the end.
+ */
 function isMarkdownWrapper(text: string, info: string, start: number, end: number): boolean {
   if (!/^\s*(?:md|markdown)\s*$/i.test(info)) return false;
   const [outer] = findFences(text);
@@ -176,10 +182,10 @@ function isMarkdownWrapper(text: string, info: string, start: number, end: numbe
   return isOpenAtEnd && findFences(text, start, end).every(({ isClosed }) => isClosed);
 }
 
-/** A smaller file may shrink. */
+/** Files smaller than this may shrink. */
 const minBaseBytes = 256;
 
-/** An overwrite that loses most of the file is often an answer that was cut, or left out what was to stay. */
+/** Reports an overwrite that loses most of the file: often the answer was cut off, or it left out what was supposed to stay. */
 export function checkShrink({ operation, bytes, base }: Candidate): Verdict {
   if (operation !== 'overwrite' || base === null) return null;
   const [had, has] = [base.bytes.length, bytes.length];

@@ -1,4 +1,4 @@
-/** Finds where a content ends that comes as plain text: at the first line that is exactly its end marker. */
+/** Finds where content that arrives as plain text ends: at the first line that is exactly its end marker. */
 import { openByteBuffer, type ByteBuffer } from './byte-buffer.ts';
 import { isPadding } from './end-marker.ts';
 import { trackFences, type FenceTracker } from './fence-tracker.ts';
@@ -8,69 +8,70 @@ const nothing = new Uint8Array(0);
 
 export interface ScannerOptions {
   marker: string;
-  /** The target is Markdown: inside a code fence a marker is text. */
+  /** Whether the target is Markdown, where a marker inside a code fence is text. */
   isMarkdown: boolean;
-  /** The content so far, of a session that is gone on with: a fence may be open at its end. */
+  /** The earlier content of a session that is continued; a fence may be open at its end. */
   before?: Uint8Array;
 }
 
-/** The result of a piece. Each array may share memory with the piece. */
+/** What a piece has revealed. Each array may share memory with the piece. */
 export interface Scanned {
-  /** Bytes that are known to be content now; they follow those of the calls before. */
+  /** Bytes that are now known to be content; they follow the ones from earlier calls. */
   content: Uint8Array;
   /** How many line feeds are in `content`. */
   lines: number;
   isDone: boolean;
-  /** Bytes after the line of the marker, white space included. */
+  /** The bytes after the marker's line, including white space. */
   trailing: Uint8Array;
 }
 
 export interface Scanner {
   next(bytes: Uint8Array): Scanned;
   /**
-   * The source is over, and what was held back is decided. `isAnswerEnd`: the writer has ended here, so that a marker in the
-   * last line counts, without a newline and in a fence as well; false: it was cut. A further answer may follow: what comes
-   * first in it begins a line.
+   * Ends the source and decides what was held back. With `isAnswerEnd`, the writer has finished here, so a marker in
+   * the last line counts even without a newline and inside a fence; otherwise the source was cut off. Another answer
+   * may follow, and begins a new line.
    */
   end(options: { isAnswerEnd: boolean }): Scanned;
-  /** How many bytes wait for a decision: they may be the marker's line. */
+  /** Returns how many bytes are undecided, because they may be the marker's line. */
   heldBytes(): number;
 }
 
 /**
- * `line`: at the beginning of one. `mark`: after a part of the marker. `pad`: after all of it. `last`: after the line of a
- * marker in a fence, which counts if only white space follows. `text`: in a line that is no marker's. `over`: it was found.
+ * `line`: at the beginning of a line. `mark`: after a part of the marker. `pad`: after all of the marker. `last`: after
+ * a marker's line in a fence, which counts if only white space follows. `text`: in a line that is not the marker's.
+ * `over`: the marker was found.
  */
 type Place = 'line' | 'mark' | 'pad' | 'last' | 'text' | 'over';
 
-/** How much of a marker the bytes so far may be, and what is held back for it. */
+/** How much of a marker the bytes so far may be, and what is held back because of it. */
 interface Scan {
   mark: Uint8Array;
-  /** Null: the target is no Markdown. */
+  /** Null when the target is not Markdown. */
   fences: FenceTracker | null;
   place: Place;
-  /** Bytes of the marker that have come. */
+  /** How many bytes of the marker have arrived. */
   matched: number;
-  /** Bytes that were held back of earlier pieces. */
+  /** The bytes of earlier pieces that are held back. */
   held: ByteBuffer;
   heldLines: number;
-  /** Where in this piece begins what is held back; 0: or in an earlier one. */
+  /** Where the held bytes begin in this piece; 0 also when they began in an earlier one. */
   holdStart: number;
   isHolding: boolean;
-  /** Where in what is held back the line of the marker ends. */
+  /** Where the marker's line ends within the held bytes. */
   markerEnd: number;
   isLineStart: boolean;
-  /** This piece has shown that what earlier ones held back is content. */
+  /** This piece has shown that what earlier pieces held back is content. */
   isReleased: boolean;
-  /** Line feeds in the content of this piece. */
+  /** How many line feeds are in the content of this piece. */
   lines: number;
 }
 
 const atStart = { place: 'line', matched: 0, heldLines: 0, holdStart: 0, markerEnd: 0, lines: 0 } as const;
 
 /**
- * Linear, and independent of how the bytes are cut. A marker's line may end with spaces, tabs and carriage returns; a lone
- * carriage return ends no line.
+ * Opens a scanner. It takes linear time, and the result does not depend on how the bytes are split. A marker's line may
+ * end with spaces, tabs and carriage returns; a carriage return alone does not end a line.
  */
 export function openScanner({ marker, isMarkdown, before = nothing }: ScannerOptions): Scanner {
   const fences = isMarkdown ? trackFences() : null;
@@ -109,7 +110,7 @@ function isOver({ place }: Scan): boolean {
   return place === 'over';
 }
 
-/** Returns where to look next. */
+/** Returns the offset to continue at. */
 function advance(scan: Scan, bytes: Uint8Array, at: number): number {
   if (scan.place === 'text') return skipText(scan, bytes, at);
   const byte = bytes[at] ?? 0;
@@ -132,7 +133,7 @@ function skipText(scan: Scan, bytes: Uint8Array, from: number): number {
   return at + 1;
 }
 
-/** Whether the byte is held back with those before it; if not, it is looked at again in another place. */
+/** Returns whether the byte is held back with those before it; if not, it is examined again in the new place. */
 function goesOn(scan: Scan, byte: number, at: number): boolean {
   const { place } = scan;
   if (place === 'line') return begins(scan, byte, at);
@@ -169,7 +170,7 @@ function endMarkerLine(scan: Scan, at: number): true {
   return true;
 }
 
-/** It was text after all. */
+/** Releases the held bytes, which turned out to be text. */
 function release(scan: Scan, next: Place): false {
   scan.isReleased ||= scan.held.length() > 0;
   scan.lines += scan.heldLines;
@@ -189,7 +190,7 @@ function report(scan: Scan, bytes: Uint8Array, at: number): Scanned {
   return { content, lines, isDone, trailing: cut(bytes, at, bytes.length) };
 }
 
-/** Without a new array where there is nothing to cut: there may be millions of small pieces. */
+/** Cuts without creating a new array when nothing is cut off, because there may be millions of small pieces. */
 function cut(bytes: Uint8Array, start: number, end: number): Uint8Array {
   if (start === end) return nothing;
   return start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end);

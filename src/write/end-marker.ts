@@ -1,4 +1,4 @@
-/** The line that ends a content: `DONE`, or one that is made for a session whose content has such a line itself. */
+/** The line that ends the content: `DONE`, or a marker made for a session whose content has a line `DONE` itself. */
 
 const newline = 10;
 
@@ -6,14 +6,14 @@ export function isEndMarker(text: string): boolean {
   return /^DONE(?:-[0-9a-f]{8})?$/.test(text);
 }
 
-/** `random`: eight hexadecimal digits in lower case. */
+/** `random` must be eight hexadecimal digits in lower case. */
 export function toOwnMarker(random: string): string {
   const marker = `DONE-${random}`;
   if (!isEndMarker(marker)) throw new Error(`An end marker is made of eight hexadecimal digits, not of ${random}.`);
   return marker;
 }
 
-/** Whether a line of the text would end it, inside a code fence or not. */
+/** Returns whether a line of the text, inside a code fence or not, would be taken for the marker. */
 export function hasBareMarker(bytes: Uint8Array, marker: string): boolean {
   const mark = new TextEncoder().encode(marker);
   for (let start = 0; start < bytes.length;) {
@@ -32,12 +32,12 @@ function isMarkerLine(bytes: Uint8Array, start: number, mark: Uint8Array): boole
   return end === bytes.length || bytes[end] === newline;
 }
 
-/** Spaces, tabs and carriage returns may stand behind a marker in its line. */
+/** Returns whether the byte is a space, tab or carriage return, which may follow a marker in its line. */
 export function isPadding(byte: number | undefined): boolean {
   return byte === 32 || byte === 9 || byte === 13;
 }
 
-/** Asks a writer that has fallen silent. */
+/** The prompt for a writer that has fallen silent. */
 export function renderIdlePrompt(endMarker: string): string {
   return `If you're finished, reply ${endMarker} on its own line. Otherwise continue writing.`;
 }

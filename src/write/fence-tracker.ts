@@ -1,6 +1,7 @@
 /**
- * Whether a Markdown text that comes byte by byte is inside a code fence: the rules of CommonMark at the top level of a
- * document. Lists and quotes are no containers here, as in `plan/parse/scan.ts`; what is fenced inside one is indented.
+ * Tracks whether a Markdown text that arrives byte by byte is inside a code fence. Follows the rules of CommonMark at
+ * the top level of a document. As in `plan/parse/scan.ts`, lists and quotes are not treated as containers; what is
+ * fenced inside one is indented.
  */
 const newline = 10;
 const carriageReturn = 13;
@@ -10,19 +11,19 @@ const backtick = 96;
 const tilde = 126;
 
 /**
- * The part of a line. `run`: in the marks of a fence. `info`: behind an opening one. `end`: behind a closing one. `text`: no
- * fence.
+ * The part of a line. `run`: in the marks of a fence. `info`: after opening marks. `end`: after closing marks. `text`:
+ * not a fence.
  */
 type Part = 'indent' | 'run' | 'info' | 'end' | 'text';
 
 export interface FenceTracker {
-  /** A fence is open, as of the lines that are whole. */
+  /** Returns whether a fence is open, according to the complete lines. */
   isOpen(): boolean;
-  /** The next byte. False: until the end of the line nothing matters any more. */
+  /** Takes the next byte. Returns false when nothing matters until the end of the line. */
   take(byte: number): boolean;
 }
 
-/** The fence that is open, and how much of one the line is that comes. */
+/** The open fence, and how much of a fence the current line is. */
 interface Fences {
   /** The mark of the open fence; 0 when there is none. */
   openMark: number;
@@ -62,7 +63,7 @@ function next(fences: Fences, byte: number): Part {
   if (part === 'indent') return begin(fences, byte);
   if (part === 'run') return goOn(fences, byte);
   if (part === 'end') return isBlank(byte) ? 'end' : 'text';
-  // A backtick in what follows makes it code within a line.
+  // If a backtick follows, this is inline code instead.
   return part === 'info' && !(mark === backtick && byte === backtick) ? 'info' : 'text';
 }
 

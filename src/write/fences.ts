@@ -1,4 +1,4 @@
-/** Fenced code of Markdown. */
+/** Finds fenced code in Markdown. */
 
 export interface Fence {
   /** Offset of the opening line. */
@@ -6,7 +6,7 @@ export interface Fence {
   /** Offset after the closing line, or the end of the text. */
   end: number;
   isClosed: boolean;
-  /** The text behind the opening marks: `ts`. */
+  /** The text after the opening marks: `ts`. */
   info: string;
 }
 
@@ -18,10 +18,10 @@ interface Mark {
   info: string;
 }
 
-/** A line that can open or close a fence, also in a quotation or an item of a list. */
+/** A line that can open or close a fence, including in a quotation or a list item. */
 const markLine = /^([ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,8})(`{3,}|~{3,})([^\n]*)$/gm;
 
-/** From `start` to `end`, in order. A fence in a quotation or an item of a list ends with that. */
+/** Returns the fences from `start` to `end`, in order. A fence in a quotation or a list item ends with it. */
 export function findFences(text: string, start = 0, end = text.length): Fence[] {
   const fences: Fence[] = [];
   let open: Mark | null = null;
@@ -54,7 +54,10 @@ function toFence({ start, info }: Mark, end: number, isClosed: boolean): Fence {
   return { start, end, isClosed, info };
 }
 
-/** Four spaces make it indented code, unless a list goes on. Marks of a code span are no fence. */
+/**
+ * Returns whether the line can open a fence. Four spaces make it indented code, unless a list continues, and the marks
+ * of a code span are not a fence.
+ */
 function canOpen({ prefix, marks, info }: Mark): boolean {
   return !(marks.startsWith('`') && info.includes('`')) && !/^(?: {8}|\t\t)/.test(prefix);
 }
@@ -63,7 +66,7 @@ function closes({ prefix, marks, info }: Mark, open: Mark): boolean {
   return info === '' && marks.startsWith(open.marks) && !/[^ \t>]/.test(prefix);
 }
 
-/** Whether lines end the quotation or the item that a fence was opened in. */
+/** Returns whether the lines end the quotation or list item that the fence was opened in. */
 function hasLeft({ prefix }: Mark, lines: string): boolean {
   if (prefix.includes('>')) return /^[ \t]*[^\s>]/m.test(lines);
   const isNested = prefix.trim() !== '' || /^(?: {4}|\t)/.test(prefix);

@@ -1,11 +1,11 @@
-/** Where something stands in a text. Lines and columns count from 1; a column is a UTF-16 unit, as editors count. */
+/** Finds positions in a text. Lines and columns count from 1; a column is a UTF-16 unit, as editors count. */
 
 export interface Position {
   line: number;
   column: number;
 }
 
-/** Asked in ascending order it reads the text once in all. */
+/** Returns a function from offsets to positions. When offsets are given in ascending order, the text is read only once. */
 export function locator(text: string): (offset: number) => Position {
   let line = 1;
   let start = 0;
@@ -19,14 +19,14 @@ export function locator(text: string): (offset: number) => Position {
   };
 }
 
-/** The line around an offset, without its ending. */
+/** Returns the line around an offset, without its ending. */
 export function lineAround(text: string, offset: number): string {
   const start = offset === 0 ? 0 : text.lastIndexOf('\n', offset - 1) + 1;
   const end = text.indexOf('\n', offset);
   return text.slice(start, end === -1 ? text.length : end).replace(/\r$/, '');
 }
 
-/** Those of the wanted lines that there are, without their endings. */
+/** Returns those of the wanted lines that exist, without their endings. */
 export function takeLines(text: string, wanted: ReadonlySet<number>): Map<number, string> {
   const taken = new Map<number, string>();
   const last = Math.max(0, ...wanted);

@@ -1,4 +1,4 @@
-/** One message for whoever corrects the content. */
+/** Renders all findings as one message for the person or model that corrects the content. */
 import { decodeText } from './candidate.ts';
 import type { Limits } from '../session/settings/write-limits.ts';
 import { takeLines } from './positions.ts';
@@ -7,13 +7,13 @@ import type { Finding } from './write.ts';
 const around = 2;
 const maxShownLength = 200;
 
-/** `content` as it came. Each finding with two lines around, and how many more there are. */
+/** Shows each finding with two lines around it, and says how many more there are. `content` is the content as it arrived. */
 export function renderFindings(
   findings: readonly Finding[],
   content: Uint8Array,
   { maxFindings }: Pick<Limits, 'maxFindings'>,
 ): string {
-  // The content may be long, and need not be decoded when there is nothing to quote.
+  // The content may be long, so it is not decoded when there is nothing to quote.
   if (findings.length === 0) return '';
   const shown = findings.slice(0, maxFindings);
   const lines = takeLines(decodeText(content), new Set(shown.flatMap(({ line }) => linesAround(line))));
@@ -40,7 +40,7 @@ function linesAround(line: number | undefined): number[] {
   return Array.from({ length: 2 * around + 1 }, (_, at) => line - around + at).filter((each) => each > 0);
 }
 
-/** Shows the part of a long line that has the column. */
+/** Returns the part of a long line around the column. */
 function cutAround(text: string, column: number): string {
   if (text.length <= maxShownLength) return text;
   const start = Math.max(0, Math.min(column - 1 - maxShownLength / 2, text.length - maxShownLength));
@@ -48,7 +48,7 @@ function cutAround(text: string, column: number): string {
   return `${start > 0 ? '…' : ''}${text.slice(start, end)}${end < text.length ? '…' : ''}`;
 }
 
-/** Shows by its number a character that a person cannot see, or that would change the text around it. */
+/** Replaces each character that is invisible, or that would change the text around it, by its number. */
 function toVisible(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]|\p{Cs}/gu, (character) => {
     if (character === '\t') return character;

@@ -1,37 +1,40 @@
-/** The life of a write session as a function: an event makes a new state, and effects to perform. */
+/** The life of a write session as a function: an event leads to a new state, and to effects to perform. */
 import type { Oid } from '../names.ts';
 import type { Limits } from '../session/settings/write-limits.ts';
 import { ContentTooLarge, finalizingError, unknownWriteError } from './write-errors.ts';
 import { initialState, isOver, type Finding, type Install, type WriteState, type Write } from './write.ts';
 
 export type Event =
-  /** Without bytes, nothing that has come is known to be content yet. */
+  /** With 0 bytes, nothing that arrived is known to be content yet. */
   | { type: 'content'; bytes: number; lines: number; atMs: number }
   /** Time has passed. */
   | { type: 'tick'; atMs: number }
   | { type: 'saved'; atMs: number }
-  /** The disk refuses the bytes; they are tried again when the next save is due. */
+  /** The bytes could not be written to disk; this is tried again when the next save is due. */
   | { type: 'save-failed'; atMs: number }
-  /** A new content replaces the received one. */
+  /** New content replaces what was received. */
   | { type: 'restart'; atMs: number }
-  /** The content is whole. */
+  /** The content is complete. */
   | { type: 'done'; atMs: number }
-  /** No more content comes, and nothing says that it is whole. */
+  /** No more content will arrive, but nothing says that it is complete. */
   | { type: 'end' }
-  /** `isOfModel`: a model that has sent the same mistake twice sends it again; a person may correct something else first. */
+  /**
+   * `isOfModel`: a model that sent the same mistake twice would send it again, but a person may correct something else
+   * first.
+   */
   | { type: 'rejected'; findings: Finding[]; isOfModel: boolean; atMs: number }
   | { type: 'accepted'; install: Install; atMs: number }
-  /** A crash came before the installation, and the content is checked once more. */
+  /** A crash happened before the installation, so the content is checked again. */
   | { type: 'unprepared' }
   | { type: 'installed' }
   | { type: 'committed'; commit: Oid }
-  /** The target cannot take the content, which stays. */
+  /** The content cannot be written to the target, but is kept. */
   | { type: 'refused'; reason: string }
   | { type: 'cancel' }
-  /** Somebody goes on with a session that had failed, expired, or lost its controller. */
+  /** Somebody continues a session that had failed, expired, or lost its controller. */
   | { type: 'reopen'; atMs: number };
 
-/** Effects are performed in order. `discard`: the content is not needed any more. */
+/** An effect to perform, in the given order. `discard`: the content is no longer needed. */
 export type Effect = 'save' | 'prompt' | 'validate' | 'install' | 'commit' | 'discard';
 
 export interface Step {
@@ -52,7 +55,10 @@ export function openWrite(limits: Limits, nowMs: number, state: WriteState = ini
   };
 }
 
-/** Throws CONTENT_TOO_LARGE, UNKNOWN_WRITE, WRITE_FINALIZING for an event that is not possible now, and changes nothing then. */
+/**
+ * Throws CONTENT_TOO_LARGE, UNKNOWN_WRITE or WRITE_FINALIZING for an event that is not possible now; nothing has
+ * changed then.
+ */
 export function step(write: Write, event: Event): Step {
   switch (event.type) {
     case 'content':
@@ -91,9 +97,9 @@ export function step(write: Write, event: Event): Step {
   }
 }
 
-/** A session that was idle too long no longer holds the slot. */
+/** Returns whether the session was idle for so long that it no longer holds its slot. */
 export function isExpired({ phase, activityAt }: WriteState, { idleExpiryMs }: Limits, nowMs: number): boolean {
-  // A clock that was set back would otherwise keep the slot for as long as that.
+  // If the clock was set back, the slot would otherwise be held for as long as it was set back.
   return !isOver(phase) && Math.abs(nowMs - activityAt) >= idleExpiryMs;
 }
 
@@ -126,7 +132,7 @@ function pass(write: Write, atMs: number): Step {
   return { write: { ...write, isPrompted: true, prompts: write.prompts + 1 }, effects: [...effects, 'prompt'] };
 }
 
-/** A crash may have come in any phase: each leads to the work that is left. */
+/** Returns the work that is left. A crash may have happened in any phase. */
 function finish(write: Write, atMs: number): Step {
   const { phase } = write.state;
   if (phase === 'installing') return { write, effects: ['install'] };
@@ -191,7 +197,7 @@ function refuseUnlessOpen({ phase }: WriteState): void {
   if (phase === 'installing' || phase === 'installed') throw finalizingError();
 }
 
-/** When `tick` has something to do; null: never. */
+/** Returns when the next `tick` has something to do; null for never. */
 export function nextTickMs(write: Write, nowMs: number): number | null {
   if (!isReceiving(write)) return null;
   const times = [saveDueMs(write, nowMs), promptDueMs(write)].filter((time) => time !== null);
@@ -216,7 +222,8 @@ function isDue(dueMs: number | null, atMs: number): boolean {
 
 function saveDueMs({ limits, unsavedLines, unsavedSinceMs, savedAtMs }: Write, nowMs: number): number | null {
   if (unsavedSinceMs === null) return null;
-  // The clock was set back: nothing says how long the bytes have waited, and they must not wait for as long as it jumped.
+  // The clock was set back, so it is unknown how long the bytes have waited, and they must not wait for as long as it
+  // was set back.
   if (unsavedSinceMs > nowMs) return nowMs;
   const wanted = unsavedLines >= limits.saveLines ? unsavedSinceMs : unsavedSinceMs + limits.saveMs;
   return Math.max(wanted, savedAtMs === null || savedAtMs > nowMs ? wanted : savedAtMs + limits.saveGapMs);

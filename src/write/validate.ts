@@ -1,4 +1,4 @@
-/** Runs every check that applies to a content. */
+/** Runs every check that applies to the content. */
 import type { SyntaxChecker } from '../ports/project.ts';
 import type { RepoPath } from '../names.ts';
 import { toCandidate, type Candidate, type Verdict } from './candidate.ts';
@@ -22,32 +22,32 @@ import { countBytes } from '../session/text/bytes.ts';
 export interface Content {
   path: RepoPath;
   operation: Operation;
-  /** The content as it came. */
+  /** The content as it arrived. */
   content: Uint8Array;
-  /** The target as it stood when the session began; null when there was none. */
+  /** The target as it was when the session began; null when there was none. */
   base: Uint8Array | null;
 }
 
 export interface Validators {
   syntax: SyntaxChecker;
   findSecrets: FindSecrets;
-  /** Runs the user's own checker on the whole target as it would be. Null when none is set for it. */
+  /** Runs the user's own checker on the whole future target. Null when none is configured. */
   runChecker: ((target: Uint8Array) => Promise<Finding[] | { skipped: string }>) | null;
 }
 
 export interface Validation {
-  /** Lines are those of the content as it came. A content without findings can be installed. */
+  /** Lines count in the content as it arrived. Content without findings can be installed. */
   findings: Finding[];
   summary: ValidationSummary;
-  /** Notes say what was changed, or deserves a word. */
+  /** What was changed, or is worth mentioning. */
   notes: string[];
-  /** The whole target as it would be. */
+  /** The whole future target. */
   final: Uint8Array;
 }
 
 /**
- * Runs all checks that apply: whoever corrects the content is told everything at once. With `repair` invalid UTF-8 becomes
- * U+FFFD, and is no finding. Throws only what the validators throw.
+ * Runs all checks that apply, so that whoever corrects the content learns everything at once. With `repair`, invalid
+ * UTF-8 becomes U+FFFD and is not a finding. Throws only what the validators throw.
  */
 export async function validateContent(
   { path, operation, content, base }: Content,
@@ -91,10 +91,10 @@ function checkText(candidate: Candidate, repaired: string | null): [string, Verd
 
 interface Prepared {
   candidate: Candidate;
-  /** So many lines were taken away before it. */
+  /** How many lines were removed before it. */
   lines: number;
   notes: string[];
-  /** Says what was repaired. */
+  /** Says what was repaired; null when nothing was. */
   repaired: string | null;
 }
 
@@ -103,7 +103,7 @@ function prepare(came: Candidate, repair: boolean): Prepared {
   const { candidate: whole, repaired } = repair ? repairBytes(came) : { candidate: came, repaired: null };
   const unwrapped = stripWrapper(whole.text, whole.kind);
   const { base, operation } = whole;
-  // The target may have such a fence itself.
+  // The target itself may have such a fence.
   const isWrapped = base !== null && operation === 'overwrite' && stripWrapper(base.text(), whole.kind) !== null;
   const isKept = unwrapped === null || unwrapped.text === '' || isWrapped;
   const candidate = isKept ? whole : { ...whole, text: unwrapped.text, bytes: stripBytes(whole, unwrapped.text) };
@@ -126,7 +126,7 @@ function repairBytes(candidate: Candidate): { candidate: Candidate; repaired: st
   return { candidate: { ...candidate, bytes, isUtf8: true }, repaired: `${places} replaced by U+FFFD` };
 }
 
-/** Cuts the bytes themselves, since the text has lost those that are not UTF-8. */
+/** Cuts the bytes themselves, because the text no longer has those that are not UTF-8. */
 function stripBytes({ bytes, text }: Candidate, inner: string): Uint8Array {
   const start = text.indexOf('\n', text.search(/[`~]/)) + 1;
   const first = countBytes(text.slice(0, start));
@@ -169,7 +169,7 @@ interface FoundSecret {
 
 type FindSecrets = (text: string, path: string) => Promise<FoundSecret[]>;
 
-/** A secret that the target had before is not blamed. */
+/** Reports secrets, except those that the target already had. */
 async function checkSecrets({ path, text, base }: Candidate, findSecrets: FindSecrets): Promise<Verdict> {
   const found = await findSecrets(text, path);
   if (found.length === 0) return [];
@@ -183,7 +183,7 @@ async function checkSecrets({ path, text, base }: Candidate, findSecrets: FindSe
     });
 }
 
-/** All private keys begin with the same line; the next line tells them apart. */
+/** Returns a key for each secret. All private keys begin with the same line, so the next line is added to distinguish them. */
 function toKeys(found: FoundSecret[], text: string): string[] {
   const lines = takeLines(text, new Set(found.flatMap(({ line = 0 }) => [line, line + 1])));
   return found.map(({ kind, line = 0 }) => {
@@ -192,7 +192,7 @@ function toKeys(found: FoundSecret[], text: string): string[] {
   });
 }
 
-/** Checks the whole target as it would be. An error that the target had before is not blamed. */
+/** Checks the whole future target. Errors that the target already had are not reported. */
 async function checkSyntax(candidate: Candidate, syntax: SyntaxChecker): Promise<Verdict> {
   if (candidate.kind === 'markdown') return null;
   const before = candidate.operation === 'append' ? (candidate.base?.text() ?? '') : '';
@@ -211,7 +211,7 @@ async function findKnown({ path, base }: Candidate, syntax: SyntaxChecker): Prom
   return new Set(verdict === null || 'skipped' in verdict ? [] : toErrorKeys(verdict, base.text()));
 }
 
-/** The same message at the same text is the same error, wherever it has moved to. */
+/** Returns a key for each error: the same message at the same text is the same error, even if it has moved. */
 function toErrorKeys(findings: Finding[], text: string): string[] {
   const lines = takeLines(text, new Set(findings.flatMap(({ line }) => line ?? [])));
   return findings.map(({ message, line }) => `${message}\n${lines.get(line ?? 0)?.trim() ?? ''}`);

@@ -5,9 +5,9 @@ import { ContentTooLarge, unknownWriteError } from './write-errors.ts';
 
 export const lineEndings = ['lf', 'crlf', 'mixed', 'none'] as const;
 
-/** The target as it stood when the session began. */
+/** The target as it was when the session began. */
 export interface Base {
-  /** Hex. */
+  /** In hex. */
   sha256: string;
   size: number;
   /** Permission bits. */
@@ -17,42 +17,45 @@ export interface Base {
   bom: boolean;
 }
 
-/** The purpose of a session. Only the receiving process changes, when another one takes the session up. */
+/** The purpose of a session. Only the receiving process changes, when another one continues the session. */
 export interface WriteRecord {
   /** A UUID v4. */
   id: string;
   intent: string;
   target: RepoPath;
   operation: Operation;
-  /** The work tree that the target is in, absolute; null where none has the line checked out, which alone gets the file. */
+  /**
+   * The absolute path of the target's work tree; null when the line is checked out nowhere and only its branch gets the
+   * file.
+   */
   root: string | null;
-  /** It is a linked work tree: nothing else stands for it when it is gone. */
+  /** Whether it is a linked work tree, which nothing else replaces once it is gone. */
   isLinked: boolean;
   /** The line for the entry; null for the session named `writes`. */
   line: { ref: RefName; session: SessionId } | null;
-  /** The request could have named a line, and did not: all of these count as one line together. */
+  /** Whether the request could have named a line but did not; all such sessions count as one line. */
   isUnnamed?: boolean;
   /** Null when there was no target. */
   base: Base | null;
   /** The line that ends the content. */
   endMarker: string;
-  /** The model that was asked for the file, where a person asked one. */
+  /** The model that a person asked for the file, if there is one. */
   writer?: { provider: string; model: string };
   /** ISO 8601. */
   begunAt: string;
-  /** This process began the session, or took it up last. */
+  /** The process that began the session, or that last continued it. */
   pid: number;
   bootId: string;
-  /** With these it is known again where another process has its number by now; older records have none. */
+  /** Identifies the process even if another one has its number by now; missing in older records. */
   startTime?: string | null;
   nonce?: string;
-  /** That process receives the content, and its end orphans the session. One-shot commands do not. */
+  /** Whether that process receives the content, so that its end orphans the session. One-shot commands do not. */
   hasController: boolean;
 }
 
 type Claims = Pick<WriteRecord, 'line' | 'root' | 'target' | 'isUnnamed'>;
 
-/** Whether two sessions cannot be open at once: they are of one line, or write one file. */
+/** Returns whether two sessions cannot be open at once, because they belong to one line or write one file. */
 export function areRivals(one: Claims, other: Claims): boolean {
   const isOneFile = one.root !== null && one.root === other.root && one.target === other.target;
   return isOneFile || lineOf(one) === lineOf(other) || (one.isUnnamed === true && other.isUnnamed === true);
@@ -62,14 +65,14 @@ function lineOf({ line }: Claims): RefName | null {
   return line === null || (isForWrites(line.session) && line.ref === mainLineRef(line.session)) ? null : line.ref;
 }
 
-/** Whether the files that belong to no session go to this one. */
+/** Returns whether this is a session for files that belong to no other session. */
 export function isForWrites(session: SessionId): boolean {
   return /^\d{8}-writes(?:-\d+)?$/.test(session);
 }
 
 /**
- * `installing`: the target is being replaced, or was; its sha256 tells. `installed`: the target is in place, and its entry may
- * not be on the line yet. The last four are final.
+ * `installing`: the target is being or has been replaced; its sha256 tells which. `installed`: the target is in place,
+ * but its entry may not be on the line yet. The last four are final.
  */
 export const phases = [
   'awaiting_content',
@@ -93,7 +96,7 @@ interface Skipped {
   reason: string;
 }
 
-/** Tells how each check ended, or why it did not run. */
+/** How each check ended, or why it did not run. */
 export interface ValidationSummary {
   passed: string[];
   failed: string[];
@@ -108,21 +111,21 @@ export interface Finding {
   column?: number;
 }
 
-/** Describes the coming content of the target, so that recovery understands a crash at any step. */
+/** Describes the future content of the target, so that recovery can handle a crash at any step. */
 export interface Install {
-  /** The hash of the whole target as it will be, in hex. */
+  /** The hash of the whole future target, in hex. */
   sha256: string;
-  /** The hash of the content as it came, in hex. */
+  /** The hash of the content as it arrived, in hex. */
   contentSha256: string;
-  /** The tip of the line before; the entry is looked for above it. Null when the entry makes the line. */
+  /** The tip of the line before; the entry is searched for above it. Null when the entry creates the line. */
   tip: Oid | null;
   /** The line for the entry. */
   ref: RefName;
   session: SessionId;
   summary: ValidationSummary;
-  /** Notes say what was changed in the content, or accepted all the same. */
+  /** What was changed in the content, or accepted in spite of a finding. */
   notes: string[];
-  /** The content is written in spite of its findings. */
+  /** Whether the content is written in spite of its findings. */
   isForced: boolean;
 }
 
@@ -133,16 +136,16 @@ export interface WriteResult extends Install {
 /** The progress of a session, as it is on disk after each save. */
 export interface WriteState {
   phase: Phase;
-  /** Counts the bytes of content. */
+  /** The number of bytes of content. */
   size: number;
   /** Milliseconds since 1970. */
   activityAt: number;
   validations: number;
-  /** The last validation found these. */
+  /** The findings of the last validation. */
   findings: Finding[];
   install: Install | null;
   result: WriteResult | null;
-  /** Says why it failed. */
+  /** Why it failed. */
   reason: string | null;
 }
 
@@ -173,23 +176,23 @@ export interface Write {
   limits: Limits;
   state: WriteState;
   unsavedLines: number;
-  /** The first unsaved bytes came then; null when there are none. */
+  /** When the first unsaved bytes arrived; null when there are none. */
   unsavedSinceMs: number | null;
-  /** The last save was tried then. */
+  /** When the last save was tried. */
   savedAtMs: number | null;
-  /** Content came last then, or the session was begun. */
+  /** When content last arrived, or the session began. */
   contentAtMs: number;
   prompts: number;
-  /** The writer was asked in this silence. */
+  /** Whether the writer was already asked during this silence. */
   isPrompted: boolean;
 }
 
-/** Only a UUID v4 is the id of a write session. Nothing else is ever joined to a path. */
+/** Returns whether the text is a UUID v4. Nothing else is an id of a write session, or is ever joined to a path. */
 export function isWriteId(text: string): boolean {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text);
 }
 
-/** Throws UNKNOWN_WRITE for what is no UUID v4, and so was never an id of ours. */
+/** Throws UNKNOWN_WRITE for a text that is not a UUID v4, and so never was an id. */
 export function parseWriteId(text: string): string {
   if (isWriteId(text)) return text;
   throw unknownWriteError();

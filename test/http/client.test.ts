@@ -165,7 +165,7 @@ describe('a client of the server', () => {
     await expect(open({ token: 'x' }).list()).rejects.toMatchObject({
       code: 'SERVER_UNREACHABLE',
       exitCode: 5,
-      message: expect.stringContaining('refuses the token') as string,
+      message: expect.stringContaining('rejected the token') as string,
     });
     expect(said).toEqual([]);
   });

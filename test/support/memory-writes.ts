@@ -97,7 +97,7 @@ export function memoryWrites(
     const { record, state, tail } = write;
     if (record === null || state === null) {
       write.isHeld = false;
-      throw new TeddyError('STAGING_DAMAGED', `What was staged of write session ${id} is damaged.`, 'Look at it.');
+      throw new TeddyError('STAGING_DAMAGED', `The staged content of write session ${id} is damaged.`, 'Look at it.');
     }
     if (tail.length > 0) write.aside.push({ name: `tail-${write.aside.length + 1}.txt`, bytes: tail });
     write.tail = new Uint8Array();

@@ -333,7 +333,7 @@ describe('an end', () => {
       expect([write.state.phase, effects]).toEqual(['cancelled', ['discard']]);
     }
     expect(() => step(open({ phase: 'committed' }), { type: 'cancel' })).toThrow('Session not found or expired.');
-    expect(() => step(open({ phase: 'installed' }), { type: 'cancel' })).toThrow('is being put in place');
+    expect(() => step(open({ phase: 'installed' }), { type: 'cancel' })).toThrow('is being written to its file');
   });
 
   test('by silence comes also when the clock was set back by more than that', () => {
