@@ -1,4 +1,4 @@
-/** The only place that builds adapters and wires them. */
+/** The only place that creates adapters and wires them together. */
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -53,20 +53,23 @@ export interface OpenProjectOptions {
   cwd: string;
   env: Record<string, string | undefined>;
   notices: Notices;
-  /** Gets each git command with its time. */
+  /** Called with each git command and its duration. */
   trace?: (line: string) => void;
-  /** Called before each step of a publication; a test may crash there. */
+  /** Called before each step of a publication; tests simulate a crash there. */
   onStep?: (step: string) => void;
   /**
-   * `once`: HEAD is looked at right after this, and nobody is asked, and nothing is waited for, in between. `always`: nothing is
-   * changed, and HEAD is told of as it is now.
+   * `once`: HEAD is read right after opening, and until then nobody is asked and nothing is waited for. `always`:
+   * nothing is changed, and HEAD is reported as it is now.
    */
   trustsHead?: 'once' | 'always' | undefined;
-  /** The machine's own, without it. */
+  /** The machine's own process tree if not given. */
   tree?: ProcessTree | undefined;
 }
 
-/** Opens the repository that `cwd` is in. `close` it: it holds a child process. Throws NOT_A_REPOSITORY, GIT_TOO_OLD. */
+/**
+ * Opens the repository that contains `cwd`. Call `close`, because it has a child process. Throws NOT_A_REPOSITORY,
+ * GIT_TOO_OLD.
+ */
 export async function openProject({
   cwd,
   env,
@@ -147,12 +150,12 @@ export async function openProject({
   };
 }
 
-/** Starts this program once more, for work that nobody waits for. */
+/** Starts this program once more, for work that nothing waits for. */
 export async function startBeside(words: readonly string[], cwd: string): Promise<void> {
   await (await import('./system/shell/process-group.ts')).startDetached(words, cwd);
 }
 
-/** The logs of other agents, and what is known of each here. */
+/** Opens the logs of other agents, and what is known here about each. */
 export function openCapture({ repository, spool }: Project, env: Record<string, string | undefined>): Capture {
   const { commonDir } = repository as OpenedRepository;
   return {
@@ -162,13 +165,16 @@ export function openCapture({ repository, spool }: Project, env: Record<string, 
   };
 }
 
-/** The list knows what a provider's own endpoint has; Gemini is under its maker's name there. */
+/**
+ * Returns the provider's name in the list, which covers only providers' own endpoints; Gemini is listed under its
+ * maker's name.
+ */
 function listedAs(provider: string, url: string): string | null {
   if (findPreset(provider)?.url !== url) return null;
   return provider === 'gemini' ? 'google' : provider;
 }
 
-/** Nothing but the doctor asks for them. */
+/** Opens them on first use, because only the doctor needs them. */
 function lazyRemains({ commonDir, openRemains }: OpenedRepository, clock: Clock): Remains {
   const open = async () => {
     const { allRemains } = await import('./system/runs/remains.ts');
@@ -186,7 +192,10 @@ function lazyRemains({ commonDir, openRemains }: OpenedRepository, clock: Clock)
   };
 }
 
-/** The same project, looking into a bundle in place of its repository. `close` the repository: it lies in a temporary directory. */
+/**
+ * Returns the same project, with a bundle in place of its repository. Call `close` on the repository, which is in a
+ * temporary directory.
+ */
 export async function openBundled(
   project: Project,
   path: string,
@@ -195,7 +204,7 @@ export async function openBundled(
   return { ...project, repository: await openBundle(path, from) };
 }
 
-/** The scripts come from the package of `main`, the executable that runs now, and fall back to it. */
+/** The scripts come from the package of `main`, the executable that is running now, and fall back to it. */
 export function hookSource(main: string, env: Environment): HookSource {
   return {
     program: { node: process.execPath, main },
@@ -204,7 +213,7 @@ export function hookSource(main: string, env: Environment): HookSource {
   };
 }
 
-/** Other agents on this machine, and our hooks in their settings. The scripts come from the package of `main`. */
+/** Finds other agents on this machine, and teddy's hooks in their settings. The scripts come from the package of `main`. */
 export async function openAgentSetup(main: string, env: Environment): Promise<AgentSetup> {
   const [{ agentSetup }, { readHookScript }] = await Promise.all([
     import('./system/agents/agent-setup.ts'),
@@ -214,7 +223,7 @@ export async function openAgentSetup(main: string, env: Environment): Promise<Ag
   return agentSetup({ env, source: { program, readScript: (name) => readHookScript(main, name) } });
 }
 
-/** The file in which git keeps the message of a commit that is being made. */
+/** Opens the file in which git keeps the message of a commit that is being made. */
 export async function openMessageFile(path: string): Promise<MessageFile> {
   return (await import('./system/agents/hook-scripts.ts')).messageFile(path);
 }
@@ -224,17 +233,17 @@ export async function openSource(path: string, cwd: string): Promise<SourceFile>
   return (await import('./system/files/export-file.ts')).openSourceFile(path, cwd);
 }
 
-/** `force`: what stands there is replaced. */
+/** With `force`, an existing file is replaced. */
 export async function openExportFile(path: string, options: { cwd: string; force: boolean }): Promise<ExportTarget> {
   return (await import('./system/files/export-file.ts')).exportFile(path, options);
 }
 
-/** A new one, or an empty one. */
+/** Opens a new or an empty directory. */
 export async function openExportDirectory(path: string, cwd: string): Promise<ExportDirectory> {
   return (await import('./system/files/export-file.ts')).exportDirectory(path, cwd);
 }
 
-/** Throws SYSTEM_FAILED when nothing says where the agent has its home. */
+/** Throws SYSTEM_FAILED when nothing says where the agent's home is. */
 export async function openAgentPlace(
   agent: AgentName,
   options: { cwd: string; env: Record<string, string | undefined> },
@@ -253,17 +262,17 @@ export interface ModelOptions {
   /** A file with the answer; `-` is stdin. */
   from?: string | undefined;
   recording?: string | undefined;
-  /** False: the answer is asked for in one piece; undefined: `teddy.stream` decides. */
+  /** With false, the answer is requested in one piece; with undefined, `teddy.stream` decides. */
   stream?: boolean | undefined;
-  /** With the provider manual and no file: the answer is written in the user's editor. */
+  /** With the provider manual and no file, the answer is written in the user's editor. */
   inEditor: boolean;
-  /** False: nothing is sent to choose the model, and nothing is saved; what is known counts. */
+  /** With false, nothing is sent to choose the model and nothing is saved; what is known is used. */
   asksEndpoint?: boolean;
   /** The directory that relative paths start from. */
   cwd: string;
   env: Record<string, string | undefined>;
   stdin: Readable & { isTTY?: boolean | undefined };
-  /** Answers of a recording that is a branch or a bundle. */
+  /** Returns the answers of a recording that is a branch or a bundle. */
   readRecordedLine(store: Store, revision?: string): Promise<RecordedAnswer[]>;
 }
 
@@ -272,13 +281,16 @@ export interface ChosenModel {
   name: string;
   parameters: Record<string, number | string | boolean>;
   model: Model | null;
-  /** Why there is no model, when one was to be asked; the message is committed all the same. */
+  /** Why there is no model although one was needed; the message is committed anyway. */
   missing: TeddyError | null;
 }
 
 const defaultOpenaiModel = 'gpt-5';
 
-/** Flags, then the settings. Throws UNKNOWN_PROVIDER, BAD_SETTING, FILE_NOT_FOUND, BAD_RECORDING. */
+/**
+ * Chooses the model by the flags, then by the settings. Throws UNKNOWN_PROVIDER, BAD_SETTING, FILE_NOT_FOUND,
+ * BAD_RECORDING.
+ */
 export async function chooseModel(project: Project, options: ModelOptions): Promise<ChosenModel> {
   const implied = options.from !== undefined ? 'manual' : options.recording !== undefined ? 'recorded' : undefined;
   if (options.provider !== undefined) refuseUnknownProvider(options.provider);
@@ -287,8 +299,8 @@ export async function chooseModel(project: Project, options: ModelOptions): Prom
     const flag = implied === 'manual' ? '--from' : '--recording';
     throw new TeddyError(
       'USAGE',
-      `${flag} and the provider ${provider} exclude each other.`,
-      `Leave ${flag} or --provider out.`,
+      `${flag} cannot be used with the provider ${provider}.`,
+      `Omit ${flag} or --provider.`,
     );
   }
   if (provider === 'manual') {
@@ -312,7 +324,7 @@ function refuseUnknownProvider(name: string): void {
 async function chooseManual(project: Project, options: ModelOptions): Promise<ChosenModel> {
   const chosen = { provider: 'manual' as const, name: 'manual', parameters: {}, missing: null };
   if (options.from === undefined && !options.inEditor) return { ...chosen, model: null };
-  // Read before anything is committed: a missing file is wrong usage, not an open turn.
+  // Read before anything is committed, so that a missing file is a usage error and does not leave an open turn.
   const answer =
     options.from === undefined
       ? await composeText(project, options, '', 'plan.md')
@@ -320,7 +332,7 @@ async function chooseManual(project: Project, options: ModelOptions): Promise<Ch
   return answerByHand(answer);
 }
 
-/** No model is asked: this is the answer. */
+/** Uses this text as the answer, without asking a model. */
 export function answerByHand(text: string): ChosenModel {
   const model = manualModel({ readAnswer: () => Promise.resolve(text) });
   return { provider: 'manual', name: 'manual', parameters: {}, model, missing: null };
@@ -332,7 +344,7 @@ async function chooseRecorded(project: Project, options: ModelOptions): Promise<
     throw new TeddyError(
       'BAD_RECORDING',
       'The provider recorded needs a recording.',
-      'Name it: --recording <directory, bundle or branch>.',
+      'Name one with --recording <directory, bundle or branch>.',
     );
   }
   const answers = await readRecording(project.repository, options, source);
@@ -364,11 +376,11 @@ async function chooseServer(
   const { settings, notices } = project;
   const baseUrl = await findBaseUrl(project, preset, env);
   const known = keyFromEnvironment(preset, env);
-  // A preset's own endpoint is asked only with its key; any other was named by the user, and may do without.
+  // A preset's own endpoint is used only with its key; any other was named by the user, and may not need one.
   const needsKey = baseUrl === undefined && preset.keyVariable !== null;
   const key = known ?? (needsKey ? await findKeyOf(project, preset, env) : null);
   const isReachable = !needsKey || key !== null;
-  // A model of OpenAI's own is a fair guess only where OpenAI is asked.
+  // Assuming one of OpenAI's models is reasonable only if the endpoint is OpenAI's.
   const guess = preset.name === 'openai' && baseUrl === undefined ? defaultOpenaiModel : undefined;
   const name = wanted ?? (await settings.get('model')) ?? guess;
   if (!isReachable || name === undefined) {
@@ -403,10 +415,13 @@ async function chooseServer(
 
 const dayMs = 24 * 60 * 60 * 1000;
 const listTimeoutMs = 1000;
-/** These say how much their models take. */
+/** The servers that report the windows of their models. */
 const telling: readonly string[] = ['openrouter', 'lmstudio', 'llamacpp', 'vllm'];
 
-/** Once a day, an endpoint that says it is asked how much its models take; Ollama each time, since it cuts what is longer. */
+/**
+ * Asks an endpoint that reports it, once a day, for the window of the model; Ollama each time, since it cuts longer
+ * requests.
+ */
 async function askWindow(
   { settings, models, notices }: Project,
   preset: (typeof presets)[number],
@@ -420,7 +435,7 @@ async function askWindow(
     if ((limit === undefined ? found.used : Number(limit)) >= (found.possible ?? found.used)) return;
     if (limit !== undefined && Number(limit) <= found.used) return;
     notices.warn(
-      `Ollama shows ${model} the last ${formatCount(found.used)} tokens of a request (num_ctx) and silently cuts the rest; the model takes ${formatCount(found.possible ?? found.used)}. Start the server with OLLAMA_CONTEXT_LENGTH=<tokens>, or set num_ctx in a Modelfile.`,
+      `Ollama shows ${model} only the last ${formatCount(found.used)} tokens of a request (num_ctx) and silently cuts the rest; the model supports ${formatCount(found.possible ?? found.used)}. Start the server with OLLAMA_CONTEXT_LENGTH=<tokens>, or set num_ctx in a Modelfile.`,
     );
     return;
   }
@@ -428,18 +443,17 @@ async function askWindow(
   const saved = await models.saved(url);
   if (saved !== null && Date.now() - Date.parse(saved.at) < dayMs) return;
   const endpoint = parseEndpoint({ preset: preset.name, baseUrl: url, apiKey: key?.value });
-  // A model that cannot say it now is asked for an answer all the same, and its error is told then.
+  // If a server cannot list its models now, it still gets the request, and its error is reported then.
   const served = await listModels(endpoint, listTimeoutMs).catch(() => null);
   if (served !== null) await models.keepServed(url, new Map(served.map(({ id, ...facts }) => [id, facts])));
 }
 
-/** Fetches the list of windows and prices, which nothing else fetches. Throws PAGE_FAILED. */
+/** Fetches the list of windows and prices, which nothing else does. Throws PAGE_FAILED. */
 export async function updateModels({ models }: Pick<Project, 'models'>): Promise<{ url: string; count: number }> {
   try {
     const providers = await fetchList();
     const count = [...providers.values()].reduce((sum, { size }) => sum + size, 0);
-    if (count === 0)
-      throw new TeddyError('PAGE_FAILED', `${listUrl} lists no models.`, 'The list that was there is kept.');
+    if (count === 0) throw new TeddyError('PAGE_FAILED', `${listUrl} lists no models.`, 'The previous list is kept.');
     await models.keepList(providers);
     return { url: listUrl, count };
   } catch (error) {
@@ -448,12 +462,12 @@ export async function updateModels({ models }: Pick<Project, 'models'>): Promise
     throw new TeddyError(
       'PAGE_FAILED',
       `${listUrl} could not be fetched: ${failure.message}`,
-      'Try again later. Until then the list that was there counts, and `git config teddy.model.<name>.price <in>/<out>`.',
+      'Try again later. Until then, teddy uses the previous list; `git config teddy.model.<name>.price <in>/<out>` sets a price.',
     );
   }
 }
 
-/** A server of this machine, where nothing says who is to answer and somebody can be asked. Nothing is saved. */
+/** Offers a server on this machine when no model is configured and somebody can be asked. Nothing is saved. */
 async function offerLocal(
   { settings, notices }: Project,
   wanted: string | undefined,
@@ -487,8 +501,9 @@ async function readParameters({ settings }: Project): Promise<ChosenModel['param
 }
 
 /**
- * The preset's own variable, else `teddy.baseUrl`, which belongs to the provider that git config names beside it, or else
- * to the one that is set: any other, chosen for one command, would send its key to a foreign server. Throws BAD_SETTING.
+ * Returns the preset's own variable, or else `teddy.baseUrl`. The latter belongs to the provider that git config names,
+ * or else to the one that is set; any other provider, chosen for one command, would send its key to a foreign server.
+ * Throws BAD_SETTING.
  */
 async function findBaseUrl(
   project: Pick<Project, 'settings' | 'repository'>,
@@ -511,7 +526,10 @@ async function findBaseUrl(
   );
 }
 
-/** For the endpoint in use: the environment's, else what git's credential helpers keep for its host. Nobody is asked. */
+/**
+ * Returns the key for the current endpoint: from the environment, or else from git's credential helpers for its host.
+ * Nobody is prompted.
+ */
 export async function findKey(project: Project, env: Environment): Promise<ApiKey | null> {
   const { value } = await project.settings.find('provider');
   return findKeyOf(project, findPreset(value ?? '') ?? presets[0], env);
@@ -525,7 +543,10 @@ async function findKeyOf(project: Project, preset: Preset, env: Environment): Pr
   return value === null ? null : { value, origin: 'git credential' };
 }
 
-/** The endpoint that is in use, and what it says of its models. Throws USAGE where there is none, and the MODEL_ codes. */
+/**
+ * Returns the current endpoint, and what it reports about its models. Throws USAGE when there is none, and the MODEL_
+ * codes.
+ */
 export async function listServedModels(
   project: Project,
   { provider: wanted, env }: { provider?: string | undefined; env: Environment },
@@ -537,7 +558,7 @@ export async function listServedModels(
     throw new TeddyError(
       'USAGE',
       `The provider ${provider} has no models to list.`,
-      'Name another: --provider <name>.',
+      'Name another one with --provider <name>.',
     );
   const baseUrl = await findBaseUrl(project, preset, env);
   const key = await findKeyOf(project, preset, env);
@@ -553,7 +574,7 @@ export async function listServedModels(
   }
 }
 
-/** The user's editor, by git's rules. */
+/** Opens the user's editor, chosen by git's rules. */
 export async function composeText(
   project: Project,
   {
@@ -569,8 +590,8 @@ export async function composeText(
   if (!chosen && stdin.isTTY !== true)
     throw new TeddyError(
       'USAGE',
-      'There is no terminal for an editor, and no other editor is set.',
-      'Run it on a terminal, or set one that needs none: `GIT_EDITOR="cp <file>"` takes the text from a file.',
+      'There is no terminal for an editor, and no editor that works without one is configured.',
+      'Run the command in a terminal, or set an editor that needs none: `GIT_EDITOR="cp <file>"` takes the text from a file.',
     );
   const editor = chosen || 'vi';
   return editText(initial, { editor, fileName, cwd, env });

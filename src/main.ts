@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** Starts teddy: with the code that was compiled before, where there is any. */
+/** Starts teddy, from code that was compiled earlier if there is any. */
 import { join } from 'node:path';
 import { version } from '../package.json';
 
@@ -11,14 +11,14 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-v')) {
 }
 
 async function run(): Promise<void> {
-  // Loaded only now: the version is asked for often, by scripts that want it at once.
+  // Loaded only now, because scripts often ask for the version, and want it at once.
   const { loadCompiled, nameUse } = await import('./cli/compiled-code.ts');
   const code = loadCompiled<typeof import('./cli/run-cli.ts')>(join(__dirname, 'cli.cjs'), nameUse(argv));
   process.exitCode = await code.exports.runCli(argv);
   if (process.exitCode === 0) code.keep();
 }
 
-/** The code itself could not be read, so that nothing of it can say so. */
+/** Reports that the code itself could not be read, in which case none of it can report anything. */
 function explain(error: unknown): void {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code !== 'EMFILE' && code !== 'ENFILE') throw error;

@@ -1,4 +1,7 @@
-/** All that teddy knows of one agent. Each agent is a folder here; `agents.ts` lists them. Types, and the place of a home. */
+/**
+ * Everything that teddy knows about one agent. Each agent has a folder here; `agents.ts` lists them. This file has the
+ * types, and finds an agent's home.
+ */
 import { join } from 'node:path';
 import type { OpenAgentLines } from '../conversation/logs/agent-reader.ts';
 import type { History } from '../conversation/history/history.ts';
@@ -7,38 +10,38 @@ import type { RecordForm } from '../conversation/records/mend-line.ts';
 import type { Hash } from '../ports/project.ts';
 
 export interface Agent {
-  /** The name that people know: `Claude Code`. */
+  /** The name that people use: `Claude Code`. */
   title: string;
   /** Its executable on PATH. */
   program: string;
-  /** The name of the tool in an `Assisted-by` trailer, where it differs from teddy's name of the agent. */
+  /** The name of the tool in an `Assisted-by` trailer, if it differs from teddy's name for the agent. */
   disclosedAs?: string;
-  /** Its name in an authorship log, where it differs. */
+  /** The agent's name in an authorship log, if it differs. */
   attestedAs?: string;
-  /** Shows that it has started a command. */
+  /** The traces that show that the agent has started a command. */
   traces: ProgramTraces;
   home: AgentHome;
   hooks: AgentHooks;
   logs: AgentLogPlaces;
   /** Loads the reader of its log. */
   log(): Promise<AgentLogFormat>;
-  /** How a session is continued in it; missing for an agent whose log cannot be written. */
+  /** How a session is continued in the agent; missing for an agent whose log cannot be written. */
   openWith?: AgentOpening;
 }
 
-/** The traces of a program that has started a command. */
+/** The traces that show that a program has started a command. */
 export interface ProgramTraces {
-  /** The version that was looked at; null: its own code was not, and others tell of it. */
+  /** The version that was examined; null when the program's own code was not, and the facts come from others. */
   version: string | null;
-  /** `NAME` with any value but an empty one, or `NAME=value`. */
+  /** `NAME` with any value that is not empty, or `NAME=value`. */
   variables: readonly string[];
-  /** Names of its program, as they are in a command. */
+  /** Names of the program as they appear in a command. */
   programs: readonly string[];
-  /** Pieces of the paths of its scripts, which an interpreter runs. */
+  /** Parts of the paths of its scripts, which an interpreter runs. */
   scripts?: readonly string[];
 }
 
-/** The directory that the agent makes for itself. */
+/** The directory that the agent creates for itself. */
 interface AgentHome {
   /** Below the user's home. */
   directory: string;
@@ -48,41 +51,47 @@ interface AgentHome {
   within?: string;
 }
 
-/** The meaning of a hook's call. `other`: something has happened in a turn. */
+/** The meaning of a hook's call. `other`: something happened within a turn. */
 export type BellMeaning = 'turn-begins' | 'turn-ends' | 'session-ends' | 'other';
 
 interface AgentHooks {
   /** The file that the hooks belong in, below the agent's home. */
   file: string;
-  /** The events for which hooks are installed, by the agent's own names, with their meaning. */
+  /** The events to install hooks for, by the agent's own names, with their meaning. */
   events: Readonly<Record<string, BellMeaning>>;
-  /** The fields of a hook among the user's own settings, beside its command. */
+  /** The fields of a hook among the user's settings, in addition to its command. */
   entry?: Readonly<Record<string, unknown>>;
-  /** The content of a file that is all ours, where `entry` is missing; `command` runs the script that notes a call. */
+  /**
+   * Returns the content of a file that belongs to teddy alone, when `entry` is missing; `command` runs the script that
+   * records a call.
+   */
   own?(source: { command: string; readScript(name: string): Promise<string> }): Promise<string>;
-  /** Files that are laid into the agent's home, where none of the `unless` is there. */
+  /** Files that are placed in the agent's home, unless one of the `unless` files exists. */
   beside?: { directory: string; files: Readonly<Record<string, string>>; unless: readonly string[] };
   gate?: AgentGate;
-  /** Why the agent runs no hooks at all, as a sentence; null when nothing is wrong. `get` reads a member of the hooks' file. */
+  /**
+   * Returns why the agent runs no hooks at all, as a sentence, or null when nothing is wrong. `get` reads a member of
+   * the hooks' file.
+   */
   findProblem?(file: { path: string; get(key: string): unknown }, files: AgentFiles): Promise<string | null>;
-  /** Whether the person has trusted these hooks. Missing for an agent that does not ask for that. */
+  /** Returns whether the user has trusted these hooks. Missing for an agent that does not ask for trust. */
   areTrusted?(hooks: readonly PlacedHook[], path: string, files: AgentFiles): Promise<boolean>;
 }
 
-/** A hook of ours in the user's settings: the positions of its group and of its entry there. */
+/** One of teddy's hooks in the user's settings: the positions of its group and of its entry there. */
 export interface PlacedHook {
   event: string;
   at: readonly number[];
 }
 
-/** The hook with which the agent waits for a verdict on its plan. */
+/** The hook that makes the agent wait for a verdict on its plan. */
 export interface AgentGate {
   event: string;
   matcher: string;
   entry: Readonly<Record<string, unknown>>;
-  /** Returns null for a call that hands in no plan of the session's own. */
+  /** Returns null for a call that does not hand in a plan of the session itself. */
   readCall(payload: Readonly<Record<string, unknown>>): PlanCall | null;
-  /** The answer in the form of the agent's hooks. */
+  /** Returns the answer in the form that the agent expects from hooks. */
   answer(verdict: { isApproved: boolean; reason: string }, payload: Readonly<Record<string, unknown>>): object;
 }
 
@@ -90,51 +99,54 @@ export interface AgentGate {
 export interface PlanCall {
   /** The agent's own id of the call. */
   callId: string;
-  /** The log of the session, absolute. */
+  /** The absolute path of the session's log. */
   path: string;
-  /** The plan as the agent has it, where the call says it. */
+  /** The plan as the agent has it, if the call includes it. */
   plan?: string | undefined;
-  /** The file that the agent has its plan in, absolute, where the call names it. */
+  /** The absolute path of the file with the agent's plan, if the call names it. */
   planFile?: string | undefined;
 }
 
-/** The disk, as far as the places of an agent's files need it. Nothing here throws for what is not there. */
+/** The part of the file system that is needed to find an agent's files. None of its methods throws for a missing file. */
 export interface AgentFiles {
   /** Returns an empty text for a file that cannot be read. */
   readText(path: string): Promise<string>;
-  /** Returns an empty object for a file that is no TOML. */
+  /** Returns an empty object for a file that is not TOML. */
   readToml(path: string): Promise<Readonly<Record<string, unknown>>>;
-  /** The path without symbolic links, as far as it is there. */
+  /** Returns the path with symbolic links resolved, as far as it exists. */
   realPath(path: string): Promise<string>;
-  /** The files of a directory that end in `.jsonl`, sorted. */
+  /** Returns the files of a directory that end in `.jsonl`, sorted. */
   listLogs(directory: string): Promise<string[]>;
 }
 
 export interface AgentLogPlaces {
-  /** The directory below which all its logs lie, from its home; `spool` is where plugins keep journals in place of a log. */
+  /**
+   * Returns the directory that all logs are below, given the agent's home; `spool` is where plugins keep journals
+   * instead of a log.
+   */
   root(home: string, spool: string): string;
-  /** Counts the directories between the root and a log. */
+  /** How many directories are between the root and a log. */
   depth: number;
-  /** Whether a file of this name, ending in `.jsonl`, is a log; all are if it is missing. */
+  /** Returns whether a file with this name, which ends in `.jsonl`, is a log. If missing, all are. */
   isLog?(name: string): boolean;
   /**
-   * The directory that is named after the one in which the session began: how many levels it is above the log, and whether a name may
-   * stand for `directory`. Missing where names tell nothing.
+   * The directory that is named after the one in which the session began: how many levels above the log it is, and
+   * whether a name may stand for `directory`. Missing when names reveal nothing.
    */
   folder?: { above: number; mayHold(name: string, directory: string): boolean };
-  /** The path of a session's log below the root, where its id gives it; else the log is found by its name. */
+  /** Returns the path of a session's log below the root, if the id determines it; otherwise the log is found by its name. */
   locate?(root: string, sessionId: string): string;
-  /** A log's name begins with the time at which its session began: then it is sorted by that. */
+  /** Set when the name of a log begins with the time at which its session began; logs are then sorted by it. */
   isNamedByTime?: true;
-  /** The directory in which the session began, for a log that does not say it itself. */
+  /** Returns the directory in which the session began, for a log that does not contain it. */
   directoryOf?(path: string, files: AgentFiles): Promise<string | null>;
-  /** The logs of the sub-agents that a session has started. */
+  /** Returns the logs of the sub-agents that a session started. */
   subAgents?(path: string, files: AgentFiles): Promise<SubAgentLog[]>;
 }
 
 export interface SubAgentLog {
   path: string;
-  /** The call that started it; null where nothing tells. */
+  /** The call that started the sub-agent; null when nothing reveals it. */
   callId: string | null;
   description: string;
 }
@@ -143,37 +155,37 @@ export interface SubAgentLog {
 export interface AgentLogFormat {
   isRecord: RecordForm;
   open: OpenAgentLines;
-  /** How a document of this agent's is read, which has no lines. */
+  /** How to read a document of this agent that does not consist of lines. */
   document?: AgentDocument;
-  /** Whether a line is of this agent for certain; for one whose records look like those of another. */
+  /** Returns whether a line certainly belongs to this agent, for an agent whose records resemble another's. */
   isMark?(object: Readonly<Record<string, unknown>>): boolean;
 }
 
 interface AgentOpening {
-  /** The kind of UUID that a session's id is: 7 begins with the time. */
+  /** The version of UUID that the agent uses for session ids; version 7 begins with the time. */
   uuid: 4 | 7;
-  /** The path of a new session's log, below the agent's home. */
+  /** Returns the path of a new session's log, below the agent's home. */
   toPath(cwd: string, session: { id: string; startedAt: Date }): string;
-  /** Names the provider whose models the agent asks by default. */
+  /** Returns the provider whose models the agent uses by default. */
   readProvider(home: string, files: AgentFiles): Promise<string>;
-  /** The command that resumes the session. */
+  /** Returns the command that resumes the session. */
   resume(id: string): string;
-  /** Loads what writes the log: its lines of JSON, without their ends. */
+  /** Loads the function that writes the log: its lines of JSON, without line endings. */
   render(): Promise<(history: History, session: AgentSession, hash: Hash) => string[]>;
 }
 
 export interface AgentSession {
-  /** A UUID, as the agent takes it. */
+  /** A UUID of the version that the agent accepts. */
   id: string;
   /** The folder that the agent is started in. */
   cwd: string;
-  /** ISO 8601; it stands for the times that the history lacks. */
+  /** In ISO 8601; used for the times that the history lacks. */
   startedAt: string;
-  /** Names the provider of its models: some agents resume no session without one. */
+  /** The provider of the session's models; some agents do not resume a session without one. */
   provider: string;
 }
 
-/** The home of an agent for a user whose own home is `userHome`. */
+/** Returns the home of an agent for a user whose own home is `userHome`. */
 export function homeOf(
   { home: { directory, variable = '', within = '' } }: Pick<Agent, 'home'>,
   env: Readonly<Record<string, string | undefined>>,

@@ -1,4 +1,4 @@
-/** The agents that teddy captures: whoever adds one adds its folder, and its row here. */
+/** The agents that teddy captures. To add one, add its folder and its row here. */
 import type { Agent } from './agent.ts';
 import { claudeCode } from './claude-code/claude-code.ts';
 import { codex } from './codex/codex.ts';
@@ -8,7 +8,7 @@ import { opencode } from './opencode/opencode.ts';
 import { pi } from './pi/pi.ts';
 import { qwen } from './qwen/qwen.ts';
 
-/** By the names that stand in the commands of hooks, in trailers and in settings: they never change. */
+/** By the names that appear in hook commands, trailers and settings, which never change. */
 const table = { 'claude-code': claudeCode, codex, gemini, opencode, copilot, qwen, pi } satisfies Record<string, Agent>;
 
 export type AgentName = keyof typeof table;
@@ -18,12 +18,12 @@ export const agentNames = Object.keys(table) as AgentName[];
 /** The agents in which a session can be continued. */
 export const openableAgents = agentNames.filter((name) => agents[name].openWith !== undefined);
 
-/** Returns null for a name of no agent. */
+/** Returns null for a text that is not the name of an agent. */
 export function findAgentName(text: unknown): AgentName | null {
   return agentNames.find((name) => name === text) ?? null;
 }
 
-/** The agent of this name; null for one that only other versions of teddy know, or for another program. */
+/** Returns the agent with this name; null for an agent that only other versions of teddy know, or for another program. */
 export function findAgent(name: string): Agent | null {
   return Object.hasOwn(table, name) ? agents[name as AgentName] : null;
 }

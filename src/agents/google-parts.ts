@@ -1,4 +1,4 @@
-/** The parts of a message in Gemini's form, which qwen-code has too. */
+/** The parts of a message in Gemini's form, which Qwen Code uses too. */
 import type { AgentRecords } from '../conversation/logs/agent-records.ts';
 import { countOf, toUsage, toText } from '../conversation/logs/import-content.ts';
 import { asText, fieldsOf, hasText, isObject } from '../conversation/records/import-values.ts';
@@ -8,7 +8,7 @@ import type { ResultReason } from '../conversation/records/record.ts';
 
 type Fields = Record<string, unknown>;
 
-/** The texts of a content: a text, or parts; thoughts are no part of it. */
+/** Returns the text of a content, which is a text or a list of parts; thoughts are excluded. */
 export function geminiText(content: unknown, log: ImportLog): string {
   if (typeof content === 'string') return content;
   const parts = (Array.isArray(content) ? content : [content]).map((part) => (hasText(part) ? { text: part } : part));
@@ -45,7 +45,7 @@ function partsOf(content: unknown, key: string): Fields[] {
   return parts.map((part) => fieldsOf(part)[key]).filter(isObject);
 }
 
-/** `status` is what the program says of the call. */
+/** `status` is what the program reports about the call. */
 export function addGeminiResult(
   records: AgentRecords,
   response: Fields,
@@ -63,14 +63,14 @@ function toReason(status: unknown, errorType: unknown, said: string): ResultReas
   return errorType === 'execution_denied' || said.startsWith('Tool execution blocked') ? 'denied' : undefined;
 }
 
-/** The input that a tool of the provider has added is counted apart. */
+/** Adds up the input: what a tool of the provider has added is counted separately. */
 export function toGeminiUsage(model: unknown, tokens: Fields): UnitUsage {
   const [cached, reasoning] = [countOf(tokens['cached']), countOf(tokens['thoughts'])];
   const input = countOf(tokens['input']) + countOf(tokens['tool']);
   return toUsage(model, 'google', { input, output: countOf(tokens['output']) + reasoning, cached, reasoning });
 }
 
-/** Some providers count their thoughts among the rest of the output, others apart: the total tells. */
+/** Some providers include thoughts in the output, others count them separately; the total reveals which. */
 export function toQwenUsage(model: unknown, usage: Fields): UnitUsage {
   const input = countOf(usage['promptTokenCount']);
   const output = Math.max(countOf(usage['candidatesTokenCount']), countOf(usage['totalTokenCount']) - input);

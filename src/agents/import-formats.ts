@@ -1,4 +1,4 @@
-/** The formats that `session import` reads: the logs of agents, and conversations of no agent. */
+/** The formats that `session import` reads: the logs of agents, and conversations that belong to no agent. */
 import { saidTypes } from '../conversation/records/decode-record.ts';
 import { openJsonlImporter, openOpenaiImporter } from '../conversation/logs/import-plain.ts';
 import { openAgentReader } from '../conversation/logs/agent-reader.ts';
@@ -19,7 +19,8 @@ export const importFormats: readonly ImportFormat[] = [...agentNames, 'openai', 
 
 export interface ImportFormats {
   /**
-   * The format of a file by its first 64 KiB or so. Null if nothing in it is certain, or if it holds lines of more than one format.
+   * Returns the format of a file by its first 64 KiB or so. Null if nothing in it is certain, or if it has lines of
+   * more than one format.
    */
   detect(head: string): ImportFormat | null;
   open(format: ImportFormat, options: ImportOptions): MeasuredImporter;
@@ -47,16 +48,16 @@ function detectFormat(formats: Formats, head: string): ImportFormat | null {
   const document = agentNames.find((name) => formats[name].document?.isIts(head));
   if (document !== undefined) return document;
   const objects = objectsOf(head);
-  // A mark is of one agent for certain, whatever other agent the line looks like.
+  // A mark identifies one agent for certain, even if the line resembles another agent's.
   const marked = agentNames.find((name) => objects.some((line) => formats[name].isMark?.(line)));
   if (marked !== undefined) return marked;
   const found = objects.map((line) => formatsOf(formats, line)).filter(({ length }) => length > 0);
   if (found.length === 0) return isChat(head) ? 'openai' : null;
-  // A line may look like those of several agents; the log's own agent is the one that all look like.
+  // A line may resemble those of several agents; the log belongs to the agent that all lines resemble.
   return found.reduce((one, other) => one.filter((format) => other.includes(format)))[0] ?? null;
 }
 
-/** Parses the object of each line; the last line may be cut off, and its whole members count. */
+/** Parses the object of each line. The last line may be cut off; then its complete members count. */
 function objectsOf(head: string): Fields[] {
   const cutter = openLines();
   const lines = [...cutter.push(head), ...cutter.end()];
@@ -66,7 +67,7 @@ function objectsOf(head: string): Fields[] {
   });
 }
 
-/** The formats that a line may be of, the likeliest first. */
+/** Returns the formats that a line may have, the likeliest first. */
 function formatsOf(formats: Formats, line: Fields): ImportFormat[] {
   const type = asText(line['type']);
   if (type === undefined && (isMessage(line) || Array.isArray(line['messages']))) return ['openai'];
@@ -87,7 +88,7 @@ function isMessage(value: unknown): boolean {
   return typeof role === 'string' && roles.includes(role);
 }
 
-/** A document over many lines, or in one that is longer than the head. */
+/** Returns whether the head is a chat document, which may span many lines or have one that is longer than the head. */
 function isChat(head: string): boolean {
   const elements = openJsonElements();
   const parts = [...elements.push(head), ...elements.end()];
@@ -96,7 +97,7 @@ function isChat(head: string): boolean {
   return isMessage(parseJson(`{${membersOf(parts).join(',')}}`));
 }
 
-/** The members of an object that may be cut off. */
+/** Returns the complete members of an object that may be cut off. */
 function wholeMembers(text: string): Fields {
   const elements = openJsonElements();
   const members = membersOf(elements.push(text)).map((member) => fieldsOf(parseJson(`{${member}}`)));

@@ -1,7 +1,8 @@
 /**
- * Tells by its traces whether an AI agent has started a command: a variable that the agent sets for its tools, or the program of
- * the agent among those above the command. The terminal of an editor is a person's, so nothing that an editor sets for its
- * terminal is here. This helps against an agent that takes the nearest way. It is no boundary: `docs/security.md` says what is one.
+ * Recognizes by its traces whether an AI agent has started a command: by a variable that the agent sets for its tools,
+ * or by the agent's program among the ancestors of the command. An editor's terminal belongs to a person, so variables
+ * that an editor sets for its terminal do not count. This helps against an agent that takes the nearest way, but it is
+ * not a security boundary; `docs/security.md` says what is one.
  */
 
 import type { AgentTrace, RunningProcess } from '../ports/project.ts';
@@ -9,11 +10,11 @@ import { agents } from './agents.ts';
 import type { ProgramTraces } from './agent.ts';
 
 interface KnownProgram extends ProgramTraces {
-  /** The name that people know. */
+  /** The name that people use. */
   title: string;
 }
 
-/** Agents that teddy does not capture. */
+/** Agents that teddy recognizes but does not capture. */
 const others: readonly KnownProgram[] = [
   {
     title: "Cursor's agent",
@@ -48,7 +49,7 @@ const others: readonly KnownProgram[] = [
     scripts: ['/node_modules/cline/'],
   },
   { title: 'Droid', version: null, variables: [], programs: ['droid'] },
-  // A convention of several agents, each with a value of its own.
+  // A convention of several agents; each sets its own value.
   { title: 'an AI agent', version: null, variables: ['AI_AGENT'], programs: [] },
 ];
 
@@ -57,12 +58,12 @@ export const knownPrograms: readonly KnownProgram[] = [
   ...others,
 ];
 
-/** `started`: the processes that have started this one, the nearest first. A process says more than a variable. */
+/** `started` lists the processes that started this one, the nearest first. A process is stronger evidence than a variable. */
 export function findAgentTrace(
   environment: Readonly<Record<string, string | undefined>>,
   started: readonly RunningProcess[],
 ): AgentTrace | null {
-  // The outermost one is what a person has started.
+  // The outermost process is the one that a person started.
   for (const { pid, name, words } of started.toReversed()) {
     const found = knownPrograms.find((known) => isProgramOf(known, name, words));
     if (found !== undefined) return { seen: `${found.title} has started this: process ${pid} is its program.`, pid };
@@ -82,10 +83,13 @@ function isSet(environment: Readonly<Record<string, string | undefined>>, variab
 
 const shells = /^(?:sh|bash|dash|ash|zsh|ksh|fish)$/;
 const interpreters = /^(?:node(?:js)?|bun|deno|python[\d.]*|pypy[\d.]*|ruby)$/;
-/** Their value is the next word. */
+/** Options that take the next word as their value. */
 const optionsWithValue = /^(?:-r|--require|--import|--loader|-C|--conditions|-W|-X|[-+]o|[-+]O)$/;
 
-/** A program may also be named by the title that it has given itself, which is one word with blanks in it. */
+/**
+ * Returns whether the process runs the program. A program may also be named by the title that it gave itself, which is
+ * one word with spaces in it.
+ */
 function isProgramOf({ programs, scripts = [] }: ProgramTraces, name: string, words: readonly string[]): boolean {
   const [first = '', ...others] = words;
   const program = toProgram(first);
@@ -95,7 +99,10 @@ function isProgramOf({ programs, scripts = [] }: ProgramTraces, name: string, wo
   return script !== null && (programs.includes(toProgram(script)) || scripts.some((one) => script.includes(one)));
 }
 
-/** The script or the module that an interpreter runs; null: it reads one, or its words are the code. */
+/**
+ * Returns the script or the module that an interpreter runs; null when it reads the code from stdin or gets it as an
+ * argument.
+ */
 function findScript(words: readonly string[], isShell: boolean): string | null {
   for (let at = 0; at < words.length; at += 1) {
     const word = words[at] ?? '';
@@ -107,7 +114,7 @@ function findScript(words: readonly string[], isShell: boolean): string | null {
   return null;
 }
 
-/** A shell that was started for a login has a hyphen before its name. */
+/** The name of a login shell begins with a hyphen. */
 function toProgram(path: string): string {
   const name = path.slice(path.lastIndexOf('/') + 1).replace(/^-/, '');
   return name.replace(/\.(?:exe|[cm]?js|ts|py|sh)$/, '');

@@ -1,5 +1,5 @@
 /**
- * What a person does from a page. Each act runs the workflow that a command calls, with the same guards, and only one
+ * The acts that a person starts from a page. Each one runs the workflow that a command calls, with the same guards, and only one
  * act runs at a time. Its events are kept until the next act begins, so that a page that reconnects sees all of them.
  */
 import { TeddyError } from '../errors.ts';

@@ -1,4 +1,4 @@
-/** What clients can attach: the list of sessions, a session, and the files of a turn; and two prompts about a session. */
+/** The resources that clients can attach: the list of sessions, a session, and the files of a turn; and two prompts about a session. */
 import { ResourceTemplate, type McpServer } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { TeddyError } from '../errors.ts';
@@ -94,7 +94,11 @@ function decode(variables: Record<string, string | string[]>): Record<string, st
   try {
     return Object.fromEntries(values.map(([name, value]) => [name, decodeURIComponent(value)]));
   } catch {
-    throw new TeddyError('USAGE', 'The address is not a valid URI.', 'The address of a session looks like teddy://session/20260124-add-login.');
+    throw new TeddyError(
+      'USAGE',
+      'The address is not a valid URI.',
+      'The address of a session looks like teddy://session/20260124-add-login.',
+    );
   }
 }
 

@@ -1,4 +1,4 @@
-/** Turns the events of Anthropic's messages into the events of the port. Tolerant of what servers leave out. */
+/** Turns the events of Anthropic's Messages API into the events of the port. Tolerates what servers leave out. */
 import type { ModelEvent, ModelToolCall } from '../ports/model.ts';
 import { CutStream, errorWords, WireError } from './failure.ts';
 import { piecesOf, type TextPiece, finishEvent, worseFinish, type Finish } from './finish.ts';
@@ -14,8 +14,9 @@ interface Progress {
 }
 
 /**
- * Text and thoughts as they come, then the calls (if it was offered tools), usage and `finish`. Throws `CutStream` when the
- * events end before the answer; once a stop reason has come the answer is whole, and no later error counts.
+ * Yields text and thoughts as they arrive, then the calls (if tools were offered), usage and `finish`. Throws
+ * `CutStream` when the events end before the answer does. Once a stop reason has arrived, the answer is complete and
+ * later errors do not count.
  */
 export async function* toModelEvents(
   events: AsyncIterable<unknown>,
@@ -44,7 +45,7 @@ export async function* toModelEvents(
   yield finishEvent(progress.finish, calls.length);
 }
 
-/** The pieces of text that an event brings. */
+/** Returns the pieces of text that an event contains. */
 function take(progress: Progress, event: unknown): TextPiece[] {
   const at = field(event, 'index');
   switch (field(event, 'type')) {
@@ -67,12 +68,12 @@ function take(progress: Progress, event: unknown): TextPiece[] {
     case 'error':
       throw new WireError({ kind: 'unreadable', message: describeError(field(event, 'error')) });
     default:
-      // A ping, the end of a block, and whatever a later version of the API sends.
+      // A ping, the end of a block, or something that a later version of the API sends.
       return [];
   }
 }
 
-/** An answer that came in one piece. */
+/** Handles an answer that arrived in one piece. */
 function takeWhole(progress: Progress, message: unknown): TextPiece[] {
   const content = field(message, 'content');
   const blocks: unknown[] = Array.isArray(content) ? content : [content];
@@ -82,7 +83,7 @@ function takeWhole(progress: Progress, message: unknown): TextPiece[] {
   return blocks.flatMap((block, at) => takeBlock(progress, block, at));
 }
 
-/** In a stream, blocks begin empty. */
+/** Handles the start of a block, which is empty in a stream. */
 function takeBlock(progress: Progress, block: unknown, at: unknown): TextPiece[] {
   if (field(block, 'type') !== 'tool_use') return piecesOf(block, progress.onUnknown);
   const [id, name, input] = [field(block, 'id'), field(block, 'name'), field(block, 'input')];
@@ -102,20 +103,20 @@ function takeDelta(progress: Progress, delta: unknown, at: unknown): TextPiece[]
   return typeof json === 'string' ? [] : piecesOf(delta, progress.onUnknown);
 }
 
-/** The last event counts the whole answer anew; what it leaves out was said at the beginning. */
+/** The last event has totals for the whole answer; what it leaves out was reported at the beginning. */
 function addUsage(progress: Progress, usage: unknown): void {
   if (!isObject(usage)) return;
   for (const [name, value] of Object.entries(usage)) if (value !== null) progress.usage[name] = value;
 }
 
-/** Anthropic's `input_tokens` leave out the tokens that were read from the cache or written to it. */
+/** Adds up the input: Anthropic's `input_tokens` exclude tokens read from the cache or written to it. */
 function* usageOf(usage: Progress['usage']): Generator<ModelEvent> {
   const count = (value: unknown) => (typeof value === 'number' && value > 0 ? value : 0);
   const read = count(usage['cache_read_input_tokens']);
   const thought = count(field(usage['output_tokens_details'], 'thinking_tokens'));
   const input = count(usage['input_tokens']) + count(usage['cache_creation_input_tokens']) + read;
   const output = count(usage['output_tokens']);
-  // Some servers of this kind count nothing, and say so with zeros.
+  // Some compatible servers do not count tokens and report zeros.
   if (input + output === 0) return;
   yield {
     type: 'usage',

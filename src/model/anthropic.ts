@@ -1,7 +1,8 @@
 /**
- * Anthropic's messages, and servers that speak them, read with `eventsource-parser`. The official SDK (@anthropic-ai/sdk
- * 1.12.0) does the same. With it `dist/cli.cjs` had 3,493 KB in place of 2,766 KB, where 400 KB more were allowed, and
- * `session plan` against a loopback server took 6 ms longer (the median of 15 pairs). This file may go when it is smaller.
+ * Anthropic's Messages API, and servers that are compatible with it, read with `eventsource-parser`. The official SDK
+ * (@anthropic-ai/sdk 1.12.0) does the same, but with it `dist/cli.cjs` had 3,493 KB instead of 2,766 KB, where 400 KB
+ * more were allowed, and `session plan` against a loopback server took 6 ms longer (median of 15 pairs). This file may
+ * go when the SDK is smaller.
  */
 import { createParser } from 'eventsource-parser';
 import { checkRequest } from '../conversation/history/check-request.ts';
@@ -16,7 +17,7 @@ import { serverModel, type ServerModelOptions } from './server-model.ts';
 import { addressOf, post, unknownParts, type Service } from './wire.ts';
 import type { Response } from '../web/response.ts';
 
-/** Throws BAD_SETTING for a base URL or key that could never be sent; everything else fails in `answer`. */
+/** Throws BAD_SETTING for a base URL or key that could never be sent; every other failure happens in `answer`. */
 export function anthropicModel(options: ServerModelOptions): Model {
   return serverModel({ ...options, preset: options.preset ?? 'anthropic' }, answer);
 }
@@ -41,7 +42,7 @@ async function* answer(service: Service, request: ModelRequest, onBegun: () => v
   unknown.tell();
 }
 
-/** Whatever has arrived is read before an error of the connection is told. */
+/** Everything that has arrived is read before an error of the connection is reported. */
 async function* readEvents({ body }: Response): AsyncGenerator<unknown> {
   const arrived: string[] = [];
   const parser = createParser({ onEvent: ({ data }) => arrived.push(data) });
@@ -52,7 +53,7 @@ async function* readEvents({ body }: Response): AsyncGenerator<unknown> {
   }
 }
 
-/** The prompt, the user's request in its sections, what has followed, and three or four places up to which it is cached. */
+/** Builds the body: the prompt, the user's request in its sections, what followed, and three or four cache breakpoints. */
 function toBody({ model, isStreamed }: Service, request: ModelRequest, without: ReadonlySet<string>): object {
   const { reasoning, maxAnswerTokens, ...parameters } = request.parameters;
   checkRequest(request.messages, { wrapsArguments: true });
@@ -79,12 +80,12 @@ function toBody({ model, isStreamed }: Service, request: ModelRequest, without: 
   };
 }
 
-/** The API wants a number. A longer answer is gone on with, as where any other limit has cut it. */
+/** Returns a limit, because the API requires one. A longer answer is continued, as after any other limit. */
 function defaultMaxTokens(model: string): number {
   return Math.min(32_000, defaultAnswer(model));
 }
 
-/** Models before 4.6 think within a budget, and not between calls, unless they are shown what they thought before. */
+/** Models before 4.6 think within a budget, and not between calls unless they are given their earlier thoughts. */
 const thinksInBudget = /claude-(?:3|(?:opus|sonnet|haiku)-4(?:-[0-5])?(?:$|[-@]\d{6,}|-latest))/;
 const budgets: Record<string, number> = { low: 4096, medium: 12_288, high: 24_576 };
 const minBudget = 1024;
@@ -108,9 +109,9 @@ type CacheMark = Partial<typeof cached>;
 type CachedBlock = AnthropicBlock & CacheMark;
 
 /**
- * The early parts change rarely: the prompt with the memos, the history, tree and files, and in a conversation whatever
- * has followed. The blocks of the first message are, one after the other, its very bytes. A cache is found by whole blocks,
- * so each turn of the history is one: the next request begins with the same ones.
+ * Marks what can be cached. The early parts rarely change: the prompt with the memos, the history, tree and files, and
+ * in a conversation everything after them. The blocks of the first message, joined together, are exactly its text. The
+ * cache matches whole blocks, so each turn of the history is one, and the next request begins with the same blocks.
  */
 function toCached(system: string, messages: AnthropicMessage[], mark: CacheMark): object {
   const [first, ...following] = messages;
@@ -137,7 +138,7 @@ interface RequestPart {
   text: string;
 }
 
-/** Memos, history, tree and files, message: sections of one part are one block. */
+/** Splits a request into memos, history, tree and files, and message. The sections of one part form one block. */
 function splitRequest(content: string): RequestPart[] {
   const parts: RequestPart[] = [];
   for (const { name, text } of splitSent(content)) {

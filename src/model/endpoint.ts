@@ -1,27 +1,27 @@
-/** Where requests go and with which key, checked before anything is sent. */
+/** Checks where requests go and with which key, before anything is sent. */
 import { TeddyError } from '../errors.ts';
 import { findPreset, type Preset, type PresetName } from '../session/settings/presets.ts';
 
 export interface Endpoint {
   preset: Preset & { name: PresetName };
-  /** The base URL as it is requested and shown: never with a user name, a password or a query. */
+  /** The base URL as it is requested and shown; it never contains a user name, a password or a query. */
   url: string;
-  /** Empty: no key is sent, as local servers like it. */
+  /** If empty, no key is sent, which suits local servers. */
   apiKey: string;
-  /** Where the key comes from; missing: the environment. */
+  /** Where the key comes from; the environment if not given. */
   keyOrigin?: string | undefined;
 }
 
 export interface EndpointOptions {
   /** `openai` if not given. */
   preset?: PresetName | undefined;
-  /** Missing or empty: that of the preset. */
+  /** If missing or empty, the preset's URL is used. */
   baseUrl?: string | undefined;
   apiKey?: string | undefined;
   keyOrigin?: string | undefined;
 }
 
-/** Throws BAD_SETTING for what could never be sent. */
+/** Throws BAD_SETTING for values that could never be sent. */
 export function parseEndpoint({ preset: name = 'openai', baseUrl, apiKey, keyOrigin }: EndpointOptions): Endpoint {
   const preset = findPreset(name);
   if (preset === undefined) throw new Error(`There is no preset ${name}.`);
@@ -29,12 +29,12 @@ export function parseEndpoint({ preset: name = 'openai', baseUrl, apiKey, keyOri
   return { preset, url, apiKey: parseApiKey(apiKey?.trim() ?? '', preset), keyOrigin };
 }
 
-/** How a person names another endpoint. */
+/** Returns how a person sets another endpoint. */
 export function urlNameOf({ urlVariable }: Preset): string {
   return urlVariable ?? 'teddy.baseUrl';
 }
 
-/** The place that holds the key, for a person. */
+/** Returns where the key is kept, for people. */
 export function keyNameOf({ keyVariable }: Preset): string {
   return keyVariable ?? 'the key in git credential';
 }
@@ -43,11 +43,11 @@ function parseBaseUrl(text: string, preset: Preset): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   const name = urlNameOf(preset);
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw badSetting('The base URL of the model is not a http or https URL.', `Set ${name}, e.g. to ${preset.url}.`);
+    throw badSetting('The base URL of the model is not an http or https URL.', `Set ${name}, e.g. to ${preset.url}.`);
   }
   if (url.username || url.password || url.search || url.hash) {
     throw badSetting(
-      'The base URL of the model has a user name, password or query.',
+      'The base URL of the model contains a user name, password or query.',
       `Put the key into ${keyNameOf(preset)} and keep ${name} plain, e.g. ${preset.url}.`,
     );
   }
@@ -57,7 +57,7 @@ function parseBaseUrl(text: string, preset: Preset): string {
 function parseApiKey(apiKey: string, preset: Preset): string {
   if (!/^[\x21-\x7e]*$/.test(apiKey)) {
     throw badSetting(
-      'The API key holds spaces or characters that no HTTP header can carry.',
+      'The API key contains spaces or characters that are not allowed in an HTTP header.',
       `Set ${keyNameOf(preset)} to the key alone.`,
     );
   }

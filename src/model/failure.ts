@@ -11,17 +11,17 @@ export type Failure =
       kind: 'refused';
       status: number;
       url: string;
-      /** The server's own word for it: `context_length_exceeded`. */
+      /** The server's own name for the error: `context_length_exceeded`. */
       type: string | null;
       requestId: string | null;
       retryAfterMs: number | null;
       message: string;
     }
-  /** It accepted the request, and what came is no answer of a model. */
+  /** The server accepted the request, but its answer is not a model's. */
   | { kind: 'foreign'; url: string; message: string }
-  /** It names another address, which is not asked. */
+  /** The server redirects to another address, to which nothing is sent. */
   | { kind: 'redirected'; url: string; message: string }
-  /** With `advice`, the same request would fail again. */
+  /** When there is `advice`, the same request would fail again. */
   | { kind: 'unreachable'; message: string; advice?: string | undefined }
   | { kind: 'cut' | 'unreadable'; message: string };
 
@@ -40,18 +40,21 @@ export class CutStream extends Error {
   override readonly name = 'CutStream';
 }
 
-/** `begun`: the server had accepted the request. Null: nothing that a model or network does; a fault of our own. */
+/**
+ * Returns null for an error that neither a model nor a network causes, i.e. a defect of teddy. `begun` says that the
+ * server had accepted the request.
+ */
 export function toFailure(error: unknown, begun: boolean): Failure | null {
   for (let at = error; at instanceof Error; at = at.cause) if (at instanceof WireError) return at.failure;
-  if (error instanceof SyntaxError) return { kind: 'unreadable', message: 'it is no stream of events' };
+  if (error instanceof SyntaxError) return { kind: 'unreadable', message: 'it is not a stream of events' };
   if (error instanceof CutStream) return { kind: 'cut', message: error.message };
   return begun && error instanceof Error ? { kind: 'cut', message: rootMessage(error) } : null;
 }
 
-/** Anthropic's limits, each with what is left of it and the time at which there is more. */
+/** Anthropic's rate limits, each with the remaining amount and the time of its reset. */
 const limits = ['requests', 'tokens', 'input-tokens', 'output-tokens'].map((name) => `anthropic-ratelimit-${name}`);
 
-/** How long the server asks to wait: by `Retry-After`, else until the first limit that is used up is lifted. */
+/** Returns how long the server asks to wait: by `Retry-After`, or else until the first exhausted limit resets. */
 export function toRetryAfter(headers: { get(name: string): string | null | undefined }, nowMs: number): number | null {
   const asked = parseRetryAfter(headers.get('retry-after'), nowMs);
   if (asked !== null) return asked;
@@ -60,23 +63,24 @@ export function toRetryAfter(headers: { get(name: string): string | null | undef
   return waits.length === 0 ? null : Math.max(...waits);
 }
 
-/** Seconds, or an HTTP date; null when there is none or it makes no sense. */
+/** Parses seconds or an HTTP date; returns null when there is no header or it makes no sense. */
 export function parseRetryAfter(header: string | null | undefined, nowMs: number): number | null {
   const text = header?.trim() ?? '';
   const waitMs = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
   return Number.isNaN(waitMs) ? null : Math.max(0, waitMs);
 }
 
-// "fetch failed" and "terminated" say nothing; the cause below them does. An AggregateError has a code but no message.
+// Returns the message of the innermost cause, since "fetch failed" and "terminated" say nothing. An AggregateError has
+// a code but no message.
 export function rootMessage(error: Error): string {
   if (error.cause instanceof Error) return rootMessage(error.cause);
   return error.message || String((error as NodeJS.ErrnoException).code ?? error.name);
 }
 
-/** How a request of `session plan` is made again. */
+/** How to repeat a request of `session plan`. */
 export const planAgain = '`teddy session plan` without -m tries again; the message is kept.';
 
-/** The failure as the user reads it. The API key is in no part of it, even where the server repeats it. */
+/** Words the failure for the user. It never contains the API key, even if the server repeats it. */
 export function toTeddyError(
   failure: Failure,
   endpoint: Endpoint,
@@ -96,20 +100,20 @@ export function toTeddyError(
     case 'cut':
       return new TeddyError('MODEL_INTERRUPTED', `${server} was cut off in mid-answer: ${reason}`, again);
     case 'unreadable':
-      return new TeddyError('MODEL_FAILED', `${server} broke its answer off: ${reason}`, again);
+      return new TeddyError('MODEL_FAILED', `${server} broke off its answer: ${reason}`, again);
     case 'foreign':
       return new TeddyError(
         'MODEL_FAILED',
         `No model has answered: ${failure.url} answered ${reason}.`,
-        `Check ${urlName}, which is most often to end in /v1; ${again}`,
+        `Check ${urlName}, which usually has to end in /v1; ${again}`,
       );
     case 'redirected': {
       const { urlVariable } = endpoint.preset;
-      const first = urlVariable === null ? '' : ` (or ${urlVariable}, which comes first)`;
+      const first = urlVariable === null ? '' : ` (or ${urlVariable}, which takes precedence)`;
       return new TeddyError(
         'MODEL_FAILED',
         `No model has answered: ${failure.url} answered ${reason}. Neither the request nor a key was sent there.`,
-        `If that server is the one to ask, set teddy.baseUrl${first} to its base URL; ${again}`,
+        `If that is the server to use, set teddy.baseUrl${first} to its base URL; ${again}`,
       );
     }
     case 'refused': {
@@ -130,7 +134,7 @@ function explain(
   model: string,
 ): [ErrorCode, string] {
   const urlName = urlNameOf(endpoint.preset);
-  // OpenRouter says 400 for a model that it does not know.
+  // OpenRouter answers 400 for an unknown model.
   if (status === 404 || (status === 400 && /model_not_found|not a valid model/i.test(`${type} ${message}`)))
     return [
       'MODEL_NOT_FOUND',
@@ -146,11 +150,11 @@ function explain(
         return ['MODEL_RATE_LIMIT', 'The account has no credit left, and waiting does not help; '];
       return ['MODEL_RATE_LIMIT', `Wait ${retryAfterMs === null ? 'a while' : toSeconds(retryAfterMs)}; `];
     default:
-      return ['MODEL_FAILED', status < 500 ? 'The server objects to the request, not to the connection; ' : ''];
+      return ['MODEL_FAILED', status < 500 ? 'The connection works, but the server rejected the request; ' : ''];
   }
 }
 
-/** Gemini and xAI say 400 for a key that they do not know. */
+/** Gemini and xAI answer 400 for an unknown key. */
 const wrongKey =
   /api[ _-]?key.{0,20}(?:not valid|invalid|incorrect|expired|missing|not found)|(?:incorrect|invalid|expired|missing|wrong|no) api[ _-]?key/i;
 
@@ -173,7 +177,7 @@ function toOverflow(answered: string, model: string, messages: ModelRequest['mes
   return new TeddyError(
     'MODEL_OVERFLOW',
     `The request is too long for ${model}, with about ${formatCount(total)} tokens. ${answered}. The largest: ${largest.join(', ')}.`,
-    `Lower the budget, \`git config teddy.contextTokens ${lower}\`, or show fewer files; then say it again with -m, since without it the same request is sent.`,
+    `Lower the budget, \`git config teddy.contextTokens ${lower}\`, or show fewer files; then send your message again with -m; without -m, the same request is sent.`,
   );
 }
 
@@ -189,11 +193,14 @@ function toSeconds(ms: number): string {
 }
 
 const maxReasonLength = 300;
-// A shorter "key" is a placeholder such as `none`, which occurs in ordinary text.
+// A shorter "key" is a placeholder such as `none`, which also occurs in ordinary text.
 const minKeyLength = 8;
 const keyMark = '[API key]';
 
-/** Done before a text is cut or quoted, after which the key is not found any more; JSON has it with escapes. */
+/**
+ * Removes the key. This has to happen before a text is cut or quoted, when the key could no longer be found; JSON
+ * contains it with escapes.
+ */
 export function withoutKey(text: string, apiKey: string): string {
   if (apiKey.length < minKeyLength) return text;
   return text.replaceAll(apiKey, keyMark).replaceAll(JSON.stringify(apiKey).slice(1, -1), keyMark);
@@ -207,14 +214,14 @@ function oneLine(text: string, apiKey: string): string {
   return `${line.slice(0, maxReasonLength).replace(/[\uD800-\uDBFF]$/, '')}...`;
 }
 
-/** Every dialect has its own place for the words of an error. */
+/** Where the various APIs put the words of an error. */
 const places = 'title error errors message msg detail details error_description error_message reason description'.split(
   ' ',
 );
 const maxDepth = 10;
 const maxErrors = 3;
 
-/** The words in the body of an error; the body itself where nothing in it is known. Never empty. */
+/** Returns the words in the body of an error, or the body itself when nothing in it is recognized. Never empty. */
 export function errorWords(body: string): string {
   return wordsIn(parseJson(body), 0) || body.trim() || 'no message';
 }
@@ -225,12 +232,12 @@ function wordsIn(value: unknown, depth: number): string {
   if (Array.isArray(value)) return join(value.slice(0, maxErrors), '; ', depth);
   if (!isObject(value)) return '';
   const words = join([...places.map((place) => value[place]), field(value['metadata'], 'raw')], ': ', depth);
-  // Validators say apart which field they mean.
+  // Validators name the field separately.
   const place = Array.isArray(value['loc']) ? value['loc'].join('.') : '';
   return place === '' || words === '' ? words : `${place}: ${words}`;
 }
 
-/** A gateway quotes the body that it was given. */
+/** Unwraps a body that a gateway quotes. */
 function wordsOfText(text: string, depth: number): string {
   return (/^[[{]/.test(text) && wordsIn(parseJson(text), depth + 1)) || text;
 }

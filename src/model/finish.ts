@@ -1,4 +1,7 @@
-/** Why an answer has ended. Gateways pass on the words of the models behind them, so both wires know the words of all. */
+/**
+ * Determines why an answer ended. Gateways pass on the words of the models behind them, so both wire formats understand
+ * all of them.
+ */
 import { type ModelEvent, finishReasons } from '../ports/model.ts';
 import { field, isObject } from '../session/text/parse-object.ts';
 
@@ -19,7 +22,7 @@ const known: Record<string, Finish['reason']> = {
   model_context_window_exceeded: 'length',
 };
 
-/** Null: the endpoint has said nothing yet. A word that nobody knows is no good end. */
+/** Returns null when the endpoint has not given a reason yet. An unknown reason counts as a bad end. */
 export function toFinish(said: unknown): Finish | null {
   if (said === undefined || said === null || said === '') return null;
   const word = typeof said === 'string' ? said : JSON.stringify(said);
@@ -27,24 +30,30 @@ export function toFinish(said: unknown): Finish | null {
   return Object.hasOwn(known, key) ? { reason: known[key] ?? 'other' } : { reason: 'other', said: word };
 }
 
-/** No later word makes a bad end good. */
+/** A later reason never turns a bad end into a good one. */
 export function worseFinish(before: Finish | null, said: unknown): Finish | null {
   const next = toFinish(said);
   if (before === null || next === null) return next ?? before;
   return finishReasons.indexOf(next.reason) < finishReasons.indexOf(before.reason) ? before : next;
 }
 
-/** Null for an answer that came whole and without a reason. One without calls waits for no result, whatever it says. */
+/**
+ * `finish` is null for an answer that arrived completely and without a reason. An answer without calls does not wait
+ * for results, regardless of its reason.
+ */
 export function finishEvent(finish: Finish | null, calls: number): ModelEvent {
   const end = finish ?? { reason: 'stop' };
   const isGood = end.reason === 'stop' || end.reason === 'tool_calls';
   return { type: 'finish', ...(isGood ? { reason: calls > 0 ? 'tool_calls' : 'stop' } : end) };
 }
 
-/** The content of a message or of a piece of one: a text, or a list of parts. */
+/** A piece of the content of a message: text or thoughts. */
 export type TextPiece = Extract<ModelEvent, { type: 'text' | 'thought' }>;
 
-/** In its order. `onUnknown` hears the type of each part that is neither words nor thoughts. */
+/**
+ * Returns the pieces of a content in their order. `onUnknown` is called with the type of each part that is neither text
+ * nor thoughts.
+ */
 export function piecesOf(content: unknown, onUnknown: (type: string) => void): TextPiece[] {
   if (Array.isArray(content)) return content.flatMap((part) => piecesOf(part, onUnknown));
   if (typeof content === 'string') return [{ type: 'text', text: content }];
@@ -58,13 +67,13 @@ export function piecesOf(content: unknown, onUnknown: (type: string) => void): T
   return [];
 }
 
-/** Thoughts come as a text, as a list of parts with texts, or within `value`. */
+/** Returns the words of thoughts, which are a text, a list of parts with texts, or in `value`. */
 function wordsOf(value: unknown): string {
   if (Array.isArray(value)) return value.map(wordsOf).join('');
   return typeof value === 'string' ? value : isObject(value) ? wordsOf(field(value, 'text') ?? value['value']) : '';
 }
 
-/** Parts that a model sends along with its words and that say nothing to a person. */
+/** Returns whether a part means nothing to a person, so that it can be dropped silently. */
 function isSilent(type: unknown): boolean {
   return type === 'redacted_thinking' || type === 'signature_delta' || type === 'citations_delta';
 }

@@ -1,4 +1,4 @@
-/** Which key an endpoint gets, and when it is looked for. */
+/** Determines which key an endpoint gets, and when it is looked up. */
 import { TeddyError } from '../errors.ts';
 import type { Model } from '../ports/model.ts';
 import { presets, type Preset } from '../session/settings/presets.ts';
@@ -15,9 +15,9 @@ export interface ApiKey {
 }
 
 interface KeyedModelOptions extends Omit<ServerModelOptions, 'apiKey' | 'keyOrigin'> {
-  /** Known from the start; null: `findKey` is asked. */
+  /** The key, if it is known from the start; with null, `findKey` is called. */
   key: ApiKey | null;
-  /** Asked when a request is about to leave, so that nothing else runs a credential helper. */
+  /** Called only when a request is about to be sent, so that nothing else runs a credential helper. */
   findKey(): Promise<ApiKey | null>;
   onWarning(text: string): void;
 }
@@ -41,7 +41,7 @@ export function keyedModel({ key: known, findKey, onWarning, ...options }: Keyed
     label,
     async *answer(request) {
       const key = known ?? (await findKey());
-      if (key !== null && isExposed(url)) onWarning(`The key travels unencrypted to ${url}.`);
+      if (key !== null && isExposed(url)) onWarning(`The API key is sent unencrypted to ${url}.`);
       yield* serverModel({ ...options, apiKey: key?.value, keyOrigin: key?.origin }).answer(request);
     },
   };
@@ -52,7 +52,10 @@ function isExposed(text: string): boolean {
   return protocol === 'http:' && !isLoopback(hostname);
 }
 
-/** The ways out. `isReachable`: there is an endpoint, but no name for a model of it. */
+/**
+ * Returns the error for a missing model, with the possible next steps. `isReachable`: there is an endpoint, but no
+ * model is named.
+ */
 export function toNoModel(
   preset: Pick<Preset, 'name' | 'keyVariable'>,
   isReachable: boolean,
@@ -60,29 +63,31 @@ export function toNoModel(
 ): TeddyError {
   const others = presets
     .filter((other) => other.name !== preset.name && keyFromEnvironment(other, env) !== null)
-    .map(({ name, keyVariable }) => `${keyVariable} is set: \`git config teddy.provider ${name}\` asks there. `);
+    .map(
+      ({ name, keyVariable }) => `${keyVariable} is set: \`git config teddy.provider ${name}\` uses that endpoint. `,
+    );
   const named = others.length === 0 ? '' : `${others.join('')}It needs \`git config teddy.model <name>\` too.`;
   const byHand = 'answer by hand: `teddy session plan --from <file>`.';
   if (isReachable)
     return new TeddyError(
       'NO_MODEL',
       'No model is named for this endpoint.',
-      '`git config teddy.model <name>` or --model <name>; `teddy models` lists what it has.',
+      'Use `git config teddy.model <name>` or --model <name>; `teddy models` lists the models that it has.',
     );
   if (preset.name === 'openai')
     return new TeddyError(
       'NO_MODEL',
       'No model is configured.',
-      `${named === '' ? 'Set' : `${named} Else: set`} OPENAI_API_KEY (and OPENAI_BASE_URL, \`git config teddy.model <name>\` for another endpoint), or ${byHand}`,
+      `${named === '' ? 'Set' : `${named} Otherwise set`} OPENAI_API_KEY (and OPENAI_BASE_URL, \`git config teddy.model <name>\` for another endpoint), or ${byHand}`,
     );
   return new TeddyError(
     'NO_MODEL',
-    `The provider ${preset.name} needs a key, and there is none.`,
-    `Set ${preset.keyVariable}, or have git's credential helper keep the key; or ${byHand} ${named}`.trimEnd(),
+    `The provider ${preset.name} needs a key, but none was found.`,
+    `Set ${preset.keyVariable}, or store the key in git's credential helper; or ${byHand} ${named}`.trimEnd(),
   );
 }
 
-/** `readAnswer` gets the text from a file, from stdin or from an editor. Its errors pass through. */
+/** `readAnswer` reads the text from a file, from stdin or from an editor. Its errors are passed on. */
 export function manualModel({ readAnswer }: { readAnswer: () => Promise<string> }): Model {
   return {
     provider: 'manual',

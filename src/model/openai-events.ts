@@ -1,4 +1,4 @@
-/** Turns the chunks of a chat completion into the events of the port. Tolerant of what servers leave out. */
+/** Turns the chunks of a chat completion into the events of the port. Tolerates what servers leave out. */
 import type { OpenAI } from 'openai';
 import type { ModelEvent, ModelToolCall } from '../ports/model.ts';
 import { field, isObject } from '../session/text/parse-object.ts';
@@ -9,9 +9,9 @@ import { wholeCharacters } from './wire.ts';
 type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
 
 /**
- * Text as it comes, then its calls (if it was offered tools), usage (if the server told any) and `finish`, once each. Throws
- * `CutStream` when the chunks end with neither a finish reason nor `[DONE]`; once a finish reason has come the answer is
- * whole, and no later error counts.
+ * Yields text as it arrives, then the calls (if tools were offered), usage (if the server reported any) and `finish`,
+ * once each. Throws `CutStream` when the chunks end with neither a finish reason nor `[DONE]`. Once a finish reason has
+ * arrived, the answer is complete and later errors do not count.
  */
 export async function* toModelEvents(
   chunks: AsyncIterable<Chunk>,
@@ -44,19 +44,20 @@ export async function* toModelEvents(
   yield finishEvent(finish, calls.length);
 }
 
-/** Some servers tell an error in the middle of a stream as they would in a body of its own. */
+/** Throws an error that a server reports in the middle of a stream, where some have the same form as in a body of its own. */
 function refuseError(chunk: unknown): void {
   if (!isObject(chunk) || 'choices' in chunk || !['errors', 'detail', 'message', 'msg'].some((name) => name in chunk))
     return;
   throw new WireError({ kind: 'unreadable', message: errorWords(JSON.stringify(chunk)) });
 }
 
-// The types promise more than servers keep: any field may be missing or null.
+// Returns the first choice as partial, because servers keep less than the types promise: any field may be missing or
+// null.
 function choiceOf(chunk: Chunk | null): Partial<OpenAI.Chat.Completions.ChatCompletionChunk.Choice> | undefined {
   return (chunk as Partial<Chunk> | null)?.choices?.[0];
 }
 
-/** An answer that came whole has a message in place of pieces. */
+/** Returns the new piece. An answer that arrived in one piece has a message instead. */
 function deltaOf(chunk: Chunk): unknown {
   const choice = choiceOf(chunk);
   return choice?.delta ?? field(choice, 'message');
@@ -82,17 +83,17 @@ function usageOf(chunk: Chunk | null): ModelEvent | null {
   };
 }
 
-/** OpenRouter and its like report it; the API that they follow does not know it. */
+/** Returns the cost, which OpenRouter and similar services report although it is not part of OpenAI's API. */
 function costOf(usage: object): { costUsd?: number } {
   const cost: unknown = 'cost' in usage ? usage.cost : undefined;
   return typeof cost === 'number' && Number.isFinite(cost) ? { costUsd: cost } : {};
 }
 
-/** Puts the calls of an answer together from their pieces. Tolerant of what servers leave out. */
+/** Assembles the calls of an answer from their pieces. Tolerates what servers leave out. */
 interface GatheredCalls {
-  /** `delta.tool_calls` of a chunk. */
+  /** Takes `delta.tool_calls` of a chunk. */
   add(pieces: unknown): void;
-  /** Those with a name, in the order in which they began. */
+  /** Returns the calls that have a name, in the order in which they began. */
   whole(): ModelToolCall[];
 }
 
@@ -103,7 +104,7 @@ interface Piece {
   text: string;
 }
 
-/** Its id is empty until one comes. */
+/** A call in progress; its id is empty until one arrives. */
 type Part = Piece;
 
 function gatherToolCalls(): GatheredCalls {
@@ -115,7 +116,7 @@ function gatherToolCalls(): GatheredCalls {
       return;
     }
     part.id ||= piece.id;
-    // In one piece, and some servers repeat it in each.
+    // The name arrives in one piece, and some servers repeat it in each.
     part.name ||= piece.name;
     part.text += piece.text;
   }
@@ -125,7 +126,10 @@ function gatherToolCalls(): GatheredCalls {
   };
 }
 
-/** Undefined: a call begins. An id says more than an index, which some servers leave out or give to all calls. */
+/**
+ * Returns undefined when a call begins. An id is more reliable than an index, which some servers leave out or repeat
+ * for all calls.
+ */
 function findPart(parts: Part[], { index, id, name }: Piece): Part | undefined {
   if (index === null) {
     if (id !== '') return parts.find((part) => part.id === id);
@@ -145,7 +149,7 @@ function toPiece(value: unknown): Piece {
   };
 }
 
-/** Some servers send the object itself. */
+/** Some servers send the object itself instead of a text. */
 function toArguments(value: unknown): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : toText(value);
 }
@@ -154,7 +158,7 @@ function toText(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** A result names its call by the id: each needs one of its own. */
+/** Gives each call an id of its own, because a result names its call by the id. */
 function toCalls(parts: Part[]): ModelToolCall[] {
   const ids = new Set<string>();
   return parts.map(({ id, name, text }, at) => {

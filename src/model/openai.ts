@@ -14,16 +14,16 @@ import { post, unknownParts, watchBytes, type Service } from './wire.ts';
 type Sdk = typeof import('openai');
 type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
 
-/** Throws BAD_SETTING for a base URL or key that could never be sent; everything else fails in `answer`. */
+/** Throws BAD_SETTING for a base URL or key that could never be sent; every other failure happens in `answer`. */
 export function openaiModel(options: ServerModelOptions): Model {
   return serverModel(options, answer);
 }
 
 async function* answer(service: Service, request: ModelRequest, onBegun: () => void): AsyncGenerator<ModelEvent> {
-  // Only a request needs the package, and loading it takes longer than most commands do.
+  // Loaded only for a request, because loading the package takes longer than most commands do.
   const sdk = await import('openai');
   const wire = openWire(service);
-  // The package never takes its listener back, and a conversation asks many times under one signal.
+  // The package never removes its listener, and a conversation sends many requests under one signal.
   const signal = AbortSignal.any([request.signal]);
   const client = toClient(sdk, service, wire);
   try {
@@ -31,7 +31,7 @@ async function* answer(service: Service, request: ModelRequest, onBegun: () => v
       service,
       ['stream_options', 'reasoning_effort', ...limits],
       (without) => toBody(service, request, without),
-      // The wire makes a stream of every answer, so the package reads one also where none was asked for.
+      // The wire turns every answer into a stream, so the package always reads one, even if none was requested.
       (body) => client.post<Stream<Chunk>>('/chat/completions', { body, signal, stream: true }),
     );
     onBegun();
@@ -45,7 +45,7 @@ async function* answer(service: Service, request: ModelRequest, onBegun: () => v
   }
 }
 
-/** An error that the server has sent as an event of its stream. */
+/** Returns whether the error was sent by the server as an event of its stream. */
 function isTold(
   { APIError, APIConnectionError, APIUserAbortError }: Sdk,
   error: unknown,
@@ -53,13 +53,13 @@ function isTold(
   return error instanceof APIError && !(error instanceof APIConnectionError || error instanceof APIUserAbortError);
 }
 
-// A longer time overflows the timers of Node. The package would otherwise end a slow answer after ten minutes.
+// The longest time that Node's timers accept. Otherwise the package would end a slow answer after ten minutes.
 const noTimeout = 2_147_483_647;
 
-// Every option that the package would otherwise take from the environment is given.
+// Sets every option that the package would otherwise take from the environment.
 function toClient({ OpenAI }: Sdk, { endpoint }: Service, wire: Wire): OpenAI {
   return new OpenAI({
-    // The package wants some key; the wire sends only the real one.
+    // The package requires a key; the wire sends only a real one.
     apiKey: endpoint.apiKey || 'none',
     baseURL: endpoint.url,
     adminAPIKey: null,
@@ -69,19 +69,19 @@ function toClient({ OpenAI }: Sdk, { endpoint }: Service, wire: Wire): OpenAI {
     logLevel: 'off',
     maxRetries: 0,
     timeout: noTimeout,
-    // It takes of an answer no more than ours has.
+    // The package uses no more of a Response than teddy's own class has.
     fetch: wire.fetch as unknown as typeof fetch,
   });
 }
 
 type Body = Omit<OpenAI.Chat.Completions.ChatCompletionCreateParams, 'stream'> & { stream: boolean };
 
-/** OpenAI's newer models refuse the old name; most other servers know no other. */
+/** OpenAI's newer models refuse the old name, and most other servers know only the old one. */
 const limits = ['max_completion_tokens', 'max_tokens'] as const;
 
 /**
- * A request of the port as the body of a chat completion. `parameters` never override what we set. A request without
- * tools has no field that speaks of them.
+ * Turns a request of the port into the body of a chat completion. `parameters` never override what teddy sets. A
+ * request without tools has no field about tools.
  */
 function toBody(
   { model, isStreamed, endpoint }: Service,
@@ -111,7 +111,7 @@ function toMessage(message: ModelMessage): Body['messages'][number] {
   }
   return {
     role: 'assistant',
-    // Some servers refuse an empty text beside calls.
+    // Some servers refuse an empty text next to calls.
     content: message.content === '' ? null : message.content,
     tool_calls: message.toolCalls.map(({ id, name, arguments: text }) => ({
       id,
@@ -128,13 +128,13 @@ function toTool({ name, description, parameters }: ModelTool): NonNullable<Body[
 /** The bytes of a request and its answer, underneath the `openai` package. */
 interface Wire {
   fetch(url: string, init?: WebRequest): Promise<Response>;
-  /** Whether the server has said `[DONE]`, which the package keeps to itself. */
+  /** Whether the server has sent `[DONE]`, which the package does not reveal. */
   sawDone(): boolean;
 }
 
 /**
- * Sends our own headers instead of the package's, which describe the user's machine and can be added to by
- * OPENAI_CUSTOM_HEADERS.
+ * Sends teddy's own headers instead of the package's, which describe the user's machine and which OPENAI_CUSTOM_HEADERS
+ * can extend.
  */
 function openWire(service: Service): Wire {
   let done = false;

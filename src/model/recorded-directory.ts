@@ -1,4 +1,4 @@
-/** Reads a directory of recorded answers: a session's own directory, or flat files such as `02.md`. */
+/** Reads a directory of recorded answers: the directory of a session, or flat files such as `02.md`. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
@@ -7,9 +7,10 @@ import { compareTurns, isTurnName, type TurnName } from '../names.ts';
 import type { RecordedAnswer } from './recorded.ts';
 
 /**
- * In order of turns. A session directory has `NN/plan.md` and `NN/transcript.jsonl`; turns that were never answered are left
- * out. Flat files are `NN.md`, with the message in `NN.message.txt` if it is known. `sha256` answers in hex.
- * Throws FILE_NOT_FOUND without a directory, BAD_RECORDING without answers in it.
+ * Reads the answers in the order of their turns. The directory of a session has `NN/plan.md` and `NN/transcript.jsonl`;
+ * turns that were never answered are left out. Flat files are named `NN.md`, with the message in `NN.message.txt` if it
+ * is known. `sha256` returns hex. Throws FILE_NOT_FOUND without a directory, and BAD_RECORDING when it contains no
+ * answers.
  */
 export async function readRecordedDirectory(dir: string, sha256: Hash): Promise<RecordedAnswer[]> {
   const names = await listNames(dir);
@@ -18,7 +19,7 @@ export async function readRecordedDirectory(dir: string, sha256: Hash): Promise<
   const found = session.length > 0 ? session.map(readTurn) : flat.map(readFlat);
   const answers = (await Promise.all(found)).filter((answer) => answer !== null);
   if (answers.length > 0) return answers;
-  throw new TeddyError('BAD_RECORDING', `${dir} holds no recorded answers.`, expected);
+  throw new TeddyError('BAD_RECORDING', `${dir} contains no recorded answers.`, expected);
 
   async function readTurn(turn: TurnName): Promise<RecordedAnswer | null> {
     const { message, answer } = parseTranscript((await readText(join(dir, turn, 'transcript.jsonl'))) ?? '');
@@ -34,7 +35,7 @@ export async function readRecordedDirectory(dir: string, sha256: Hash): Promise<
   }
 }
 
-const expected = 'A recording is a session directory (01/plan.md, ...), or a directory with 01.md, 02.md, ...';
+const expected = 'A recording is the directory of a session (01/plan.md, ...), or a directory with 01.md, 02.md, ...';
 
 function toFlatTurn(name: string): TurnName[] {
   const turn = name.endsWith('.md') ? name.slice(0, -'.md'.length) : '';
@@ -45,11 +46,13 @@ async function listNames(dir: string): Promise<string[]> {
   try {
     return await readdir(dir);
   } catch (error) {
-    throw new TeddyError('FILE_NOT_FOUND', `No recording at ${dir} (${codeOf(error)}).`, expected, { cause: error });
+    throw new TeddyError('FILE_NOT_FOUND', `There is no recording at ${dir} (${codeOf(error)}).`, expected, {
+      cause: error,
+    });
   }
 }
 
-/** Null when there is no such file. */
+/** Returns null when there is no such file. */
 async function readText(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8');
@@ -68,7 +71,8 @@ interface LastWords {
   answer: string | null;
 }
 
-// Another message may have replaced the first while the turn was open: what was answered is the last one.
+// Finds the message that was answered: the last one, because another message may have replaced the first while the turn
+// was open.
 function parseTranscript(text: string): LastWords {
   const words: LastWords = { message: null, answer: null };
   for (const line of text.split('\n')) {

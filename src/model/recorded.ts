@@ -1,25 +1,25 @@
-/** Answers that were given before, for CI, tests and demos. */
+/** Replays answers that were recorded earlier, for CI, tests and demos. */
 import { TeddyError } from '../errors.ts';
 import type { Model, ModelRequest } from '../ports/model.ts';
 
 export interface RecordedAnswer {
   turn: string;
-  /** The sha256 of the user's message that was answered, in hex; null when the recording does not know it. */
+  /** The sha256 of the user's message that was answered, in hex; null when the recording does not include it. */
   messageSha256: string | null;
   answer: string;
 }
 
 interface RecordedSettings {
-  /** The user's name for the recording; the label and errors show it. */
+  /** The user's name for the recording, used in the label and in errors. */
   source: string;
   answers: RecordedAnswer[];
   onNotice: (text: string) => void;
 }
 
 /**
- * The answer recorded for this turn and message, as often as it is asked for; for a recording without messages, the one
- * of this turn. Else, with a notice, one that was not used yet: of this turn if possible, the first in order otherwise.
- * Throws BAD_RECORDING when nothing is left.
+ * Gives the answer recorded for this turn and message, any number of times; for a recording without messages, the one
+ * of this turn. Otherwise, with a notice, an answer that was not used yet: preferably of this turn, or else the first
+ * in order. Throws BAD_RECORDING when none is left.
  */
 export function recordedModel({ source, answers, onNotice }: RecordedSettings): Model {
   const used = new Set<RecordedAnswer>();
@@ -31,7 +31,7 @@ export function recordedModel({ source, answers, onNotice }: RecordedSettings): 
     const next = unused.find((answer) => answer.turn === request.turn) ?? unused[0];
     if (!next) throw nothingLeft(source, request.turn);
     onNotice(
-      `${source} has no answer to this message in turn ${request.turn}; the next unused one is given, of turn ${next.turn}.`,
+      `${source} has no answer to this message in turn ${request.turn}; using the next unused answer, from turn ${next.turn}.`,
     );
     return next;
   }

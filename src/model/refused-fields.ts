@@ -1,10 +1,14 @@
-/** A strict server refuses fields of a request that most others ignore. It is asked again without those that it names. */
+/**
+ * Some strict servers refuse fields of a request that most others ignore. The request is then repeated without the
+ * fields that the server names.
+ */
 import { toFailure } from './failure.ts';
 import type { Service } from './wire.ts';
 
 /**
- * `toBody` leaves out the fields that it is given, of which `names` are all. Each is left out once, and remembered as soon
- * as the server accepts the request without it. Throws what `send` throws.
+ * Sends a request, and repeats it without each field that the server refuses. `toBody` leaves out the fields it is
+ * given; `names` lists all that it can leave out. A field is remembered as soon as the server accepts the request
+ * without it. Throws what `send` throws.
  */
 export async function sendAccepted<Body extends object, Answer>(
   { refused, endpoint, model, onWarning }: Service,
@@ -20,7 +24,9 @@ export async function sendAccepted<Body extends object, Answer>(
       const answer = await send(body);
       const found = [...without].filter((name) => !known.includes(name));
       if (found.length === 0) return answer;
-      onWarning?.(`${endpoint.url} takes no ${found.join(' or ')} for ${model}, so it was asked without.`);
+      onWarning?.(
+        `The request was sent without ${found.join(' and ')}, which ${endpoint.url} does not accept for ${model}.`,
+      );
       await refused?.keep([...without]);
       return answer;
     } catch (error) {
@@ -34,7 +40,7 @@ export async function sendAccepted<Body extends object, Answer>(
 
 const refusing =
   /unsupported|unrecogni[sz]ed|unknown|unexpected|\bextra\b|additional|invalid (?:field|parameter|argument|key|property)|\bnot (?:\w+ ){0,2}(?:supported?|permitted|allowed|recogni[sz]ed|accepted|valid|implemented|available)|n[o']t (?:support|accept|recogni[sz]e|exist)|cannot find|no such|forbidden/i;
-/** The field is taken, and what it says is not. */
+/** The field itself is accepted, but its value is not. */
 const refusingValue = /(?:unsupported|invalid) value|supported values/i;
 
 function isRefused(error: unknown, name: string): boolean {

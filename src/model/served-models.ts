@@ -1,4 +1,4 @@
-/** Reads the models of an endpoint: which there are, how much they take, what they cost. */
+/** Reads the models of an endpoint: which there are, how large their windows are, and what they cost. */
 import { presets, type PresetName } from '../session/settings/presets.ts';
 import { toCount, toPrice, type ModelFacts } from '../session/context/model-facts.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -11,7 +11,7 @@ export interface ServedModel extends ModelFacts {
 
 const listTimeoutMs = 10_000;
 
-/** In the endpoint's order. Throws WireError. */
+/** Lists the models in the endpoint's order. Throws WireError. */
 export async function listModels(endpoint: Endpoint, timeoutMs: number = listTimeoutMs): Promise<ServedModel[]> {
   const all = endpoint.preset.wire === 'anthropic' ? '?limit=1000' : '';
   const answer = await readJson(addressOf(endpoint, `models${all}`), { endpoint, timeoutMs });
@@ -20,7 +20,7 @@ export async function listModels(endpoint: Endpoint, timeoutMs: number = listTim
   return models.flatMap(toServed);
 }
 
-/** The window stands under many names, and most servers have none of them. */
+/** The window has many names, and most servers report none of them. */
 const windowNames = ['context_length', 'max_model_len', 'context_window', 'max_context_length', 'max_input_tokens'];
 const answerNames = ['max_completion_tokens', 'max_output_tokens', 'max_tokens'];
 const perMillion = 1_000_000;
@@ -30,7 +30,7 @@ function toServed(value: unknown): ServedModel[] {
   if (typeof id !== 'string' || id === '') return [];
   const [provider, pricing] = [field(value, 'top_provider'), field(value, 'pricing')];
   const find = (names: string[], from: unknown) => names.map((name) => toCount(field(from, name))).find(Boolean);
-  // llama.cpp says what it was started with, or else what the model was trained with.
+  // llama.cpp reports the window it was started with, or else the one the model was trained with.
   const meta = field(value, 'meta');
   const window = find(windowNames, value) ?? find(['n_ctx', 'n_ctx_train'], meta) ?? null;
   const answer = find(answerNames, value) ?? find(answerNames, provider) ?? null;
@@ -42,16 +42,16 @@ function toServed(value: unknown): ServedModel[] {
 }
 
 export interface OllamaWindow {
-  /** Ollama shows the model so many tokens of a request, and silently cuts the rest. */
+  /** How many tokens of a request Ollama shows the model; it silently cuts the rest. */
   used: number;
-  /** The tokens that the model could take; null: nobody says. */
+  /** How many tokens the model supports; null when that is unknown. */
   possible: number | null;
 }
 
-/** Ollama's own, where a model says nothing else. */
+/** Ollama's default for a model that does not specify anything else. */
 const ollamaDefault = 4096;
 
-/** Null: it is no Ollama, or it does not know the model. */
+/** Returns null when the server is not Ollama or does not know the model. */
 export async function readOllamaWindow({ url }: Pick<Endpoint, 'url'>, model: string): Promise<OllamaWindow | null> {
   const address = `${url.replace(/\/v1$/, '')}/api/show`;
   const shown = await readJson(address, { body: { model }, timeoutMs: localTimeoutMs }).catch(() => null);
@@ -71,14 +71,14 @@ export interface LocalServer {
 
 const localTimeoutMs = 300;
 
-/** The servers of this machine that list models, at the ports that they use by default. */
+/** Finds the servers on this machine that list models, at their default ports. */
 export async function findLocalServers(): Promise<LocalServer[]> {
   const local = presets.filter(({ keyVariable }) => keyVariable === null);
   const found = await Promise.all(
     local.map(async (preset): Promise<LocalServer[]> => {
       const endpoint = { preset, url: preset.url, apiKey: '' };
       const models = await listModels(endpoint, localTimeoutMs).catch(() => []);
-      // A model of embeddings answers nobody.
+      // An embedding model cannot answer.
       const ids = models.map(({ id }) => id).filter((id) => !/embed/i.test(id));
       return ids.length === 0 ? [] : [{ name: preset.name, url: preset.url, models: ids }];
     }),
@@ -86,10 +86,10 @@ export async function findLocalServers(): Promise<LocalServer[]> {
   return found.flat();
 }
 
-/** A list of many providers' models that people keep together. */
+/** A community-maintained list of the models of many providers. */
 export const listUrl = 'https://models.dev/api.json';
 
-/** By provider, then by model. Throws WireError. */
+/** Fetches the facts by provider and model. Throws WireError. */
 export async function fetchList(): Promise<Map<string, Map<string, ModelFacts>>> {
   const list = await readJson(listUrl, { timeoutMs: 30_000, redirects: 5 });
   const entries = (value: unknown) => (isObject(value) ? Object.entries(value) : []);

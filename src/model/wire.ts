@@ -1,4 +1,4 @@
-/** One request to a model's server: sent, sent again where that can help, and its answer as a stream of events. */
+/** Sends one request to a model's server, retries it where that can help, and returns the answer as a stream of events. */
 import { field, isObject, parseJson } from '../session/text/parse-object.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nameSome } from '../session/text/name-some.ts';
@@ -17,15 +17,15 @@ export interface RefusedFields {
 export interface Service {
   endpoint: Endpoint;
   model: string;
-  /** Whether the answer is asked for as a stream. */
+  /** Whether to request the answer as a stream. */
   isStreamed: boolean;
   /** The wait before the first retry; it doubles for the second. */
   retryDelayMs: number;
-  /** The same after a 429 that does not say when to come again: together 30 s. */
+  /** The wait before the first retry after a 429 that does not say when to retry; 30 s in total. */
   rateDelayMs: number;
-  /** Called before a wait that a person notices. */
+  /** Called before a wait that is long enough to be noticed. */
   onWait?: ((text: string) => void) | undefined;
-  /** Called for what a person should know of an answer or of how it was asked for. */
+  /** Called with what the user should know about an answer or about how it was requested. */
   onWarning?: ((text: string) => void) | undefined;
   refused?: RefusedFields | undefined;
 }
@@ -34,18 +34,19 @@ interface Sending {
   url: string;
   body: string;
   signal: AbortSignal;
-  /** Whether a JSON document is an answer, or the error in place of one. */
+  /** Returns whether a JSON document is an answer or an error. */
   isAnswer(value: Record<string, unknown>): boolean;
 }
 
 export const defaultDelays = { retryDelayMs: 500, rateDelayMs: 10_000 };
 
 const maxRetries = 2;
-// A person waits in front of the terminal: a server that asks for more gets no retry, and the error names its options.
+// A person waits at the terminal, so a server that asks for a longer wait gets no retry; the error then names the
+// options.
 const maxRetryAfterMs = 60_000;
 const noticedMs = 1000;
 
-/** Sends the request up to three times; once the server has accepted it, it is never sent again. Throws WireError. */
+/** Sends the request up to three times. Once the server has accepted it, it is never sent again. Throws WireError. */
 export async function post(service: Service, sending: Sending): Promise<Response> {
   for (let retry = 0; ; retry += 1) {
     try {
@@ -63,10 +64,10 @@ export async function post(service: Service, sending: Sending): Promise<Response
 function describeWait({ endpoint }: Service, failure: Failure, waitMs: number, retry: number): string {
   const what = failure.kind === 'refused' ? `answered ${failure.status}` : 'cannot be reached';
   const asked = failure.kind === 'refused' && failure.retryAfterMs !== null ? ', as it asks' : '';
-  return `The model server at ${endpoint.url} ${what}; waiting ${Math.ceil(waitMs / 1000)} s${asked}, then asking again (${retry + 2} of ${maxRetries + 1}).`;
+  return `The model server at ${endpoint.url} ${what}; waiting ${Math.ceil(waitMs / 1000)} s${asked}, then trying again (${retry + 2} of ${maxRetries + 1}).`;
 }
 
-/** Null: asking again would not help. */
+/** Returns null when retrying would not help. */
 function waitBeforeRetry(failure: Failure, { retryDelayMs, rateDelayMs }: Service, retry: number): number | null {
   if (failure.kind === 'unreachable')
     return failure.advice === undefined ? withJitter(retryDelayMs * 2 ** retry) : null;
@@ -77,7 +78,7 @@ function waitBeforeRetry(failure: Failure, { retryDelayMs, rateDelayMs }: Servic
   return waitMs <= maxRetryAfterMs ? waitMs : null;
 }
 
-// Many clients that were refused at once must not come back at once.
+// Varies the delay, because many clients that were refused at once must not return at once.
 function withJitter(delayMs: number): number {
   return delayMs * (0.75 + Math.random() / 4);
 }
@@ -87,7 +88,7 @@ async function send(endpoint: Endpoint, { url, body, signal, isAnswer }: Sending
   return toStream(response, { url, isAnswer, quote: (text) => quoteWords(text, endpoint) });
 }
 
-/** Throws WireError for everything but success. With an endpoint, its key is sent. */
+/** Throws WireError for everything but success. If an endpoint is given, its key is sent. */
 async function ask(url: string, endpoint: Endpoint | null, init: WebRequest): Promise<Response> {
   const keyed = endpoint === null ? {} : keyHeaders(endpoint);
   const headers = { accept: 'application/json', 'content-type': 'application/json', 'user-agent': 'teddy', ...keyed };
@@ -109,7 +110,7 @@ async function toRedirected(
   body.cancel?.();
   const location = withoutKey(headers.get('location') ?? '', endpoint?.apiKey ?? '');
   const target = findTarget(status, location, new URL(url));
-  // The query may carry a token.
+  // Without the query, which may contain a token.
   const address = target === null ? 'nowhere' : `to ${target.protocol}//${target.host}${target.pathname}`;
   return { kind: 'redirected', url, message: `${status}, which leads ${address}` };
 }
@@ -118,7 +119,7 @@ function isTimeout(reason: unknown): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError';
 }
 
-/** The JSON document at an address; with a `body`, what it answers to that. Throws WireError. */
+/** Reads the JSON document at an address, or the answer to `body` if one is given. Throws WireError. */
 export async function readJson(
   url: string,
   {
@@ -134,7 +135,7 @@ export async function readJson(
   const value = parseJson(text);
   if (value !== undefined) return value;
   const type = response.headers.get('content-type') ?? 'no content type';
-  const what = isPage(response.headers) ? 'an HTML page' : 'text that is no JSON';
+  const what = isPage(response.headers) ? 'an HTML page' : 'text that is not JSON';
   throw new WireError({
     kind: 'foreign',
     url,
@@ -144,7 +145,7 @@ export async function readJson(
 
 async function toRefusal(response: Response, url: string, endpoint: Endpoint | null): Promise<Failure> {
   const { status, headers } = response;
-  // The connection may break within the body of an error, whose status says enough.
+  // The connection may break while the body of an error arrives; its status says enough.
   const body = await response.text().catch(() => '');
   const answer = [parseJson(body)].flat()[0];
   const error = field(answer, 'error');
@@ -160,7 +161,7 @@ async function toRefusal(response: Response, url: string, endpoint: Endpoint | n
   };
 }
 
-/** An answer in one JSON document becomes a stream of one event, whatever was asked for. */
+/** Turns an answer in one JSON document into a stream of one event, regardless of what was requested. */
 async function toStream(
   response: Response,
   { url, isAnswer, quote }: Pick<Sending, 'url' | 'isAnswer'> & { quote(text: string): string },
@@ -174,12 +175,12 @@ async function toStream(
   const text = await response.text();
   if (text.trim() === '') throw toForeign('nothing at all');
   const value = parseJson(text);
-  if (value === undefined) throw toForeign(`text that is no JSON and ${quote(text)}`);
-  if (!isObject(value) || !isAnswer(value)) throw toForeign(`JSON that holds no answer and ${quote(text)}`);
+  if (value === undefined) throw toForeign(`text that is not JSON and ${quote(text)}`);
+  if (!isObject(value) || !isAnswer(value)) throw toForeign(`JSON that contains no answer and ${quote(text)}`);
   return new Response(`data: ${JSON.stringify(value)}\n\ndata: [DONE]\n\n`, { status, headers });
 }
 
-/** A stream without a byte is no answer that was cut. */
+/** Refuses a stream without a single byte, which is not an interrupted answer. */
 function refuseSilence(response: Response, toError: () => Error): Response {
   let isSilent = true;
   return watchBytes(response, {
@@ -192,7 +193,7 @@ function refuseSilence(response: Response, toError: () => Error): Response {
   });
 }
 
-/** Without a TransformStream, which drops what it holds when the connection breaks. */
+/** Avoids a TransformStream, which drops its buffer when the connection breaks. */
 export function watchBytes(
   { body, status, headers }: Response,
   { onBytes, onEnd }: { onBytes(bytes: Uint8Array): void; onEnd?(): void },
@@ -217,7 +218,7 @@ function describePage(headers: Headers): string {
 
 const maxWords = 120;
 
-/** The beginning of a text or page, without its tags and the endpoint's key. */
+/** Quotes the beginning of a text or page, without its tags and the endpoint's key. */
 function quoteWords(text: string, endpoint: Endpoint | null): string {
   const words = withoutKey(text, endpoint?.apiKey ?? '')
     .slice(0, 20_000)
@@ -229,14 +230,14 @@ function quoteWords(text: string, endpoint: Endpoint | null): string {
   return `that begins ${JSON.stringify(words.length <= maxWords ? words : `${words.slice(0, maxWords)}...`)}`;
 }
 
-/** The headers that carry the key, in the way of the endpoint. */
+/** Returns the headers with the key, in the form that the endpoint expects. */
 function keyHeaders({ preset, apiKey }: Endpoint): Record<string, string> {
   if (preset.wire === 'anthropic')
     return { 'anthropic-version': '2023-06-01', ...(apiKey === '' ? {} : { 'x-api-key': apiKey }) };
   return apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` };
 }
 
-/** Anthropic's base URL may end in its version, and need not. */
+/** Returns the full address. Anthropic's base URL may or may not end in its version. */
 export function addressOf({ preset, url }: Endpoint, path: string): string {
   return preset.wire === 'anthropic' && !url.endsWith('/v1') ? `${url}/v1/${path}` : `${url}/${path}`;
 }
@@ -245,7 +246,7 @@ function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
 
-/** Puts the halves of a character together that two pieces of a text have: each piece can then be written by itself. */
+/** Joins characters that are split between two pieces of text, so that each piece can be written by itself. */
 export function wholeCharacters(): { add(text: string): string; rest(): string } {
   let half = '';
   return {
@@ -258,7 +259,7 @@ export function wholeCharacters(): { add(text: string): string; rest(): string }
   };
 }
 
-/** Names once, when the answer is over, the parts of it that are no words. */
+/** Reports once, when the answer is over, its parts that are not text. */
 export function unknownParts({ onWarning, endpoint }: Service): { add(type: string): void; tell(): void } {
   const types = new Set<string>();
   return {
@@ -266,7 +267,7 @@ export function unknownParts({ onWarning, endpoint }: Service): { add(type: stri
     tell() {
       if (types.size > 0)
         onWarning?.(
-          `The answer of ${endpoint.url} had parts that are no text, and they are left out: ${nameSome([...types])}.`,
+          `The answer from ${endpoint.url} had parts that are not text, which are left out: ${nameSome([...types])}.`,
         );
     },
   };

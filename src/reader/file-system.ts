@@ -1,8 +1,8 @@
-/** The few calls of a file system that the reader makes itself; all others are isomorphic-git's. */
+/** The few file system calls that the reader makes itself; isomorphic-git makes all others. */
 
 type Call = (...args: never[]) => unknown;
 
-/** The methods of `node:fs` that reading takes; `openBundle` also takes those that write. */
+/** The methods of `node:fs` that reading needs; `openBundle` also needs the ones that write. */
 interface FileCalls {
   readFile: Call;
   readdir: Call;
@@ -16,16 +16,16 @@ interface FileCalls {
   symlink: Call;
 }
 
-/** `node:fs`, memfs, LightningFS, or anything like them: methods that return promises, or that take callbacks. */
+/** `node:fs`, memfs, LightningFS, or a similar file system, with methods that return promises or take callbacks. */
 export type FileSystem = { promises: FileCalls } | FileCalls;
 
 export interface Files {
-  /** Null where there is no such file. */
+  /** Returns null when there is no such file. */
   read(path: string): Promise<Uint8Array | null>;
   write(path: string, bytes: Uint8Array): Promise<void>;
-  /** Makes those above it as well. */
+  /** Creates the directories above it as well. */
   makeDir(path: string): Promise<void>;
-  /** It is no failure that there is none. */
+  /** Does not fail when there is no such file. */
   remove(path: string): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export function openFiles(fs: FileSystem): Files {
     throw error;
   };
   return {
-    // LightningFS gives undefined for a directory.
+    // LightningFS returns undefined for a directory.
     read: async (path) => ((await call('readFile', path).catch(unless(absent))) as Uint8Array | undefined) ?? null,
     write: async (path, bytes) => void (await call('writeFile', path, bytes)),
     async makeDir(path) {

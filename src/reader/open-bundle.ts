@@ -1,4 +1,4 @@
-/** A git bundle in memory, as `teddy session export --bundle` writes it, made a repository that the reader can read. */
+/** Turns a git bundle in memory, as `teddy session export --bundle` writes it, into a repository that the reader can read. */
 import { indexPack, readCommit } from 'isomorphic-git';
 import { TeddyError } from '../errors.ts';
 import type { Oid, RefName } from '../names.ts';
@@ -12,20 +12,21 @@ export interface BundleOptions extends RepositoryOptions {
 }
 
 export interface OpenedBundle {
-  /** The ref of each line in the bundle, and the commit that it is at. */
+  /** The ref of each line in the bundle, and the commit that it points to. */
   refs: RefTip[];
 }
 
 interface Header {
   refs: RefTip[];
-  /** Where the pack begins. */
+  /** The offset at which the pack begins. */
   packAt: number;
 }
 
 /**
- * Makes a bare repository of the bundle at `gitdir` (or `<dir>/.git`), where there must be none. All objects are checked; no file stays
- * of a bundle that is refused. Throws UNKNOWN_FORMAT for what is no bundle, or one that isomorphic-git cannot read; DAMAGED_SESSION for
- * one that is damaged or does not stand on its own; BAD_TARGET where something is at its place; USAGE.
+ * Creates a bare repository from the bundle at `gitdir` (or `<dir>/.git`), which must not exist. All objects are
+ * checked, and a bundle that is refused leaves no files. Throws UNKNOWN_FORMAT for something that is not a bundle or
+ * that isomorphic-git cannot read, DAMAGED_SESSION for a bundle that is damaged or not self-contained, BAD_TARGET when
+ * something already exists at its place, and USAGE.
  */
 export async function openBundle(options: BundleOptions): Promise<OpenedBundle> {
   const { fs, bundle, cache = {} } = options;
@@ -34,8 +35,8 @@ export async function openBundle(options: BundleOptions): Promise<OpenedBundle> 
   if ((await files.read(`${gitdir}/HEAD`)) !== null)
     throw new TeddyError(
       'BAD_TARGET',
-      `There is a repository at ${gitdir} already.`,
-      'Open the bundle in a directory that is not there yet.',
+      `There is already a repository at ${gitdir}.`,
+      'Open the bundle in a directory that does not exist yet.',
     );
   const { refs, packAt } = readHeader(bundle);
   const pack = bundle.subarray(packAt);
@@ -70,8 +71,8 @@ function readHeader(bundle: Uint8Array): Header {
   if (lines.length > 0) throw damagedError('it ends before its objects');
   throw new TeddyError(
     'UNKNOWN_FORMAT',
-    'This is no git bundle: it does not begin with `# v2 git bundle` or `# v3 git bundle`.',
-    '`teddy session export --bundle <file>` makes one.',
+    'This is not a git bundle: it does not begin with `# v2 git bundle` or `# v3 git bundle`.',
+    '`teddy session export --bundle <file>` creates one.',
   );
 }
 
@@ -84,8 +85,8 @@ function readRefs(lines: readonly string[]): RefTip[] {
     if (line.startsWith('-'))
       throw new TeddyError(
         'DAMAGED_SESSION',
-        `The bundle does not stand on its own: it needs the commit ${line.slice(1, 13)}, which is not in it.`,
-        'Make one that holds the whole line: `teddy session export --bundle <file>`.',
+        `The bundle is not self-contained: it needs the commit ${line.slice(1, 13)}, which it does not contain.`,
+        'Create one with the whole history of the session: `teddy session export --bundle <file>`.',
       );
     const [, oid, ref] = /^([0-9a-f]{40}) (refs\/\S+|HEAD)$/.exec(line) ?? [];
     if (/^[0-9a-f]{64} /.test(line)) throw otherFormatError('its object ids are SHA256');
@@ -108,7 +109,10 @@ function countObjects(pack: Uint8Array): number {
   return new DataView(pack.buffer, pack.byteOffset).getUint32(8);
 }
 
-/** Whether each ref has its commit and all that come before it. The first one that is read has the checksum of the pack checked. */
+/**
+ * Checks that each ref has its commit and all commits before it. Reading the first one also checks the checksum of the
+ * pack.
+ */
 async function checkHistory(
   at: { fs: RepositoryOptions['fs']; gitdir: string; cache: object },
   refs: readonly RefTip[],
@@ -126,7 +130,7 @@ async function checkHistory(
   }
 }
 
-/** HEAD comes last: with it, this is a repository. */
+/** Writes HEAD last, because it makes the directory a repository. */
 async function writeRefs(files: Files, gitdir: string, refs: readonly RefTip[]): Promise<void> {
   const rows = refs.map(({ ref, oid }) => `${oid} ${ref}\n`).toSorted((a, b) => (a.slice(41) < b.slice(41) ? -1 : 1));
   const texts = {
@@ -146,7 +150,7 @@ function damagedError(reason: string, cause?: unknown): TeddyError {
   return new TeddyError(
     'DAMAGED_SESSION',
     `The bundle cannot be opened: ${reason}.`,
-    'Get it again, or make it again: `teddy session export --bundle <file>`.',
+    'Get another copy, or create it again: `teddy session export --bundle <file>`.',
     { cause },
   );
 }

@@ -1,4 +1,4 @@
-/** A repository as isomorphic-git reads it, in the terms of the workflow's store. It writes nothing. */
+/** Makes a repository that isomorphic-git reads look like the workflow's store. It writes nothing. */
 import { getConfig, listRefs, readObject, resolveRef } from 'isomorphic-git';
 import { DamagedObjectError, TeddyError } from '../errors.ts';
 import { isOid, type Oid, type RefName, type RepoPath } from '../names.ts';
@@ -7,39 +7,40 @@ import { decodeCommit, decodeTree } from '../session/entries/object-format.ts';
 import type { DatedSource } from '../session/lines/main-lines.ts';
 import { openFiles, type FileSystem } from './file-system.ts';
 
-/** Where a repository is, in the manner of isomorphic-git. */
+/** The location of a repository, in the form that isomorphic-git uses. */
 export interface RepositoryOptions {
-  /** Where files are: `node:fs`, memfs, a browser's file system; with promises or with callbacks. */
+  /** The file system: `node:fs`, memfs, or one for browsers, with promises or with callbacks. */
   fs: FileSystem;
-  /** The work tree. Its repository is `<dir>/.git`. */
+  /** The work tree, whose repository is `<dir>/.git`. */
   dir?: string | undefined;
-  /** The repository itself: a bare one, or the `.git` of a work tree. It takes precedence over `dir`. */
+  /** The repository itself: a bare one, or the `.git` of a work tree. Takes precedence over `dir`. */
   gitdir?: string | undefined;
   /**
-   * An object that keeps packs, commits and what was found out from one call to the next; give the same one to all calls for a
-   * repository. Without it each call reads every pack that it needs anew. A pack stays in memory as long as this object.
+   * An object that keeps packs, commits and results from one call to the next; pass the same one to all calls for a
+   * repository. Without it, each call reads every pack that it needs again. Packs stay in memory as long as this
+   * object.
    */
   cache?: object | undefined;
 }
 
-/** Everything that was read of one repository. Nothing in it can become wrong: it goes by object ids. */
+/** Everything that was read from one repository. It never becomes outdated, because it is keyed by object ids. */
 interface Kept {
   commits: Map<Oid, Promise<Commit>>;
   rows: Cache;
 }
 
 const kept = new WeakMap<object, Map<string, Kept>>();
-const hint = 'Look with `git fsck`. What is missing may be in another clone: `git fetch`.';
+const hint = 'Check the repository with `git fsck`. Missing objects may be in another clone: `git fetch`.';
 
-/** A repository that is open. */
+/** An open repository. */
 interface Repo {
   at: { fs: FileSystem; gitdir: string; cache: object };
   commits: Kept['commits'];
-  /** Commits at which a shallow clone cuts the history off. */
+  /** The commits at which a shallow clone cuts off the history. */
   cut: ReadonlySet<string>;
 }
 
-/** Throws NOT_A_REPOSITORY; UNKNOWN_FORMAT for one that isomorphic-git cannot read. */
+/** Throws NOT_A_REPOSITORY, and UNKNOWN_FORMAT for a repository that isomorphic-git cannot read. */
 export async function openStore(options: RepositoryOptions): Promise<DatedSource> {
   const { fs, cache = {} } = options;
   const gitdir = await findGitdir(options);
@@ -101,7 +102,7 @@ async function read(repo: Repo, oid: Oid, type: 'blob' | 'tree' | 'commit'): Pro
 
 async function readRaw({ at }: Repo, oid: Oid) {
   try {
-    // A file that is no object has no type; one of another type is refused by who reads it.
+    // A file that is not an object has no type; the caller refuses an object of another type.
     return (await readObject({ ...at, oid, format: 'content' })) as { type?: string; object: Uint8Array };
   } catch (error) {
     if ((error as { code?: unknown }).code === 'NotFoundError') return null;
@@ -137,7 +138,7 @@ async function findEntry(repo: Repo, treeish: Oid, path: RepoPath): Promise<Tree
   return entry;
 }
 
-/** The files of one directory at a time. */
+/** Yields the files of one directory at a time. */
 async function* readBelow(
   repo: Repo,
   tree: Oid,
@@ -169,7 +170,7 @@ async function listTips(repo: Repo, prefixes: readonly string[]): Promise<RefTip
   return lists.flat().flatMap(({ ref, oid }) => (oid === null ? [] : [{ ref, oid }]));
 }
 
-/** Null for what is no ref, or one to nothing. */
+/** Returns null for something that is not a ref, or for a ref that points to nothing. */
 async function toOid({ at }: Repo, ref: string): Promise<Oid | null> {
   try {
     const oid = await resolveRef({ ...at, ref });
@@ -184,7 +185,7 @@ async function toOid({ at }: Repo, ref: string): Promise<Oid | null> {
 async function* walkFirst(repo: Repo, from: Oid, not: readonly Oid[]) {
   const without = await reachedBy(repo, not);
   for (let next: Oid | null = from; next !== null && !without.has(next);) {
-    // The walk ends where the history does, whether or not a shallow clone says so.
+    // The walk ends where the available history does, even if no shallow clone declares it.
     if (next !== from && !(await isCommit(repo, next))) return;
     const oid: Oid = next;
     const commit = await readCommit(repo, oid);
@@ -195,7 +196,7 @@ async function* walkFirst(repo: Repo, from: Oid, not: readonly Oid[]) {
 
 async function* walkFirstOf(repo: Repo, tips: Iterable<Oid>) {
   const seen = new Set<Oid>();
-  // In turn, so that no walk goes on to the root while another one would soon end them all.
+  // All tips advance in turn, so that no walk continues to the root when another would soon end them all.
   for (let at: readonly Oid[] = [...new Set(tips)]; at.length > 0;) {
     const next: Oid[] = [];
     for (const oid of at) {
@@ -212,7 +213,7 @@ async function* walkFirstOf(repo: Repo, tips: Iterable<Oid>) {
   }
 }
 
-/** Null at the end of the history, also where a shallow clone cuts it off. */
+/** Returns null at the end of the history, including where a shallow clone cuts it off. */
 function parentOf({ cut }: Repo, oid: Oid, { parents: [parent] }: Commit): Oid | null {
   return cut.has(oid) ? null : (parent ?? null);
 }
@@ -223,7 +224,7 @@ async function reachedBy(repo: Repo, tips: readonly Oid[]): Promise<Set<Oid>> {
   return reached;
 }
 
-/** Every commit that `from` reaches by any parent, each once. */
+/** Yields every commit that is reachable from `from` through any parent, each once. */
 async function* walkAll(repo: Repo, from: Oid): AsyncGenerator<Oid> {
   const seen = new Set([from]);
   for (const oid of seen) {
@@ -241,7 +242,7 @@ function keptOf(cache: object, gitdir: string): Kept {
     commits: new Map(),
     rows: {
       read: async (key) => rows.get(key) ?? null,
-      // All that is written here is short, and comes in one piece.
+      // Everything that is written here is short, and arrives in one piece.
       write: async (key, [piece = new Uint8Array()]) => void rows.set(key, piece),
     },
   };
@@ -262,14 +263,16 @@ async function findGitdir(options: RepositoryOptions): Promise<string> {
   const link = /^gitdir: (.+)/.exec((await readText(options, gitdir)) ?? '')?.[1];
   throw new TeddyError(
     'NOT_A_REPOSITORY',
-    link === undefined ? `${gitdir} is no git repository.` : `${gitdir} belongs to a linked work tree or a submodule.`,
+    link === undefined
+      ? `${gitdir} is not a git repository.`
+      : `${gitdir} belongs to a linked work tree or a submodule.`,
     link === undefined
       ? 'Give the work tree as `dir`, or the repository itself as `gitdir`.'
       : `Give the repository itself as \`gitdir\`: ${link.replace(/\/worktrees\/[^/]+\/?$/, '')}`,
   );
 }
 
-/** isomorphic-git would find no ref, or no object, and say nothing of why. */
+/** Throws UNKNOWN_FORMAT, because isomorphic-git would find no ref or object and not say why. */
 async function refuseOtherFormats(options: RepositoryOptions, gitdir: string): Promise<void> {
   const { fs } = options;
   const setting = async (path: string) => String((await getConfig({ fs, gitdir, path })) ?? '').toLowerCase();
@@ -288,7 +291,7 @@ export function otherFormatError(reason: string): TeddyError {
   return new TeddyError(
     'UNKNOWN_FORMAT',
     `The reader cannot read this repository: ${reason}, which isomorphic-git does not support.`,
-    '`teddy session history` reads it with git. `git clone --bare --no-local` makes a copy that borrows nothing.',
+    '`teddy session history` reads it with git. `git clone --bare --no-local` makes a copy with objects of its own.',
   );
 }
 
@@ -297,7 +300,7 @@ async function readText({ fs }: RepositoryOptions, path: string): Promise<string
   return bytes === null ? null : new TextDecoder().decode(bytes);
 }
 
-/** The first line: isomorphic-git adds whom to report a defect to. */
+/** Returns only the first line, because isomorphic-git adds where to report a defect. */
 export function reasonOf(error: unknown): string {
   const { data, message } = error as { data?: { message?: unknown }; message?: unknown };
   return String(data?.message ?? message ?? error).split('\n', 1)[0] ?? '';

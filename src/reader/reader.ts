@@ -1,6 +1,6 @@
 /**
- * `git-teddy/reader`: reads sessions without git, in Node and in browsers, out of any file system in which isomorphic-git finds a
- * repository. Nothing is written, but by `openBundle`. `docs/format.md` says how to use it.
+ * `git-teddy/reader`: reads sessions without git, in Node and in browsers, from any file system in which isomorphic-git
+ * finds a repository. Only `openBundle` writes anything. `docs/format.md` says how to use it.
  */
 import { historyFormats, type HistoryFormat } from '../conversation/history/history.ts';
 import {
@@ -51,7 +51,7 @@ export type {
 };
 
 export interface ListOptions extends RepositoryOptions {
-  /** Those as well whose branches are gone, here and on the remotes. */
+  /** Includes sessions whose branches are gone, here and on the remotes. */
   archived?: boolean | undefined;
 }
 
@@ -59,9 +59,9 @@ export interface ListOptions extends RepositoryOptions {
 export interface SessionOptions extends RepositoryOptions {
   /** The id: `20260124-add-user-auth`. Not needed with `commit`. */
   session?: string | undefined;
-  /** A line of the session, by its ref or by the name that `readSession` gives it. Without it, the session's main line. */
+  /** A line of the session, by its ref or by the name that `readSession` gives it; the session's main line if not given. */
   line?: string | undefined;
-  /** The full id of a commit, in place of a line: the session as it was there. */
+  /** The full id of a commit, instead of a line: reads the session as it was there. */
   commit?: string | undefined;
 }
 
@@ -72,52 +72,53 @@ export interface TurnOptions extends SessionOptions {
 
 export interface HistoryOptions extends SessionOptions {
   format: HistoryFormat;
-  /** Turns before this one are left out. */
+  /** The first turn to include. */
   from?: string | undefined;
 }
 
 interface FoundSession {
   session: SessionId;
-  /** The line that was asked for; null: a commit was. */
+  /** The requested line; null when a commit was requested. */
   line: SessionLine | null;
   commit: Oid;
 }
 
 export interface ReadSession extends FoundSession {
-  /** All lines of the session: the main one, conversation branches, what remotes have and what is archived. */
+  /** All lines of the session: the main line, conversation branches, and lines that are archived or only on remotes. */
   lines: SessionLine[];
   /** The turns of this line, in order. */
   turns: TurnName[];
   /**
-   * The steps of this line, oldest first, from the start of the session; the user's own commits between them have no `entry`. Of a
-   * shallow clone, those that it has.
+   * The steps of this line, oldest first, from the start of the session; the user's own commits in between have no
+   * `entry`. In a shallow clone, the steps that it has.
    */
   steps: LoggedEntry[];
 }
 
 export interface ReadTurn extends FoundSession, TurnSummary {
   turn: TurnName;
-  /** The transcript, in order. A line that holds no record is left out. */
+  /** The transcript, in order. Lines that are not records are left out. */
   records: TranscriptRecord[];
   /** The model's answer, if it is a plan. */
   plan: string | null;
-  /** The same, parsed by today's grammar: its actions and memos, and what is wrong with it. */
+  /** The plan, parsed by today's grammar: its actions, its memos, and its problems. */
   parsed: ParsedPlan | null;
-  /** The outcome of running the plan. Null: it was not run. */
+  /** The outcome of running the plan; null when it was not run. */
   report: Report | null;
 }
 
 export interface ReadHistory extends FoundSession, RenderedHistory {
   format: HistoryFormat;
-  /** The bytes, decoded. */
+  /** The decoded bytes. */
   text: string;
-  /** The same as values; of `jsonl` and `markdown` the text. */
+  /** The history as values; for `jsonl` and `markdown`, the text. */
   messages: unknown[] | string;
 }
 
 /**
- * Every session of a repository, oldest first, as `teddy session list` lists them. A session is landed if a base branch has it, so all
- * commits of these branches are read. Throws NOT_A_REPOSITORY, UNKNOWN_FORMAT, DAMAGED_SESSION.
+ * Returns every session of a repository, oldest first, as `teddy session list` lists them. A session has landed if a
+ * base branch contains it, so all commits of these branches are read. Throws NOT_A_REPOSITORY, UNKNOWN_FORMAT,
+ * DAMAGED_SESSION.
  */
 export async function listSessions({ archived = false, ...options }: ListOptions): Promise<DescribedSession[]> {
   const source = await openStore(options);
@@ -125,8 +126,8 @@ export async function listSessions({ archived = false, ...options }: ListOptions
 }
 
 /**
- * The lines, turns and steps of one session. Throws UNKNOWN_SESSION for a session or a line that is not there, UNKNOWN_COMMIT,
- * NOT_ON_LINE for a commit that no session has, and what `listSessions` throws.
+ * Returns the lines, turns and steps of one session. Throws UNKNOWN_SESSION for a session or a line that does not
+ * exist, UNKNOWN_COMMIT, NOT_ON_LINE for a commit that does not belong to a session, and what `listSessions` throws.
  */
 export async function readSession(options: SessionOptions): Promise<ReadSession> {
   const source = await openStore(options);
@@ -138,8 +139,8 @@ export async function readSession(options: SessionOptions): Promise<ReadSession>
 }
 
 /**
- * One turn: what was said, its plan and its report. Throws UNKNOWN_TURN, DAMAGED_SESSION for a report that cannot be read, and what
- * `readSession` throws.
+ * Returns one turn: what was said, its plan and its report. Throws UNKNOWN_TURN, DAMAGED_SESSION for a report that
+ * cannot be read, and what `readSession` throws.
  */
 export async function readTurn(options: TurnOptions): Promise<ReadTurn> {
   const source = await openStore(options);
@@ -170,8 +171,9 @@ export async function readTurn(options: TurnOptions): Promise<ReadTurn> {
 }
 
 /**
- * The conversation of a session, in the form of a provider or as text: the bytes that `teddy session history --format <format>` prints.
- * Throws UNKNOWN_TURN for a `from` after all turns, USAGE for an unknown format, and what `readSession` throws.
+ * Returns the conversation of a session, in the form of a provider or as text: the bytes that `teddy session history
+ * --format <format>` prints. Throws UNKNOWN_TURN for a `from` after all turns, USAGE for an unknown format, and what
+ * `readSession` throws.
  */
 export async function readHistory(options: HistoryOptions): Promise<ReadHistory> {
   const { format } = options;
@@ -220,7 +222,7 @@ async function findAtCommit(source: DatedSource, commit: string): Promise<FoundS
     throw new TeddyError(
       'UNKNOWN_COMMIT',
       `The repository has no commit ${JSON.stringify(commit)}.`,
-      'Give the full id of a commit: `readSession` lists those of a session.',
+      'Give the full id of a commit: `readSession` lists the commits of a session.',
     );
   const { session } = await findSource(store, oid, undefined);
   return { session, line: null, commit: oid, lines: (await listSessionLines(source, session)).lines };

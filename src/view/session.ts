@@ -15,7 +15,7 @@ export interface Step extends DecodedCommit {
   parent: Oid | null;
 }
 
-/** What the labels of its commits say about a turn. The text of a label is one short line. */
+/** A turn as the labels of its commits describe it. The text of a label is one short line. */
 export interface TurnOutline {
   turn: TurnName;
   /** Oldest first. */

@@ -115,7 +115,7 @@ export interface TurnSummary {
   /** An answer that is not a plan. */
   reply: string | null;
   replyIsPartial: boolean;
-  /** What is not part of `said`. */
+  /** The records that are not part of `said`. */
   asides: Asides;
 }
 

@@ -14,7 +14,7 @@ export interface ScannerOptions {
   before?: Uint8Array;
 }
 
-/** What a piece has revealed. Each array may share memory with the piece. */
+/** The result of a piece. Each array may share memory with the piece. */
 export interface Scanned {
   /** Bytes that are now known to be content; they follow the ones from earlier calls. */
   content: Uint8Array;

@@ -39,7 +39,7 @@ export interface Validation {
   /** Lines count in the content as it arrived. Content without findings can be installed. */
   findings: Finding[];
   summary: ValidationSummary;
-  /** What was changed, or is worth mentioning. */
+  /** Notes on what was changed, or is worth mentioning. */
   notes: string[];
   /** The whole future target. */
   final: Uint8Array;

@@ -123,7 +123,7 @@ export interface Install {
   ref: RefName;
   session: SessionId;
   summary: ValidationSummary;
-  /** What was changed in the content, or accepted in spite of a finding. */
+  /** Notes on what was changed in the content, or accepted in spite of a finding. */
   notes: string[];
   /** Whether the content is written in spite of its findings. */
   isForced: boolean;

@@ -310,8 +310,8 @@ describe('in a repository of git', () => {
     const text = (value: string) => new TextEncoder().encode(value);
 
     test('is no bundle, has another form, or needs commits that it does not have', async () => {
-      await refuse(text('PK\u0003\u0004'), 'UNKNOWN_FORMAT', /no git bundle/);
-      await refuse(new Uint8Array(), 'UNKNOWN_FORMAT', /no git bundle/);
+      await refuse(text('PK\u0003\u0004'), 'UNKNOWN_FORMAT', /not a git bundle/);
+      await refuse(new Uint8Array(), 'UNKNOWN_FORMAT', /not a git bundle/);
       const sha256 = `# v3 git bundle\n@object-format=sha256\n${'1'.repeat(64)} refs/heads/x\n\nPACK`;
       await refuse(text(sha256), 'UNKNOWN_FORMAT', /SHA256/);
       await refuse(text('# v3 git bundle\n@filter=blob:none\n\nPACK'), 'UNKNOWN_FORMAT', /filter/);

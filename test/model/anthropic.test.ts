@@ -243,7 +243,7 @@ describe('an answer', () => {
     });
     const error = await failureOf();
     expect(error).toMatchObject({ code: 'MODEL_FAILED' });
-    expect((error as TeddyError).message).toContain('broke its answer off: overloaded_error: Overloaded');
+    expect((error as TeddyError).message).toContain('broke off its answer: overloaded_error: Overloaded');
     expect(sent).toHaveLength(1);
   });
 });

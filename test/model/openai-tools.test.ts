@@ -196,7 +196,7 @@ describe('a server may', () => {
 test('the hint of a failure says how this request is made again', async () => {
   const again = '`teddy write ask -m ...` asks again.';
   await expect(ask({ status: 400 }, { again })).rejects.toMatchObject({
-    hint: `The server objects to the request, not to the connection; ${again}`,
+    hint: `The connection works, but the server rejected the request; ${again}`,
   });
   await expect(ask('hi', { again, signal: AbortSignal.abort() })).rejects.toMatchObject({ hint: again });
 });

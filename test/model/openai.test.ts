@@ -117,7 +117,7 @@ describe('an answer', () => {
     const url = (await serve([{ raw: [delta('a'), `data: ${JSON.stringify(error)}\n\n`, done] }])).url;
     expect(await failureOf(modelAt(url).answer(request()))).toMatchObject({
       text: 'a',
-      error: { code: 'MODEL_FAILED', message: expect.stringMatching(/broke its answer off: Why$/) },
+      error: { code: 'MODEL_FAILED', message: expect.stringMatching(/broke off its answer: Why$/) },
     });
   });
 
@@ -373,7 +373,7 @@ describe('an error of the server', () => {
       text: 'so far',
       requests: 1,
     });
-    expect(error.message).toBe(`The model server at ${url} broke its answer off: overloaded`);
+    expect(error.message).toBe(`The model server at ${url} broke off its answer: overloaded`);
   });
 
   test('that is no event is MODEL_FAILED, and prints nothing', async () => {

@@ -44,7 +44,9 @@ test('a recording without messages is matched by the turn alone, so that every c
 test('another message gets the unused answer of its turn, with a notice that names both', async () => {
   const { ask, notices } = play([answer('01', 'aa', 'one'), answer('02', 'bb', 'two')]);
   expect(await ask('02', 'zz')).toBe('two');
-  expect(notices).toEqual(['demo has no answer to this message in turn 02; the next unused one is given, of turn 02.']);
+  expect(notices).toEqual([
+    'demo has no answer to this message in turn 02; using the next unused answer, from turn 02.',
+  ]);
 });
 
 test('another turn gets the first answer that was not used yet, each once', async () => {

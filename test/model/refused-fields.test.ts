@@ -63,7 +63,7 @@ describe('a field that the server refuses is left out', () => {
     const { sent, failure, warnings } = await ask(refusing('stream_options', words, 422));
     expect(failure).toBe('hi');
     expect(sent.map((body) => 'stream_options' in body)).toEqual([true, false]);
-    expect(warnings).toEqual([expect.stringContaining('takes no stream_options for m, so it was asked without.')]);
+    expect(warnings).toEqual([expect.stringContaining('was sent without stream_options, which')]);
   });
 
   test('where a validator names it apart from its words', async () => {

@@ -100,11 +100,11 @@ describe('what is no answer is named as what it is', () => {
     ],
     [
       json('{"status":"ok"}'),
-      '200 (application/json) with JSON that holds no answer and that begins "{\\"status\\":\\"ok\\"}"',
+      '200 (application/json) with JSON that contains no answer and that begins "{\\"status\\":\\"ok\\"}"',
     ],
     [
       json('{"choices":[oops'),
-      '200 (application/json) with text that is no JSON and that begins "{\\"choices\\":[oops"',
+      '200 (application/json) with text that is not JSON and that begins "{\\"choices\\":[oops"',
     ],
     [json(''), '200 (application/json) with nothing at all'],
     [{ raw: [] }, '200 (text/event-stream) with nothing at all'],
@@ -222,7 +222,7 @@ describe('429 without Retry-After', () => {
     });
     expect(wait.isOver()).toBe(false);
     expect(waits).toEqual([
-      expect.stringMatching(/at http\S+ answered 429; waiting (?:8|9|10) s, then asking again \(2 of 3\)\.$/),
+      expect.stringMatching(/at http\S+ answered 429; waiting (?:8|9|10) s, then trying again \(2 of 3\)\.$/),
     ]);
     expect(server?.requests()).toHaveLength(1);
   });

@@ -4,16 +4,16 @@ import { fieldsOf, parseJson, asText } from '../../conversation/records/import-v
 import type { Agent, AgentFiles, SubAgentLog, AgentGate } from '../agent.ts';
 import { isProjectOf } from '../tree-lines.ts';
 
-/** The hook that holds Claude Code at the plan of its plan mode. */
+/** The hook that makes Claude Code wait at the plan of its plan mode. */
 const planGate: AgentGate = {
   event: 'PreToolUse',
   matcher: 'ExitPlanMode',
-  // It waits for a person: the agent's own question has no limit at all.
+  // Long, because the hook waits for a person; the agent's own question has no limit at all.
   entry: { timeout: 3600 },
   readCall(payload) {
     const callId = asText(payload['tool_use_id']);
     const path = asText(payload['transcript_path']);
-    // A sub-agent's plan is in no turn of the session.
+    // A sub-agent's plan does not belong to a turn of the session.
     const isPlan = payload['tool_name'] === 'ExitPlanMode' && payload['agent_id'] === undefined;
     if (!isPlan || callId === undefined || path === undefined) return null;
     const input = fieldsOf(payload['tool_input']);
@@ -24,7 +24,7 @@ const planGate: AgentGate = {
       hookEventName: 'PreToolUse',
       permissionDecision: isApproved ? 'allow' : 'deny',
       permissionDecisionReason: reason,
-      // Without the call's own input, newer versions ask the person all the same.
+      // Without the call's own input, newer versions ask the user anyway.
       ...(isApproved ? { updatedInput: input } : {}),
     },
   }),
@@ -78,7 +78,7 @@ export const claudeCode: Agent = {
 
 const maxProjectLength = 200;
 
-/** The agent's own rule: a hash tells long folders apart that begin alike. */
+/** Follows the agent's own rule: a hash distinguishes long folders with the same beginning. */
 export function toProjectName(cwd: string): string {
   const name = cwd.replace(/[^a-zA-Z0-9]/g, '-');
   if (name.length <= maxProjectLength) return name;
@@ -87,7 +87,7 @@ export function toProjectName(cwd: string): string {
   return `${name.slice(0, maxProjectLength)}-${Math.abs(hash).toString(36)}`;
 }
 
-/** Their logs lie beside the session's: `<session>/subagents/agent-<id>.jsonl`, each with a `.meta.json`. */
+/** Lists the logs next to the session's: `<session>/subagents/agent-<id>.jsonl`, each with a `.meta.json`. */
 async function listSubAgents(path: string, files: AgentFiles): Promise<SubAgentLog[]> {
   const paths = await files.listLogs(join(path.replace(/\.jsonl$/, ''), 'subagents'));
   return Promise.all(

@@ -1,4 +1,4 @@
-/** The lines of Claude Code, one by one: what each says goes into the units of the context. */
+/** Reads the lines of Claude Code one by one, and adds what each says to the units of the context. */
 import { ownEntrypoint } from '../../conversation/logs/agent-records.ts';
 import { addSummary, interruptionNote, type LineContext } from '../../conversation/logs/import-context.ts';
 import { toOutput, toText, toClaudeUsage } from '../../conversation/logs/import-content.ts';
@@ -7,7 +7,7 @@ import { asText, fieldsOf, hasText, isObject, toStorable } from '../../conversat
 
 type Fields = Record<string, unknown>;
 
-/** `hasBegun`: something stands before it. */
+/** `hasBegun`: something comes before this line. */
 export function readClaudeLine(context: LineContext, object: Fields, place: SourcePosition, hasBegun: boolean): void {
   const { type } = object;
   if (type === 'attachment') readAttachment(context, object, place);
@@ -26,7 +26,7 @@ export function claudeTitle(titles: ClaudeTitles): string | null {
   return titles['custom-title'] ?? titles['ai-title'] ?? titles['summary'] ?? null;
 }
 
-/** The user's own title counts most; of each kind the last. */
+/** Keeps a title. The user's own title takes precedence, and of each kind the last one counts. */
 export function keepClaudeTitle(titles: ClaudeTitles, object: Fields): boolean {
   const fields: Partial<Record<string, string>> = {
     summary: 'summary',
@@ -63,7 +63,7 @@ function readAnswerBlock(context: LineContext, { object, place, answer }: Answer
   const type = asText(block['type']) ?? '';
   const base = () => context.base(place, object['timestamp'], object['uuid']);
   if (type.endsWith('thinking')) {
-    // A provider may keep the words for itself.
+    // Some providers do not reveal the words.
     if (!hasText(block['thinking'])) return log.leaveOut('thoughts without words');
     return units.think(answer, { type: 'thinking', ...base(), text: block['thinking'] });
   }
@@ -75,7 +75,7 @@ function readAnswerBlock(context: LineContext, { object, place, answer }: Answer
   }
   if (type.endsWith('tool_result')) return readResult(context, object, place, block);
   const text = toText([block], log);
-  // The program's stand-in for an answer without a text.
+  // The program's placeholder for an answer without text.
   if (!hasText(text) || text === '(no content)') return log.leaveOut('empty texts');
   const said = { ...base(), message: { role: 'assistant' as const, content: text }, source: context.source };
   const isPartial = object['isAbortedMidStream'] === true;
@@ -112,7 +112,7 @@ function readSaid(context: LineContext, object: Fields, place: SourcePosition, s
   else if (texts.length === 0) log.skip(place.line, 'a message without content');
 }
 
-/** The user said this while the model worked: it stands nowhere else. */
+/** Reads what the user said while the model worked, which appears nowhere else. */
 function readAttachment(context: LineContext, object: Fields, place: SourcePosition): void {
   const { type, prompt, commandMode } = fieldsOf(object['attachment']);
   const said = Array.isArray(prompt) ? prompt : [prompt];
@@ -122,7 +122,7 @@ function readAttachment(context: LineContext, object: Fields, place: SourcePosit
     context.log.leaveOut('lines of bookkeeping');
 }
 
-/** A task in the background has come to an end: the program says so in the user's name. */
+/** Reads the end of a background task, which the program reports in the user's name. */
 function readTask(context: LineContext, object: Fields, place: SourcePosition, said: readonly unknown[]): boolean {
   const text = said.map((block) => asText(block) ?? asText(fieldsOf(block)['text']) ?? '').join('\n\n');
   if (!text.trim().startsWith('<task-notification>')) return false;
@@ -162,7 +162,7 @@ function readResult(context: LineContext, object: Fields, place: SourcePosition,
   context.units.result(asText(block['tool_use_id']) ?? '', result, place);
 }
 
-/** A person, a rule or a hook did not let the tool run. */
+/** Returns whether a person, a rule or a hook did not let the tool run. */
 function isDenied(object: Fields): boolean {
   const { toolDenialKind, permissionDecision, toolUseResult } = object;
   if (hasText(toolDenialKind) || fieldsOf(permissionDecision)['decision'] === 'reject') return true;
@@ -181,8 +181,8 @@ const noticeTags = [
 ];
 
 /**
- * Claude Code writes this into a user's message, and the user has not said it. The whole text stands in one of the
- * program's own tags.
+ * Returns whether Claude Code, not the user, wrote the user's message: the whole text is inside one of the program's
+ * own tags.
  */
 function isNotice(text: string): boolean {
   const trimmed = text.trim();
@@ -193,12 +193,12 @@ function isInterruption(text: string): boolean {
   return /^\[Request interrupted by user(?: for tool use)?\]$/.test(text.trim());
 }
 
-/** The program carries it out by itself, and the model does not answer. */
+/** Returns whether the program runs the command by itself, so that the model does not answer. */
 function isLocalCommand(text: string): boolean {
   return /^\s*<command-(?:name|message)>/.test(text) && /^\/(?:compact|clear)(?: |$)/.test(toCommand(text));
 }
 
-/** A slash command as the user typed it; any other text as it is. */
+/** Returns a slash command as the user typed it, and any other text unchanged. */
 function toCommand(text: string): string {
   if (!/^\s*<command-(?:name|message)>/.test(text)) return text;
   const name = tagged(text, 'command-name');

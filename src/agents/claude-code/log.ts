@@ -15,7 +15,7 @@ export const claudeLog: AgentLogFormat = {
 
 type Fields = Record<string, unknown>;
 
-/** Lines of bookkeeping by version: the first row has been there since before 2.1.197, the second since 2.1.330. */
+/** Types of bookkeeping lines by version: the first row has existed since before 2.1.197, the second since 2.1.330. */
 const bookkeeping = setOf(
   'queue-operation last-prompt mode permission-mode file-history-snapshot summary progress',
   'file-history-delta tools-used cost-state atis-latch api-request api-request-blob api-request-shape',
@@ -32,13 +32,13 @@ const attachments = setOf(
 
 const systemLines = setOf('compact_boundary stop_hook_summary turn_duration local_command informational api_error');
 
-/** After these nothing of the turn goes on. */
+/** After one of these, the turn is over. */
 const turnEnds = new Set(['stop_hook_summary', 'turn_duration']);
 
 /**
- * Side chains, the conversations of sub-agents, are left out, but a log of nothing else is a session of its own. A summary that the
- * program wrote when it compacted the conversation is marked as one, unless nothing stands before it: then it is all that is left of
- * what was said, and becomes the user's message.
+ * Side chains, the conversations of sub-agents, are left out, but a log that contains nothing else is a session of its
+ * own. The summary that the program writes when it compacts the conversation is marked as one, unless nothing comes
+ * before it: then it is all that remains of what was said, and it becomes the user's message.
  */
 const openLines: OpenAgentLines = (context, state) => {
   const { branches, head, log } = context;
@@ -86,7 +86,7 @@ const openLines: OpenAgentLines = (context, state) => {
       else if (!branches.begin(toOrigin(object))) log.leaveOut('repeated lines');
       else {
         addHead(object);
-        // Any line may be the parent of another, also one that says nothing.
+        // Any line may be the parent of another, even one without content.
         const isKnown = readLine(type, object, place);
         branches.end();
         return isKnown;
@@ -97,13 +97,16 @@ const openLines: OpenAgentLines = (context, state) => {
   };
 };
 
-/** The file that plan mode has the model write, as far as its tools have told of it. */
+/** The file that plan mode makes the model write, as far as the calls of its tools show it. */
 interface PlanFile {
   path?: string;
   text?: string;
 }
 
-/** The call that hands in a plan has its text, in some versions with its result only; else the file that was written has it. */
+/**
+ * Reads the plan from the call that hands it in (in some versions, only from its result), or else from the file that
+ * was written.
+ */
 function readPlan(context: AgentContext, object: Fields, place: SourcePosition, file: PlanFile): void {
   const { attachment, message, toolUseResult, timestamp } = object;
   const { planFilePath: path } = fieldsOf(attachment);
@@ -123,7 +126,7 @@ function readPlan(context: AgentContext, object: Fields, place: SourcePosition, 
   }
 }
 
-/** Only the result of the call that hands in a plan has these two. */
+/** Only the result of the call that hands in a plan has both fields. */
 function planOf(result: unknown): unknown {
   const { plan, isAgent } = fieldsOf(result);
   return typeof isAgent === 'boolean' ? plan : undefined;

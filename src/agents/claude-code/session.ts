@@ -1,4 +1,4 @@
-/** Writes a session of Claude Code, which that resumes as if it were its own. */
+/** Writes a session of Claude Code that the agent resumes as if it were its own. */
 import type { History, HistoryCall } from '../../conversation/history/history.ts';
 import { toUuid } from '../../conversation/records/import-ids.ts';
 import { toTimestamp } from '../../conversation/records/import-values.ts';
@@ -12,7 +12,7 @@ import { ownEntrypoint } from '../../conversation/logs/agent-records.ts';
 /** The version whose format is written. */
 const claudeVersion = '2.1.330';
 
-/** A line for each content block, each the child of the one before. */
+/** Writes a line for each content block; each line is the child of the one before it. */
 export function renderClaudeSession(
   history: History,
   { id: sessionId, cwd, startedAt }: AgentSession,
@@ -42,7 +42,8 @@ function toClaudeMessage(item: SessionItem, hash: Hash): object {
   }
   const content = [item.kind === 'answer' ? { type: 'text', text: item.text } : toClaudeCall(item.call, item.callId)];
   const isLast = item.kind === 'answer' && item.isLast;
-  // Any model that is named, the agent would go back to, or warn about; an older version reads no answer without a model.
+  // The agent would return to any model that is named, or warn about it; an older version does not read an answer
+  // without a model.
   const message = {
     id: `msg_${hash(item.answer).slice(0, 24)}`,
     type: 'message',

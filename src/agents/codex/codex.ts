@@ -37,7 +37,7 @@ export const codex: Agent = {
     root: (home) => join(home, 'sessions'),
     depth: 3,
     isLog: (name) => name.startsWith('rollout-'),
-    // A fork comes after its origin, whichever was written to last.
+    // A fork comes after its origin, regardless of which was written to last.
     isNamedByTime: true,
   },
   log: async () => (await import('./log.ts')).codexLog,
@@ -48,7 +48,7 @@ export const codex: Agent = {
       return join('sessions', ...date.split('-'), `rollout-${date}T${time.replaceAll(':', '-')}-${id}.jsonl`);
     },
     async readProvider(home, files) {
-      // Its default also stands in for what it would refuse to read.
+      // Codex's default also replaces a value that Codex would refuse.
       const { model_provider: provider } = await files.readToml(join(home, 'config.toml'));
       return hasText(provider) ? provider : 'openai';
     },
@@ -61,7 +61,7 @@ function configBeside(path: string): string {
   return join(dirname(path), 'config.toml');
 }
 
-/** Codex runs a hook only when its user has trusted it, and notes that by file, event and index. */
+/** Codex runs a hook only if the user has trusted it, and records that by file, event and index. */
 async function areTrusted(hooks: readonly PlacedHook[], path: string, files: AgentFiles): Promise<boolean> {
   const { hooks: settings } = await files.readToml(configBeside(path));
   const notes = fieldsOf(fieldsOf(settings)['state']);
@@ -75,7 +75,7 @@ async function areTrusted(hooks: readonly PlacedHook[], path: string, files: Age
   });
 }
 
-/** `2026-11-24T09:30:00` on the user's clock. */
+/** Returns the user's local time as `2026-11-24T09:30:00`. */
 function toLocalTime(date: Date): string {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }

@@ -9,24 +9,24 @@ export interface CodexEntry {
   place: SourcePosition;
 }
 
-/** Names the copy that is read of what a rollout holds twice. */
+/** Which copy is read of what a rollout contains twice. */
 export interface CodexSource {
   messages: 'items' | 'events';
   calls: 'items' | 'events';
 }
 
-/** The lines before decide how the next ones are read. */
+/** The state from earlier lines that decides how the next ones are read. */
 export interface CodexState {
   source?: CodexSource;
   model?: string;
   provider?: string;
-  /** The last plan, which stands both in an item of its own and in the answer. */
+  /** The last plan, which appears both in an item of its own and in the answer. */
   plan?: { digest: string; isItem: boolean };
-  /** The interruption of this turn is noted. */
+  /** Whether the interruption of this turn is already recorded. */
   isInterrupted?: boolean;
 }
 
-/** With an envelope, or the bare items and the head that older versions wrote; null if it is neither. */
+/** Reads a line with an envelope, or a bare item or the head as older versions wrote them; returns null for anything else. */
 export function toCodexEntry(object: Record<string, unknown>, place: SourcePosition): CodexEntry | null {
   const { type, timestamp } = object;
   const payload = isObject(object['payload']) ? object['payload'] : object['item'];

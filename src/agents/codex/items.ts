@@ -1,4 +1,4 @@
-/** Reads the items of a Codex rollout: what went into the model's request and came back. */
+/** Reads the items of a Codex rollout: what was sent in the model's requests and what came back. */
 import type { CodexEntry } from './entry.ts';
 import type { LineContext } from '../../conversation/logs/import-context.ts';
 import { toOutput, toText } from '../../conversation/logs/import-content.ts';
@@ -27,7 +27,7 @@ const outputTypes = [
   'tool_search_output',
 ];
 
-/** The program says these in the user's name. */
+/** How texts begin that the program sends in the user's name. */
 const noticeStarts = [
   '<user_instructions>',
   '<environment_context>',
@@ -41,7 +41,7 @@ const noticeStarts = [
 
 export const otherItemTypes = ['message', 'reasoning', ...outputTypes];
 
-/** Whether it says that the user has stopped the turn. */
+/** Returns whether the item says that the user stopped the turn. */
 export function readCodexItem(context: LineContext, entry: CodexEntry): { isAborted: boolean } {
   const type = asText(entry.payload['type']) ?? '';
   if (type === 'message') return { isAborted: readMessage(context, entry) };
@@ -52,7 +52,7 @@ export function readCodexItem(context: LineContext, entry: CodexEntry): { isAbor
   return { isAborted: false };
 }
 
-/** The provider may keep the words for itself. */
+/** Some providers do not reveal the words. */
 function readThoughts(context: LineContext, { payload, timestamp, place }: CodexEntry): void {
   const { summary, content } = payload;
   const text = [summary, content].map((parts) => toText(parts ?? '', context.log)).find(hasText);
@@ -116,7 +116,7 @@ function readCall(context: LineContext, { payload, timestamp, place }: CodexEntr
   const use = { type: 'tool_use' as const, ...base, tool_call_id: callId, tool_name: nameOf(payload, type) };
   units.call(null, key, { ...use, tool_input: inputOf(payload, type) }, place);
   if (type !== 'web_search_call') return;
-  // The model's provider searched by itself, and a rollout does not say what it found.
+  // The search ran at the model's provider, and a rollout does not contain what it found.
   const output = 'The source of this conversation does not hold what the search found';
   units.result(key, { ...context.base(place, timestamp), output, is_error: false }, place);
 }
@@ -127,7 +127,7 @@ function nameOf(payload: Record<string, unknown>, type: string): string {
 }
 
 function inputOf(payload: Record<string, unknown>, type: string): unknown {
-  // The input of a custom tool is a text of its own grammar.
+  // The input of a custom tool is a text in a grammar of its own.
   if (type === 'custom_tool_call' && payload['input'] !== undefined) return toStorable(payload['input']);
   return toInput(payload['arguments'] ?? payload['action']);
 }
@@ -139,14 +139,14 @@ function readOutput(context: LineContext, { payload, timestamp, place }: CodexEn
   context.units.result(asText(payload['call_id']) ?? '', { ...base, output, ...denied }, place);
 }
 
-/** A person, a rule or a hook did not let the command run. */
+/** Returns whether a person, a rule or a hook did not let the command run. */
 function isDenied(output: unknown): boolean {
   return /^(?:Command blocked by PreToolUse hook|exec_command failed: CreateProcess \{ message: "Rejected\()/.test(
     asText(output) ?? '',
   );
 }
 
-/** A text, parts, `{ content, success }`, or `{ output, metadata: { exit_code } }` as an object or its JSON. */
+/** Reads a text, parts, `{ content, success }`, or `{ output, metadata: { exit_code } }` as an object or as JSON. */
 function toCodexResult(given: unknown, { log }: LineContext): { output: unknown; is_error: boolean } {
   const value = typeof given === 'string' && given.startsWith('{"output":') ? parseJson(given) : given;
   if (isObject(value) && 'output' in value) {

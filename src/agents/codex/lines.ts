@@ -1,4 +1,4 @@
-/** The lines of a rollout of Codex: what each says goes into the units of the context. */
+/** Reads the lines of a Codex rollout, and adds what each says to the units of the context. */
 import type { CodexEntry, CodexSource, CodexState } from './entry.ts';
 import { callItemTypes, readCodexItem, isCodexNotice } from './items.ts';
 import { addPlan } from '../../conversation/logs/agent-records.ts';
@@ -12,17 +12,18 @@ const maxHeldChars = 16 * 1024 * 1024;
 
 export interface CodexReader {
   read(entry: CodexEntry): void;
-  /** Reads what is held back: there is no more. */
+  /** Reads what is held back, because there are no more lines. */
   decide(): void;
-  /** Reads what is held back, if something was said in it. */
+  /** Reads what is held back if it contains something that was said. */
   settle(): void;
   heldLines(): number;
 }
 
 /**
- * Most of what was said stands in a rollout twice: as an item of the model's request, and as an event for the screen. The
- * first message among the items decides for the items. Until it comes, lines are held back; if it is not among the first
- * 256, the messages are taken from the events, and the calls from the items if there are any, else from the events too.
+ * Most of what was said appears twice in a rollout: as an item of the model's request, and as an event for the screen.
+ * The first message among the items means that the items are read. Lines are held back until one appears; if there is
+ * none among the first 256 lines, messages are read from the events, and calls from the items if there are any, or else
+ * from the events too.
  */
 export function openCodexReader(context: LineContext, state: CodexState): CodexReader {
   let held: CodexEntry[] = [];
@@ -72,7 +73,7 @@ export function openCodexReader(context: LineContext, state: CodexState): CodexR
   };
 }
 
-/** Adds the plan that an item or an answer holds; the second of the two is left out. */
+/** Adds the plan that an item or an answer contains; the second of the two is left out. */
 function readPlan(context: LineContext, entry: CodexEntry, state: CodexState): void {
   const { payload, timestamp, place } = entry;
   const item = fieldsOf(payload['item']);
@@ -82,7 +83,7 @@ function readPlan(context: LineContext, entry: CodexEntry, state: CodexState): v
   if (text === undefined || !hasText(text)) return;
   const digest = context.ids.digestOf(toPlace(place.line, text.trim()));
   const { plan: last } = state;
-  // The item stands before its answer; where it does not, the texts tell.
+  // The item comes before its answer; otherwise the texts are compared.
   const isRepeated = last !== undefined && last.isItem !== isItem && (last.isItem || last.digest === digest);
   delete state.plan;
   if (isRepeated) return;
@@ -91,13 +92,13 @@ function readPlan(context: LineContext, entry: CodexEntry, state: CodexState): v
   addPlan(context, place, timestamp, { answer: null, id, text });
 }
 
-/** The plan in the text of an answer, without its tags. */
+/** Returns the plan in the text of an answer, without its tags. */
 function proposedPlan(content: unknown): string | undefined {
   const parts = Array.isArray(content) ? content.map((part) => asText(fieldsOf(part)['text']) ?? '') : [content];
   return /<proposed_plan>\n?([\s\S]*?)<\/proposed_plan>/.exec(parts.join(''))?.[1];
 }
 
-/** There is no message among the items. */
+/** Decides what to read when there is no message among the items. */
 function toSource(held: readonly CodexEntry[]): CodexSource {
   const hasCalls = held.some(({ kind, payload }) => kind === 'item' && isCall(payload));
   return { messages: 'events', calls: hasCalls ? 'items' : 'events' };
@@ -140,7 +141,7 @@ function readMessage(context: LineContext, entry: CodexEntry, type: 'user_messag
   else context.units.say(null, { type: 'assistant', ...base, message: { role: 'assistant', content } });
 }
 
-/** Turns that were taken back were said as well. */
+/** Adds a note, because turns that were rolled back were said as well. */
 function addRollback(context: LineContext, { payload, timestamp, place }: CodexEntry): void {
   const count = typeof payload['num_turns'] === 'number' ? payload['num_turns'] : 1;
   const text = `The user took back the last ${count === 1 ? 'turn' : `${count} turns`} here.`;
@@ -163,7 +164,7 @@ function readEnd(context: LineContext, { payload, timestamp, place }: CodexEntry
   context.units.result(asText(payload['call_id']) ?? '', result, place);
 }
 
-/** An item and an event may both say it. */
+/** Adds the interruption only once, although both an item and an event may report it. */
 function addInterruption(context: LineContext, { place, timestamp }: CodexEntry, state: CodexState): void {
   if (state.isInterrupted === true) context.log.leaveOut('marks of an interruption');
   const note = { type: 'note' as const, ...context.base(place, timestamp), text: interruptionNote };
@@ -180,7 +181,7 @@ function addError(context: LineContext, { payload, place, timestamp }: CodexEntr
   });
 }
 
-/** It stands after the items of its answer. */
+/** Reads the usage, which comes after the items of its answer. */
 function readCodexUsage(context: LineContext, { payload }: CodexEntry, { model, provider }: CodexState): void {
   const usage = fieldsOf(payload['usage']);
   const [input, output] = [countOf(usage['input_tokens']), countOf(usage['output_tokens'])];

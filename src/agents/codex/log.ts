@@ -21,7 +21,7 @@ const events = setOf(
   'mcp_tool_call_end patch_apply_end entered_review_mode exited_review_mode undo_completed',
 );
 
-/** After these nothing of the turn goes on. */
+/** After one of these, the turn is over. */
 const turnEnds = new Set(['task_complete', 'turn_complete', 'turn_aborted']);
 
 const openLines: OpenAgentLines = (context, saved) => {
@@ -69,7 +69,10 @@ function addHead({ head }: AgentContext, { type }: Record<string, unknown>, payl
   head.forkedFrom = { id: hasText(thread) ? thread : from, endOffset: typeof end === 'number' ? end : null };
 }
 
-/** Older versions copied the lines of the session that a fork leaves, with its head, where newer ones name their place. */
+/**
+ * Handles the lines of the original session that older versions copied into a fork, with their head; newer versions
+ * name their position instead.
+ */
 function addCopied(head: AgentContext['head'], id: string): void {
   if (id !== head.id && !head.copiedFrom.includes(id)) head.copiedFrom = [...head.copiedFrom, id];
 }

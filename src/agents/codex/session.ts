@@ -1,4 +1,4 @@
-/** Writes a rollout of Codex, which that resumes as if it were its own. */
+/** Writes a rollout that Codex resumes as if it were its own. */
 import type { History } from '../../conversation/history/history.ts';
 import { toTimestamp } from '../../conversation/records/import-values.ts';
 import { toProviderName } from '../../conversation/history/provider-parts.ts';
@@ -11,7 +11,7 @@ import { ownEntrypoint } from '../../conversation/logs/agent-records.ts';
 /** The version whose format is written. */
 const codexVersion = '0.169.0';
 
-/** Each text stands there twice: as an item of the model's request, and as an event for the screen. */
+/** Writes each text twice: as an item of the model's request, and as an event for the screen. */
 export function renderCodexSession(history: History, { id, cwd, startedAt, provider }: AgentSession): string[] {
   const program = { originator: ownEntrypoint, cli_version: codexVersion, source: 'cli', model_provider: provider };
   const meta = { id, timestamp: startedAt, cwd, ...program };

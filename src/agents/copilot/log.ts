@@ -35,13 +35,13 @@ const bookkeeping = setOf(
   'external_tool.completed elicitation.requested elicitation.completed',
 );
 
-/** After these nothing of the turn goes on. */
+/** After one of these, the turn is over. */
 const turnEnds = new Set(['assistant.turn_end', 'session.shutdown']);
 
-/** The tokens of an answer stand before it, under the id of the call to the provider. */
+/** The tokens of an answer come before it, under the id of the call to the provider. */
 interface CopilotState {
   usage?: { id: string; usage: UnitUsage };
-  /** The tokens that answers have named since the last total, and that total. */
+  /** The tokens of the answers since the last total, and that total. */
   named?: Counts;
   total?: Counts;
 }
@@ -103,7 +103,10 @@ function addCounts(one: Counts = none, other: Counts = none): Counts {
   return mapCounts((key) => one[key] + other[key]);
 }
 
-/** Older versions name the output of an answer alone, and the total when the session ends: the rest stands with a note there. */
+/**
+ * Adds a note with the remaining tokens: older versions report only the output of each answer, and the total when the
+ * session ends.
+ */
 function addRest(
   context: AgentContext,
   { data, timestamp, id }: Fields,
@@ -113,7 +116,7 @@ function addRest(
   const { modelMetrics, currentModel } = fieldsOf(data);
   const models = Object.entries(fieldsOf(modelMetrics));
   const total = models.map(([, metrics]) => countsOf(fieldsOf(metrics)['usage'])).reduce(addCounts, none);
-  // A process that went on with the session may have begun to count anew.
+  // A process that continued the session may have started counting again.
   const before = state.total !== undefined && total.output >= state.total.output ? state.total : none;
   const rest = mapCounts((key) => Math.max(0, total[key] - before[key] - (state.named?.[key] ?? 0)));
   Object.assign(state, { total, named: none });
@@ -198,7 +201,7 @@ function readSubagent(context: AgentContext, { type, data, timestamp, id }: Fiel
   recordsOf(context, place, timestamp).note(`The sub-agent ${name} has ${event}${why}`, id);
 }
 
-/** The records of a sub-agent stand in the log of the session. */
+/** Reads the records of a sub-agent, which are in the log of the session. */
 function readOfAgent(context: AgentContext, object: Fields, place: SourcePosition): void {
   const { type, data, timestamp, id, agentId } = object;
   if ((asText(type) ?? '').startsWith('subagent.')) return readSubagent(context, object, place);

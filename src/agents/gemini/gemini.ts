@@ -17,14 +17,14 @@ export const gemini: Agent = {
   hooks: {
     file: 'settings.json',
     events: { SessionStart: 'other', BeforeAgent: 'turn-begins', AfterAgent: 'turn-ends', SessionEnd: 'session-ends' },
-    // It counts milliseconds.
+    // In milliseconds.
     entry: { name: 'teddy', timeout: 10_000 },
   },
   logs: { root: (home) => join(home, 'tmp'), depth: 2, directoryOf },
   log: async () => (await import('./log.ts')).geminiLog,
 };
 
-/** `~/.gemini/tmp/<slug>/chats/<log>`: the directory for which the slug stands. */
+/** Returns the directory that the slug in `~/.gemini/tmp/<slug>/chats/<log>` stands for. */
 async function directoryOf(path: string, files: AgentFiles): Promise<string | null> {
   const slugDir = dirname(dirname(path));
   const { projects } = fieldsOf(parseJson(await files.readText(join(dirname(dirname(slugDir)), 'projects.json'))));

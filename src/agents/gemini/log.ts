@@ -16,7 +16,7 @@ type Fields = Record<string, unknown>;
 const types = setOf('user gemini info warning error');
 const settings = setOf('messages lastUpdated sessionId summary directories kind memoryScratchpad');
 
-/** The part of an answer that was given: it may be written again, with more. */
+/** The part of an answer that was already passed on; the answer may be written again, with more. */
 interface Given {
   id: string;
   text: boolean;
@@ -26,25 +26,25 @@ interface Given {
 }
 
 interface GeminiState {
-  /** The last message, null before the first. */
+  /** The last message; null before the first. */
   last: string | null;
   given?: Given;
-  /** The last plan that was written: it is handed in by the name of its file. */
+  /** The last plan that was written; it is handed in by the name of its file. */
   plan?: { path: string; text: string };
   /** The ids of the last messages. */
   known?: string[];
-  /** The next message follows this one, null: none. */
+  /** The message that the next one follows; null for none. */
   rewindTo?: string | null | undefined;
 }
 
-/** Counts the messages that are known after a checkpoint. */
+/** How many messages are remembered after a checkpoint. */
 const knownMessages = 64;
 
-/** The lines of one log, as far as they have been read. */
+/** The lines of one log that have been read. */
 interface GeminiLines {
   context: AgentContext;
   state: GeminiState;
-  /** By the id of a message, the one before it. */
+  /** Maps the id of a message to the message before it. */
   before: Map<string, string | null>;
   known: Set<string>;
   isFromStart: boolean;
@@ -53,8 +53,8 @@ interface GeminiLines {
 }
 
 /**
- * A message that is written again takes the place of its first version, so that an answer waits until something else begins. A list of
- * messages repeats what stands above, and may hold what no other line has.
+ * A message that is written again replaces its first version, so an answer is held until something else begins. A list
+ * of messages repeats earlier ones, and may contain messages that no other line has.
  */
 const openLines: OpenAgentLines = (context, saved) => {
   const state: GeminiState = { last: null, ...saved };
@@ -75,7 +75,7 @@ const openLines: OpenAgentLines = (context, saved) => {
   };
 };
 
-/** Returns whether it is known what it means. */
+/** Returns whether the line is understood. */
 function readLine(lines: GeminiLines, object: Fields, place: SourcePosition): boolean {
   const { context, state, before } = lines;
   const { sessionId, startTime, kind, directories, parentSessionId, type, $set: set, $rewindTo: target } = object;
@@ -115,7 +115,7 @@ function readListed(lines: GeminiLines, message: Fields, place: SourcePosition):
   if (isContext(text)) return readContext(lines.context, text);
   if (lines.known.has(asText(id) ?? '')) return;
   if (!types.has(asText(type) ?? '')) return log.leaveOut('messages of unknown types');
-  // It may stand before the checkpoint.
+  // The message may be before the checkpoint.
   if (!lines.isFromStart) branches.begin({ parent: `before ${asText(id) ?? ''}` });
   else if (text.includes('<state_snapshot>') && !(branches.isEmpty() && lines.held === null))
     readSummary(lines, message, text, place);
@@ -157,7 +157,7 @@ function readUser({ context, state }: GeminiLines, object: Fields, place: Source
   if (isContext(text)) return readContext(context, text);
   for (const response of geminiResponses(content)) {
     const callId = asText(response['id']) ?? '';
-    // Most of them stand with their calls as well.
+    // Most results also appear with their calls.
     if (state.given?.results.includes(callId) === true) context.log.leaveOut('repeated results');
     else {
       state.given?.results.push(callId);
@@ -193,7 +193,7 @@ function begin({ context, state, before, known }: GeminiLines, id: string): void
   state.last = id;
 }
 
-/** The program says this in the user's name, before the first prompt. */
+/** Returns whether the program said this in the user's name, before the first prompt. */
 function isContext(text: string): boolean {
   return text.trimStart().startsWith('<session_context>');
 }
@@ -243,7 +243,7 @@ function readCall(records: AgentRecords, call: Fields, { given, state }: Reading
   addGeminiResult(records, { ...response, id: callId }, { status, id: `${callId}-result` });
 }
 
-/** In plan mode the model writes the plan to a file of the agent's own. */
+/** Keeps the plan that the model writes in plan mode, to a file of the agent. */
 function keepPlan(state: GeminiState, name: string, args: Fields): void {
   const { file_path: path, content, old_string: old, new_string: text } = args;
   if (!hasText(path) || !/[\\/]plans[\\/][^\\/]+\.md$/.test(path)) return;
@@ -251,7 +251,7 @@ function keepPlan(state: GeminiState, name: string, args: Fields): void {
   const { plan } = state;
   if (name !== 'replace' || plan?.path !== path || typeof old !== 'string' || typeof text !== 'string') return;
   const parts = plan.text.split(old);
-  // The text is unknown from here on if it is unclear what was replaced.
+  // If it is unclear what was replaced, the text is unknown from here on.
   if (parts.length === 2) state.plan = { path, text: parts.join(text) };
   else delete state.plan;
 }

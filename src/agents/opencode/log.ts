@@ -26,7 +26,7 @@ const partTypes = setOf(
   'text reasoning tool step-start step-finish patch snapshot file agent subtask compaction retry',
 );
 
-/** Messages are finished when they come, so that each is whole at once. */
+/** Messages are written when they are finished, so each is complete at once. */
 const openLines: OpenAgentLines = (context) => ({
   read: ({ session, info, parts }, place) => {
     if (isObject(session)) addSession(context, session);
@@ -64,7 +64,7 @@ function readMessage(context: AgentContext, info: Fields, parts: readonly Fields
   records.message(text.filter(hasText).join('\n\n'), info['id']);
 }
 
-/** A file that the user has attached: its name, or its kind if it came without one. */
+/** Describes a file that the user attached: by its name, or by its type if it has none. */
 function toFileText(context: AgentContext, { filename, mime, url }: Fields): string {
   const data = asText(url)?.startsWith('data:') === true ? asText(url)?.replace(/^[^,]*,/, '') : undefined;
   if (asText(mime)?.startsWith('image/') === true)
@@ -110,7 +110,7 @@ function readCall(records: AgentRecords, answer: string, { id, callID, tool, sta
   });
 }
 
-/** The cache is counted apart from the input; the total tells whether thoughts are part of the output. */
+/** The cache is counted separately from the input; the total reveals whether thoughts are included in the output. */
 function toOpencodeUsage(model: unknown, provider: unknown, tokens: Fields, cost: unknown) {
   const { read, write } = fieldsOf(tokens['cache']);
   const [cached, reasoning] = [countOf(read), countOf(tokens['reasoning'])];

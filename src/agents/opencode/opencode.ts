@@ -1,4 +1,4 @@
-/** opencode: its own store is no log, so a plugin of ours keeps a journal of each session. */
+/** opencode, which has no log but a store of its own, so a plugin by teddy keeps a journal of each session. */
 import { join } from 'node:path';
 import type { Agent } from '../agent.ts';
 
@@ -19,8 +19,9 @@ export const opencode: Agent = {
     events: { 'chat.message': 'turn-begins', 'session.idle': 'turn-ends', 'session.error': 'turn-ends' },
     own: ({ readScript }) => readScript('agents/opencode.js'),
     /**
-     * With a plugin, opencode installs a package beside it before it starts, and waits 75 s for a network that is not there. Ours
-     * needs none; opencode looks for the directory, and for the name in the lock file.
+     * When there is a plugin, opencode installs a package for it before it starts, and waits 75 s if there is no
+     * network. Teddy's plugin needs no package, so these files make opencode skip the installation: it checks the
+     * directory, and the name in the lock file.
      */
     beside: {
       directory: 'node_modules',

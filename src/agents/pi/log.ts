@@ -24,7 +24,7 @@ const openLines: OpenAgentLines = (context) => ({
       context.log.leaveOut('lines of bookkeeping');
       return true;
     }
-    // A model is chosen before anybody speaks: what has no parent there goes on from nothing.
+    // A model is chosen before anybody speaks; a line without a parent there follows nothing.
     const parent = parentId === null ? null : asText(parentId);
     if (!context.branches.begin({ uuid: asText(id), parent })) context.log.leaveOut('repeated lines');
     else {
@@ -52,7 +52,7 @@ function addBranchSummary(records: AgentRecords, summary: unknown, id: unknown):
   records.note(`The user left another branch of the conversation. A summary of it:\n\n${asText(summary) ?? ''}`, id);
 }
 
-/** The id of a line; in its first version, pi gave none. */
+/** The id of a line, which the first version of pi's format does not have. */
 interface LineName {
   id: unknown;
   line: number;
@@ -76,7 +76,7 @@ function readMessage(context: AgentContext, records: AgentRecords, message: Fiel
 function readAnswer(context: AgentContext, records: AgentRecords, message: Fields, { id, line }: LineName): void {
   const answer = asText(id) ?? `line ${line}`;
   const { content, stopReason, errorMessage, model, provider, usage } = message;
-  // The first record of the line has its id.
+  // The first record of the line gets the line's id.
   let first: unknown = id;
   const own = (): unknown => {
     const given = first;
@@ -96,7 +96,7 @@ function readAnswer(context: AgentContext, records: AgentRecords, message: Field
   if (stopReason === 'error') records.note(`The turn ended with an error: ${asText(errorMessage) ?? 'unknown'}`, own());
 }
 
-/** The tokens read from the cache, or written to it, are counted apart from the rest of the input. */
+/** Tokens read from the cache or written to it are counted separately from the rest of the input. */
 function toPiUsage(model: unknown, provider: unknown, usage: Fields) {
   const cached = countOf(usage['cacheRead']);
   const input = countOf(usage['input']) + cached + countOf(usage['cacheWrite']);
@@ -105,7 +105,7 @@ function toPiUsage(model: unknown, provider: unknown, usage: Fields) {
 }
 
 function isPiLine({ type, id, parentId, timestamp, cwd, message, payload }: Fields): boolean {
-  // Copilot's types have a dot.
+  // Copilot's types contain a dot.
   if (!hasText(type) || type.includes('.') || timestamp === undefined || payload !== undefined) return false;
   if (type === 'session') return hasText(cwd);
   return hasText(fieldsOf(message)['role']) || (hasText(id) && parentId !== undefined);

@@ -1,4 +1,4 @@
-/** Follows the sessions of qwen-code: lines as Claude Code's, with messages as Gemini's. */
+/** Follows the sessions of Qwen Code: lines in Claude Code's form, with messages in Gemini's. */
 import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/logs/agent-reader.ts';
 import { recordsOf } from '../../conversation/logs/agent-records.ts';
 import {
@@ -84,7 +84,7 @@ function readResults(context: AgentContext, object: Fields, place: SourcePositio
     addGeminiResult(records, response, { status, errorType, id: uuid });
 }
 
-/** The history that goes on in the place of what stands above begins with its summary. */
+/** Reads the summary that begins the new history, which replaces everything before it. */
 function readSummary(context: AgentContext, { uuid, timestamp, systemPayload }: Fields, place: SourcePosition): void {
   const { compressedHistory: history } = fieldsOf(systemPayload);
   const { parts } = fieldsOf(Array.isArray(history) ? history[0] : undefined);

@@ -1,4 +1,4 @@
-/** Qwen Code: its lines are as those of Claude Code, and its messages as those of Gemini CLI. */
+/** Qwen Code, whose lines have Claude Code's form, and whose messages have Gemini CLI's. */
 import { join } from 'node:path';
 import type { Agent } from '../agent.ts';
 import { isProjectOf } from '../tree-lines.ts';
