@@ -23,7 +23,7 @@ const meanings: Record<string, string> = {
   assistedByHook:
     '`true`: the [git hooks](sessions.md#git-hooks) name models in your own commits, where it is certain that they had a part.',
   notes:
-    '`git-ai`: a landing gets a note in `refs/notes/ai` that says [which lines models have brought](review.md#which-lines-models-have-brought).',
+    '`git-ai`: a landing gets a note in `refs/notes/ai` that says [which lines models wrote](review.md#which-lines-models-wrote).',
   redact: '`false`: teddy masks no secrets, and warns of that with every request.',
   'write.maxBytes': 'The most bytes that a written file may have.',
 };
