@@ -50,7 +50,7 @@ test('a key that would travel unencrypted to another machine is warned about bef
   const env = { OPENAI_BASE_URL: 'http://model.invalid/v1' };
   const plain = await project.run(hello, { env });
   expect(plain).toMatchObject({ exitCode: 5 });
-  expect(plain.stderr).toContain('warning: The key travels unencrypted to http://model.invalid/v1.');
+  expect(plain.stderr).toContain('warning: The API key is sent unencrypted to http://model.invalid/v1.');
   const keyless = await project.run(['session', 'plan'], { env: { ...env, ...noKey } });
   expect(keyless.stderr).not.toContain('unencrypted');
 });

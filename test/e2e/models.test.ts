@@ -96,7 +96,7 @@ test("Anthropic's messages: a plan, a conversation with tools, what the model th
   await project.repo.git('config', 'teddy.model', 'claude-test');
   const without = await project.run(['session', 'plan', '-m', 'Make it']);
   expect(without).toMatchObject({ exitCode: 5 });
-  expect(without.stderr).toContain('The provider anthropic needs a key, and there is none.');
+  expect(without.stderr).toContain('The provider anthropic needs a key, but none was found.');
   expect(without.stderr).toContain('Set ANTHROPIC_API_KEY');
   expect(project.server.requests()).toEqual([]);
 

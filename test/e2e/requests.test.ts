@@ -107,7 +107,7 @@ test.skipIf(certificate === null)('the list of models does not follow from https
   project = await openTeddyProject();
   listed = { status: 302, location: 'http://site.test/api.json?token=hidden' };
   const failed = await run(['models', 'update'], { ...proxied, HTTP_PROXY: `http://${proxy.host}` });
-  expect(failed.stderr).toContain('it leads from https to http://site.test, which is not asked');
+  expect(failed.stderr).toContain('it redirects from https to http://site.test, which is not followed');
   expect(failed.stderr).not.toContain('hidden');
   expect(secure.requests).toEqual(['GET models.dev/api.json']);
 });
