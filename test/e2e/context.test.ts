@@ -166,7 +166,7 @@ test('--why takes a path from the folder that one is in, a directory, and a file
   expect(await why('src')).toBe('src: not shown: no line names it');
   expect(await why('fixtures')).toBe('fixtures: a directory, no file in it shown: .teddyignore leaves it out');
   expect(await why('docs/untracked.md')).toBe(
-    'docs/untracked.md: not shown: git tracks no such file; one that is not tracked has to be named exactly',
+    'docs/untracked.md: not shown: git tracks no such file, and an untracked file has to be named exactly',
   );
 });
 

@@ -1,4 +1,4 @@
-/** Builds the request that the model sees in a turn, and the files that record it. */
+/** Builds the request that the model receives in a turn, and the files that record it. */
 import { nullIfDamaged } from '../../errors.ts';
 import type { Store, Workspace } from '../../ports/git.ts';
 import type { ModelMessage } from '../../ports/model.ts';
@@ -32,24 +32,24 @@ import { findAgent } from '../../conversation/prompts/agents.ts';
 export interface RequestOptions {
   info: RequestInfo;
   message: string;
-  /** The work tree whose HEAD is on the line, if any. */
+  /** The work tree that has the line checked out, if any. */
   workspace: Workspace | null;
 }
 
 export interface BuiltRequest {
   messages: ModelMessage[];
   log: string;
-  /** `turn.context` and `_context.log`, by their names. */
+  /** The contents of `turn.context` and `_context.log`, by name. */
   files: Record<string, string>;
-  /** Sentences for a person: files left out, lines not understood. */
+  /** Sentences for the user about files that were left out and lines that were not understood. */
   notes: string[];
-  /** A sentence that says what would help; null: nothing is missing. */
+  /** A sentence about what would help; null when nothing is missing. */
   advice: string | null;
 }
 
 /**
- * The request of a new turn, on the context as it is at the line's tip; secrets are masked in all of it but the message,
- * which is masked before. Throws UNKNOWN_AGENT, BAD_SETTING, CONTEXT_TOO_LARGE, MASKING_FAILED.
+ * Builds the request of a new turn with the context at the line's tip. Masks secrets in all of it except the message,
+ * which the caller has masked. Throws UNKNOWN_AGENT, BAD_SETTING, CONTEXT_TOO_LARGE, MASKING_FAILED.
  */
 export async function buildRequest(
   project: Project,
@@ -64,14 +64,14 @@ export async function buildRequest(
   const { log, bare, budget, paths, notes } = fitted;
   const place = { session: info.session, keepsFiles: false };
   refuseTooLarge(bare, budget, place);
-  // Not even the line that says what is left out may fit.
+  // Even the line that lists what was left out may not fit.
   refuseTooLarge(log, budget, place);
   const damaged = noteDamagedReport(state, info.turn);
   const isFirst = state.turns.every((name) => name === info.turn);
   const secret = fitted.files.filter(({ kind, path }) => kind === 'shown' && isSecretName(path as RepoPath));
   if (secret.length > 0) {
     const named = nameSome(secret.map(({ path }) => path));
-    notes.push(`The model is shown what is named like a secret, since your lists bring it in: ${named}.`);
+    notes.push(`Your lists show the model files with names that suggest secrets: ${named}.`);
   }
   const advice = isFirst && fitted.files.every(({ kind }) => kind !== 'shown') ? nothingShown : null;
   return {
@@ -84,7 +84,7 @@ export async function buildRequest(
 }
 
 const nothingShown =
-  'The model is shown no file, only the names of all. Show it some: `teddy session context add <path>`.';
+  'The model sees the names of all files, but the content of none. Show it some: `teddy session context add <path>`.';
 
 export interface FittedRequest {
   log: ContextLog;
@@ -94,14 +94,14 @@ export interface FittedRequest {
   files: readonly ShownFile[];
   /** The lines of `turn.context`. */
   paths: string[];
-  /** Sentences for a person: files and turns that are left out. */
+  /** Sentences for the user about files and turns that were left out. */
   notes: string[];
 }
 
-/** Bodies with more than this share of the budget are clipped where the history does not fit. */
+/** Bodies that exceed this share of the budget are clipped when the history does not fit. */
 const largestBody = 1 / 8;
 
-/** Fits files and history into the budget as well as it can be done; refuses nothing. Throws UNKNOWN_AGENT, BAD_SETTING. */
+/** Fits files and history into the budget as well as possible, and never refuses. Throws UNKNOWN_AGENT, BAD_SETTING. */
 export async function fitRequest(
   project: Project,
   state: LineState,
@@ -142,7 +142,7 @@ export async function fitRequest(
   };
 }
 
-/** The newest turn that the request of `turn` left out, or null. */
+/** Returns the newest turn that the request of `turn` left out, or null. */
 async function readLastCut(
   { repository: { store } }: Project,
   state: LineState,
@@ -153,12 +153,12 @@ async function readLastCut(
     const stored = await readStoredRequest(store, state, turn);
     return parseLeftOut(stored?.sections.find(({ name }) => name === 'history')?.body ?? '');
   } catch (error) {
-    // The request of an older turn only says where to cut; `verify` reports the damage.
+    // The request of an older turn is only needed for where to cut; `verify` reports the damage.
     return nullIfDamaged(error);
   }
 }
 
-/** Reads the earlier words of the turn itself, when it is open. */
+/** Reads what was said earlier in the turn itself, when it is open. */
 async function readEarlier(
   project: Project,
   { latest }: LineState,
@@ -170,7 +170,10 @@ async function readEarlier(
   return earlier === null ? [] : [earlier];
 }
 
-/** Another message on the exact context of a conversation branch's turn, whose log is given. Throws as `buildRequest` does. */
+/**
+ * Builds a request with another message and exactly the context in the given log of a conversation branch's turn.
+ * Throws what `buildRequest` throws.
+ */
 export async function rebuildRequest(
   project: Project,
   state: LineState,
@@ -197,11 +200,11 @@ export async function rebuildRequest(
   };
 }
 
-/** Reads the request that an open turn sent, to send it again; null while nothing was sent. */
+/** Reads the request that an open turn sent, to send it again; returns null when nothing was sent. */
 export async function readStoredRequest(store: Store, state: LineState, turn: TurnName): Promise<StoredRequest | null> {
   const log = await readTurnFile(store, { commit: state.entryOid, session: state.session, turn }, '_context.log');
   if (log === null) return null;
-  // Loaded only here: a new turn reads no log, and a schema takes its time to load.
+  // Loaded only here, because a new turn reads no log and a schema takes time to load.
   const { parseContextLog } = await import('../../session/context/context-log-parse.ts');
   const { frontMatter, messages, sections } = parseContextLog(log);
   return { log, messages, info: frontMatter, sections, message: sections.at(-1)?.body ?? '' };
@@ -221,7 +224,7 @@ interface MaskedText {
   masked: number;
 }
 
-/** In tokens. Throws BAD_SETTING. */
+/** Returns the budget in tokens. Throws BAD_SETTING. */
 export async function readBudget(
   { settings, models }: Project,
   { provider, model }: Pick<RequestInfo, 'provider' | 'model'>,
@@ -232,7 +235,7 @@ export async function readBudget(
   return toBudget(undefined, model, { ...known, maxAnswer: maxAnswer === undefined ? undefined : Number(maxAnswer) });
 }
 
-/** The parts of a request beside its history, the files and the message. */
+/** The parts of a request other than its history, its files and its message. */
 interface RequestParts {
   system: SourcedText;
   memos: SourcedText | null;
@@ -255,7 +258,7 @@ async function readParts(
   return { system, memos, tree };
 }
 
-/** `tokens` of the request without history. Room is left for the line that says which turns are left out. */
+/** `tokens` is the size of the request without history. Leaves room for the line that lists the turns that were left out. */
 function fitContext(
   project: Project,
   { files, resolved }: Pick<ReadContext, 'files' | 'resolved'>,
@@ -286,7 +289,7 @@ async function maskText(project: Project, text: string, path?: string): Promise<
   return { text: shown, masked: count };
 }
 
-/** A prompt that comes with teddy holds no secret of anybody's; the user's own is masked before the protocol follows. */
+/** A built-in prompt holds nobody's secrets; the user's own prompt is masked before the protocol is added. */
 async function readSystem(
   project: Project,
   { agent: name, mode }: RequestInfo,
@@ -308,7 +311,7 @@ async function readSystem(
   return { text: findAgent(name, new Map([[name, text]]), form).text, source, masked };
 }
 
-/** `memos.yaml` as the turn's commit will have it; its blob is in that commit. */
+/** Reads `memos.yaml` as the turn's commit will have it; that commit contains the blob. */
 async function readMemos(
   project: Project,
   tip: Oid,
@@ -322,7 +325,10 @@ async function readMemos(
   return { ...masked, source: { kind: 'blob', oid } };
 }
 
-/** The first turn of a conversation branch: it keeps the context of the turn that it branched from. */
+/**
+ * Returns whether this is the first turn of a conversation branch, which keeps the context of the turn that it branched
+ * from.
+ */
 export function isBranchTurn(turn: TurnName): boolean {
   return turn.includes('-branch-');
 }

@@ -1,16 +1,19 @@
-/** Lets the user change the memos themselves: only `teddy/global` changes, and a line's copy follows with its next message. */
+/** Lets the user change the memos directly: only `teddy/global` changes, and each line gets its copy with its next message. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { changeMemos, parseMemos } from '../../session/global/memos.ts';
 import { changeGlobal, readGlobal } from '../line/global-branch.ts';
 import { dropProposal } from '../line/proposed-memos.ts';
 
-/** In order; of the only remote that has some while there are none here. Throws DAMAGED_SESSION. */
+/**
+ * Returns the memos in order. When there are none here, reads them from the remote if only one remote has some. Throws
+ * DAMAGED_SESSION.
+ */
 export async function listMemos(project: Project): Promise<string[]> {
   return parseMemos((await readGlobal(project, { orRemote: true }))?.memos ?? '');
 }
 
-/** Says whether it is new. Throws USAGE for an empty fact, DAMAGED_SESSION. */
+/** Returns whether the fact is new. Throws USAGE for an empty fact, DAMAGED_SESSION. */
 export async function addMemo(project: Project, text: string): Promise<{ fact: string; added: boolean }> {
   const fact = text.trim();
   if (fact === '') throw toEmpty();
@@ -23,10 +26,10 @@ export async function addMemo(project: Project, text: string): Promise<{ fact: s
   return { fact, added: commit !== null };
 }
 
-/** `wanted` is a fact, or its number in the list, from 1; or a fact that was proposed. Throws UNKNOWN_MEMO, DAMAGED_SESSION. */
+/** `wanted` is a fact, its number in the list (from 1), or a proposed fact. Throws UNKNOWN_MEMO, DAMAGED_SESSION. */
 export async function removeMemo(project: Project, wanted: string): Promise<{ fact: string }> {
   const facts = await listMemos(project);
-  // Decided once: after a lost race the number may be another fact's.
+  // The number is resolved only once, because after a lost race it may refer to another fact.
   const fact = findFact(facts, wanted.trim());
   if (fact === undefined && (await dropProposal(project, wanted.trim()))) return { fact: wanted.trim() };
   if (fact === undefined) throw toUnknown(facts, wanted);
@@ -38,12 +41,12 @@ export async function removeMemo(project: Project, wanted: string): Promise<{ fa
   return { fact };
 }
 
-/** Stored as they are, and masked whenever a model is shown them; the user should know both. */
+/** Warns the user that secrets are stored unmasked, and masked whenever a model sees the text. */
 export async function warnOfSecrets(project: Project, text: string): Promise<void> {
   const { count } = await project.masker.mask(text);
   if (count === 0) return;
   project.notices.warn(
-    `${count === 1 ? 'A secret is' : `${count} secrets are`} in this text. It is stored as it is, and a model sees it masked.`,
+    `${count === 1 ? 'A secret is' : `${count} secrets are`} in this text. The text is stored unchanged; models see it masked.`,
   );
 }
 

@@ -1,4 +1,4 @@
-/** The project's own files at one commit, read no further than a request needs: a large project has many. */
+/** The project's own files at one commit. Reads no more of them than a request needs, because a large project has many. */
 import type { TreeEntry, Store, TreeFile } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { isOwn, namesOf, isPattern } from '../../session/context/context-target.ts';
@@ -8,7 +8,7 @@ import { toText } from '../../view/view.ts';
 import { parseContextLine, type ContextLine } from '../../session/context/context-lines.ts';
 
 export interface CodeTree {
-  /** The files that these lines of context lists can speak of: for `resolveContext` as good as all files. */
+  /** Returns the files that these lines of context lists can match; for `resolveContext` they are equivalent to all files. */
   filesFor(lines: readonly string[], root: string | undefined): Promise<readonly TreeFile[]>;
   /** The list of all files in the form that the model sees. */
   listing(): Promise<string>;
@@ -31,22 +31,25 @@ export function openCodeTree(project: Project, tip: Oid): CodeTree {
   };
 }
 
-/** The same for all commits with the same code. The number goes up when a listing is rendered in another way. */
+/**
+ * Returns the same key for all commits with the same code. Increase the number in it when listings are rendered
+ * differently.
+ */
 async function toListingKey({ repository, hash }: Project, tip: Oid): Promise<string> {
   const entries = (await repository.store.readDir(tip, '' as RepoPath))?.entries ?? [];
   const code = entries.filter(({ name }) => name !== '.teddy').map(({ mode, oid, name }) => `${mode} ${oid} ${name}`);
   return `tree-1-${hash(code.join('\0'))}`;
 }
 
-/** Each directory costs a process of git; all files at once cost one. */
+/** Each directory takes a git process; all files at once take one. */
 const maxDirectories = 3;
-/** No file system has longer ones, and a list may come from a model. */
+/** No file system has longer paths, and the list may come from a model. */
 const maxPathLength = 4096;
 const ignoreFile = '.teddyignore';
 
 /**
- * Sorted, with the `.teddyignore` files that concern them. Null when some line speaks of all files, or many of
- * directories. `root`, absolute, may stand in front of paths.
+ * Returns the files sorted, with the `.teddyignore` files that apply to them. Returns null when some line matches all
+ * files, or many directories. Paths may begin with `root`, which is absolute.
  */
 export async function readNamedFiles(
   store: Store,
@@ -72,11 +75,11 @@ export async function readNamedFiles(
 
 interface TreeWalk {
   find(path: string): Promise<TreeEntry | null>;
-  /** The ignore files of every directory that was passed. */
+  /** Returns the ignore files of every visited directory. */
   ignoreFiles(): Promise<TreeFile[]>;
 }
 
-/** Null: the line speaks of more than one can walk to. */
+/** Returns null when the line matches more than can be looked up by name. */
 async function findNamed(
   line: ContextLine,
   root: string | undefined,
@@ -92,7 +95,7 @@ async function findNamed(
   return named.size === 0 && isPattern(line.text) ? null : named;
 }
 
-/** Every directory on the way is read once. */
+/** Reads every directory on the way only once. */
 function walkTree(store: Store, tip: Oid): TreeWalk {
   const directories = new Map<string, Promise<TreeEntry[]>>();
   const readOnce = (path: string, read: () => Promise<TreeEntry[]>) => {
@@ -126,7 +129,7 @@ function walkTree(store: Store, tip: Oid): TreeWalk {
   };
 }
 
-/** Teddy's own files are no part of the code. */
+/** Leaves out teddy's own files, which are not part of the code. */
 async function readRoot(store: Store, tip: Oid): Promise<TreeEntry[]> {
   const root = await store.readDir(tip, '' as RepoPath);
   return root?.entries.filter(({ name }) => name !== '.teddy') ?? [];

@@ -18,25 +18,25 @@ import { defaultAgent } from '../../conversation/prompts/agents.ts';
 import { parseContextLog } from '../../session/context/context-log-parse.ts';
 import type { LogSection } from '../../session/context/context-log-sections.ts';
 
-/** Which model will be asked. `model` null: none is configured, or the answer is brought by hand later. */
+/** The model to ask. `model` is null when none is configured, or when a person provides the answer later. */
 interface ModelChoice {
   provider: ProviderName | 'none';
   name: string;
   parameters: Record<string, number | string | boolean>;
   model: Model | null;
-  /** Why there is no model, where one was wanted. */
+  /** The reason why there is no model although one was wanted. */
   missing?: TeddyError | null;
 }
 
 /** The options of a turn. */
 export interface TurnOptions {
-  /** Undefined: answer the open turn. */
+  /** When undefined, the open turn is answered. */
   message?: string | undefined;
   agent?: string | undefined;
-  /** Without it, a plan is asked for. */
+  /** When undefined, the model is asked for a plan. */
   mode?: RequestMode | undefined;
   choice: ModelChoice;
-  /** Shows agents and context lists that came from elsewhere; without it they are refused. */
+  /** Asks the user to accept agents and context lists that came from elsewhere; without it they are refused. */
   approveForeign?: ApproveForeign | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface Composed {
   built: BuiltRequest;
 }
 
-/** `previewed`: `teddy/global` as it would be, when it is not to be read. */
+/** Composes the request of the next turn. `previewed` replaces what `teddy/global` has, so that the branch is not read. */
 export async function composeRequest(
   project: Project,
   line: ReadyLine,
@@ -74,7 +74,7 @@ export async function composeRequest(
   return { turn, message, info, built };
 }
 
-/** Reads the request that the branch was made with: words that were said there since are added anew. */
+/** Reads the request that the branch was created with, because what has been said since is added again. */
 async function readBranchRequest(store: Store, state: LineState, turn: TurnName) {
   for await (const { oid, commit } of store.firstParents(state.entryOid)) {
     const entry = decodeEntry(commit.message);
@@ -85,7 +85,7 @@ async function readBranchRequest(store: Store, state: LineState, turn: TurnName)
   return readStoredRequest(store, state, turn);
 }
 
-/** Whom the last turn has handed over to, else who it was. */
+/** Returns the agent that the last turn handed over to, or else the agent of that turn. */
 export async function readLastAgent(project: Project, state: LineState): Promise<string | undefined> {
   const invoked = state.latest === null ? null : findInvoked(state.latest);
   if (invoked !== null) return invoked;
@@ -99,7 +99,7 @@ export async function readLastAgent(project: Project, state: LineState): Promise
   return project.settings.get('agent');
 }
 
-/** The last INVOKE that the report says was done. */
+/** Returns the agent of the last INVOKE that succeeded according to the report. */
 function findInvoked(turn: TurnState): string | null {
   const invokes = (readTurnPlan(turn)?.actions ?? []).filter((action) => action.type === 'INVOKE');
   if (invokes.length === 0) return null;
@@ -107,7 +107,7 @@ function findInvoked(turn: TurnState): string | null {
   return invokes.findLast(({ index }) => done.includes(index))?.agent ?? null;
 }
 
-/** The very same text when there is nothing to mask. Throws DAMAGED_SESSION, MASKING_FAILED. */
+/** Returns exactly the given text when there is nothing to mask. Throws DAMAGED_SESSION, MASKING_FAILED. */
 async function maskLog(project: Project, log: string): Promise<string> {
   const { frontMatter, sections } = parseContextLog(log);
   const masked = await Promise.all(sections.map((section) => maskSection(project, section)));

@@ -1,4 +1,7 @@
-/** A file of `teddy/global` in the user's editor: checked before anything is committed, and never lost. */
+/**
+ * Opens a file of `teddy/global` in the user's editor; checks it before anything is committed, and never loses the
+ * user's text.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { endLine } from '../../session/context/context-log-sections.ts';
@@ -12,16 +15,16 @@ import { toAgentTemplate, withoutTemplateNote } from '../../conversation/prompts
 
 interface GlobalEdited {
   file: string;
-  /** Null: nothing was changed. */
+  /** Null when nothing was changed. */
   commit: Oid | null;
-  /** An agent was saved empty: it is gone, and a built-in one of the same name comes back. */
+  /** True when an agent was saved empty: it is removed, and a built-in agent of the same name takes effect again. */
   removed: boolean;
 }
 
-/** `compose` gives the file to the user, and returns what they have made of it. */
+/** Gives the file to the user, and returns the edited text. */
 type Compose = (initial: string, fileName: string) => Promise<string>;
 
-/** Throws USAGE, BAD_NAME, and VALIDATION_FAILED or REF_MOVED, which name the blob that the user's text is kept in. */
+/** Throws USAGE, BAD_NAME, and VALIDATION_FAILED or REF_MOVED, which name the blob that holds the user's text. */
 export async function editGlobal(project: Project, name: string, compose: Compose): Promise<GlobalEdited> {
   const file = parseGlobalFile(name);
   await ensureGlobal(project);
@@ -41,13 +44,13 @@ export async function editGlobal(project: Project, name: string, compose: Compos
   }
 }
 
-/** Nobody writes the same thing twice because of a colon. */
+/** Keeps the user's text, so that nobody has to write it again because of a misplaced colon. */
 async function withKept(project: Project, text: string, error: unknown): Promise<unknown> {
   if (!(error instanceof TeddyError) || text.trim() === '') return error;
   const batch = project.repository.store.batch();
   const oid = await batch.blob(text);
   await batch.flush();
   const code = error.code === 'DAMAGED_SESSION' ? 'VALIDATION_FAILED' : error.code;
-  const kept = `Nothing was changed; your text is kept: \`git cat-file -p ${oid}\`.`;
+  const kept = `Nothing was changed. To get your text back: \`git cat-file -p ${oid}\`.`;
   return new TeddyError(code, error.message, `${kept} ${error.hint ?? ''}`.trim(), { cause: error });
 }

@@ -1,4 +1,4 @@
-/** Adds paths to the user's own context lists and drops them; a list is saved only when every path means something. */
+/** Adds paths to the user's own context lists and drops them; saves a list only when every path has an effect. */
 import { TeddyError, type ErrorCode } from '../../errors.ts';
 import { joinPath, sessionDir, shortRef, type Oid, type RepoPath, type SessionId } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
@@ -26,31 +26,31 @@ interface ListEdit {
   kind: 'add' | 'drop';
   /** Paths of the project, directories, patterns or URLs. */
   paths: readonly string[];
-  /** `global.context` in place of `session.context`. */
+  /** Edits `global.context` instead of `session.context`. */
   isGlobal: boolean;
-  /** Shows a list that came from elsewhere: an edit of it would be taken for a yes to all of it. */
+  /** Asks the user to accept a list that came from elsewhere, because editing it would count as accepting all of it. */
   approveForeign?: ApproveForeign | undefined;
 }
 
 export interface EditedList {
   file: 'session.context' | 'global.context';
   session: SessionId | null;
-  /** On the line, or on `teddy/global`. Null: nothing was changed. */
+  /** The commit on the line or on `teddy/global`; null when nothing was changed. */
   commit: Oid | null;
   cameIn: ContextRow[];
   wentOut: ContextRow[];
-  /** The paths that changed nothing, each with the line that shows it already. */
+  /** The paths that changed nothing, each with the list line that already shows it. */
   already: { path: string; from: string }[];
-  /** Paths that came in and are named like secrets. */
+  /** The added paths with names that suggest secrets. */
   secrets: string[];
   budget: SpentBudget | null;
 }
 
-/** A list on its way: where it is, what it says, what it shows. */
+/** A list that is being edited. */
 interface OpenList {
   file: EditedList['file'];
   text: string;
-  /** Its last saved text, whoever saved it. */
+  /** The last saved text of the list, no matter who saved it. */
   saved: SteeringText;
   show(text: string): Promise<Shown>;
   save(text: string): Promise<Oid | null>;
@@ -58,7 +58,10 @@ interface OpenList {
 
 type Shown = Pick<ShownContext, 'files' | 'leftOut'> & { budget: SpentBudget | null };
 
-/** Throws BAD_TARGET, FILE_NOT_FOUND, CONTEXT_TOO_LARGE, NOT_APPROVED, and what `prepareLine` throws; then nothing has changed. */
+/**
+ * Throws BAD_TARGET, FILE_NOT_FOUND, CONTEXT_TOO_LARGE, NOT_APPROVED, and what `prepareLine` throws; nothing has
+ * changed then.
+ */
 export async function editContextList(project: Project, edit: ListEdit): Promise<EditedList> {
   const line = await findOwnLine(project, edit);
   const opened = edit.isGlobal
@@ -84,7 +87,7 @@ export async function editContextList(project: Project, edit: ListEdit): Promise
   };
 }
 
-/** The same text is asked about several times, and a large directory takes long to read. */
+/** Keeps the results, because the same text is looked up several times and a large directory takes long to read. */
 function rememberShown(show: OpenList['show']): OpenList['show'] {
   const known = new Map<string, Promise<Shown>>();
   return (text) => {
@@ -94,7 +97,7 @@ function rememberShown(show: OpenList['show']): OpenList['show'] {
   };
 }
 
-/** Null: the list of all sessions is meant, and there is no session whose next turn could show the effect. */
+/** Returns null when the global list is edited and there is no session with a next turn to show the effect on. */
 async function findOwnLine(project: Project, { selector, isGlobal }: ListEdit): Promise<ReadyLine | null> {
   try {
     return await prepareLine(project, selector);
@@ -108,7 +111,8 @@ async function findOwnLine(project: Project, { selector, isGlobal }: ListEdit): 
 const noSession: readonly ErrorCode[] = ['NO_OPEN_SESSION', 'UNKNOWN_SESSION'];
 
 function requireLine(line: ReadyLine | null): ReadyLine {
-  if (line === null) throw new TeddyError('NO_OPEN_SESSION', 'There is no session yet.', '`teddy session new <name>`.');
+  if (line === null)
+    throw new TeddyError('NO_OPEN_SESSION', 'There is no session yet.', 'Start one: `teddy session new <name>`.');
   return line;
 }
 
@@ -125,7 +129,7 @@ async function openSessionList(project: Project, line: ReadyLine): Promise<OpenL
     saved: { kind: 'context', name: `session.context of ${session}`, text: toText(published) },
     show: (edited) => showContext(project, { selector, lists: { session: edited } }),
     async save(edited) {
-      // The user has read what they name.
+      // The user knows the paths, having just named them.
       await trustTexts(project, [{ text: edited }]);
       const { commit } = await append(project, line, ({ latest }) => {
         const turn = latest === null || latest.status === 'closed' ? null : latest.turn;
@@ -152,7 +156,7 @@ async function openGlobalList(project: Project, line: ReadyLine | null): Promise
 
 type Changed = { text: string; already: EditedList['already'] };
 
-/** Each path has to bring something in by a line of its own; what is shown anyway needs none. */
+/** Adds a list line for each path that brings something in; a path that is already shown needs none. */
 async function addAll(list: OpenList, paths: readonly string[]): Promise<Changed> {
   const { file, show } = list;
   let { text } = list;
@@ -171,14 +175,14 @@ async function addAll(list: OpenList, paths: readonly string[]): Promise<Changed
     const reasons = shown.leftOut.filter(({ from }) => from === place).map(({ reason }) => reason);
     if (reasons.length > 0) throw new TeddyError('BAD_TARGET', `${path}: ${reasons[0]}.`, unchanged(file));
     const known = shown.files.find((row) => isAt(row.path, path));
-    // A pattern is shown already where other lines show all that it matches.
+    // A pattern is already shown when other list lines show everything that it matches.
     already.push({ path, from: known?.from ?? shown.files[0]?.from ?? file });
     text = undone;
   }
   return { text, already };
 }
 
-/** A path's own line goes; where others still show it, a line with `!` takes it away. */
+/** Removes the path's own list line; when other list lines still show the path, adds one with `!` that excludes it. */
 async function dropAll(list: OpenList, paths: readonly string[]): Promise<Changed> {
   const { file, show } = list;
   let { text } = list;
@@ -196,7 +200,7 @@ async function dropAll(list: OpenList, paths: readonly string[]): Promise<Change
       throw new TeddyError(
         'FILE_NOT_FOUND',
         `${path} is not in the context, so there is nothing to drop.`,
-        '`teddy session context` lists what the model is shown.',
+        '`teddy session context` lists what the model sees.',
       );
   }
   return { text, already: [] };
@@ -216,12 +220,12 @@ function refuseMissing(path: string, rows: readonly ContextRow[]): void {
   throw new TeddyError(
     'FILE_NOT_FOUND',
     `The project has no file or directory ${path}.`,
-    "Name one that is there, or a pattern in quotes: `teddy session context add 'src/**/*.ts'`.",
+    "Name one that exists, or a pattern in quotes: `teddy session context add 'src/**/*.ts'`.",
   );
 }
 
 function unchanged(file: string): string {
-  return `${file} is as it was. \`teddy session context\` lists what the model is shown.`;
+  return `${file} was not changed. \`teddy session context\` lists what the model sees.`;
 }
 
 function refuseOverBudget(file: string, { budget }: Shown, cameIn: readonly ContextRow[]): void {
@@ -230,12 +234,12 @@ function refuseOverBudget(file: string, { budget }: Shown, cameIn: readonly Cont
   const files = `${formatCount(cameIn.length)} ${cameIn.length === 1 ? 'file' : 'files'}`;
   throw new TeddyError(
     'CONTEXT_TOO_LARGE',
-    `That is ${files} with about ${formatCount(tokens)} tokens, and the request would be ${formatCount(-budget.left)} over its budget of ${formatCount(budget.total)}; ${file} is as it was.`,
+    `That adds ${files} with about ${formatCount(tokens)} tokens, and the request would exceed its budget of ${formatCount(budget.total)} tokens by ${formatCount(-budget.left)}; ${file} was not changed.`,
     'Name fewer files, or raise the budget: `git config teddy.contextTokens <number>`.',
   );
 }
 
-/** The rows of one that the other does not show. */
+/** Returns the rows that `than` does not show. */
 function findNew({ files }: Shown, than: Shown): ContextRow[] {
   const known = new Set(than.files.map(({ path }) => path));
   return files.filter(({ path }) => !known.has(path));

@@ -1,4 +1,4 @@
-/** Why a path is shown to the model, or is not: the lines that speak of it. */
+/** Explains why a path is shown to the model, or is not, by the list lines that match it. */
 import { parseRepoPath } from '../../session/paths/paths.ts';
 import type { LinePosition } from '../../session/context/context-levels.ts';
 import type { ReadContext } from './read.ts';
@@ -9,15 +9,15 @@ type Resolved = ReadContext['resolved'];
 export interface Explanation {
   path: string;
   isShown: boolean;
-  /** When it is a directory with files that lines speak of: how many of them are shown, and why others are not. */
+  /** For a directory with files that list lines match: how many of them are shown, and why the others are not. */
   below: { shown: number; tokens: number; reasons: string[] } | null;
-  /** Why it is not shown although a line names it. */
+  /** The reasons why it is not shown although a list line names it. */
   reasons: string[];
-  /** The lines that speak of it, in the order in which they count. */
+  /** The list lines that match it, in the order in which they apply. */
   lines: { from: string; text: string; removes: boolean }[];
 }
 
-/** `wanted` is a path of the project, or a URL. `from` says which line a place is. */
+/** `wanted` is a path of the project, or a URL. `from` describes the list line at a place. */
 export function explainPath(
   wanted: string,
   about: {
@@ -47,7 +47,7 @@ export function explainPath(
   };
 }
 
-/** Every path in this directory that a line speaks of. */
+/** Returns every path in this directory that a list line matches. */
 function findBelow(directory: string, { files, leftOut, takenAway }: Resolved): string[] {
   const paths = [files, leftOut, takenAway].flatMap((found) => found.map(({ path }) => path));
   return [...new Set(paths)].filter((path) => path.startsWith(`${directory}/`));
@@ -81,5 +81,5 @@ function findReasons(
   const told = [...new Set(leftOut.filter((one) => one.path === path).map(({ reason }) => reason))];
   const last = rules.at(-1);
   if (told.length > 0 || last === undefined || last.removes) return told;
-  return ['git tracks no such file; one that is not tracked has to be named exactly'];
+  return ['git tracks no such file, and an untracked file has to be named exactly'];
 }

@@ -1,4 +1,7 @@
-/** Leaves files of the model's own list out of a request that has no room for them. What the user's lists name stays. */
+/**
+ * Leaves files of the model's own list out of a request that has no room for them. Files that the user's lists name
+ * always stay.
+ */
 import type { Store } from '../../ports/git.ts';
 import type { ShownFile } from '../../session/context/context-files.ts';
 import { countTokens, fileSection, type HistoryText } from '../../session/context/context-log-sections.ts';
@@ -12,24 +15,24 @@ import { joinHistory, renderLeftOut } from '../../session/context/history-text.t
 import { countClipped, type HistoryTurn } from './read-history.ts';
 
 interface FittedFiles {
-  /** All of them, in order; of those that are left out the size alone is shown. */
+  /** All files, in order; only the size is shown of the ones that are left out. */
   files: ShownFile[];
   leftOut: ReadonlySet<string>;
-  /** One sentence for each file that is left out. */
+  /** One sentence for each file that was left out. */
   notes: string[];
 }
 
 interface Removable {
   at: number;
   tokens: number;
-  /** How many tokens the request has less without its text. */
+  /** The number of tokens that the request saves without its text. */
   saved: number;
   listed: ShownFile;
 }
 
 /**
- * `tokens`: what the request has with all files. As little as possible is left out: the smallest file that makes the rest fit,
- * or the largest one where none does, and again.
+ * Leaves out as little as possible: repeatedly the smallest file that makes the rest fit, or the largest file when none
+ * does. `tokens` is the size of the request with all files.
  */
 export async function fitFiles(
   store: Pick<Store, 'readSize'>,
@@ -59,7 +62,7 @@ export async function fitFiles(
   };
 }
 
-/** The smallest saving first; `splice(-1, 1)` takes the largest. */
+/** Sorts by saving, smallest first; `splice(-1, 1)` takes the largest. */
 async function listRemovable(
   store: Pick<Store, 'readSize'>,
   files: readonly ShownFile[],
@@ -80,11 +83,11 @@ async function listRemovable(
 /** Fits the history of a line into a request: whole, with its large bodies clipped, or without its oldest turns. */
 interface HistoryOptions {
   newestFirst: readonly TurnName[];
-  /** Those that were read: at least what fits. */
+  /** The turns that were read: at least as many as fit. */
   turns: readonly HistoryTurn[];
   limit: number;
   budget: number;
-  /** The tokens of the request without history. */
+  /** The number of tokens in the request without history. */
   bare: number;
   render(history: HistoryText): ContextLog;
 }
@@ -95,9 +98,10 @@ interface FittedHistory {
 }
 
 /**
- * The whole history if it fits, else with its large bodies clipped, else without its oldest turns. Once turns are left out,
- * the next requests leave out the same ones until no more fits, and then a third of the room becomes free at once: the
- * beginning of a request stays the same for as long as possible. Null: there is no history.
+ * Includes the whole history if it fits, otherwise clips its large bodies, and otherwise leaves out its oldest turns.
+ * Once turns are left out, the next requests leave out the same ones until the history no longer fits; then a third of
+ * the room is freed at once. So the beginning of a request stays the same for as long as possible. Returns null when
+ * there is no history.
  */
 export async function fitHistory(
   { newestFirst, turns, limit, budget, bare, render }: HistoryOptions,
@@ -131,11 +135,11 @@ export async function fitHistory(
   const tokens = turns.map(countClipped);
   const target = bare + Math.floor(((budget - bare) * 2) / 3);
   const measure = (kept: number) => renderClipped(kept).tokens;
-  // The newest turn is worth more than room that stays free.
+  // Showing the newest turn matters more than free room.
   return finish(countFitting(tokens, target, measure) || countFitting(tokens, budget, measure));
 }
 
-/** `limit`: large bodies are clipped to it; without it, nothing is clipped. */
+/** Large bodies are clipped to `limit`; without it, nothing is clipped. */
 export function toHistory(newestFirst: readonly TurnName[], kept: readonly HistoryTurn[], limit?: number): HistoryText {
   const isClipped = limit !== undefined && kept.some(({ clipped }) => clipped !== null);
   const texts = kept.map(({ text, clipped }) => (isClipped && clipped !== null ? clipped.text : text)).toReversed();

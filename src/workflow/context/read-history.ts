@@ -1,4 +1,4 @@
-/** The earlier turns of a line as the model may read them: rendered once, secrets masked, newest first. */
+/** Reads the earlier turns of a line as the model may see them: rendered once, with secrets masked, newest first. */
 import type { TranscriptRecord } from '../../conversation/records/record.ts';
 import type { TurnFiles } from '../../conversation/history/resolve-files.ts';
 import {
@@ -21,21 +21,27 @@ export interface HistoryTurn {
   masked: number;
   /** An estimate, rounded up. */
   tokens: number;
-  /** The turn with its large bodies shown by beginning and end, and what that leaves out; null: it has none. */
+  /**
+   * The turn with only the beginning and end of its large bodies, and what that leaves out; null when it has no large
+   * bodies.
+   */
   clipped: { text: string; tokens: number; leftOut: string[] } | null;
 }
 
-/** Masks nothing: for what stays here, and for comparing. */
+/** Returns the project with a masker that masks nothing, for texts that stay on this machine and for comparisons. */
 export function withoutMasks(project: Project): Project {
   return { ...project, masker: { mask: async (text) => ({ text, count: 0, found: [] }) } };
 }
 
-/** How many tokens a turn has at least: its large bodies may be clipped. */
+/** Returns the smallest number of tokens that the turn can take, with its large bodies clipped. */
 export function countClipped({ clipped, tokens }: HistoryTurn): number {
   return clipped?.tokens ?? tokens;
 }
 
-/** Turns are read so many at a time: one by one would wait for git each time, all at once would read what is not shown. */
+/**
+ * The number of turns that are read at once: one at a time would wait for git each time, and all at once would read
+ * turns that are not shown.
+ */
 const turnsAtATime = 32;
 
 export function readNewestTurns(
@@ -47,7 +53,7 @@ export function readNewestTurns(
   return readTurns(project, state, newestFirst.slice(0, turnsAtATime), limit);
 }
 
-/** Goes on after `newest`, and reads at least what fits into `room` tokens. `limit`: what `clipPart` is given. */
+/** Continues after `newest`, and reads at least as many turns as fit into `room` tokens. `limit` is passed to `clipPart`. */
 export async function readOlderTurns(
   project: Project,
   state: LineState,
@@ -67,8 +73,8 @@ export async function readOlderTurns(
 }
 
 /**
- * Reads what was said in an open turn beside its latest message; null when nothing was. In a conversation, the calls since that
- * message go with the request unchanged.
+ * Reads what was said in an open turn besides its latest message; returns null when there was nothing else. In a
+ * conversation, the calls since that message are sent unchanged with the request.
  */
 export async function readEarlierOfTurn(
   project: Project,
@@ -85,7 +91,7 @@ export async function readEarlierOfTurn(
     : renderRecords(project, turn, earlier, { plan: plan && toText(plan), report: null }, limit);
 }
 
-/** Everything in its order, masked part by part, so that no mask reaches from one part into the next. Throws MASKING_FAILED. */
+/** Renders all parts in order. Masks each part separately, so that no mask spans two parts. Throws MASKING_FAILED. */
 async function renderRecords(
   project: Project,
   turn: TurnName,
@@ -109,7 +115,7 @@ function clipTurn(turn: TurnName, parts: readonly HistoryPart[], limit: number):
   return { text, tokens: estimateTokens(text), leftOut };
 }
 
-/** Each estimate is rounded up: together they may have nearly one token a turn less. */
+/** Returns a lower bound: each estimate is rounded up, so the sum may be too high by almost one token per turn. */
 function countAtLeast(turns: readonly HistoryTurn[]): number {
   return turns.reduce((sum, turn) => sum + countClipped(turn) - 1, 0);
 }

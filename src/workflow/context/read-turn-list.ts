@@ -1,4 +1,4 @@
-/** The list that a turn has of its own: what the turn before left to it. */
+/** Reads a turn's own context list, which the previous turn left to it. */
 import type { Plan } from '../../plan/plan.ts';
 import { listSucceeded } from '../../plan/report/report-logs.ts';
 import type { Store } from '../../ports/git.ts';
@@ -14,8 +14,8 @@ import { readTurnFile, readTurnState, type LineState, type TurnState } from '../
 import { readTurnLogs, readTurnPlan } from './read-turn-logs.ts';
 
 /**
- * Lists the files of the last turn, or those that its plan's vault named, and those that its actions touched. Empty before the
- * first turn.
+ * Lists the files of the last turn, or the files that its plan's vault named, and the files that its actions touched.
+ * Empty before the first turn.
  */
 export async function readTurnList(
   store: Store,

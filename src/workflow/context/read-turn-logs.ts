@@ -1,4 +1,4 @@
-/** The plan of a turn, what became of its actions, and what a person is told where nobody can know. */
+/** Reads the plan of a turn and the results of its actions, and notes when they cannot be read. */
 import { newestGrammar } from '../../session/text/grammar.ts';
 import { parsePlan } from '../../plan/parse/parse.ts';
 import type { Plan } from '../../plan/plan.ts';
@@ -6,7 +6,7 @@ import { readRun, type ReadLog, type ReadRun } from '../../plan/report/report-lo
 import { joinPath, turnDir, type TurnName } from '../../names.ts';
 import { toText, type LineState, type TurnState } from '../../view/view.ts';
 
-/** Plan and report may be large, and several things are asked of them. */
+/** Keeps the parsed plan and report, because they may be large and several functions need them. */
 const knownRuns = new WeakMap<TurnState, ReadRun>();
 const knownPlans = new WeakMap<TurnState, Plan>();
 
@@ -15,7 +15,7 @@ export function readTurnLogs(turn: TurnState): ReadLog[] | null {
   return readTurnRun(turn).logs;
 }
 
-/** Null where the turn has none. A plan that has been reported is read as it was read for its report. */
+/** Returns null when the turn has no plan. A plan that has a report is parsed in the same way as it was for that report. */
 export function readTurnPlan(turn: TurnState): Plan | null {
   if (turn.plan === null) return null;
   const known = knownPlans.get(turn) ?? turn.parsed?.plan;
@@ -34,12 +34,12 @@ function readTurnRun(turn: TurnState): ReadRun {
   return read;
 }
 
-/** Notes that the report of the turn before `turn` is damaged: the files of its actions are missing in the context. */
+/** Notes that the previous turn's report is damaged, so the files of its actions are missing from the context. */
 export function noteDamagedReport({ session, latest }: LineState, turn: TurnName): string[] {
   if (latest === null || latest.turn === turn || readTurnLogs(latest) !== null) return [];
   const path = joinPath(turnDir(session, latest.turn), 'report.md');
   return [
-    `The report of turn ${latest.turn} cannot be read, so what its actions read, wrote or handed over does not count now. ` +
+    `The report of turn ${latest.turn} cannot be read, so what its actions read, wrote or handed over is ignored. ` +
       `It was changed after teddy wrote it: \`git log -- ${path}\`.`,
   ];
 }

@@ -1,4 +1,4 @@
-/** The context of a turn: which files the lists name, and what of each of them is shown. */
+/** Reads the context of a turn: which files the lists name, and what is shown of each. */
 import { readPages } from '../../plan/report/report-logs.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Store, TreeFile, Workspace } from '../../ports/git.ts';
@@ -22,26 +22,26 @@ import { readTurnList } from './read-turn-list.ts';
 import { decodeEntry } from '../../session/entries/entry.ts';
 
 export interface ReadContext {
-  /** The files in the order in which they are shown, and last those that the model asked for in vain; not masked yet. */
+  /** The files in the order in which they are shown, followed by the files that the model requested in vain; not masked yet. */
   files: ShownFile[];
   /** The lines of `turn.context`. */
   paths: string[];
-  /** Sentences for a person: files left out, lines not understood. */
+  /** Sentences for the user about files that were left out and lines that were not understood. */
   notes: string[];
-  /** Which line brought in, left out or took away what. */
+  /** The list lines that added, left out or removed each file. */
   resolved: SettledContext;
-  /** The turn's own list; the lines of `resolved` count from 1 in it. */
+  /** The turn's own list. The places in `resolved` count its lines from 1. */
   turnList: TurnLine[];
 }
 
 export interface ReadOptions {
-  /** The tip's, if the caller has it open. */
+  /** The code tree of the tip, if the caller already has it open. */
   code?: CodeTree | undefined;
-  /** The list as the user is editing it, when it is not the one of the tip that counts. */
+  /** The text of the list while the user edits it, to be used instead of the one at the tip. */
   sessionContext?: string | undefined;
 }
 
-/** The context that `turn`, the next or the open one, has at the tip of its line. */
+/** Reads the context that `turn`, the next or the open one, has at the tip of its line. */
 export async function readContext(
   project: Project,
   state: LineState,
@@ -67,7 +67,7 @@ export async function readContext(
   return { ...shown, turnList };
 }
 
-/** Resolves lists on a tree and on disk. `findFetched`: the pages of these URLs that were fetched. */
+/** Resolves lists in a tree and on disk. `findFetched` returns the fetched pages of these URLs. */
 export async function readListed(
   project: Project,
   levels: { global: string; session: string; turn: readonly string[] },
@@ -92,7 +92,8 @@ export async function readListed(
 }
 
 /**
- * A file that only stayed from the turn before, and came in by a line that the user has taken out since, goes with the line.
+ * Drops each file that was only carried over from the previous turn and came from a list line that the user has since
+ * removed.
  */
 async function dropLines(
   carried: TurnLine[],
@@ -110,7 +111,7 @@ export async function readList(store: Store, tip: Oid, path: RepoPath): Promise<
   return toText((await store.readFile(tip, path))?.bytes ?? null);
 }
 
-/** The rules of the tree's `.teddyignore` files. */
+/** Reads the rules of the tree's `.teddyignore` files. */
 export async function readIgnored(store: Store, tree: readonly TreeFile[]): Promise<IsIgnored | undefined> {
   const found = tree.filter(({ path, mode }) => /(?:^|\/)\.teddyignore$/.test(path) && mode.startsWith('100'));
   if (found.length === 0) return undefined;
@@ -122,13 +123,13 @@ export async function readIgnored(store: Store, tree: readonly TreeFile[]): Prom
   return readIgnoreFiles(await Promise.all(files));
 }
 
-/** Somebody who has just written the file would otherwise believe that it is followed. */
+/** Warns a user who has just written the file and would otherwise believe that it is already followed. */
 async function noteUntrackedRules(workspace: Workspace | null, isIgnored: IsIgnored | undefined): Promise<string[]> {
   if (isIgnored !== undefined || !(await workspace?.readDisk('.teddyignore' as RepoPath))) return [];
-  return ['.teddyignore is not tracked by git, so it is not followed yet; `git add .teddyignore` helps.'];
+  return ['.teddyignore is not tracked by git, so it is not followed yet; run `git add .teddyignore`.'];
 }
 
-/** Paths that the tree does not have. Without a work tree of the line nothing is known of them. */
+/** Looks up paths that the tree does not have. Without a work tree of the line, nothing is known about them. */
 async function readDisk(
   project: Project,
   workspace: Workspace | null,
@@ -147,7 +148,7 @@ function toUnreadable(error: unknown): { kind: 'unreadable'; reason: string } {
   return { kind: 'unreadable', reason: 'it could not be read; check its permissions' };
 }
 
-/** The latest page of each URL. Turns are read backwards, and no further than it takes. */
+/** Finds the latest page of each URL. Reads the turns backwards, and only as far as necessary. */
 async function findPages(
   store: Store,
   { entryOid, session }: LineState,
@@ -177,7 +178,7 @@ function noteStored(file: ShownFile): string[] {
 
 const namedInNote = 5;
 
-/** One note for all files that the same line names in vain for the same reason. */
+/** Writes one note for all files that the same list line names in vain for the same reason. */
 function toNotes(leftOut: readonly LeftOut[]): string[] {
   const groups = new Map<string, { paths: Set<string>; reason: string }>();
   for (const { path, reason, place, isQuiet } of leftOut) {
@@ -194,7 +195,7 @@ function toNotes(leftOut: readonly LeftOut[]): string[] {
   });
 }
 
-/** The lines of `global.context` and `session.context` that turn `last` was shown with, and that `now` has no more. */
+/** Returns the lines of `global.context` and `session.context` that turn `last` used and that `now` no longer has. */
 async function readDroppedLines(
   store: Store,
   state: LineState,
@@ -211,7 +212,7 @@ async function readDroppedLines(
   return texts.flatMap(listAdditions).filter((line) => !kept.has(line));
 }
 
-/** The entry whose commit has the lists as the request of the turn was built from them. */
+/** Returns the commit of the entry that holds the lists from which the turn's request was built. */
 async function findOpening(store: Store, { entryOid }: LineState, turn: TurnName): Promise<Oid | null> {
   for await (const { oid, commit } of store.firstParents(entryOid)) {
     const entry = decodeEntry(commit.message);

@@ -1,4 +1,4 @@
-/** Shows what the model would see in the next turn, and the line behind every file. Changes nothing. */
+/** Shows what the model would see in the next turn, and the list line that brought in each file. Changes nothing. */
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -27,22 +27,23 @@ export interface ShownContext {
   /** The next turn, or the open one. */
   turn: TurnName;
   files: ContextRow[];
-  /** An estimate, of the shown files alone. */
+  /** An estimate for the shown files only. */
   tokens: number;
   leftOut: { path: string; reason: string; from: string }[];
-  /** How many files of directories and patterns `.teddyignore` leaves out. */
+  /** The number of files in the listed directories and patterns that `.teddyignore` excludes. */
   ignored: number;
   takenAway: { path: string; from: string; by: string }[];
   notes: string[];
-  /** Tracked files with edits: the next plan commits them first and shows them as they are then. */
+  /** The number of tracked files with edits. The next plan commits these edits first, and shows the files as they are then. */
   edited: number;
   /**
-   * Edits of the lists do not change this any more. `context`: a conversation branch begins with the files of its turn.
-   * `request`: the turn is open, and sends its request unchanged when it is asked again without a new message.
+   * The reason why editing the lists no longer changes this; null when it does. `context`: a conversation branch begins
+   * with the files of its turn. `request`: the turn is open, and sends its request unchanged when it is asked again
+   * without a new message.
    */
   keeps: 'context' | 'request' | null;
   budget: SpentBudget;
-  /** Why a path is shown or not, when that was asked. */
+  /** The reasons why a path is shown or not; null when no path was given. */
   why: Explanation | null;
 }
 
@@ -52,7 +53,7 @@ export interface SpentBudget {
   /** The model that the budget is for; empty when none is set. */
   model: string;
   spent: Record<BudgetPart, number>;
-  /** Below 0 when the files that the user named are too large. */
+  /** The number of free tokens; below 0 when the files that the user named are too large. */
   left: number;
 }
 
@@ -61,9 +62,9 @@ type BudgetPart = 'prompt' | 'memos' | 'history' | 'tree' | 'files' | 'message';
 interface ContextQuery {
   selector?: string | undefined;
   why?: string | undefined;
-  /** The user's lists, where they are not those that are saved. */
+  /** The user's lists when they differ from the saved ones. */
   lists?: { session?: string | undefined; global?: string | undefined };
-  /** The model that is asked next, where it is not the one of the settings. */
+  /** The model that is asked next when it is not the configured one. */
   model?: AskedModel | undefined;
 }
 
@@ -120,7 +121,7 @@ export async function showContext(project: Project, request: ContextQuery): Prom
   };
 }
 
-/** Resolves a `global.context` on HEAD: for a repository without a session. */
+/** Resolves a `global.context` at HEAD, for a repository without sessions. */
 export async function showListed(
   project: Project,
   global: string,
@@ -152,7 +153,10 @@ interface Fitted {
   budget: SpentBudget;
 }
 
-/** For the agent and, if no model is named, the one that `plan` would ask without a flag. A request that is sent unchanged is measured itself. */
+/**
+ * Fits the request for the current agent and, if no model is named, the model that `plan` would ask without a flag. A
+ * request that is sent unchanged is measured itself.
+ */
 async function fit(
   project: Project,
   state: LineState,
@@ -196,7 +200,7 @@ const partOf: Record<LogSection['name'], BudgetPart> = {
 
 function toSpent(sections: readonly LogSection[], { total, model }: { total: number; model: string }): SpentBudget {
   const spent: SpentBudget['spent'] = { prompt: 0, memos: 0, history: 0, tree: 0, files: 0, message: 0 };
-  // The marker line alone, while there is no message yet, is nothing that a person would count.
+  // While there is no message yet, the marker line alone is not counted.
   for (const section of sections) if (section.body !== '') spent[partOf[section.name]] += countTokens(section);
   const left = total - Object.values(spent).reduce((sum, tokens) => sum + tokens, 0);
   return { total, model: model === 'none' ? '' : model, spent, left };
@@ -209,7 +213,7 @@ async function findKept(store: Store, state: LineState, turn: TurnName): Promise
   return isBranchTurn(turn) ? 'context' : 'request';
 }
 
-/** An edit of `session.context` is what somebody who asks has just made; the next plan commits it first. */
+/** Reads `session.context` from disk, because the user may just have edited it; the next plan commits it first. */
 async function readEditedList({ workspace, session }: Line): Promise<string | undefined> {
   const bytes = await workspace?.readDisk(joinPath(sessionDir(session), 'session.context'));
   return bytes ? toText(bytes) : undefined;
@@ -220,7 +224,7 @@ async function countEdits({ workspace }: Line): Promise<number> {
   return status?.edits.filter(({ path, submodule }) => !submodule && !path.startsWith('.teddy/')).length ?? 0;
 }
 
-/** Text of a line of a turn's own list -> the action or vault that first put it there. */
+/** Maps the text of a line in a turn's own list to the action or vault that first put it there. */
 type Origins = ReadonlyMap<string, string>;
 
 function describePlace({ level, line, text }: LinePosition, origins: Origins): string {
@@ -228,8 +232,8 @@ function describePlace({ level, line, text }: LinePosition, origins: Origins): s
 }
 
 /**
- * A line that was kept from turn to turn is followed back to the turn in whose list it does not stand yet: what came
- * of that turn put it there.
+ * Follows a line that was kept from turn to turn back to the first turn whose list did not contain it: the result of
+ * that turn put it there.
  */
 async function traceOrigins(
   store: Store,
@@ -254,7 +258,7 @@ async function traceOrigins(
       'turn.context',
     );
     const known = new Set(parseTurnContext(kept ?? ''));
-    // The files of a directory or pattern in a vault stand literally in the list of the turn after.
+    // The files that a directory or pattern in a vault matches are listed by name in the next turn.
     const isVault = lines.some(({ origin }) => origin === 'vault');
     for (const text of wanted) {
       if (known.has(unquote(text))) continue;

@@ -1,4 +1,4 @@
-/** The prompt of a request that is sent again: who pushed the line may have written it. */
+/** Reads the prompt of a request that is sent again. It may have been written by whoever pushed the line. */
 import { nullIfDamaged, TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import type { LogSection } from '../../session/context/context-log-sections.ts';
@@ -9,12 +9,12 @@ import { isTrusted, type SteeringText } from '../line/foreign-texts.ts';
 import { maskString } from '../line/mask-text.ts';
 import { listPrompts } from '../../conversation/prompts/agents.ts';
 
-/** Empty when the prompt is one of teddy's own, or that of an agent that is trusted. Throws DAMAGED_SESSION. */
+/** Empty when the prompt is built in, or belongs to a trusted agent. Throws DAMAGED_SESSION. */
 export async function readStoredPrompt(project: Project, turn: TurnName, log: string): Promise<SteeringText[]> {
   const { frontMatter, sections } = parseContextLog(log);
   const [system] = sections;
   if (system === undefined || (await isKnownPrompt(project, frontMatter, system))) return [];
-  return [{ kind: 'agent', name: `the prompt that is stored in turn ${turn}`, text: system.body }];
+  return [{ kind: 'agent', name: `the prompt stored in turn ${turn}`, text: system.body }];
 }
 
 async function isKnownPrompt(
@@ -24,7 +24,7 @@ async function isKnownPrompt(
 ): Promise<boolean> {
   const source = provenance.kind === 'shown' ? provenance.source : null;
   if (source?.kind !== 'blob') return listKnown(agent, new Map(), mode).includes(body);
-  // The prompt that a log names need not be in this clone.
+  // The blob that the log names may be missing from this clone.
   const own = await project.repository.store.readBlob(source.oid).catch(nullIfDamaged);
   if (own === null) return false;
   const text = new TextDecoder().decode(own);

@@ -1,4 +1,4 @@
-/** Accepts what came from elsewhere without waiting for the question. */
+/** Accepts texts that came from elsewhere before a command asks about them. */
 import type { Project } from '../../ports/project.ts';
 import { findLine } from '../line/find.ts';
 import {
@@ -14,8 +14,9 @@ import { listMainLines } from '../../session/lines/main-lines.ts';
 import { readLine, readTurnFile, type LineState } from '../../view/view.ts';
 
 /**
- * All agents and context lists that are not trusted yet: those of `teddy/global` and of the line that `plan` would go on
- * with, the prompt of a turn that waits included. With `keep` they are trusted from now on. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION.
+ * Returns all agents and context lists that are not trusted yet: the ones on `teddy/global` and on the line that `plan`
+ * would continue, including the prompt of a turn that waits for its answer. With `keep` they are trusted from now on.
+ * Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION.
  */
 export async function trustGlobal(
   project: Project,
@@ -41,7 +42,7 @@ async function readLists(
   return [...(await readContextLists(project, state, global)), ...(await readWaitingPrompt(project, state))];
 }
 
-/** The one that `plan` sends again for a turn that waits for its answer. */
+/** Reads the prompt that `plan` sends again for a turn that waits for its answer. */
 async function readWaitingPrompt(project: Project, state: LineState): Promise<SteeringText[]> {
   if (state.latest?.status !== 'open') return [];
   const { turn } = state.latest;

@@ -103,7 +103,7 @@ describe('adding to the list of a session', () => {
     const project = await begin();
     await edit(project, 'add', ['.']);
     await say(project, 'Go', 'x');
-    const said = 'warning: The model is shown what is named like a secret, since your lists bring it in: .env.';
+    const said = 'warning: Your lists show the model files with names that suggest secrets: .env.';
     expect(project.said).toContain(said);
     project.said.length = 0;
     await edit(project, 'drop', ['.env']);
@@ -117,7 +117,9 @@ describe('adding to the list of a session', () => {
     project.configuration.set('teddy.contextTokens', String(budget.total - budget.left + 5));
     await expect(edit(project, 'add', ['src'])).rejects.toMatchObject({
       code: 'CONTEXT_TOO_LARGE',
-      message: expect.stringMatching(/^That is 2 files with about \d+ tokens, .* session\.context is as it was\.$/),
+      message: expect.stringMatching(
+        /^That adds 2 files with about \d+ tokens, .* session\.context was not changed\.$/,
+      ),
     });
     expect(await linesOf(project)).toEqual([]);
   });

@@ -29,7 +29,7 @@ describe('a request of an agent from elsewhere that waits for its answer', () =>
     const model = scriptedModel('Done.');
     await expect(say(project, undefined, model)).rejects.toMatchObject({
       code: 'NOT_APPROVED',
-      message: expect.stringContaining('the prompt that is stored in turn 01'),
+      message: expect.stringContaining('the prompt stored in turn 01'),
       hint: expect.stringContaining(`teddy global trust -s ${line}`),
     });
     expect(model.requests).toEqual([]);
@@ -43,7 +43,7 @@ describe('a request of an agent from elsewhere that waits for its answer', () =>
   slowTest('is accepted together with everything else', async () => {
     const project = await waiting();
     const names = (await trustGlobal(project, { keep: true })).map(({ name }) => name);
-    expect(names).toContain('the prompt that is stored in turn 01');
+    expect(names).toContain('the prompt stored in turn 01');
     await say(project, undefined, scriptedModel('Done.'));
     expect(await trustGlobal(project, { keep: true })).toEqual([]);
   });
