@@ -275,7 +275,7 @@ test('status and doctor say what is wrong, each with its way out', async () => {
   const script = await readFile(join(data(), 'agent-hook'), 'utf8');
   await writeFile(join(data(), 'agent-hook'), script.replace(/^node=.*$/m, 'node=/gone/node main=/gone/main.js'));
   expect((await readStatus()).script.state).toBe('broken');
-  expect(await doctor()).toEqual([expect.stringContaining('capture: The program that the hooks of agents start')]);
+  expect(await doctor()).toEqual([expect.stringContaining("capture: The program that the agents' hooks start")]);
   await rm(join(data(), 'agent-hook'));
   expect((await readStatus()).warnings).toEqual([expect.stringContaining('is missing')]);
   expect(await doctor()).toEqual([expect.stringContaining('capture: The script')]);

@@ -85,7 +85,7 @@ test('--fix says what it did, and exits with 0 when all is mended', async () => 
   expect(dry.stdout).toContain(`--fix makes the branch ${branch} there.`);
   const { exitCode, stdout } = await project.run(['doctor', '--fix']);
   expect(exitCode).toBe(0);
-  expect(stdout).toContain(`They are on the branch ${branch}.`);
+  expect(stdout).toContain(`They are now on the branch ${branch}.`);
   expect(stdout).toContain('1 fixed, 0 left.');
   expect(await project.repo.git('rev-parse', branch)).toBe(tip);
 });

@@ -133,8 +133,8 @@ test('a killed publication is finished, half files of dead processes go; a stran
     'dead-server',
   );
   expect(notes).toEqual([
-    expect.stringContaining('teddy/mine is none of the files of this teddy'),
-    expect.stringContaining('teddy/commands/0123456789abcdef.note is none'),
+    expect.stringContaining('teddy/mine, and leaves it alone.'),
+    expect.stringContaining('teddy/commands/0123456789abcdef.note, and leaves it alone.'),
   ]);
   expect(await readFile(inTeddy('mine/note.txt'), 'utf8')).toBe('mine');
   expect(await readFile(inTeddy(`file-${process.ppid}-0123456789ab`), 'utf8')).toBe('at work');

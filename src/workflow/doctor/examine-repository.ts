@@ -40,23 +40,23 @@ export interface Examined {
 const findAnswers: Examination = async (scene) => ({
   found: remainsOf(scene, 'answer').map((remain): Found => {
     const { path, place, bytes, isDamaged } = remain;
-    const what = `A command was killed while an answer arrived (${formatCount(bytes)} bytes are on disk)`;
+    const what = `A command was killed while it received an answer (${formatCount(bytes)} bytes are on disk)`;
     if (place === null || isDamaged) return toDamaged(path, what);
     const line = shortRef(place.ref);
     const isThere = scene.refs.some(({ ref }) => ref === place.ref);
     const found = { kind: 'staged-answer' as const, thing: path };
-    const meaning = `${what}; it is of turn ${place.turn} on ${line}.`;
+    const meaning = `${what} in turn ${place.turn} on ${line}.`;
     if (!isThere) return { ...found, meaning, todo: toGone(line) };
     return {
       ...found,
       meaning,
-      fix: 'keeps it in its turn, as the next command on that line does',
-      todo: `\`teddy session ${place.isQuestion ? 'ask' : 'resume'} -s ${toShellWord(line)}\` keeps it and goes on.`,
+      fix: 'saves it in its turn, as the next command on that line would',
+      todo: `\`teddy session ${place.isQuestion ? 'ask' : 'resume'} -s ${toShellWord(line)}\` saves it and continues.`,
       async mend() {
         await prepareLine(scene.project, place.ref);
         if ((await scene.project.remains.look()).some((one) => one.path === path))
-          throw new TeddyError('WRITE_FAILED', 'It could not be taken up, and is still there.');
-        return `It is kept in turn ${place.turn} of ${line}, or aside where that has gone on.`;
+          throw new TeddyError('WRITE_FAILED', 'The answer could not be saved, and is still on disk.');
+        return `The answer was saved in turn ${place.turn} of ${line}, or separately if the turn no longer waits for it.`;
       },
     };
   }),
@@ -67,13 +67,13 @@ function toDamaged(thing: string, what: string): Found {
   return {
     kind: 'staged-answer',
     thing,
-    meaning: `${what}; what says where it belongs, or part of the answer, is damaged.`,
-    todo: `Look at it: \`cat ${toShellWord(thing)}\`. The next command on a line keeps its bytes below refs/teddy/keep/answers/.`,
+    meaning: `${what}; part of it, or the record of the turn that it belongs to, is damaged.`,
+    todo: `Look at it: \`cat ${toShellWord(thing)}\`. The next command on a line saves its bytes below refs/teddy/keep/answers/.`,
   };
 }
 
 function toGone(line: string): string {
-  return `${line} is gone: the next command on any line keeps the answer below refs/teddy/keep/answers/.`;
+  return `${line} is gone. The next command on any line saves the answer below refs/teddy/keep/answers/.`;
 }
 
 /** Reports git locks that are not teddy's, and never removes them. */
@@ -81,8 +81,8 @@ const findForeignLocks: Examination = async (scene) => ({
   found: remainsOf(scene, 'foreign-lock').map(({ path, ageMs, heldBy }) => ({
     kind: 'foreign-lock',
     thing: path,
-    meaning: `Another program has locked this for ${formatAge(ageMs)}${describe(heldBy)}, and git refuses to change what it guards.`,
-    todo: `Wait for it; if nothing is at work there any more: \`rm ${toShellWord(path)}\`.`,
+    meaning: `Another program has held this lock for ${formatAge(ageMs)}${describe(heldBy)}, and git does not change what it protects.`,
+    todo: `Wait for that program. If nothing is running there anymore, run \`rm ${toShellWord(path)}\`.`,
   })),
   seen: 'locks',
 });
@@ -102,24 +102,24 @@ function formatAge(ms: number): string {
   return `${Math.round(ms / size)} ${unit}`;
 }
 
-/** Files of ours that a killed process was writing or removing, and the record of a server that is gone. */
+/** Finds teddy's files that a killed process was writing or removing, and the record of a server that no longer runs. */
 const findLeftovers: Examination = async (scene) => {
   const files = remainsOf(scene, 'leftover').map((remain): Found => ({
     kind: 'leftover',
     thing: remain.path,
-    meaning: 'A process of teddy that is dead was writing or removing this; nothing needs it.',
+    meaning: 'A teddy process was killed while it wrote or removed this; nothing needs it.',
     fix: 'removes it',
-    mend: () => clear(scene, remain, 'It is removed.'),
+    mend: () => clear(scene, remain, 'It was removed.'),
   }));
   const servers = remainsOf(scene, 'server').map((remain): Found => ({
     kind: 'dead-server',
     thing: remain.path,
-    meaning: 'A `teddy serve` was killed, and its address and token are still on record; no program uses them.',
+    meaning: 'A `teddy serve` was killed, and left the record of its address and token behind; no program uses it.',
     fix: 'removes the record',
-    mend: () => clear(scene, remain, 'The record is removed.'),
+    mend: () => clear(scene, remain, 'The record was removed.'),
   }));
   const strangers = remainsOf(scene, 'stranger').map(
-    ({ path }) => `${path} is none of the files of this teddy; it is left alone.`,
+    ({ path }) => `This version of teddy does not know ${path}, and leaves it alone.`,
   );
   return { found: [...files, ...servers], seen: 'leftovers', notes: strangers };
 };
@@ -129,16 +129,16 @@ async function clear({ project }: Scene, remain: Remain, said: string): Promise<
   return said;
 }
 
-/** Lines that a killed command was moving: the ref, the index and the files may not fit, and locks may be left. */
+/** Finds lines that a killed command was moving: the ref, the index and the files may not match, and locks may be left. */
 const findPublications: Examination = async (scene) => {
   const publications = remainsOf(scene, 'publication').map((remain): Found => {
     const line = shortRef(remain.ref);
     return {
       kind: 'interrupted-publication',
       thing: remain.path,
-      meaning: `A command was killed while it added an entry to ${line} in ${remain.root}; its lock, or an index that does not fit, may be left.`,
-      fix: 'finishes it if the entry is on the line, else takes it back, as the next command there does',
-      mend: () => clear(scene, remain, `What was left in ${remain.root} is finished or taken back.`),
+      meaning: `A command was killed while it added an entry to ${line} in ${remain.root}; it may have left its lock, or an index that does not match.`,
+      fix: 'finishes it if the entry is on the line, or else rolls it back, as the next command there would',
+      mend: () => clear(scene, remain, `The command in ${remain.root} was finished or rolled back.`),
     };
   });
   const records = remainsOf(scene, 'ref-record').map((remain): Found => {
@@ -146,9 +146,9 @@ const findPublications: Examination = async (scene) => {
     return {
       kind: 'stale-ref-lock',
       thing: remain.path,
-      meaning: `A command was killed while it moved ${refs === '' ? 'a ref' : refs}; git's lock of it may be left.`,
-      fix: 'removes the lock if it is the one that the record tells of, and the record',
-      mend: () => clear(scene, remain, 'The record is gone, and with it the lock that it told of.'),
+      meaning: `A command was killed while it moved ${refs === '' ? 'a ref' : refs}; it may have left git's lock behind.`,
+      fix: 'removes the record, and the lock if it is the recorded one',
+      mend: () => clear(scene, remain, 'The record and the lock that it named are gone.'),
     };
   });
   return { found: [...publications, ...records], seen: 'interrupted commands' };
@@ -183,20 +183,20 @@ async function readScene(project: Project): Promise<Omit<Scene, 'agents' | 'find
   return { project, refs, lines, remains };
 }
 
-/** An examination changes nothing, not even caches. */
+/** Returns the project with a read-only cache, because an examination changes nothing. */
 function withoutNotes(project: Project): Project {
   const { repository } = project;
   const cache = { read: (key: string) => repository.cache.read(key), write: async () => undefined };
   return { ...project, repository: { ...repository, cache } };
 }
 
-/** Another examination reports the damage below a branch. */
+/** Finds no lines when a branch is damaged, because another examination reports that. */
 function toNone(error: unknown): [] {
   if (error instanceof TeddyError && error.code === 'DAMAGED_SESSION') return [];
   throw error;
 }
 
-/** The other examinations go on. */
+/** Records the failure, so that the other examinations can continue. */
 function noteFailure(examined: Examined, error: unknown): null {
   if (!(error instanceof TeddyError) || error.code === 'INTERRUPTED') throw error;
   examined.failures.push(error);
@@ -228,11 +228,11 @@ const findQuarantine: Examination = async ({ project, refs }) => {
       {
         kind: 'quarantine',
         thing: quarantinePrefix,
-        meaning: `A pull or sync was killed, and ${count(left.length, 'ref')} that it had fetched and not taken ${left.length === 1 ? 'is' : 'are'} still there.`,
+        meaning: `A pull or sync was killed, and ${count(left.length, 'ref')} that it had fetched but not accepted ${left.length === 1 ? 'is' : 'are'} still here.`,
         fix: 'removes them; the next pull fetches them again',
         async mend() {
           await clearQuarantine(project, refs);
-          return 'They are removed.';
+          return 'They were removed.';
         },
       },
     ],
@@ -240,7 +240,7 @@ const findQuarantine: Examination = async ({ project, refs }) => {
   };
 };
 
-/** Commands of conversations that were cut off: what they changed in `.teddy/` is to be put back. */
+/** Finds commands of conversations that were cut off: their changes in `.teddy/` have to be undone. */
 const findCommands: Examination = async ({ project, refs }) => {
   const left = await project.journal.look(commandKind);
   return { found: left.map((one) => toCutOffCommand(project, refs, one)), seen: 'commands of conversations' };
@@ -252,22 +252,22 @@ function toCutOffCommand(project: Project, refs: Scene['refs'], { path, facts }:
     return {
       ...found,
       meaning:
-        'The note of a command that a conversation ran is damaged: nothing says what it may have changed in .teddy/.',
-      todo: `Look at \`git diff HEAD -- .teddy\`, take back what is not yours, then remove the note: \`rm ${toShellWord(path)}\`.`,
+        'The note about a command that a conversation ran is damaged, so it is not known what the command changed in .teddy/.',
+      todo: `Look at \`git diff HEAD -- .teddy\`, revert what is not yours, then remove the note: \`rm ${toShellWord(path)}\`.`,
     };
   }
   const line = shortRef(facts.ref);
-  const meaning = `A conversation was killed while it ran a command of turn ${facts.turn} on ${line} in ${facts.root}; what that changed in .teddy/ may still be there.`;
+  const meaning = `A conversation was killed while it ran a command of turn ${facts.turn} on ${line} in ${facts.root}; the command's changes in .teddy/ may still be there.`;
   if (!refs.some(({ ref }) => ref === facts.ref)) {
-    return { ...found, meaning, todo: `${line} is gone: look at ${facts.root}, then \`rm ${toShellWord(path)}\`.` };
+    return { ...found, meaning, todo: `${line} is gone. Look at ${facts.root}, then run \`rm ${toShellWord(path)}\`.` };
   }
   return {
     ...found,
     meaning,
-    fix: 'puts .teddy/ back as it was, as the next command on that line does',
+    fix: 'restores .teddy/, as the next command on that line would',
     async mend() {
       await prepareLine(project, facts.ref);
-      return 'The files of its .teddy/ that were there before the command are as they were.';
+      return 'The files that .teddy/ had before the command were restored.';
     },
   };
 }
@@ -275,7 +275,7 @@ function toCutOffCommand(project: Project, refs: Scene['refs'], { path, facts }:
 /** The time for which deleted sessions are kept. */
 const keptMs = 30 * 86_400_000;
 
-/** The refs that `session delete` keeps are removed when their time is over, and only by `--fix`. */
+/** Finds the refs that `session delete` kept and that have expired; only `--fix` removes them. */
 const findDeleted: Examination = async ({ project, refs }) => {
   const kept = refs.filter(({ ref }) => ref.startsWith(deletedPrefix));
   if (kept.length === 0) return { found: [], seen: null };
@@ -291,12 +291,12 @@ const findDeleted: Examination = async ({ project, refs }) => {
       recent.length === 0
         ? []
         : [
-            `Deleted sessions are kept for 30 days: ${names(recent)}. Take one back: teddy session delete --restore <session>`,
+            `Deleted sessions are kept for 30 days: ${names(recent)}. Restore one: teddy session delete --restore <session>`,
           ],
   };
 };
 
-/** A ref without a time in its name is kept. */
+/** Returns infinity for a ref without a time in its name, so that it is kept. */
 function parseStamp(ref: RefName): number {
   const stamp = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\//.exec(ref.slice(deletedPrefix.length));
   if (stamp === null) return Number.POSITIVE_INFINITY;
@@ -308,8 +308,8 @@ function toExpired(project: Project, old: RefTip[], names: string): Found {
   return {
     kind: 'deleted-session',
     thing: deletedPrefix,
-    meaning: `${count(old.length, 'branch', 'branches')} of sessions that were deleted more than 30 days ago: ${names}.`,
-    fix: 'removes what is kept of them for good',
+    meaning: `${count(old.length, 'branch', 'branches')} of sessions that were deleted more than 30 days ago can be removed: ${names}.`,
+    fix: 'removes them permanently',
     async mend() {
       const updates = old.map(({ ref, oid }) => ({ ref, old: oid, new: null }));
       await addForgotten(
@@ -317,12 +317,12 @@ function toExpired(project: Project, old: RefTip[], names: string): Found {
         old.map(({ oid }) => oid),
       );
       const isDone = await moveRefs(project, updates, 'no longer kept');
-      return isDone ? 'They are removed.' : 'Somebody has moved them meanwhile; they are left.';
+      return isDone ? 'They were removed.' : 'Another process moved them in the meantime, so they were kept.';
     },
   };
 }
 
-/** Finds refs among the archives that no command of teddy reads. git holds no ref below another one. */
+/** Finds archive refs that no command of teddy reads. git cannot have a ref below another one. */
 const findMisplacedArchives: Examination = async ({ refs }) => {
   const archives = refs.filter(({ ref }) => ref.startsWith(archivePrefix));
   const found = archives.filter(({ ref }) => parseArchiveRef(ref) === null).map(toMisplaced);
@@ -332,9 +332,9 @@ const findMisplacedArchives: Examination = async ({ refs }) => {
 function toMisplaced({ ref, oid }: RefTip): Found {
   const isMonth = /^refs\/teddy\/archive\/\d{4}-\d{2}$/.test(ref);
   const meaning = isMonth
-    ? `The ref ${ref} is in the way: no session of that month can be archived beside it.`
-    : `teddy does not read ${ref}, and does not push it: an archive has the name of its line, below the month of its session.`;
-  const todo = `Give its commits a branch: \`git branch <name> ${oid.slice(0, 12)}\`, then \`git update-ref -d ${ref} ${oid}\`.`;
+    ? `The ref ${ref} is in the way: no session of that month can be archived.`
+    : `teddy neither reads nor pushes ${ref}: an archive must have the name of its line, below the month of its session.`;
+  const todo = `Give its commits a branch: \`git branch <name> ${oid.slice(0, 12)}\`, then run \`git update-ref -d ${ref} ${oid}\`.`;
   return { kind: isMonth ? 'branch-in-the-way' : 'misplaced-archive', thing: ref, meaning, todo };
 }
 

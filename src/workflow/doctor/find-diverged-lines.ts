@@ -30,8 +30,8 @@ export const findDivergedLines: Examination = async ({ project, lines }) => {
     if (relation === 'behind') behind.push(name);
   }
   const notes = [
-    ...(ahead.length === 0 ? [] : [`Not pushed yet, as far as is known: ${nameSome(ahead)}.`]),
-    ...(behind.length === 0 ? [] : [`A remote has more, as last fetched, of: ${nameSome(behind)}.`]),
+    ...(ahead.length === 0 ? [] : [`Not pushed yet, as of the last fetch: ${nameSome(ahead)}.`]),
+    ...(behind.length === 0 ? [] : [`Not pulled yet, as of the last fetch: ${nameSome(behind)}.`]),
   ];
   return { found, seen: pairs === 0 ? null : 'remotes as last fetched', notes };
 };
@@ -46,12 +46,12 @@ function toFound(ours: RefTip, theirs: RefTip, remote: string): Found {
   return {
     kind: 'diverged-line',
     thing: shortRef(ours.ref),
-    meaning: `Both this clone and ${shortRef(theirs.ref)}, as last fetched, have added to the line: it is synced on neither side.`,
-    todo: `\`teddy session sync ${toShellWord(remote)}\` gives the entries that only this clone has a branch of their own; nothing is lost.`,
+    meaning: `This clone and ${shortRef(theirs.ref)}, as of the last fetch, have both added to the line, so it cannot be synced in either direction.`,
+    todo: `\`teddy session sync ${toShellWord(remote)}\` moves the entries that only this clone has to their own branch; nothing is lost.`,
   };
 }
 
-/** A pair is finished by the next command of its line: an older half is of no use to anybody. */
+/** Older memos need no look, because the next command of their line adds them to it. */
 const maxMemos = 50;
 
 export const findMemoPairs: Examination = async ({ project, refs, lines: all }) => {
@@ -90,7 +90,7 @@ async function readIds(store: Store, tip: Oid): Promise<string[]> {
   return ids;
 }
 
-/** The line whose plan still waits to be executed: any other gets the memos with its next message. */
+/** Finds the line with a plan that still waits to be executed; any other line gets the memos with its next message. */
 async function findPending(
   store: Store,
   lines: readonly { ref: RefName; oid: Oid }[],
@@ -108,11 +108,11 @@ function toMemoPair(project: Project, { turn, title }: Entry, ref: RefName): Fou
   return {
     kind: 'half-memo-pair',
     thing: line,
-    meaning: `The memos of turn ${turn} (${title}) are on teddy/global and not on ${line}: the run that took them was killed in between.`,
-    fix: 'puts them on the line, as the next `teddy session execute` there does',
+    meaning: `The memos of turn ${turn} (${title}) are on teddy/global but not on ${line}: the run that accepted them was killed in between.`,
+    fix: 'adds them to the line, as the next `teddy session execute` there would',
     async mend() {
       await finishMemos(project, await prepareLine(project, ref));
-      return `They are on ${line} as well.`;
+      return `They are now on ${line} as well.`;
     },
   };
 }

@@ -34,7 +34,7 @@ const findIdentity: Find = async ({ project }) => {
       {
         kind: 'identity',
         thing: 'user.name, user.email',
-        meaning: 'git does not know who you are, so that no entry can be written.',
+        meaning: 'git does not know who you are, so teddy cannot write entries.',
         todo: error.hint ?? 'Set user.name and user.email with `git config`.',
       },
     ];
@@ -48,7 +48,7 @@ const findBranch: Find = async ({ project }) => {
     {
       kind: 'branch-in-the-way',
       thing: 'refs/heads/teddy',
-      meaning: 'A branch called `teddy` is in the way: git cannot hold teddy/<session> beside it.',
+      meaning: 'A branch called `teddy` is in the way: git cannot have teddy/<session> next to it.',
       todo: 'Rename it: `git branch -m teddy <other>`.',
     },
   ];
@@ -62,17 +62,17 @@ const findRemote: Find = async ({ project }) => {
   return [{ kind: 'unknown-remote', thing: 'teddy.sessionsRemote', meaning: message, todo: hint }];
 };
 
-/** Before the first session there is nothing to protect. */
+/** Finds nothing before the first session, because there is nothing to protect. */
 function findAttributes(scene: Parameters<Examination>[0]): Found[] {
   if (scene.refs.length === 0) return [];
   return remainsOf(scene, 'attributes').map(({ path }): Found => ({
     kind: 'attributes',
     thing: path,
     meaning: 'The rules that keep git from rewriting session files were changed.',
-    fix: 'writes the marked block again; other lines stay as they are',
+    fix: 'restores the marked block, and leaves all other lines alone',
     async mend() {
       await scene.project.repository.installAttributes();
-      return 'The block is there again.';
+      return 'The block was restored.';
     },
   }));
 }
@@ -82,7 +82,7 @@ export const findSessionFiles: Examination = async ({ project }) => {
   const line = await findHeadLine(project);
   const { workspace } = project.repository;
   if (line === null || line.tip === null || workspace === null) return { found: [], seen: null };
-  // During a merge or rebase, the files are whatever git makes of them.
+  // During a merge or rebase, git decides what the files contain.
   if ((await workspace.operationInProgress(line.ref)) !== null) return { found: [], seen: null };
   const status = await workspace.status({ untracked: false, path: '.teddy' as RepoPath });
   const editable = editableFiles(line.session);
@@ -108,11 +108,11 @@ async function judge(
     return [
       {
         ...found,
-        meaning: `${path} is on the line, and not on disk.`,
-        fix: 'writes it again, as the next command on the line does',
+        meaning: `${path} is on the line but missing on disk.`,
+        fix: 'writes it again, as the next command on the line would',
         async mend() {
           await workspace.writeSessionFile(path, published.bytes);
-          return 'It is written again.';
+          return 'It was written again.';
         },
       },
     ];
@@ -121,13 +121,13 @@ async function judge(
   return [
     {
       ...found,
-      meaning: `${path} differs from what was published, and published files never change.`,
-      todo: `Take it back: \`git restore --source=HEAD --staged --worktree ${toShellWord(path)}\`.`,
+      meaning: `${path} differs from the published version, and published files must never change.`,
+      todo: `Restore it: \`git restore --source=HEAD --staged --worktree ${toShellWord(path)}\`.`,
     },
   ];
 }
 
-/** A drainer starts at once when a hook calls. */
+/** Calls that wait longer than this are late, because a drainer starts as soon as a hook calls. */
 const lateAfterSeconds = 60;
 
 export const findCapture: Examination = async ({ project, agents }) => {
@@ -149,13 +149,13 @@ async function findSpool({ spool, clock }: Project, isSet: boolean): Promise<Fou
         exists
           ? 'Hooks note their calls here, but teddy.capture is not set.'
           : 'teddy.capture is set, but the spool is missing, so hooks note nothing.',
-        exists ? '`teddy capture install`, or `teddy capture uninstall`.' : '`teddy capture install`.',
+        exists ? 'Run `teddy capture install` or `teddy capture uninstall`.' : 'Run `teddy capture install`.',
       ),
     ];
   const oldest = Math.min(...waiting.map((one) => one.oldest));
   if (drainer !== null || oldest > clock.now().getTime() / 1000 - lateAfterSeconds) return [];
-  const meaning = `What hooks have noted waits, and nothing reads it${paused ? ': capture is paused' : ''}.`;
-  return [toFound(spool.dir, meaning, paused ? '`teddy capture resume`.' : '`teddy capture sweep`.')];
+  const meaning = `Calls that hooks noted are waiting, and nothing reads them${paused ? ': capture is paused' : ''}.`;
+  return [toFound(spool.dir, meaning, paused ? 'Run `teddy capture resume`.' : 'Run `teddy capture sweep`.')];
 }
 
 async function findHooks(setup: AgentSetup): Promise<Found[]> {
@@ -165,13 +165,13 @@ async function findHooks(setup: AgentSetup): Promise<Found[]> {
   const isGone = script.state === 'missing' || script.state === 'broken';
   const meaning =
     script.state === 'missing'
-      ? 'The script that the hooks of agents run is missing, so nothing is captured.'
-      : 'The program that the hooks of agents start is gone, so what they note is not read.';
+      ? "The script that the agents' hooks run is missing, so nothing is captured."
+      : "The program that the agents' hooks start is gone, so nothing reads what they note.";
   return [
-    ...(isGone ? [toFound(script.path, meaning, '`teddy capture install`.')] : []),
+    ...(isGone ? [toFound(script.path, meaning, 'Run `teddy capture install`.')] : []),
     ...installed.flatMap(({ title, path, hooks, trusted, problem }) => [
       ...(hooks === 'changed'
-        ? [toFound(path, `Some hooks of ${title} are missing or were changed.`, '`teddy capture install`.')]
+        ? [toFound(path, `Some hooks of ${title} are missing or were changed.`, 'Run `teddy capture install`.')]
         : []),
       ...(trusted === false
         ? [
@@ -182,7 +182,7 @@ async function findHooks(setup: AgentSetup): Promise<Found[]> {
             ),
           ]
         : []),
-      ...(problem === null ? [] : [toFound(path, problem, 'Change that there.')]),
+      ...(problem === null ? [] : [toFound(path, problem, 'Fix that in the file.')]),
     ]),
   ];
 }

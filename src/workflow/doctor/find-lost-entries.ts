@@ -53,7 +53,7 @@ async function findLines({ repository: { store, cache }, remains }: Project): Pr
     if (commit !== null) unreachable.set(oid, { oid, commit, entry: decodeEntry(commit.message) });
   }
   if (![...unreachable.values()].some(({ entry }) => entry !== null)) return [];
-  // The same entry is on a line after a rebase, an amend, or a retry.
+  // After a rebase, an amend or a retry, the same entry is on a line.
   const reached = await remains.reachedEntryIds();
   const lines = toLines(
     [...unreachable.values()].filter(({ entry }) => entry && !reached.has(entry.id)),
@@ -65,7 +65,7 @@ async function findLines({ repository: { store, cache }, remains }: Project): Pr
   return dropCopies(lines).filter((line) => wasPublished(line, wereTips) && !forgotten.has(line.tip.oid));
 }
 
-/** Tips: lost entries that no other lost entry is built on. */
+/** Returns a line for each tip: a lost entry that no other lost entry is built on. */
 function toLines(lost: LostCommit[], unreachable: Map<Oid, LostCommit>): LostLine[] {
   const isLost = new Set(lost.map(({ oid }) => oid));
   const built = new Set<Oid>();
@@ -80,7 +80,7 @@ function toLines(lost: LostCommit[], unreachable: Map<Oid, LostCommit>): LostLin
   return lines.filter(({ tip }) => !built.has(tip.oid));
 }
 
-/** A rebase that was itself lost: the copy that holds more, else the newer one. */
+/** Keeps one copy of each line, because a rebase may itself be lost: the copy with more entries, or else the newer one. */
 function dropCopies(lines: LostLine[]): LostLine[] {
   const kept = new Map<string, LostLine>();
   const rank = ({ tip, entries }: LostLine) => [
@@ -97,9 +97,10 @@ function dropCopies(lines: LostLine[]): LostLine[] {
 }
 
 /**
- * An entry that others were built on was on a line, and so was one that a reflog knows. A single one may be of a preview, or of
- * a command that was killed or refused before the ref moved: nobody was ever told that it is kept. Where no reflog knows
- * anything, as in a bare clone, only those kinds are left out that a preview or a lost race makes.
+ * Returns whether the entries were ever on a line. An entry that others were built on was, and so was one that a reflog
+ * contains. A single entry may come from a preview, or from a command that was killed or refused before the ref moved,
+ * so nobody was told that it was saved. Without reflogs, as in a bare clone, only the kinds that a preview or a lost
+ * race creates are left out.
  */
 function wasPublished({ tip, entries }: LostLine, wereTips: ReadonlySet<Oid>): boolean {
   const kind = entries[0]?.kind;
@@ -107,7 +108,10 @@ function wasPublished({ tip, entries }: LostLine, wereTips: ReadonlySet<Oid>): b
   return kind !== 'start' && (wereTips.size === 0 ? kind !== 'snapshot' : wereTips.has(tip.oid));
 }
 
-/** Its own branch where that is gone; else the next free number of a conversation branch, as after `session rewind`. */
+/**
+ * Chooses the line's own branch if it is gone, or else the next free number of a conversation branch, as `session
+ * rewind` does.
+ */
 function chooseRef({ entries }: LostLine, taken: ReadonlySet<RefName>): RefName {
   const session = entries[0]?.session as Entry['session'];
   const isFree = (ref: RefName) => ![ref, archiveRef(ref)].some((name) => taken.has(name));
@@ -129,14 +133,14 @@ function toFound(project: Project, line: LostLine, ref: RefName): Found {
   return {
     kind: 'lost-entry',
     thing: tip.oid,
-    meaning: `${count(entries.length, 'entry', 'entries')} of ${entries[0]?.session}${last}: no branch has ${entries.length === 1 ? 'it' : 'them'}, and git will remove ${entries.length === 1 ? 'it' : 'them'} some day.`,
-    fix: `makes the branch ${shortRef(ref)} there`,
-    todo: `Or \`git branch <name> ${tip.oid.slice(0, 12)}\`. If you do not need it, leave it to \`git gc\`.`,
+    meaning: `${count(entries.length, 'entry', 'entries')} of ${entries[0]?.session}${last}: not on any branch, so git will eventually remove ${entries.length === 1 ? 'it' : 'them'}.`,
+    fix: `creates the branch ${shortRef(ref)} there`,
+    todo: `Or run \`git branch <name> ${tip.oid.slice(0, 12)}\`. If you do not need it, leave it to \`git gc\`.`,
     mend: () => recover(project, line),
   };
 }
 
-/** Never replaces a branch: a name that has been taken meanwhile is skipped. */
+/** Never replaces a branch: skips a name that has been taken in the meantime. */
 async function recover(project: Project, line: LostLine): Promise<string> {
   for (;;) {
     const refs: RefTip[] = await project.repository.store.listRefs(
@@ -147,7 +151,7 @@ async function recover(project: Project, line: LostLine): Promise<string> {
     const taken = new Set(refs.map(({ ref }) => ref.replace(/^refs\/remotes\/[^/]+\//, 'refs/heads/') as RefName));
     const ref = chooseRef(line, taken);
     if (await moveRefs(project, [{ ref, old: null, new: line.tip.oid }], 'lost entries found'))
-      return `They are on the branch ${shortRef(ref)}.`;
+      return `They are now on the branch ${shortRef(ref)}.`;
   }
 }
 
@@ -158,7 +162,7 @@ export const findDamagedObjects: Examination = async ({ project, refs }) => {
     return {
       found: [],
       seen: null,
-      notes: ['This is a partial clone: objects that are not here are no fault, and are not looked for.'],
+      notes: ['This is a partial clone, where missing objects are normal, so they were not looked for.'],
     };
   }
   const tips = refs.filter(({ ref }) => !ref.startsWith('refs/remotes/') && !ref.startsWith('refs/teddy/quarantine/'));
@@ -177,7 +181,7 @@ function toDamagedObject({ oid, ref, path }: DamagedObject, refs: readonly RefTi
   return {
     kind: 'damaged-object',
     thing: oid,
-    meaning: `${what} of ${nameRef(ref)} is missing or damaged: what needs it cannot be read here.`,
+    meaning: `${what} of ${nameRef(ref)} is missing or damaged, so anything that needs it cannot be read here.`,
     todo:
       remotes[0] === undefined
         ? elsewhere

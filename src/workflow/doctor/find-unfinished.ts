@@ -37,15 +37,15 @@ function toFound(
       return [
         {
           ...base,
-          meaning: `A write session for ${target} is damaged: what it has received cannot be confirmed.`,
-          todo: `See what is there: \`teddy write show ${id} --tail\`. \`teddy write cancel --ended\` keeps it below refs/teddy/keep/writes/ and clears it away.`,
+          meaning: `A write session for ${target} is damaged, so the content that it received cannot be confirmed.`,
+          todo: `To see what is left, run \`teddy write show ${id} --tail\`. \`teddy write cancel --ended\` saves it below refs/teddy/keep/writes/ and removes the write session.`,
         },
       ];
     case 'placed':
       return [
         {
           ...base,
-          meaning: `A write session has put ${target} in its place, or was about to, and was interrupted before its entry was on the line.`,
+          meaning: `A write session was interrupted while it put ${target} in place, or after that but before its entry was on the line.`,
           todo: `Finish it: \`teddy write recover ${id} --finalize\`.`,
         },
       ];
@@ -53,16 +53,16 @@ function toFound(
       return [
         {
           ...base,
-          meaning: `A write session for ${target} was interrupted with ${formatCount((state?.size ?? 0) + write.tailBytes)} bytes received.`,
-          todo: `See what has arrived: \`teddy write recover ${id} --show\`.${state !== null && state.size > 0 ? ` If it is whole: \`teddy write recover ${id} --finalize\`.` : ''}`,
+          meaning: `A write session for ${target} was interrupted after it had received ${formatCount((state?.size ?? 0) + write.tailBytes)} bytes.`,
+          todo: `To see what arrived, run \`teddy write recover ${id} --show\`.${state !== null && state.size > 0 ? ` If it is complete, run \`teddy write recover ${id} --finalize\`.` : ''}`,
         },
       ];
     case 'old':
       return [
         {
           ...base,
-          meaning: `A write session for ${target} is over or abandoned, and its files are still there.`,
-          fix: 'keeps what it has received below refs/teddy/keep/writes/ and clears it away, as the next command that writes does',
+          meaning: `A write session for ${target} has ended or was abandoned, but its files still exist.`,
+          fix: 'saves what it received below refs/teddy/keep/writes/ and removes its files, as the next command that writes would',
           mend: () => clear(project, write),
         },
       ];
@@ -74,9 +74,11 @@ function toFound(
 
 async function clear(project: Project, write: Write['found']): Promise<string> {
   const cleaned = await clearWrite(project, write);
-  if (cleaned === null) return 'Somebody goes on with it by now.';
+  if (cleaned === null) return 'Somebody has continued it in the meantime.';
   const kept = cleaned.kept.map((oid) => `\`git cat-file -p ${oid}\``).join(', ');
-  return kept === '' ? 'It is cleared away; there was no content in it.' : `It is cleared away; its content: ${kept}.`;
+  return kept === ''
+    ? 'Its files were removed; they held no content.'
+    : `Its files were removed. To read their content: ${kept}.`;
 }
 
 /** Finds runs of plans that were killed, which a person has to decide about. */
@@ -90,8 +92,8 @@ export const findRuns: Examination = async (scene) => {
 async function toCutOffRun(project: Project, path: string, left: JournaledRun | null): Promise<Found> {
   const found = { kind: 'interrupted-run' as const, thing: path };
   if (left === null) {
-    const meaning = 'The journal of a run is damaged: what the run has changed is not known any more.';
-    const todo = `Look at \`git status\`, then move ${toShellWord(path)} away; the plan can be executed again.`;
+    const meaning = 'The journal of a run is damaged: what the run changed is no longer known.';
+    const todo = `Look at \`git status\`, then move ${toShellWord(path)} away. After that, the plan can be executed again.`;
     return { ...found, meaning, todo };
   }
   const { run } = left;
@@ -102,7 +104,7 @@ async function toCutOffRun(project: Project, path: string, left: JournaledRun | 
     return {
       ...found,
       meaning,
-      todo: `${line} is gone. What the run has changed is in ${run.root}; what stood there before is in ${path}.`,
+      todo: `${line} is gone. The run's changes are in ${run.root}; the earlier content is in ${path}.`,
     };
   }
   const report = joinPath(turnDir(run.session, run.turn), 'report.md');
@@ -117,8 +119,8 @@ function toReported({ journals }: Project, thing: string, { run }: JournaledRun)
   return {
     kind: 'interrupted-run',
     thing,
-    meaning: `The run of turn ${run.turn} on ${shortRef(run.ref)} was killed after its report was on the line; its journal is still there.`,
-    fix: 'removes the journal, as the next command on that line does',
+    meaning: `The run of turn ${run.turn} on ${shortRef(run.ref)} was killed after its report was added to the line, and left its journal behind.`,
+    fix: 'removes the journal, as the next command on that line would',
     async mend() {
       const claim = await journals.claim(run);
       try {
@@ -126,7 +128,7 @@ function toReported({ journals }: Project, thing: string, { run }: JournaledRun)
       } finally {
         await claim.release();
       }
-      return 'The journal is removed.';
+      return 'The journal was removed.';
     },
   };
 }
@@ -138,7 +140,7 @@ export const findWorkTrees: Examination = async (scene) => {
   const listed = await listWorkTrees(project);
   const gone = listed.filter(({ isGone }) => isGone).map((tree) => toGone(project, tree));
   const trees = listed.filter(({ madeFor, isGone }) => madeFor !== null && !isGone);
-  // Nobody needs these work trees, and they are reported as such.
+  // These work trees are not needed, and `findLeftovers` reports them.
   const left = remainsOf(scene, 'leftover').map(({ path }) => path);
   const unfinished = trees.filter(({ isUnfinished, root }) => isUnfinished && !left.includes(root)).map(toUnfinished);
   const ended = trees.filter(({ end, isUnfinished }) => end !== null && !isUnfinished);
@@ -148,17 +150,20 @@ export const findWorkTrees: Examination = async (scene) => {
   };
 };
 
-/** git takes the line for checked out there until it forgets the work tree. One that teddy did not make may be on a disk that is not mounted. */
+/**
+ * git considers the line checked out there until it forgets the work tree. A work tree that teddy did not create may be
+ * on a disk that is not mounted.
+ */
 function toGone({ repository }: Project, tree: ListedWorkTree): Found {
   const { root, line, ref, madeFor, lock } = tree;
-  const held = ref === null ? '' : `, and git takes ${shortRef(ref)} for checked out there`;
+  const held = ref === null ? '' : `, but git still considers ${shortRef(ref)} checked out there`;
   const meaning = `The work tree for ${shortRef(line)} is gone${held}.`;
   const found = { kind: 'gone-work-tree' as const, thing: root, meaning };
-  const todo = `If it is gone for good: \`${toForgetSteps(tree).join(' && ')}\`.`;
+  const todo = `If it will not come back, run \`${toForgetSteps(tree).join(' && ')}\`.`;
   if (madeFor === null || lock !== null) return { ...found, todo };
   return {
     ...found,
-    fix: 'makes git forget the work tree; the branch stays',
+    fix: 'makes git forget the work tree, and keeps the branch',
     async mend() {
       await repository.removeWorkTree(root);
       return 'git has forgotten the work tree.';
@@ -170,8 +175,8 @@ function toUnfinished({ root, line }: ListedWorkTree): Found {
   return {
     kind: 'ended-work-tree',
     thing: root,
-    meaning: `A work tree for ${shortRef(line)} was not finished: the command that made it was killed, or is at it now.`,
-    todo: `If it was killed, and nothing in it is yours: \`git worktree remove --force ${toShellWord(root)}\`.`,
+    meaning: `A work tree for ${shortRef(line)} is incomplete: the command that was creating it was killed, or is still running.`,
+    todo: `If it was killed and nothing in the work tree is yours, run \`git worktree remove --force ${toShellWord(root)}\`.`,
   };
 }
 
@@ -179,18 +184,18 @@ function toEnded(project: Project, tree: ListedWorkTree): Found {
   const { root, line, end } = tree;
   const reason = findReason(tree);
   const found = { kind: 'ended-work-tree' as const, thing: root };
-  const meaning = `${shortRef(line)} has ended (${end}), and its work tree is still there${reason === null ? '' : `; ${reason}`}.`;
+  const meaning = `${shortRef(line)} has ended (${end}), but its work tree still exists${reason === null ? '' : `; ${reason}`}.`;
   if (reason !== null) {
-    const todo = `See \`git -C ${toShellWord(root)} status\`, then \`teddy worktree remove ${toShellWord(shortRef(line))}\`.`;
+    const todo = `Look at \`git -C ${toShellWord(root)} status\`, then run \`teddy worktree remove ${toShellWord(shortRef(line))}\`.`;
     return { ...found, meaning, todo };
   }
   return {
     ...found,
     meaning,
-    fix: 'removes the work tree with git, if it is still clean then; the branch stays',
+    fix: 'removes the work tree with git if it is still clean, and keeps the branch',
     async mend() {
       await removeWorkTrees(project, { kind: 'one', selector: root, path: root });
-      return 'The work tree is removed.';
+      return 'The work tree was removed.';
     },
   };
 }
@@ -200,7 +205,7 @@ function findReason({ changes, ignored, lock, operation, isCurrent, ref, line }:
   if (isCurrent) return 'you are in it';
   if (lock !== null) return 'it is locked';
   if (operation !== null) return `a ${operation} is in progress there`;
-  if (changes > 0) return `${count(changes, 'change')} in it ${changes === 1 ? 'is' : 'are'} in no commit`;
-  if (ignored.length > 0) return 'files that git ignores are in it';
+  if (changes > 0) return `it has ${count(changes, 'uncommitted change')}`;
+  if (ignored.length > 0) return 'it contains files that git ignores';
   return ref !== null && ref !== line ? `${shortRef(ref)} is checked out there` : null;
 }

@@ -35,7 +35,7 @@ type FindingKind =
 
 export interface Finding {
   kind: FindingKind;
-  /** The affected path, ref or commit. */
+  /** The path, ref or commit that is affected. */
   thing: string;
   /** One sentence. */
   meaning: string;
@@ -59,7 +59,7 @@ export interface Scene {
   agents: AgentSetup | null;
   /** Null when git hooks are not examined. */
   findHooks: (() => Promise<Look>) | null;
-  /** Branches named like lines, those of remotes, archives, and all else below `refs/teddy/`. */
+  /** Branches with names like lines, also of remotes; archives; and everything else below `refs/teddy/`. */
   refs: readonly RefTip[];
   /** All lines, here and on remotes, under any name. */
   lines: readonly KnownLine[];
@@ -69,13 +69,13 @@ export interface Scene {
 /** The result of one examination. */
 interface Look {
   found: Found[];
-  /** The thing that it has looked at, in a few words; null when nothing of the kind is there. */
+  /** What was examined, in a few words; null when there was nothing to examine. */
   seen: string | null;
   /** Facts that are worth knowing but are not faults. */
   notes?: string[];
 }
 
-/** One kind of finding: looks, changing nothing. */
+/** Looks for one kind of finding. Changes nothing. */
 export type Examination = (scene: Scene) => Promise<Look>;
 
 export function remainsOf<Kind extends Remain['kind']>({ remains }: Scene, kind: Kind): (Remain & { kind: Kind })[] {

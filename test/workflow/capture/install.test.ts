@@ -175,7 +175,7 @@ test('the doctor says nothing where nothing is captured, and names what is broke
   script = 'broken';
   spoolState({ waiting: [{ agent: 'codex', bytes: 1, oldest: 1 }] });
   expect(await examine()).toMatchObject([
-    { kind: 'capture', outcome: 'left', todo: '`teddy capture sweep`.' },
+    { kind: 'capture', outcome: 'left', todo: 'Run `teddy capture sweep`.' },
     { kind: 'capture', outcome: 'left', todo: '`teddy capture install`.' },
   ]);
 });

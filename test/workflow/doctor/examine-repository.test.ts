@@ -83,7 +83,7 @@ test('what cannot be mended now says why, and what comes next', async () => {
   expect(findings[0]?.todo).toMatch(/\S/);
 });
 
-test('an answer to a question that could not be taken up is not called kept, and is asked for as a question', async () => {
+test('an answer to a question that could not be saved is not called kept, and is asked for as a question', async () => {
   const project = await begun();
   await say(project, 'One', null);
   const answer = {
@@ -100,7 +100,7 @@ test('an answer to a question that could not be taken up is not called kept, and
   expect(findings).toMatchObject([
     {
       outcome: 'failed',
-      said: expect.stringContaining('could not be taken up') as string,
+      said: expect.stringContaining('could not be saved') as string,
       todo: expect.stringMatching(/^`teddy session ask -s /) as string,
     },
   ]);
@@ -160,7 +160,7 @@ test('an entry counts as lost when others were built on it, or when a reflog kno
   await project.setRef(`${ref}--02-branch-01`, before);
   const { findings } = await fix(project);
   expect(findings).toMatchObject([
-    { kind: 'lost-entry', outcome: 'mended', fix: `makes the branch ${line}--02-branch-02 there` },
+    { kind: 'lost-entry', outcome: 'mended', fix: `creates the branch ${line}--02-branch-02 there` },
   ]);
   expect(await project.tipOf(`${line}--02-branch-02`)).toBe(opened);
   expect(await project.tipOf(line)).toBe(before);
