@@ -137,7 +137,7 @@ test('what a merge has brought to the line is not what the session has changed',
 test('a session without code gives a record without files, and says so', async () => {
   const { text } = await trace();
   expect(readAgentTrace(text).record.files).toEqual([]);
-  expect(said).toEqual([`The record names no file: ${session} has changed no text that is there.`]);
+  expect(said).toEqual([`The record has no files, because ${session} changed no text that this commit still has.`]);
 });
 
 test('a shallow clone tells of what it has', async () => {

@@ -1,4 +1,7 @@
-/** Hands out a session: its directory, its history as text, its branch as a git bundle, its page, or who brought its lines. Only in a page are secrets masked. */
+/**
+ * Exports a session: its directory, its history as text, its branch as a git bundle, its page, or who brought its
+ * lines. Only a page has its secrets masked.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { ExportDirectory, ExportTarget } from '../../ports/disk.ts';
 import type { FileBelow } from '../../ports/git.ts';
@@ -22,11 +25,11 @@ export interface ExportedSession {
   commit: Oid;
   /** The repairs that the history needed, one sentence each. */
   repairs: string[];
-  /** Only for a page: its size, and the turns that it shows. */
+  /** Only for a page: its size, and the number of turns that it shows. */
   page?: { bytes: number; turns: number };
 }
 
-/** Throws what its place throws, UNKNOWN_SESSION, AMBIGUOUS_SESSION, DAMAGED_SESSION; then nothing is there that was not. */
+/** Throws what its place throws, UNKNOWN_SESSION, AMBIGUOUS_SESSION, DAMAGED_SESSION; nothing was created then. */
 export async function exportSession(
   project: Project,
   selector: string | undefined,
@@ -66,7 +69,7 @@ async function exportHistory(
   return { session, commit, repairs: repairs.map((repair) => repair.text) };
 }
 
-/** The whole branch, so that the bundle stands on its own. */
+/** Exports the whole branch, so that the bundle needs no other commits. */
 async function exportBundle(
   project: Project,
   selector: string | undefined,
@@ -76,15 +79,15 @@ async function exportBundle(
   if (line.tip === null) {
     throw new TeddyError(
       'UNKNOWN_SESSION',
-      `${line.session} is only on a remote; there is no branch to make a bundle of.`,
-      `Make it: \`git branch --track ${toShellWord(lineName(line))} <remote>/${toShellWord(lineName(line))}\`.`,
+      `${line.session} is only on a remote, so there is no local branch to bundle.`,
+      `Create it: \`git branch --track ${toShellWord(lineName(line))} <remote>/${toShellWord(lineName(line))}\`.`,
     );
   }
   await place.put(project.repository.store.bundle(line.ref));
   return { session: line.session, commit: line.tip, repairs: [] };
 }
 
-/** A file that works offline from disk. */
+/** Exports the page as a file that works offline from disk. */
 async function exportPage(
   project: Project,
   selector: string | undefined,

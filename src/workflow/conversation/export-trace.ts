@@ -1,6 +1,7 @@
 /**
- * Renders who brought the lines of the files that a session has changed, as one record of Agent Trace 0.1.0, the open format of
- * agent-trace.dev. The same commit gives the same bytes: its id is made of its content, and its time is that of the commit.
+ * Renders who brought the lines of the files that a session changed, as one record of Agent Trace 0.1.0, the open
+ * format of agent-trace.dev. The same commit gives the same bytes, because the record's id is derived from its content
+ * and its time is the time of the commit.
  */
 import type { Oid, RepoPath, SessionId } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
@@ -14,9 +15,9 @@ import { findConversation } from '../line/read-conversation.ts';
 
 export interface TraceRequest {
   selector: string | undefined;
-  /** The commit whose lines are told of, as where the session has landed; without it the tip of the line. */
+  /** The commit to attribute lines of, such as the one that landed the session; when undefined, the tip of the line. */
   revision: string | undefined;
-  /** That of teddy, which the record names. */
+  /** The version of teddy, which the record names. */
   version: string;
 }
 
@@ -36,10 +37,10 @@ export async function renderTrace(
   const { files, leftOut } = attributed;
   if (leftOut.length > 0)
     project.notices.warn(
-      `These files are too large, or their names are not UTF-8, and the record has no lines of them: ${nameSome(leftOut)}.`,
+      `The record leaves out these files, because they are too large or their names are not UTF-8: ${nameSome(leftOut)}.`,
     );
   if (files.length === 0)
-    project.notices.info(`The record names no file: ${session} has changed no text that is there.`);
+    project.notices.info(`The record has no files, because ${session} changed no text that this commit still has.`);
   const record = {
     timestamp: parseIdent((await store.readCommit(commit)).committer).time,
     vcs: { type: 'git', revision: commit },
@@ -51,7 +52,10 @@ export async function renderTrace(
   return { session, commit, text: `${JSON.stringify({ version: '0.1.0', id, ...record }, null, 2)}\n` };
 }
 
-/** Files outside `.teddy` that commits of the line have changed, the user's own among them, but not what came by a merge. */
+/**
+ * Finds the files outside `.teddy` that commits of the line changed, including the user's own commits but not merged
+ * changes.
+ */
 async function findChanged(
   { repository: { store } }: Project,
   session: SessionId,
@@ -72,7 +76,7 @@ async function findChanged(
   return { paths, seconds };
 }
 
-/** In the order of their first lines. */
+/** Returns the conversations in the order of their first lines. */
 function toConversations(runs: readonly AttributedRun[], { contributors }: AttributedFiles): object[] {
   const groups = groupLines(runs, (author) => JSON.stringify(describeAuthor(author, contributors)));
   return [...groups].map(([described, ranges]) => ({
@@ -91,17 +95,17 @@ function describeAuthor(author: Author, contributors: AttributedFiles['contribut
   };
 }
 
-/** The names that models.dev has for providers, where teddy has others. */
+/** The names that models.dev uses for providers when they differ from teddy's. */
 const providers: Record<string, string> = { gemini: 'google' };
 const maxModelLength = 250;
 
-/** `provider/model`; the model alone where nothing says whose it is. */
+/** Returns `provider/model`, or only the model when its provider is unknown. */
 function toModelId({ provider, model }: Contributor): string | null {
   if (model === null) return null;
   return (provider === null ? model : `${providers[provider] ?? provider}/${model}`).slice(0, maxModelLength);
 }
 
-/** Version 8, which RFC 9562 has for ids of one's own making. */
+/** Returns a UUID of version 8, which RFC 9562 reserves for custom ids. */
 function toUuid(sha256: string): string {
   const hex = `${sha256.slice(0, 12)}8${sha256.slice(13, 16)}a${sha256.slice(17, 32)}`;
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');

@@ -9,7 +9,7 @@ import { findLine, lineName, type Line } from '../line/find.ts';
 import { readEnd, type LineEnd } from '../line/read-end.ts';
 import { findEntry, readTurnFile, toText } from '../../view/view.ts';
 
-/** How far somebody has followed: `count` events of this commit were seen, null: all of them. */
+/** A reader's position: it has seen `count` events of this commit; null when it has seen all of them. */
 export interface LinePosition {
   commit: Oid;
   count: number | null;
@@ -18,9 +18,9 @@ export interface LinePosition {
 export type LineEvent =
   | { kind: 'begin'; position: LinePosition }
   | { kind: 'record'; position: LinePosition; entry: Entry; record: TranscriptRecord }
-  /** The commit adds no record. */
+  /** A commit that adds no record. */
   | { kind: 'entry'; position: LinePosition; entry: Entry }
-  /** The position is no longer on the line, because somebody has moved it by force; events continue from this one. */
+  /** The position is no longer on the line, because the line was moved by force; events continue from this position. */
   | { kind: 'reset'; position: LinePosition }
   /** The line is gone; no events follow. */
   | { kind: 'end'; reason: LineEnd };
@@ -36,12 +36,12 @@ export interface FollowRequest {
 
 export interface FollowedLine {
   session: SessionId;
-  /** `teddy/20260124-add-login`. */
+  /** The name of the branch, such as `teddy/20260124-add-login`. */
   line: string;
   events: AsyncIterable<LineEvent>;
 }
 
-/** Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION at once; the events end with the abort of the signal. */
+/** Throws UNKNOWN_SESSION or AMBIGUOUS_SESSION before the first event; the events end when the signal is aborted. */
 export async function followLine(project: Project, request: FollowRequest): Promise<FollowedLine> {
   const line = await findLine(project, request.selector);
   return { session: line.session, line: lineName(line), events: follow(project, line, request) };
@@ -51,7 +51,7 @@ async function* follow(project: Project, line: Line, request: FollowRequest): As
   const { store } = project.repository;
   let position = request.after ?? toWhole(line.tip ?? (line.remoteTip as Oid));
   yield { kind: 'begin', position };
-  // A line that only a remote has is made here when somebody continues it.
+  // When the line is only on a remote, continuing it creates it here.
   for (let isHere = line.tip !== null; !request.signal.aborted; await request.pause()) {
     const tip = await store.resolve(line.ref);
     if (tip === null) {
@@ -84,7 +84,7 @@ interface Step {
   entry: Entry | null;
 }
 
-/** Lists the commits from the tip to `until`, both included; null when it is not on the line. */
+/** Lists the commits from the tip to `until`, both included; returns null when `until` is not on the line. */
 async function walkBack(store: Store, session: SessionId, tip: Oid, until: Oid): Promise<Step[] | null> {
   const steps: Step[] = [];
   for await (const { oid, commit } of store.firstParents(tip)) {
@@ -105,7 +105,7 @@ async function readEvents(store: Store, { commit, parent, entry }: Step): Promis
   return records.map((record, at) => ({ kind: 'record', position: { commit, count: at + 1 }, entry, record }));
 }
 
-/** Reads the records that the turn's transcript has gained since the entry before. */
+/** Reads the records that the turn's transcript has gained since the previous entry. */
 async function readGained(
   store: Store,
   commit: Oid,
@@ -114,7 +114,7 @@ async function readGained(
   turn: TurnName,
 ): Promise<TranscriptRecord[]> {
   const path = joinPath(turnDir(session, turn), 'transcript.jsonl');
-  // A commit of the user's may have lost the file; then this entry has put it back, and it is nothing new.
+  // A user's commit may have deleted the file; then this entry has restored it, and its earlier records are not new.
   const before = await findEntry(store, parent);
   const [was, now] = await Promise.all([before.oid, commit].map((oid) => store.readFile(oid, path)));
   if (!now || now.oid === was?.oid) return [];
@@ -122,7 +122,10 @@ async function readGained(
   return Promise.all(records.map((record) => withContent(store, commit, session, turn, record)));
 }
 
-/** Nobody but a person with other tools rewrites a transcript; then all from the first other line on is new. */
+/**
+ * Returns the appended lines. Only a person with other tools rewrites a transcript; then everything from the first
+ * different line on is new.
+ */
 function takeNewLines(was: string, now: string): string {
   if (now.startsWith(was)) return now.slice(was.length);
   const old = was.split('\n');
@@ -131,7 +134,7 @@ function takeNewLines(was: string, now: string): string {
   return same === -1 ? '' : lines.slice(same).join('\n');
 }
 
-/** A record may stand for a file of the turn: whoever follows has no other way to it. */
+/** Replaces a reference to a file of the turn with the content, because readers have no other way to get it. */
 async function withContent(
   store: Store,
   commit: Oid,

@@ -36,12 +36,12 @@ import { openEntries, type ImportedEntry } from './imported-entries.ts';
 
 export interface ImportedSession {
   session: SessionId;
-  /** The name of its line, or of the remote's or the archive's when there is no other. */
+  /** The name of its local line, or else of the one on a remote or in the archive. */
   line: string;
   commit: Oid;
-  /** Relative to the root of a work tree that is on the line. */
+  /** A path relative to the root of a work tree that has the line checked out. */
   directory: RepoPath;
-  /** False when the session already existed, made from the same bytes; nothing has changed then. */
+  /** False when the same bytes had already been imported; nothing has changed then. */
   isNew: boolean;
   format: ImportFormat;
   sha256: string;
@@ -56,7 +56,7 @@ export interface ImportedSession {
 }
 
 export interface AbandonedAttempt {
-  /** The line of the source, from 1, that has its prompt. */
+  /** The line of the source that has its prompt, counted from 1. */
   sourceLine: number;
   /** The conversation branch that holds it; null when there is none here. */
   line: string | null;
@@ -86,8 +86,9 @@ export async function previewImport(project: Project, request: ImportRequest): P
 }
 
 /**
- * HEAD and files stay as they are. Throws what `planImport` throws, FILE_MODIFIED when the source has changed while it was read,
- * BRANCH_IN_THE_WAY, FILES_IN_THE_WAY, NO_IDENTITY; after any of these there is no new branch.
+ * Never touches HEAD or the files in the work tree. Throws what `planImport` throws, FILE_MODIFIED when the source
+ * changed while it was read, BRANCH_IN_THE_WAY, FILES_IN_THE_WAY, NO_IDENTITY; none of these leaves a new branch
+ * behind.
  */
 export async function importSession(project: Project, request: ImportRequest): Promise<ImportedSession> {
   const { repository } = project;
@@ -136,7 +137,7 @@ function toAbandoned(attempts: readonly PlannedAttempt[], session: SessionId): A
   }));
 }
 
-/** Their branches may have been deleted, and older imports made none. */
+/** Finds the attempts of an earlier import. Their branches may have been deleted, and older imports created none. */
 async function findAbandoned(
   project: Project,
   attempts: readonly PlannedAttempt[],
@@ -152,13 +153,13 @@ async function findAbandoned(
 type KnownImport = Pick<ImportedSession, 'session' | 'line' | 'commit' | 'directory'>;
 
 /**
- * Every import moves this ref, from what it was before the look for an earlier import of the same bytes: of two at a time only
- * one can, and the other looks again. It holds the `start` of the last one, and says nothing of whether that session is there
- * still; so a session that was deleted can be imported again.
+ * Every import moves this ref, from the value that it had before the search for an earlier import of the same bytes. Of
+ * two concurrent imports only one succeeds, and the other searches again. The ref holds the `start` of the last import
+ * and does not say whether that session still exists, so a deleted session can be imported again.
  */
 const lastImportRef = 'refs/teddy/keep/last-import' as RefName;
 
-/** The ref first: what is published after that is found, or the ref has moved. */
+/** Reads the ref first: an import that is published after that is either found, or has moved the ref. */
 async function readLastImport(
   project: Project,
   made: ImportedFrom,
@@ -167,7 +168,7 @@ async function readLastImport(
   return { last: tip?.oid ?? null, known: await findImported(project, made) };
 }
 
-/** Two processes may want the same name at the same time: who comes second takes the next one. */
+/** Publishes the import. When two processes want the same name at the same time, the second one takes the next name. */
 async function publishImport(
   project: Project,
   request: ImportRequest,
@@ -195,7 +196,7 @@ async function publishImport(
   }
 }
 
-/** Nobody was told of these entries: they are on no branch, and none is to get them. */
+/** Marks the entries as forgotten: nobody was told of them, no branch has them, and none should be restored. */
 function forget({ repository: { cache } }: Project, { commit, branches }: WrittenImport): Promise<void> {
   return addForgotten(cache, [commit, ...branches.map((branch) => branch.commit)]);
 }
@@ -207,10 +208,10 @@ function findFreeId(taken: ReadonlySet<string>, now: Date, name: string): Sessio
   }
 }
 
-/** Bytes that were read in another format made another session, or none that is worth keeping. */
+/** Identifies an import by bytes and format: the same bytes in another format give another session, or none worth keeping. */
 type ImportedFrom = Pick<ImportPlan, 'sha256' | 'format'>;
 
-/** The session whose `start` entry names these bytes, on any line that is known here. */
+/** Finds the session with a `start` entry that names these bytes, on any line that is known here. */
 async function findImported(
   { repository: { store } }: Project,
   { sha256, format }: ImportedFrom,
@@ -218,7 +219,7 @@ async function findImported(
   for (const oid of await store.findCommits(`Teddy-Sha256: ${sha256}`, ...linePrefixes)) {
     const entry = decodeEntry((await store.readCommit(oid)).message);
     if (entry?.kind !== 'start' || entry.sha256 !== sha256) continue;
-    // Older imports do not say what they were read as.
+    // Older imports do not record the format.
     if (entry.importFormat !== undefined && entry.importFormat !== format) continue;
     const refs = (await store.listRefs(...linePrefixes)).filter(isRead);
     const at = refs.find(({ ref }) => isLineOf(ref, entry.session)) ?? (await findHolder(refs, oid, store.isAncestor));
@@ -229,7 +230,7 @@ async function findImported(
   return null;
 }
 
-/** A ref among the archives that is called like none is not read by any command. */
+/** Returns false for an archive ref without a valid archive name, which no command reads. */
 function isRead({ ref }: RefTip): boolean {
   return !ref.startsWith(archivePrefix) || parseArchiveRef(ref) !== null;
 }
@@ -238,7 +239,7 @@ function isLineOf(ref: string, session: SessionId): boolean {
   return ref.endsWith(`/${session}`);
 }
 
-/** Its own line may be gone, and a conversation branch of it still there. */
+/** Finds a conversation branch of the session, which may still exist when the session's own line is gone. */
 async function findHolder(
   refs: RefTip[],
   start: Oid,
@@ -248,7 +249,7 @@ async function findHolder(
   return null;
 }
 
-/** Writes the lines of an import: what counts, and each attempt that was taken back. No ref moves. */
+/** The written lines of an import: the main line, and one for each attempt that was taken back. No ref has moved yet. */
 interface WrittenImport {
   session: SessionId;
   start: Oid;
@@ -257,7 +258,7 @@ interface WrittenImport {
   maskedSecrets: number;
 }
 
-/** All objects are durable then. Throws FILE_MODIFIED, INTERRUPTED. */
+/** Writes all objects durably. Throws FILE_MODIFIED, INTERRUPTED. */
 async function writeImport(
   project: Project,
   request: ImportRequest,
@@ -290,7 +291,7 @@ async function writeImport(
   return { session, start, commit, branches, maskedSecrets };
 }
 
-/** An attempt has the turns before its own from the line that it leaves. */
+/** Drafts the entries of a line. An attempt gets its earlier turns from the line that it branches from. */
 async function* toDrafts(units: AsyncIterable<ImportUnit>, attempt: PlannedAttempt | null): AsyncIterable<Draft> {
   const entries = openEntries();
   const toOwn = (whole: ImportedEntry[]): Draft[] =>

@@ -9,13 +9,13 @@ import { maskSaid } from '../line/mask-record.ts';
 import { readLogAgain, type ImportRequest, type ReadLog } from './read-log.ts';
 
 export interface PlannedAttempt {
-  /** The line of the source, from 1, that has its prompt. */
+  /** The line of the source that has its prompt, counted from 1. */
   line: number;
   /** The turn in which the prompt was typed. */
   from: TurnName;
   /** The first turn of the conversation branch. */
   turn: TurnName;
-  /** The index of the attempt that it leaves; null for the main line. */
+  /** The index of the attempt that it branches from; null for the main line. */
   leaves: number | null;
   path: LogPath;
   entries: number;
@@ -38,7 +38,7 @@ interface LineCount extends Count {
 
 const noCount: Count = { entries: 0, turns: 0, records: 0, summaries: 0, maskedSecrets: 0 };
 
-/** Counts what the units of a line become. */
+/** Counts the entries, turns and records that the units of a line become. */
 export function openCount(project: Project, countsSecrets: boolean) {
   const entries = openEntries();
   const byTurn = new Map<TurnName, Count>();
@@ -62,9 +62,9 @@ export function openCount(project: Project, countsSecrets: boolean) {
         await countEntries(entries.push(unit));
       }
     },
-    /** The turn that the last unit went to. */
+    /** Returns the turn that the last unit went to. */
     turn: () => toTurnName(Math.max(1, entries.turns())),
-    /** Counts from that turn on. */
+    /** Counts everything from turn `from` on. */
     async end(from = toTurnName(1)): Promise<LineCount> {
       await countEntries(entries.end());
       const sum: LineCount = { ...noCount, opening };
@@ -82,7 +82,7 @@ function findMessage({ records }: ImportUnit): string | null {
   return said?.type === 'user' && 'content' in said.message ? said.message.content : null;
 }
 
-/** Reads the source again, for what counts and for each attempt. Throws FILE_MODIFIED, INTERRUPTED. */
+/** Reads the source again, for the main line and for each attempt. Throws FILE_MODIFIED, INTERRUPTED. */
 export async function planRewinds(
   project: Project,
   request: ImportRequest,

@@ -1,4 +1,4 @@
-/** Groups the units of an import into entries: one each, but many together in a turn of thousands. */
+/** Groups the units of an import into entries: one unit each, but many together in a turn with thousands of units. */
 import type { KnownRecord } from '../../conversation/records/record.ts';
 import { encodeRecord, endsDenied, lastAnswer, versionLimits } from '../../conversation/records/transcript.ts';
 import type { ImportUnit } from '../../conversation/logs/importer.ts';
@@ -6,25 +6,26 @@ import { toTurnName, type TurnName } from '../../names.ts';
 
 export interface ImportedEntry {
   turn: TurnName;
-  /** At least one. */
+  /** Has at least one unit. */
   units: ImportUnit[];
 }
 
 export interface ImportedEntries {
-  /** The entries that are whole. */
+  /** Returns the entries that are now complete. */
   push(unit: ImportUnit): ImportedEntry[];
-  /** There is no more. */
+  /** Returns the last entries, after the last unit. */
   end(): ImportedEntry[];
-  /** So far. */
+  /** Returns the number of turns so far. */
   turns(): number;
 }
 
 /**
- * Each entry holds the whole transcript of its turn so far, which is hashed and compared as a whole: with an entry for each
- * unit, a turn of thousands would take time that grows with the square of its length. So units wait for the next ones where
- * the versions would exceed their limits, and what is new is then about a sixteenth of what is there. Turns of some hundred
- * units never come there. The answer that ends a turn always has an entry of its own. The same units give the same entries,
- * masked or not: it is asked with the unmasked ones, before and while they are written.
+ * Each entry holds the whole transcript of its turn so far, which is hashed and compared as a whole. With an entry for
+ * each unit, the time for a turn would grow with the square of its length. So units wait for the next ones when the
+ * versions would exceed their limits; an entry then adds about a sixteenth of what the transcript already has. Turns of
+ * a few hundred units never reach the limits. The answer that ends a turn always has its own entry. The same units give
+ * the same entries, masked or not: the grouping always uses the unmasked units, both when entries are counted and when
+ * they are written.
  */
 export function openEntries(limits = versionLimits): ImportedEntries {
   const turns = openTurns();
@@ -70,16 +71,16 @@ function countCharacters(records: readonly KnownRecord[]): number {
   return records.reduce((sum, record) => sum + encodeRecord(record).length, 0);
 }
 
-/** In which turn each unit of an import goes, as if one had been appended after the other. */
+/** Assigns each unit of an import to a turn, as if the units had been appended one after another. */
 interface ImportedTurns {
-  /** The turn that the unit goes to: a message opens the next one, unless one waits for an answer. */
+  /** Returns the turn that the unit goes to: a message opens the next turn, unless the current one waits for an answer. */
   add(records: readonly KnownRecord[]): TurnName;
   count(): number;
 }
 
 function openTurns(): ImportedTurns {
   let turns = 0;
-  /** The last message and what came since, without what was said: it may be long, and nothing is decided by it. */
+  /** The last message and all records since then, without their content, which may be long and does not matter here. */
   let since: KnownRecord[] = [];
   const isClosed = () => lastAnswer(since)?.complete === true || endsDenied(since);
   return {

@@ -1,4 +1,4 @@
-/** Continues a session in another agent: its history becomes a log of that agent's own, under a new id. */
+/** Continues a session in another agent: turns its history into one of that agent's own logs, under a new id. */
 import { toHistory } from '../../conversation/history/fold-history.ts';
 import type { Repair } from '../../conversation/history/history.ts';
 import { readTurns } from '../../view/view.ts';
@@ -27,8 +27,8 @@ export interface OpenedSession {
 }
 
 /**
- * `target`: `<session>` or `<session>:<turn>`. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION, UNKNOWN_TURN, DAMAGED_SESSION, and what
- * `logs` throws; then nothing was written.
+ * `target` is `<session>` or `<session>:<turn>`. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION, UNKNOWN_TURN,
+ * DAMAGED_SESSION, and what `logs` throws; nothing was written then.
  */
 export async function openWith(
   project: Project,
@@ -58,7 +58,7 @@ export async function openWith(
   return { session, commit, turn, turns: turns.length, agent, id, path, cwd, command, isInstalled, repairs };
 }
 
-/** No name of a session or of a branch has a colon. */
+/** Splits the target at its colon; names of sessions and branches never contain one. */
 function parseTarget(target: string): { selector: string; until: TurnName | null } {
   const colon = target.indexOf(':');
   if (colon === -1) return { selector: target, until: null };
@@ -70,7 +70,7 @@ function noTurnError(session: SessionId, until: TurnName | null): TeddyError {
     ? new TeddyError(
         'UNKNOWN_TURN',
         `Nothing has been said in ${session} yet.`,
-        'Begin it: `teddy session plan -m "..."`.',
+        'Start with `teddy session plan -m "..."`.',
       )
     : new TeddyError(
         'UNKNOWN_TURN',

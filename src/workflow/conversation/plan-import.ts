@@ -17,17 +17,17 @@ export interface ImportPlan extends ReadLog {
   report: ImportReport;
   entries: number;
   turns: number;
-  /** Null when this was not checked. */
+  /** Null when secrets were not counted. */
   maskedSecrets: number | null;
   /** The name of the session that would be created. */
   name: string;
-  /** The path that counts; null when the whole source does. */
+  /** The path of the main line; null when it uses the whole source. */
   path: LogPath | null;
   /** The attempts that the user took back. */
   attempts: PlannedAttempt[];
 }
 
-/** The number of bytes that are read to detect the format. */
+/** The number of characters that are read to detect the format. */
 const headCharacters = 64 * 1024;
 
 /** Throws NOTHING_TO_IMPORT, UNKNOWN_FORMAT, FILE_NOT_FOUND, BAD_NAME, INTERRUPTED. */
@@ -65,7 +65,7 @@ export async function planImport(
   };
 }
 
-/** The importer is opened when enough has come to tell the format, or all. */
+/** Opens the importer once enough of the source has been read to detect the format, or all of it. */
 function openReader(project: Project, { source, format }: ImportRequest, formats: ImportFormats, importedAt: string) {
   let head = '';
   let opened: { importer: Importer; format: ImportFormat } | null = null;
@@ -95,7 +95,7 @@ function openReader(project: Project, { source, format }: ImportRequest, formats
   };
 }
 
-/** Chooses the first that a name can be made of: the source's name for it, its first message, its file. */
+/** Makes the name from the first of these that can give one: the source's title, its first message, its file name. */
 async function chooseName(
   project: Project,
   title: string | null,
@@ -104,7 +104,8 @@ async function chooseName(
 ): Promise<string> {
   const file = path.slice(path.lastIndexOf('/') + 1).replace(/\.[^.]*$/, '');
   for (const text of [title ?? '', opening ?? '', file]) {
-    // A name ends up in refs and paths, where no mask would look for a secret; where there is one, there may be more.
+    // A name ends up in refs and paths, which are never masked. A text with one secret is not used at all, because it
+    // may have more.
     const { count } = await project.masker.mask(text);
     const slug = count > 0 ? null : tryName(firstLine(text));
     if (slug !== null) return slug;
@@ -131,12 +132,12 @@ function toUnknownFormat(path: string, head: string): TeddyError {
     return new TeddyError(
       'UNKNOWN_FORMAT',
       `${path} is a git bundle, not a log.`,
-      `\`git fetch ${toShellWord(path)} <branch>:<branch>\` takes a session out of it; \`git bundle list-heads ${toShellWord(path)}\` names the branches.`,
+      `\`git fetch ${toShellWord(path)} <branch>:<branch>\` fetches a session from it; \`git bundle list-heads ${toShellWord(path)}\` lists the branches.`,
     );
   return new TeddyError(
     'UNKNOWN_FORMAT',
-    `${path} does not begin like any log that can be imported.`,
-    `If you know what it is, say so: --format ${importFormats.join('|')}.`,
+    `${path} does not begin like any log that teddy can import.`,
+    `If you know its format, name it: --format ${importFormats.join('|')}.`,
   );
 }
 
@@ -150,9 +151,9 @@ function toNothing(
   const why = first === undefined ? '' : ` Line ${first.line}: ${first.text}.`;
   return new TeddyError(
     'NOTHING_TO_IMPORT',
-    `Nothing was said in ${path} (${lines === 1 ? '1 line' : `${lines} lines`} read).${why}`,
+    `${path} contains no conversation (${lines === 1 ? '1 line' : `${lines} lines`} read).${why}`,
     said === undefined
-      ? `It was read as ${format}. If the format is another one, say so: --format ${importFormats.join('|')}.`
-      : `It was read as ${format}. Without --format, its beginning tells what it is.`,
+      ? `It was read as ${format}. If that is not its format, name the right one: --format ${importFormats.join('|')}.`
+      : `It was read as ${format}. Without --format, teddy detects the format from the beginning of the file.`,
   );
 }

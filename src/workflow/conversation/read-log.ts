@@ -30,7 +30,10 @@ export interface ReadLog {
   importedAt: string;
 }
 
-/** Gives the units on the path, or all without one. Throws FILE_MODIFIED at the end if these are not the bytes that were read the first time. */
+/**
+ * Yields the units on the path, or all units when no path is given. Throws FILE_MODIFIED at the end if these are not
+ * the bytes that were read the first time.
+ */
 export async function* readLogAgain(
   project: Project,
   request: ImportRequest,
@@ -47,11 +50,11 @@ export async function* readLogAgain(
   throw new TeddyError(
     'FILE_MODIFIED',
     `${request.source.path} was changed while it was read; nothing was imported.`,
-    'Wait until nobody writes to it, or import a copy.',
+    'Wait until no program writes to it, or import a copy.',
   );
 }
 
-/** Reports progress, and stops when it was interrupted. */
+/** Reports progress, and throws INTERRUPTED when the user has interrupted the command. */
 export async function* watched<Piece extends { bytes: number }>(
   pieces: AsyncIterable<Piece>,
   { signal, onProgress, source: { sizeBytes } }: ImportRequest,

@@ -1,4 +1,4 @@
-/** Returns the messages of a session in the format of a provider. Slow renderings are kept in the cache. */
+/** Returns the messages of a session in the format of a provider. Caches slow renderings. */
 import type { HistoryFormat } from '../../conversation/history/history.ts';
 import { readTurns } from '../../view/view.ts';
 import {
@@ -16,7 +16,7 @@ import { findConversation, type ConversationTarget } from '../line/read-conversa
 import { parseJson } from '../../session/text/parse-object.ts';
 
 export interface HistoryRequest {
-  /** A session, as of `-s`, or anything that git takes for a commit. */
+  /** A session, as `-s` accepts it, or anything that git resolves to a commit. */
   target?: string | undefined;
   format: HistoryFormat;
   /** Leaves out turns before this one. */
@@ -27,15 +27,15 @@ export interface ShownHistory extends RenderedHistory {
   session: SessionId;
   commit: Oid;
   format: HistoryFormat;
-  /** The bytes, decoded when it is asked for. */
+  /** The bytes as text, decoded on access. */
   readonly text: string;
-  /** The same as values; of `jsonl` and `markdown` the text. Parsed when it is asked for. */
+  /** The messages as values, or the text for `jsonl` and `markdown`. Parsed on access. */
   readonly messages: unknown[] | string;
 }
 
-/** The version of the cached form, to be increased with every change of the rendering. */
+/** The version of the cached form. Increase it with every change of the rendering. */
 const rendering = 1;
-/** With fewer turns, looking into the cache takes just as long. */
+/** With fewer turns, rendering is as fast as reading the cache. */
 const leastCached = 200;
 
 /** Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION, UNKNOWN_COMMIT, UNKNOWN_TURN, NOT_ON_LINE, DAMAGED_SESSION. */
@@ -76,7 +76,7 @@ async function renderAndKeep(
   return rendered;
 }
 
-/** A history that cannot be read from the cache is rendered again. */
+/** Returns null when the cache has no readable rendering; the history is rendered again then. */
 async function readCached(project: Project, key: string): Promise<RenderedHistory | null> {
   const kept = await project.repository.cache.read(key);
   const end = kept?.indexOf(0x0a) ?? -1;
@@ -85,7 +85,10 @@ async function readCached(project: Project, key: string): Promise<RenderedHistor
   return Array.isArray(repairs) ? { repairs, bytes: kept.subarray(end + 1) } : null;
 }
 
-/** A session is meant first; what is none may be a commit. Without a target the line may be one that a shallow clone cut off. */
+/**
+ * Takes the target for a session first, and otherwise for a commit. Without a target, HEAD may be on a line that a
+ * shallow clone cut off.
+ */
 async function findTarget(project: Project, target: string | undefined): Promise<ConversationTarget> {
   try {
     return await findConversation(project, { selector: target });
@@ -97,7 +100,7 @@ async function findTarget(project: Project, target: string | undefined): Promise
   }
 }
 
-/** Whether the reason says less than "there is no such session". */
+/** Returns whether the reason says less than "there is no such session". */
 function saysLess(reason: unknown, target: string | undefined): boolean {
   if (!(reason instanceof TeddyError)) return false;
   if (target === undefined) return reason.code === 'UNKNOWN_COMMIT' || reason.code === 'NOT_ON_LINE';
