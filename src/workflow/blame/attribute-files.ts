@@ -24,11 +24,11 @@ export interface Contributor {
 }
 
 export interface AttributedFiles {
-  /** In the order in which they were given; one of which no line is asked about is left out. */
+  /** The files in the order in which they were given; a file without requested lines is left out. */
   files: { path: RepoPath; runs: AttributedRun[] }[];
-  /** Those that are too large to be looked into, or whose names are not UTF-8. */
+  /** The files that are too large to examine, or that have names that are not UTF-8. */
   leftOut: RepoPath[];
-  /** By the commits of the turns among the authors. */
+  /** The contributors by the commits of the turns among the authors. */
   contributors: ReadonlyMap<Oid, Contributor>;
 }
 
@@ -38,8 +38,8 @@ const maxBytes = 16 * 1024 * 1024;
 const filesAtOnce = 4;
 
 /**
- * Only text has lines: links, submodules and binary files are left out. `ownOnly`: of the lines that the commit itself has brought,
- * and not of those that its parents have. Throws what `attributeLines` throws.
+ * Only text has lines, so links, submodules and binary files are left out. `ownOnly` limits the result to lines that
+ * the commit itself brought and its parents do not have. Throws what `attributeLines` throws.
  */
 export async function attributeFiles(
   source: BlameSource,
@@ -68,7 +68,10 @@ export async function attributeFiles(
   };
 }
 
-/** The first and last lines of all who have the same key, in the order of their first lines; null is left out. */
+/**
+ * Returns the first and last lines of each run by key, in the order of their first lines; lines with the key null are
+ * left out.
+ */
 export function groupLines<Key>(
   runs: readonly AttributedRun[],
   keyOf: (author: Author) => Key | null,
@@ -131,7 +134,7 @@ function toContributor(
   const { provider, model } = answer == null || nameless.includes(answer.provider) ? {} : answer;
   const opener = steps.find(({ entry }) => entry?.kind === 'message') ?? steps[0];
   const { name, email } = parseIdent(opener?.ident ?? '');
-  // On a captured line teddy's own turns go on, and those say which of its agents planned.
+  // teddy's own turns may continue a captured line, and they record which of its agents planned.
   const isOwn = steps.some(({ entry }) => entry?.agent !== undefined);
   return {
     session,

@@ -15,7 +15,7 @@ export interface AttributeQuery extends Omit<BlameQuery, 'grafts'> {
   without?: readonly Oid[];
 }
 
-/** Files of one commit, or of the work tree, have this in common: it is read once. */
+/** The facts that files of one commit, or of the work tree, have in common, so that they are read only once. */
 export interface Tracing {
   head: Oid | null;
   known: CodeSteps;
@@ -70,7 +70,10 @@ export interface Attributed {
   known: CodeSteps;
 }
 
-/** `origin`: why its commit may not be where it comes from. `left`: the user's commit of an edit that an agent's line has as well. */
+/**
+ * `origin` is the reason why the commit may not be the line's origin. `left` is the user's own commit of an edit that
+ * an agent's line also has.
+ */
 interface TracedRun extends BlamedRun {
   byContent: boolean;
   origin: Origin | null;
@@ -83,12 +86,18 @@ const beforeCut: Origin = {
   reason: 'The history of this clone is cut off there. `git fetch --unshallow` brings the rest.',
 };
 
-/** A squash of a renamed file drops a plan that has all its lines: by their likeness, git may follow the plan. */
+/**
+ * A squash of a renamed file drops the session's plan, which contains all of the file's lines, so git may take the plan
+ * for the old name.
+ */
 const misled: Origin = { unsure: null, reason: 'git takes a text of the session for an earlier version of the file.' };
 
 const isText = ({ path }: { path: RepoPath }) => path.startsWith('.teddy/');
 
-/** A squash may hold another one, and agents take turns, so the search continues this often from what was found. */
+/**
+ * A squash may contain another one, and agents take turns, so the search continues from its results up to this number
+ * of times.
+ */
 const maxRounds = 24;
 
 async function traceLines(
@@ -140,8 +149,8 @@ async function traceLines(
 }
 
 /**
- * The lines that no commit of `without` has. What a landing has renamed, its session has under the new name, so that git, led there,
- * would not look for the old one.
+ * Keeps the lines that no commit of `without` has. When a landing renamed a file, its session already has the new name,
+ * so git would not look for the old name after following the landing to the session.
  */
 async function keepOwn(
   { repository: { blame } }: BlameSource,
@@ -168,7 +177,7 @@ function toTraced(run: BlamedRun): TracedRun {
   return { ...run, byContent: false, origin: null, left: null };
 }
 
-/** Those of commits that are no step of a session, or no session's own step. */
+/** Keeps the lines of commits that are not a step of a session, or not the session's own step. */
 async function keepUntraced(
   runs: readonly TracedRun[],
   { steps, untraced }: CodeSteps,
@@ -180,7 +189,7 @@ async function keepUntraced(
   );
 }
 
-/** The largest number of lines of one file for each commit that was not traced. */
+/** Returns, for each commit that was not traced, the file with the most lines. */
 function groupUntraced(runs: readonly TracedRun[], asked: ReadonlyMap<Oid, unknown>): UntracedLines[] {
   const groups = new Map<Oid, Map<RepoPath, Map<number, string>>>();
   for (const { commit, path, originalLine, texts } of runs) {
@@ -196,7 +205,7 @@ function groupUntraced(runs: readonly TracedRun[], asked: ReadonlyMap<Oid, unkno
   });
 }
 
-/** More ranges than this are not faster than the whole file. */
+/** With more ranges, reading them is no faster than reading the whole file. */
 export const maxRanges = 200;
 
 async function traceAgain(
@@ -225,7 +234,10 @@ async function traceAgain(
   return traced.toSorted((a, b) => a.line - b.line);
 }
 
-/** The line of an agent has the user's own edits as well: they are theirs by the commit that they made of them. */
+/**
+ * Returns whether the commit holds the user's own edits on an agent's line. These lines belong to the user's own commit
+ * of them.
+ */
 function isOwnEdit({ steps, agents }: CodeSteps, commit: Oid | null): boolean {
   const step = commit === null ? undefined : steps.get(commit);
   return step?.kind === 'snapshot' && step.turn === null && agents.has(step.session);
@@ -256,7 +268,7 @@ function isSame(one: Author, other: Author): boolean {
   return commitOf(one) === commitOf(other) && markOf(one) === markOf(other);
 }
 
-/** Says of the lines of a commit whose they are; what a commit says of itself is read once. */
+/** Returns a function that finds the authors of a commit's lines; it reads the facts about each commit only once. */
 function authorReader(
   source: BlameSource,
   known: CodeSteps,
@@ -322,7 +334,7 @@ function splitRun(run: Omit<AttributedRun, 'author'>, authorOf: (text: string) =
   return toLines(run).map((line) => ({ ...line, author: authorOf(line.texts[0]) }));
 }
 
-/** An entry that changed only `.teddy`, or a commit that is not an entry. */
+/** Returns the author for an entry that changed only `.teddy`, or for a commit that is not an entry. */
 async function readOther({ repository: { store } }: BlameSource, commit: Oid, person: Author): Promise<Author> {
   const { message, author, committer } = await store.readCommit(commit);
   const entry = decodeStep(message);
@@ -339,21 +351,25 @@ function toTurnAt({ oid: commit, session, turn }: TurnStep): TurnAt {
   return { commit, session, turn };
 }
 
-/** A report has the changes of many files. */
+/** Reads files of turns once, because one report has the changes of many files. */
 interface TurnFiles {
   text(at: TurnStep, name: string): Promise<string | null>;
   report(at: TurnStep): Promise<Report | null>;
 }
 
-/** `isAmended`: the other lines came into the commit after the run, nobody knows from whom; without it, they are the user's. */
+/**
+ * When `isAmended`, the other lines were added to the commit after the run, and their author is unknown; otherwise they
+ * are the user's.
+ */
 interface Edits {
   ofTurn: ReadonlySet<string>;
   isAmended: boolean;
 }
 
 /**
- * Where not all that the report brought to the file is the turn's: the user changed an action before it ran, or edited a file that git
- * did not know before an EDIT changed it, or somebody amended or merged the commit. Null: all of it is the turn's.
+ * Finds the lines of a report that are the turn's when not all are: the user changed an action before it ran, or had
+ * edited an untracked file before an EDIT changed it, or somebody amended or merged the commit. Returns null when all
+ * lines are the turn's.
  */
 async function readEdits(
   source: BlameSource,
@@ -380,7 +396,10 @@ async function readEdits(
   return { ofTurn: new Set(lines.split('\n').map((line) => line.trim())), isAmended };
 }
 
-/** Files that commands of a conversation changed since the code was last taken in: no commit but this one has that. */
+/**
+ * Finds the files that commands of a conversation changed since the code was last committed; only this commit has those
+ * changes.
+ */
 async function findCommanded(source: BlameSource, step: CodeStep): Promise<Set<string>> {
   const { store } = source.repository;
   const turns = new Set<TurnName>();
@@ -399,8 +418,9 @@ async function findCommanded(source: BlameSource, step: CodeStep): Promise<Set<s
 }
 
 /**
- * `turn`: a model, or the agent that it works for. `person`: a commit of somebody's own, or an edit that a line has as a snapshot.
- * `uncommitted`: only the work tree has it; `isOwn`: an agent's line has it as an edit of the user. `unknown`: nothing says whose it is, and it may have been a turn's.
+ * `turn` is a model, or the agent that it works for. `person` is the author of a commit, or of an edit that a line has
+ * as a snapshot. `uncommitted` lines are only in the work tree; with `isOwn`, an agent's line has them as an edit of
+ * the user. The author of `unknown` lines cannot be determined, and may have been a turn.
  */
 export type Author =
   | { kind: 'turn'; commit: Oid; step: CodeStep; session: SessionId; turn: TurnName; byContent: boolean }
@@ -417,7 +437,7 @@ export interface AttributedRun {
   originalLine: number;
   path: RepoPath;
   texts: string[];
-  /** The lines are in the work tree, as the author's commit has them, and not in HEAD. */
+  /** Set when the lines are in the work tree, as the author's commit has them, but not in HEAD. */
   uncommitted?: true;
   /** The author whom git guesses past a commit of `blame.ignoreRevsFile`. */
   guess?: Author;

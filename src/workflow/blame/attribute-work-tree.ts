@@ -21,7 +21,7 @@ interface WorkTreeSource {
   repository: Pick<Repository, 'store' | 'blame' | 'cache' | 'workspace'>;
 }
 
-/** `isTracked`: git blames the file on disk. Throws what `attributeLines` throws. */
+/** When `isTracked`, git blames the file on disk. Throws what `attributeLines` throws. */
 export async function attributeWorkTree(
   source: WorkTreeSource,
   query: Omit<AttributeQuery, 'commit'>,
@@ -55,7 +55,10 @@ export async function attributeWorkTree(
   return { runs: joinRuns(runs.flatMap(toLines).map(toAuthor)), known };
 }
 
-/** More lines than this are no faster than the whole file, and no more may differ. */
+/**
+ * With more ranges, reading them is no faster than reading the whole file; with more changed lines, the comparison is
+ * skipped.
+ */
 const [maxRanges, maxChanged] = [200, 2_000];
 
 function toRuns(text: string, { path, ranges }: Pick<AttributeQuery, 'path' | 'ranges'>): { runs: AttributedRun[] } {
@@ -70,8 +73,8 @@ function toRuns(text: string, { path, ranges }: Pick<AttributeQuery, 'path' | 'r
 }
 
 /**
- * The step that brought the file as the newest snapshot has it, of those that stood on what HEAD has; null: there is none, or the file
- * was not there.
+ * Returns the step that brought the version of the file in its newest snapshot, considering only snapshots based on
+ * commits that HEAD contains. Returns null when there is no such snapshot, or when the file did not exist in it.
  */
 export async function findSnapshot(
   source: WorkTreeSource,

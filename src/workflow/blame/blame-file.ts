@@ -64,8 +64,8 @@ interface Guessed {
 }
 
 /**
- * Guesses where lines were before a commit that `blame.ignoreRevsFile` names, as `git blame` does: a guess stands beside what is
- * certain. `runs`: the lines of the query, as they are attributed.
+ * Guesses where lines were before a commit that `blame.ignoreRevsFile` names, as `git blame` does. Guesses are added to
+ * what is certain, and never replace it. `runs` are the attributed lines of the query.
  */
 async function guessLines(source: BlameSource, query: AttributeQuery, runs: AttributedRun[]): Promise<Guessed> {
   const { blame } = source.repository;

@@ -1,6 +1,6 @@
 /**
- * The commits by which sessions brought code: entries of lines, and landings. All of the repository are known: they are read once,
- * kept in the cache, and only what is new since then is read again.
+ * The commits by which sessions brought code: entries of lines, and landings. All of the repository's are read once and
+ * cached; after that, only new commits are read.
  */
 import { isOid, archivePrefix, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import type { Grafts, MarkedCommit, Repository } from '../../ports/git.ts';
@@ -8,7 +8,7 @@ import { decodeEntry, type Entry, type EntryKind } from '../../session/entries/e
 import { codeKinds } from '../../session/lines/line-order.ts';
 import { decodeLandings, landingText, type LandedFrom } from '../../session/lines/landing.ts';
 
-/** Lines are traced with these: objects and refs, `git blame`, and the cache. */
+/** The parts of a project that tracing lines needs: objects and refs, `git blame`, and the cache. */
 export interface BlameSource {
   repository: Pick<Repository, 'store' | 'blame' | 'cache'>;
 }
@@ -24,7 +24,7 @@ export interface CodeStep {
   turn: TurnName | null;
   /** The commit that the user's HEAD was on, for a snapshot of a captured line. */
   head: Oid | null;
-  /** The other agent when its session begins here. */
+  /** The other agent, when its session begins with this commit; otherwise null. */
   agent: string | null;
   /** Changes outside of `.teddy`. */
   files: { path: RepoPath; blob: Oid | null }[];
@@ -32,13 +32,13 @@ export interface CodeStep {
 
 export interface CodeSteps {
   steps: ReadonlyMap<Oid, CodeStep>;
-  /** A landing goes on in the lines that it landed, and an undo in what it put back. */
+  /** The additional parents: a landing continues in the lines that it landed, and an undo in what it restored. */
   grafts: Grafts;
   /** Landings of lines that are not in this repository. */
   untraced: ReadonlySet<Oid>;
-  /** The other agent that each captured session is of; null where a shallow clone has left out its start. */
+  /** The other agent of each captured session; null when a shallow clone lacks the session's start. */
   agents: ReadonlyMap<SessionId, string | null>;
-  /** The first commit of each entry, by its id: its copies may have left the rest of the turn behind. */
+  /** The first commit of each entry, by the entry's id. Copies may lack the rest of the turn. */
   originals: ReadonlyMap<string, Oid>;
 }
 
@@ -51,7 +51,7 @@ interface Kept {
   tips: Oid[];
   steps: CodeStep[];
   grafts: [Oid, Oid[]][];
-  /** Landings, and those of their lines' tips that are not here. */
+  /** Landings, with the tips of their lines that are missing here. */
   missing: [Oid, Oid[]][];
 }
 
@@ -75,7 +75,7 @@ export async function readCodeSteps(source: BlameSource, also: readonly Oid[]): 
   return toCodeSteps(next);
 }
 
-/** The tip that a line had when its landing was read may have come since: then all is read anew. */
+/** Reads the cached steps. Starts over when a tip that was missing has arrived since its landing was read. */
 async function readKept(source: BlameSource): Promise<Kept> {
   const kept = decodeKept(await source.repository.cache.read(cacheKey));
   const missing = kept.missing.flatMap(([, oids]) => oids);
@@ -89,7 +89,7 @@ function decodeKept(bytes: Uint8Array | null): Kept {
   return kept.version === version ? kept : nothing;
 }
 
-/** Drops steps that only these tips reached, as in another clone; those that have landed are still reachable. */
+/** Drops steps that only these removed tips reached, as in another clone; landed steps are still reachable. */
 async function dropSteps(
   { repository: { blame } }: BlameSource,
   kept: Kept,
@@ -139,7 +139,7 @@ async function addSteps(source: BlameSource, kept: Kept, tips: readonly Oid[]): 
       if (absent.length > 0) missing.push([step.oid, absent]);
       added.push(...there);
     }
-    // A line may have landed that no ref keeps, as long as git has not removed it.
+    // A landed line may have no ref anymore, but its commits exist until git removes them.
     const asked = new Set(not);
     next = [...new Set(added)].filter((oid) => !asked.has(oid));
   }
@@ -185,8 +185,8 @@ function toRead(commit: MarkedCommit): ReadCommit | null {
 }
 
 /**
- * The entry that a commit is, and not what a forge or a rebase has made of several: such a commit ends in the trailers of one entry,
- * and begins with another subject.
+ * Returns the entry that a commit is; null when it is not one. A commit that a forge or a rebase made of several
+ * entries is not one either: it ends with the trailers of one entry, but begins with another subject.
  */
 export function decodeStep(message: string): Entry | null {
   const entry = decodeEntry(message);
@@ -198,7 +198,10 @@ export function decodeStep(message: string): Entry | null {
 /** The number of commits without entries that are searched for what an undo put back. */
 const maxOthers = 1000;
 
-/** The newest commits before an undo that have its files as it left them: what it put back is from there, in a copy of it as well. */
+/**
+ * Returns the newest commits before an undo that have its files as the undo left them; they, or copies of them, are the
+ * origin of what it restored.
+ */
 async function findPutBack({ repository: { store } }: BlameSource, { parents }: MarkedCommit, { files }: CodeStep) {
   const found: Oid[] = [];
   const [parent] = parents;
@@ -228,7 +231,10 @@ function toCodeSteps({ steps, grafts, missing }: Kept): CodeSteps {
   };
 }
 
-/** The first of an entry's copies, which a cherry-pick or a rebase makes; in the same second, the one that was found first. */
+/**
+ * Keeps the first of an entry's copies, which a cherry-pick or a rebase creates; of copies from the same second, the
+ * one that was found first.
+ */
 export function dropCopies(steps: readonly CodeStep[]): CodeStep[] {
   const later = steps.toReversed().toSorted((a, b) => b.seconds - a.seconds);
   return [...new Map(later.map((step) => [step.entry ?? step.oid, step])).values()];

@@ -10,7 +10,10 @@ interface AuthorDocument {
   kind: Author['kind'];
   source?: Oid;
   byContent?: boolean;
-  /** The lines are that turn's, and only in the work tree; or an edit of the user there, as an agent's line has it. */
+  /**
+   * True when the lines belong to that turn but exist only in the work tree, or are the user's own edit there that an
+   * agent's line also has.
+   */
   uncommitted?: true;
   ownEdit?: true;
   /** The author whom git guesses past a commit of `blame.ignoreRevsFile`. */
@@ -39,7 +42,7 @@ export interface WhyDocument {
   commit: Oid | null;
   stories: (AuthorDocument & {
     lines: { line: number; count: number; texts: string[] }[];
-    /** The lines that were there before; null when there were none, or when nobody knows. */
+    /** The lines that were there before; null when there were none, or when this is unknown. */
     replaced: string[] | null;
     landed: PlaceStory['landed'];
     /** The name that `-s` accepts for the line of its turn; null when it has none. */

@@ -1,4 +1,4 @@
-/** Finds the file and the lines that a person names: `src/app.ts`, `src/app.ts:42`, `src/app.ts:42-50`. */
+/** Finds the file and the lines for a place such as `src/app.ts`, `src/app.ts:42` or `src/app.ts:42-50`. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid, RepoPath } from '../../names.ts';

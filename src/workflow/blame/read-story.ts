@@ -49,7 +49,10 @@ interface Asked {
 
 export interface Approval {
   author: CommitAuthor;
-  /** `asked`: about each action, as it was run. `flag`: by `-y`, for all at once. `verdict`: on the plan, as an entry of its own. */
+  /**
+   * `asked`: the user confirmed each action as it ran. `flag`: `-y` approved all at once. `verdict`: a separate entry
+   * approved the plan.
+   */
   how: 'asked' | 'flag' | 'verdict';
   verdict: VerdictWord;
   at: string;
@@ -61,11 +64,14 @@ interface DoneAction {
   type: string;
   status: string;
   description: string | null;
-  /** The user changed it before it ran. */
+  /** True when the user changed the action before it ran. */
   isEdited: boolean;
 }
 
-/** A turn of a captured session may have thousands of entries: its story is told by the last ones, and its first words. */
+/**
+ * A turn of a captured session may have thousands of entries, so its story is read from the last ones and its first
+ * message.
+ */
 const maxSteps = 256;
 
 /** Masks all texts. `path` is the file with the lines in question. */
@@ -181,7 +187,7 @@ export async function readReport({ repository: { store } }: BlameSource, at: Tur
   }
 }
 
-/** Reads the lines of the transcript that call tools; none: the turn has brought no code, or the step is of none. */
+/** Reads the transcript lines that call tools; empty when the turn brought no code, or when the step belongs to no turn. */
 export async function readCalls(
   { repository: { store } }: BlameSource,
   { oid: commit, session, turn }: CodeStep,

@@ -1,7 +1,7 @@
 /**
- * Finds where the lines of a commit came from that says nothing of it: a forge has squashed a line, or somebody has committed what an
- * agent left in the work tree. A version of the file that equals one of a session is that session's; otherwise runs of equal lines
- * tell. Nothing is guessed: what may as well be chance is called unknown.
+ * Finds the origin of lines whose commit does not name it: a forge has squashed a line, or somebody has committed what
+ * an agent left in the work tree. A version of the file that equals a version of a session belongs to that session;
+ * otherwise, runs of equal lines decide. Nothing is guessed: what may be a coincidence counts as unknown.
  */
 import { decodeText } from '../../session/text/bytes.ts';
 import type { Commit } from '../../ports/git.ts';
@@ -11,7 +11,7 @@ import { isOid, type Oid, type RepoPath, type SessionId } from '../../names.ts';
 import { decodeStep, dropCopies, type BlameSource, type CodeStep, type CodeSteps } from './code-steps.ts';
 import { readCalls } from './read-story.ts';
 
-/** The lines that one commit brought to one file, by their numbers there. */
+/** The lines that one commit brought to one file, by line number in that commit's version. */
 export interface UntracedLines {
   commit: Oid;
   path: RepoPath;
@@ -41,7 +41,7 @@ export function indexSteps({ steps, grafts, agents }: CodeSteps): StepIndex {
   return { byPath, byBlob, grafts, agents };
 }
 
-/** Null when it belongs to nobody but the commit itself. */
+/** Returns null when the lines belong only to the commit itself. */
 export async function findOrigin(
   source: BlameSource,
   index: StepIndex,
@@ -56,7 +56,7 @@ export async function findOrigin(
   const same = blob === null ? [] : (index.byBlob.get(blob) ?? []).filter(({ session }) => session !== own?.session);
   const named = findNamed(commit.message);
   const gone = await findGone(source, place);
-  // Under another name it is the same file if the commit took that name away.
+  // A file with another name counts as the same file if the commit deleted that name.
   const exact = same.filter(({ files }) =>
     files.some((file) => file.blob === blob && (file.path === path || gone.has(file.path))),
   );
@@ -71,7 +71,7 @@ export async function findOrigin(
   return { unsure: null, reason: `${nameStep(unsure)} has the same version of the file, from about the same time.` };
 }
 
-/** The files that a commit took away, where it brought this one. */
+/** Returns the files that a commit deleted, if it added this one. */
 async function findGone({ repository: { store } }: BlameSource, { path, commit, oid }: Change): Promise<Set<RepoPath>> {
   const [parent] = commit.parents;
   if (parent === undefined || (await store.hasPath(parent, path))) return new Set();
@@ -84,7 +84,7 @@ interface Change extends Omit<UntracedLines, 'commit'> {
   oid: Oid;
   commit: Commit;
   seconds: number;
-  /** It is this entry of a session, which has there what others have brought. */
+  /** The snapshot of a session that this commit is, which recorded what others had brought; null for any other commit. */
   own: Entry | null;
 }
 
@@ -96,13 +96,13 @@ function nameStep({ session, turn }: CodeStep): string {
   return turn === null ? session : `${session} turn ${turn}`;
 }
 
-/** Sessions that the message names: by trailers that a forge has taken along, by the branch, or by the hook. */
+/** Returns the sessions that the message names: in trailers that a forge copied, by their branches, or by the hook. */
 function findNamed(message: string): SessionId[] {
   const named = message.matchAll(/^\s*\*?\s*Teddy-(?:Session|During|Landed-From): ([^\s@]+)|teddy\/([^\s'"]+)/gm);
   return [...named].map(([, one, other]) => (one ?? other?.replace(/--.*$/, '')) as SessionId);
 }
 
-/** Commits record whole seconds, the ids of entries more. */
+/** Orders steps by time. Commits record whole seconds; the ids of entries are more precise. */
 export function byTime(a: CodeStep, b: CodeStep): number {
   return a.seconds - b.seconds || ((a.entry ?? '') < (b.entry ?? '') ? -1 : 1);
 }
@@ -110,7 +110,7 @@ export function byTime(a: CodeStep, b: CodeStep): number {
 /** The maximum difference between the clocks of two machines. */
 const skewSeconds = 600;
 
-/** A commit cannot come from a later one. */
+/** Keeps the steps that are earlier than the commit, because a commit cannot come from a later one. */
 async function keepEarlier(source: BlameSource, place: Change, steps: readonly CodeStep[]): Promise<CodeStep[]> {
   const isEarlier = async (step: CodeStep) => {
     if (step.oid === place.oid) return false;
@@ -122,7 +122,7 @@ async function keepEarlier(source: BlameSource, place: Change, steps: readonly C
   return steps.filter((_, at) => earlier[at]);
 }
 
-/** The first one that may be where it comes from if a clock was wrong. */
+/** Returns the first step that the lines could come from if a clock was wrong. */
 async function findUnsure(
   source: BlameSource,
   index: StepIndex,
@@ -137,7 +137,10 @@ async function findUnsure(
   return null;
 }
 
-/** Whatever clocks said, what stands on the commit is not where it comes from; a landing stands on what it landed, too. */
+/**
+ * Returns whether the step was built on the commit, and so cannot be its origin, regardless of the clocks. A landing is
+ * also built on what it landed.
+ */
 async function isAbove(
   { repository: { store } }: BlameSource,
   { grafts }: StepIndex,
@@ -148,7 +151,10 @@ async function isAbove(
   return (await Promise.all(tips.map((tip) => store.isAncestor(oid, tip)))).includes(true);
 }
 
-/** The user, or the agent itself, made the commit while the agent was at work: the snapshot came at the end of the turn. */
+/**
+ * Returns whether the user, or the agent itself, made the commit while the agent was at work, before the snapshot at
+ * the end of the turn.
+ */
 async function isCommittedDuring(source: BlameSource, place: Change, step: CodeStep): Promise<boolean> {
   if (step.turn === null || (place.own === null && !(await knew(source, place, step)))) return false;
   const { author } = await source.repository.store.readCommit(step.oid);
@@ -157,7 +163,10 @@ async function isCommittedDuring(source: BlameSource, place: Change, step: CodeS
   return place.own === null ? begin <= place.seconds : begin < place.seconds;
 }
 
-/** When the last message of its turn came, in seconds since 1970; null: it has none, or something else was committed since. */
+/**
+ * Returns the time of the last message in the step's turn, in seconds since 1970; null when the turn has none, or when
+ * something else was committed since.
+ */
 async function readBegin({ repository: { store } }: BlameSource, { oid, turn }: CodeStep): Promise<number | null> {
   for await (const { commit } of store.firstParents(oid)) {
     const entry = decodeStep(commit.message);
@@ -168,8 +177,9 @@ async function readBegin({ repository: { store } }: BlameSource, { oid, turn }: 
 }
 
 /**
- * Without the snapshots of captured lines that only found there what a turn had brought, or was about to bring: all agents work on the
- * same files. Of turns that went on at the same time, those that name the file in a call.
+ * Drops the snapshots of captured lines that only recorded what another turn had brought or was about to bring, because
+ * all agents work on the same files. Of turns that ran at the same time, keeps the ones with a call that names the
+ * file.
  */
 export async function dropFound(
   source: BlameSource,
@@ -197,7 +207,7 @@ export async function dropFound(
   });
 }
 
-/** The user's HEAD had the commit when the snapshot was taken. */
+/** Returns whether the user's HEAD contained the commit when the snapshot was taken. */
 async function knew({ repository: { store } }: BlameSource, { oid }: Change, { head }: CodeStep): Promise<boolean> {
   if (head === null || (await store.resolve(head)) === null) return false;
   return store.isAncestor(oid, head);
@@ -206,7 +216,10 @@ async function knew({ repository: { store } }: BlameSource, { oid }: Change, { h
 /** The number of versions that are compared with each other. */
 const maxCompared = 8;
 
-/** The last one of a line stands for those before it. Of several, the one that has most of the commit's other files as well. */
+/**
+ * Chooses one step. The last step of a line represents the earlier ones; of several lines, the one with most of the
+ * commit's other files wins.
+ */
 async function chooseOne(
   source: BlameSource,
   index: StepIndex,
@@ -257,7 +270,7 @@ async function dropAncestors(source: BlameSource, index: StepIndex, steps: reado
   return kept;
 }
 
-/** The number of versions from sessions that are read. */
+/** The maximum number of session versions that are read. */
 const maxRead = 12;
 
 async function findByLines(
@@ -285,7 +298,7 @@ async function findByLines(
     }
   }
   const most = Math.max(0, ...compared.map(({ run }) => run.equal.size));
-  // Lines that tell nothing are as they were a moment before, or nobody's but the commit's own.
+  // Lines without words were there a moment before, or belong only to the commit itself.
   if (most === 0) return near === undefined ? null : { oid: near.oid };
   const tied = compared.filter(({ run }) => run.equal.size === most);
   const first = await dropFound(source, index, place.path, [...new Set(tied.map(({ step }) => step))]);
@@ -304,7 +317,10 @@ async function findByLines(
 /** The maximum number of commits in between. */
 const maxBetween = 8;
 
-/** The user's HEAD is, or was a few commits ago, what the snapshot stood on: it shows the same files, a while before. */
+/**
+ * Returns whether the user's HEAD is, or was a few commits ago, the commit that the snapshot was based on. The snapshot
+ * then shows the same files a little earlier.
+ */
 async function isNear(
   { repository: { store } }: BlameSource,
   { commit, own }: Change,
@@ -323,18 +339,18 @@ async function isNear(
 }
 
 interface EqualLines {
-  /** The numbers of the lines that the version has too. */
+  /** The numbers of the lines that the version also has. */
   equal: Set<number>;
-  /** The longest run of them, which is the same in both. */
+  /** The longest run of consecutive equal lines. */
   longest: string[];
 }
 
-/** A line with a word in it: braces and blank lines are the same everywhere. */
+/** Returns whether the line contains a word; braces and blank lines are the same everywhere. */
 function isTelling(line: string): boolean {
   return /[\p{L}\p{N}_]{3}/u.test(line);
 }
 
-/** Fewer lines could be the same by chance; a single one is not if it is long enough. */
+/** Fewer equal lines may be a coincidence, unless they are all of the commit's lines and long enough. */
 const [tellingLines, tellingLength] = [3, 40];
 
 function isNoChance({ equal, longest }: EqualLines, lines: ReadonlyMap<number, string>): boolean {
@@ -345,7 +361,7 @@ function isNoChance({ equal, longest }: EqualLines, lines: ReadonlyMap<number, s
   return isWhole && all.reduce((sum, [, text]) => sum + text.trim().length, 0) >= tellingLength;
 }
 
-/** Only telling lines count as equal on their own; others as parts of a run that has one. */
+/** Compares line by line. Only lines with words count as equal on their own; other lines count as part of a run. */
 function compareLines(lines: ReadonlyMap<number, string>, version: readonly string[]): EqualLines {
   const places = new Map<string, number[]>();
   for (const [at, text] of version.entries()) places.set(text, [...(places.get(text) ?? []), at]);

@@ -1,4 +1,4 @@
-/** Tells the whole story of a place in a file: what it holds, who brought it and why, what it replaced, and how it got here. */
+/** Explains a place in a file: what it contains, who brought it and why, what it replaced, and how it got here. */
 import { decodeText } from '../../session/text/bytes.ts';
 import { listReplaced } from '../../plan/match/diff.ts';
 import type { Project } from '../../ports/project.ts';
@@ -15,11 +15,14 @@ import { groupBy } from '../../session/text/group-by.ts';
 export interface PlaceStory {
   author: Author;
   runs: AttributedRun[];
-  /** Null when the lines replaced nothing, or when nobody can say. */
+  /** Null when the lines replaced nothing, or when this is unknown. */
   replaced: Replaced | null;
-  /** The commit that brought it to the branch that was asked about, where that is another one. */
+  /** The commit that brought the lines to the requested branch, when it is a different one. */
   landed: Landed | null;
-  /** The turn that brought them, or git guesses, with what `-s` takes for its line; null: there is none. */
+  /**
+   * The turn that brought the lines, or that git guesses, with the name that `-s` accepts for its line; null when there
+   * is none.
+   */
   shown: { turn: TurnName; selector: string } | null;
 }
 
@@ -77,10 +80,10 @@ async function findShown(
   return { turn, selector: await findSelector(project, session, turn, originals.get(step.entry ?? '') ?? commit) };
 }
 
-/** The number of lines that are shown, and that may differ between two versions of a file. */
+/** The maximum number of lines that are shown, and that may differ between two versions of a file. */
 const [maxShown, maxChanged] = [20, 2_000];
 
-/** The lines that were in this place in the version before. */
+/** Finds the lines that the previous version had in this place. */
 async function findReplaced(project: Project, commit: Oid, runs: readonly AttributedRun[]): Promise<Replaced | null> {
   const { store } = project.repository;
   const [parent] = (await store.readCommit(commit)).parents;
@@ -103,7 +106,10 @@ async function readText({ repository: { store } }: Project, commit: Oid, path: R
   return file === null ? null : decodeText(file.bytes);
 }
 
-/** The first landing of the commit's line in the history that was asked about; null: it is there as it is, or by content. */
+/**
+ * Finds the first landing of the commit's line in the requested history; returns null when that history has the commit
+ * itself, or only its content.
+ */
 async function findLanding(
   project: Project,
   { steps, grafts }: CodeSteps,
