@@ -49,7 +49,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'Fix the cause, or commit your edits yourself. Nothing has changed.',
   ],
   DISK_FULL: [
-    'There is no space left. Nothing that teddy had acknowledged is lost.',
+    'The disk is full. Nothing that teddy had acknowledged is lost.',
     'Free some space and run the command again.',
   ],
   TOO_MANY_FILES: [
@@ -100,7 +100,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   HISTORY_INVALID: [
     'teddy built a request that breaks a rule of the provider. Nothing was sent.',
-    'This is a defect of teddy: please report it. `teddy session history --format markdown` still shows everything.',
+    'This is a bug in teddy; please report it. `teddy session history --format markdown` still shows everything.',
   ],
   HOSTILE_SESSION: [
     'A session from a remote fails the checks, so teddy did not accept it.',
@@ -108,7 +108,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   SIGNING_FAILED: [
     'git could not sign the commit.',
-    'Make `git commit -S` work without a question, or `git config teddy.sign false`.',
+    'Make `git commit -S` work without a prompt, or `git config teddy.sign false`.',
   ],
   USAGE: [
     'The command line, or a request over HTTP, is wrong.',
@@ -159,7 +159,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   UNKNOWN_COMMIT: [
     'git does not know the commit.',
-    '`teddy session log` shows the commits. Fetch the session if it is elsewhere.',
+    '`teddy session log` shows the commits. If the session is elsewhere, fetch it.',
   ],
   UNKNOWN_FORMAT: ['There is no such format.', 'The hint lists the formats.'],
   BAD_RECORD: [
@@ -170,10 +170,13 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'There is no such remote, or it is not clear which one you mean.',
     'Name a remote, a URL or a path, or run `git remote add`.',
   ],
-  UNKNOWN_BRANCH: ['The branch does not exist.', 'See `git branch`; `--onto <branch>` names another one for `land`.'],
+  UNKNOWN_BRANCH: [
+    'The branch does not exist.',
+    '`git branch` lists the branches; `--onto <branch>` names another one for `land`.',
+  ],
   UNKNOWN_HOOK: ['teddy has no such hook.', 'The hint lists the hooks.'],
   SHALLOW_CLONE: [
-    'This clone is shallow, and the part of the history that the command needs is not here.',
+    'This clone is shallow, and it lacks the part of the history that the command needs.',
     'Run `git fetch --unshallow`.',
   ],
   TURN_OPEN: [
@@ -199,7 +202,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   NO_PENDING_PLAN: ['There is no plan to run.', 'Ask for one with `teddy session plan -m "..."`.'],
   RUN_INTERRUPTED: [
     'A run or a command was killed, and nobody has settled it yet.',
-    '`teddy session execute` asks what to do; without a terminal, add `--interrupted=resume`, `rollback` or `keep`.',
+    '`teddy session execute` asks you what to do; without a terminal, add `--interrupted=resume`, `rollback` or `keep`.',
   ],
   NO_INTERRUPTED_RUN: ['You gave `--interrupted`, but no run was interrupted.', 'Run the plan without it.'],
   PLAN_MODIFIED: [
@@ -228,7 +231,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'Finish or abort it, then run the command again.',
   ],
   BRANCH_IN_THE_WAY: ['A branch or an archive has a name that teddy needs.', 'Rename it with the command in the hint.'],
-  FILES_IN_THE_WAY: ['A file is where teddy has to write another one.', 'Move it away and run the command again.'],
+  FILES_IN_THE_WAY: ['A file exists where teddy has to write another one.', 'Move it away and run the command again.'],
   UNCOMMITTED_EDITS: [
     'You have uncommitted edits, and the command must not touch them.',
     'Commit them, or run `git config teddy.snapshot tracked` to have teddy commit them.',
@@ -238,7 +241,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'Commit it, stage the rest, or unstage it.',
   ],
   LOCKED: [
-    "Another process is at work here: it holds one of git's locks or receives the turn's answer, or a command is still running although its teddy was killed.",
+    "Another process is at work here: it holds one of git's locks or receives the turn's answer, or a command is still running although the teddy process that started it was killed.",
     'Wait for it, or stop it as the hint says. If no process holds the lock anymore, remove the file that the message names.',
   ],
   NOTHING_TO_UNDO: ['No turn has code to undo.', '`teddy session log` shows the turns.'],
@@ -287,7 +290,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   REMOTE_CHANGED: ['Somebody else pushed at the same time.', 'Run the command again.'],
   SECRET_FOUND: [
     'A secret would be pushed. Nothing was pushed.',
-    'Revoke the secret, then follow the hint to keep it out of what you push.',
+    'Revoke the secret, then follow the hint to keep it out of the push.',
   ],
   FAULTY_SESSION: [
     'One of your sessions fails verification, so nobody could pull it. Nothing was pushed.',
