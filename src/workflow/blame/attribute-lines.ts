@@ -433,7 +433,7 @@ export interface AttributedRun {
   author: Author;
   /** The number of the first line, from 1, in the requested file. */
   line: number;
-  /** The same number in the file of the author's commit. */
+  /** The number of that line in the file of the author's commit. */
   originalLine: number;
   path: RepoPath;
   texts: string[];

@@ -69,7 +69,7 @@ export interface Scene {
 /** The result of one examination. */
 interface Look {
   found: Found[];
-  /** What was examined, in a few words; null when there was nothing to examine. */
+  /** A few words about the examined things; null when there was nothing to examine. */
   seen: string | null;
   /** Facts that are worth knowing but are not faults. */
   notes?: string[];
