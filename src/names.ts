@@ -50,7 +50,7 @@ export function toSessionName(text: string, longest = maxNameLength): string {
       'Use letters and digits, e.g. `teddy session new add-login-route`.',
     );
   }
-  const fitting = fitName(slug, longest);
+  const fitting = truncateName(slug, longest);
   if (fitting === slug) return slug;
   const cut = slug.slice(0, fitting.length + 1).lastIndexOf('-');
   // Some scripts write whole sentences without spaces.
@@ -68,7 +68,7 @@ function toCanonical(text: string): string {
 }
 
 /** Cuts the name, but never between a character and its marks. */
-function fitName(name: string, longest: number): string {
+function truncateName(name: string, longest: number): string {
   let bytes = 0;
   let length = 0;
   for (const [character] of name.matchAll(new RegExp(`${nameCharacter}|-`, 'gu'))) {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { OpenAgentLines } from '../conversation/logs/agent-reader.ts';
 import type { History } from '../conversation/history/history.ts';
 import type { AgentDocument } from '../conversation/logs/closed-log.ts';
-import type { RecordForm } from '../conversation/records/mend-line.ts';
+import type { RecordForm } from '../conversation/records/repair-line.ts';
 import type { Hash } from '../ports/project.ts';
 
 export interface Agent {

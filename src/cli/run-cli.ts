@@ -94,7 +94,7 @@ const commands: Record<string, () => Promise<Command>> = {
 };
 
 /** Loads `teddy` without a command. */
-const loadAlone = async () => (await import('./commands/status.ts')).TeddyAlone;
+const loadAlone = async () => (await import('./commands/status.ts')).BareTeddyCommand;
 
 /** The full name of every command for people, such as `teddy session plan`. */
 const paths = Object.keys(commands).flatMap((path) => (internalCommands.includes(path) ? [] : [`teddy ${path}`]));

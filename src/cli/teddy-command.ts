@@ -96,7 +96,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
   }
 
   /** Looks for logs that no hook reported. Commands that list sessions run this in the background, at most once a minute. */
-  protected async sweepBeside(project: Project): Promise<void> {
+  protected async sweepInBackground(project: Project): Promise<void> {
     const { env, main } = this.context;
     const { exists } = await project.spool.look();
     const root = project.repository.workspace?.root;

@@ -77,7 +77,7 @@ export async function newHolder({ bootId, startTime }: Processes): Promise<Holde
 }
 
 /** Gives the file up: from now on this process treats it like the file of a dead process. */
-export function letGo({ nonce = '' }: Partial<Holder>): void {
+export function releaseHolder({ nonce = '' }: Partial<Holder>): void {
   own.delete(nonce);
 }
 
@@ -123,7 +123,7 @@ async function take(path: string, options: TakeOptions): Promise<{ holder: Holde
     isTaken = false;
     throw error;
   } finally {
-    if (!isTaken) letGo(holder);
+    if (!isTaken) releaseHolder(holder);
     await removeFile(mine.path).catch(ignoreSystemError);
   }
 }
@@ -194,7 +194,7 @@ async function releaseClaim(path: string, holder: Holder): Promise<void> {
     // The system may have refused to remove this file when the claim was taken.
     await removeFile(attemptAt(path, holder)).catch(ignoreSystemError);
   } finally {
-    letGo(holder);
+    releaseHolder(holder);
   }
 }
 
@@ -227,14 +227,14 @@ export async function readHolder(path: string): Promise<(Holder & { text: string
   try {
     const { ino, mtimeNs } = await file.stat({ bigint: true });
     const text = await file.readFile('utf8');
-    return { ...toHolder(parseObject(text), `${ino}-${mtimeNs}`), text };
+    return { ...parseHolder(parseObject(text), `${ino}-${mtimeNs}`), text };
   } finally {
     await file.close();
   }
 }
 
 /** Reads the holder from fields that anybody may have written. `otherNonce` is used when they hold no valid nonce. */
-export function toHolder({ pid, bootId, startTime, nonce }: Record<string, unknown>, otherNonce = ''): Holder {
+export function parseHolder({ pid, bootId, startTime, nonce }: Record<string, unknown>, otherNonce = ''): Holder {
   return {
     pid: Number.isSafeInteger(pid) && Number(pid) > 0 ? Number(pid) : 0,
     bootId: typeof bootId === 'string' ? bootId : '',

@@ -33,16 +33,16 @@ async function readProcess(pid: number | 'self'): Promise<{ state: string | null
 }
 
 /** Replaces the boot id in the name of a record that its process has released to any other process. */
-const leftBootId = 'left';
+const releasedBootId = 'left';
 
 /** Returns the name that a record, `<kind>-<pid>-<boot id>-<nonce>.json`, gets when its process releases it. */
-export function toLeftName(path: string): string {
-  return path.replace(/-(\d+)-[^/]+-([0-9a-f]{8})\.json$/, `-$1-${leftBootId}-$2.json`);
+export function toReleasedName(path: string): string {
+  return path.replace(/-(\d+)-[^/]+-([0-9a-f]{8})\.json$/, `-$1-${releasedBootId}-$2.json`);
 }
 
 /** Tells whether a process is at work on a record. This process is at work on each of its records that it has not released. */
 export async function isHeld(pid: number, recordedBootId: string): Promise<boolean> {
-  return recordedBootId !== leftBootId && (pid === process.pid || (await isAlive(pid, recordedBootId)));
+  return recordedBootId !== releasedBootId && (pid === process.pid || (await isAlive(pid, recordedBootId)));
 }
 
 /** Tells whether another process than this one is alive. With a start time, a later process with the same pid is not. */

@@ -7,7 +7,7 @@ import { syncDirectory, writeDurably } from './durable-file.ts';
 import { errorCode, fallBackTo, nullIfGone, toDiskError } from './system-error.ts';
 
 /** Syncs a directory. A missing directory has nothing to lose, and some directories cannot be synced. */
-export async function syncDir(path: string): Promise<void> {
+export async function syncDirectoryIfPossible(path: string): Promise<void> {
   await syncDirectory(path).catch((error: unknown) => {
     if (!['ENOENT', 'EPERM'].includes(errorCode(error) ?? '')) throw toWriteError(error, path);
   });
@@ -26,7 +26,7 @@ export async function replaceFile(path: string, bytes: Uint8Array | string, scra
     if (scratch !== undefined) await mkdir(scratch, { recursive: true });
     await writeDurably(temporary, bytes);
     await rename(temporary, path);
-    await syncDir(dirname(path));
+    await syncDirectoryIfPossible(dirname(path));
   } catch (error) {
     await unlink(temporary).catch(() => undefined);
     // A linked work tree may be on another file system than its git directory.
@@ -50,22 +50,22 @@ export function toWriteError(error: unknown, what: string): unknown {
 
 /** Reads the text of a small file; returns `fallback` when it does not exist. Throws WRITE_FAILED when it cannot be read. */
 export function readTextOr(path: string, fallback: string): Promise<string> {
-  return readFile(path, 'utf8').catch(fallBackTo(fallback, 'ENOENT')).catch(throwUnread(path));
+  return readFile(path, 'utf8').catch(fallBackTo(fallback, 'ENOENT')).catch(throwReadError(path));
 }
 
 /** For `catch`: throws WRITE_FAILED, because a file that cannot be read must not count as missing. */
-function throwUnread(path: string): (error: unknown) => never {
+function throwReadError(path: string): (error: unknown) => never {
   return (error) => {
     throw toDiskError(error, `${path} could not be read`, 'Check its permissions.');
   };
 }
 
 /** Renames a file. Returns false when it does not exist. */
-export function renameIfThere(from: string, to: string): Promise<boolean> {
+export function renameIfExists(from: string, to: string): Promise<boolean> {
   return rename(from, to).then(() => true, fallBackTo(false, 'ENOENT'));
 }
 
 /** Tells whether the file exists. Throws WRITE_FAILED when the system does not say. */
 export async function fileExists(path: string): Promise<boolean> {
-  return (await stat(path).catch(nullIfGone).catch(throwUnread(path))) !== null;
+  return (await stat(path).catch(nullIfGone).catch(throwReadError(path))) !== null;
 }

@@ -63,7 +63,7 @@ export function ignoreSystemError(error: unknown): void {
 }
 
 /** For `catch`: returns false when the system refuses, and rethrows bugs of ours. */
-export function falseIfRefused(error: unknown): false {
+export function falseOnSystemError(error: unknown): false {
   ignoreSystemError(error);
   return false;
 }

@@ -43,7 +43,7 @@ export interface OwnConfiguration {
   env: Environment;
 }
 
-export function withoutForeignPrograms(settings: ReadonlyMap<string, GitSetting>, env: Environment): OwnConfiguration {
+export function disarmForeignPrograms(settings: ReadonlyMap<string, GitSetting>, env: Environment): OwnConfiguration {
   const own = new Map(settings);
   const pairs: [string, string][] = [];
   for (const [key, setting] of settings) {

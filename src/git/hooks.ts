@@ -4,7 +4,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import type { HookFile, HookTarget, Hooks } from '../ports/git.ts';
 import { writeDurably } from '../disk/durable-file.ts';
-import { removeFile, syncDir } from '../disk/replace-file.ts';
+import { removeFile, syncDirectoryIfPossible } from '../disk/replace-file.ts';
 import type { RepositoryLayout } from './run/layout.ts';
 import { withOwnErrors, splitNul, type Environment, type GitRunner } from './run/run.ts';
 
@@ -27,7 +27,7 @@ export function gitHooks(options: HooksOptions): Hooks {
     async putBack(path, kept) {
       if (kept === null) await removeFile(path);
       else await rename(kept, path);
-      await syncDir(dirname(path));
+      await syncDirectoryIfPossible(dirname(path));
     },
   } satisfies Hooks);
 }
@@ -127,7 +127,7 @@ async function keepHook(path: string, as: string): Promise<void> {
     if (!['EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
     await copyHook(path, as, stat.mode);
   }
-  await syncDir(dirname(as));
+  await syncDirectoryIfPossible(dirname(as));
 }
 
 /** Copies a hook. The name appears only with the whole content, because half a copy could later be restored as the hook. */
@@ -148,7 +148,7 @@ async function installHook(path: string, script: string): Promise<void> {
     await removeFile(temporary);
     throw error;
   }
-  await syncDir(dirname(path));
+  await syncDirectoryIfPossible(dirname(path));
 }
 
 function temporaryBeside(path: string): string {

@@ -19,7 +19,7 @@ import { openPorcelain } from './run/porcelain.ts';
 import { removeHalfMadeWorkTrees } from './work-trees/half-made-work-trees.ts';
 import { gitBlame } from './history/blame.ts';
 import { gitHooks, isBelow } from './hooks.ts';
-import { withoutForeignPrograms } from './foreign-programs.ts';
+import { disarmForeignPrograms } from './foreign-programs.ts';
 import { changeGitSetting, readGitSettings, type GitSetting } from './refs/settings.ts';
 import { gitStore } from './store.ts';
 import { gitWorkTrees } from './work-trees/work-trees.ts';
@@ -59,7 +59,7 @@ export async function openRepository({ cwd, env, trace, onStep, trustsHead }: Op
   loading.catch(() => undefined);
   const settings = () => loading;
   const { layout, head, isShallow } = await findRepository(here);
-  const own = trustsHead === 'always' ? withoutForeignPrograms(await loading, ownEnv) : null;
+  const own = trustsHead === 'always' ? disarmForeignPrograms(await loading, ownEnv) : null;
   const childEnv = own?.env ?? ownEnv;
   if (own !== null) loading = Promise.resolve(own.settings);
   const open = (found: RepositoryLayout, added: Environment = {}, at = found.root ?? found.gitDir): GitRunner =>

@@ -10,7 +10,7 @@ import { objectReader, readObject } from './objects/object-reader.ts';
 import { objectBatch } from './objects/object-writer.ts';
 import { readMany } from './objects/read-many.ts';
 import { withRefRecord } from './refs/ref-record.ts';
-import { syncDir } from '../disk/replace-file.ts';
+import { syncDirectoryIfPossible } from '../disk/replace-file.ts';
 import { findCommits, listRefs, updateRefs } from './refs/refs.ts';
 import { withOwnErrors, type Environment, type GitRunner, splitNul } from './run/run.ts';
 import { searchTree, searchTrees } from './history/search-text.ts';
@@ -57,7 +57,7 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
   return withOwnErrors({
     objectFormat,
     readBlob: (oid) => read(oid, 'blob'),
-    async passBlob(oid, take) {
+    async streamBlob(oid, take) {
       await readObject(reader, oid, 'blob', take);
     },
     readTree,
@@ -158,7 +158,7 @@ async function moveRefs(
   // git syncs the content of a ref but not its name. The record was removed after the ref got its name, and file
   // systems with a journal keep such changes in order. Syncing this directory therefore makes the ref durable too,
   // however git stores refs.
-  if (outcome === 'done') await syncDir(join(options.commonDir, 'teddy'));
+  if (outcome === 'done') await syncDirectoryIfPossible(join(options.commonDir, 'teddy'));
   options.onStep?.('ref-moved');
   return outcome;
 }

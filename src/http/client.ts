@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { exitCodes, TeddyError, type ErrorCode } from '../errors.ts';
 import type { Limits } from '../session/settings/write-limits.ts';
 import type { StatusAnswer } from './schemas.ts';
-import { sayTimeouts, type WriteApi } from './write-api.ts';
+import { printTimeouts, type WriteApi } from './write-api.ts';
 import { OffsetMismatch } from '../write/write-errors.ts';
 import { toErrorStatus } from './status.ts';
 import { parseJson } from '../session/text/parse-object.ts';
@@ -53,7 +53,7 @@ export function writeClient(options: ClientOptions): WriteApi {
       await call({ name: 'cancel', method: 'DELETE', path: `/${encodeURIComponent(id)}`, isRepeatable: false });
     },
   };
-  return sayTimeouts(writes, options.limits.idleExpiryMs);
+  return printTimeouts(writes, options.limits.idleExpiryMs);
 }
 
 /** Throws USAGE unless the text is the URL of a server. */

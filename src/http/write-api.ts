@@ -81,7 +81,7 @@ export function serverWrites(project: Project, onCleaned: (cleaned: CleanedWrite
 }
 
 /** Reports an expired session as timed out. An id that never belonged to a session is reported as unknown. */
-export function sayTimeouts(writes: WriteApi, idleExpiryMs: number): WriteApi {
+export function printTimeouts(writes: WriteApi, idleExpiryMs: number): WriteApi {
   async function orTimedOut<Value>(id: string, work: Promise<Value>): Promise<Value> {
     try {
       return await work;

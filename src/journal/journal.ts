@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import {
   isHeld,
-  letGo,
+  releaseHolder,
   newHolder,
   readHolder,
   removeLeftovers,
@@ -72,7 +72,7 @@ async function open<Facts extends object>(
     await syncDirectory(options.dir);
   } catch (error) {
     for (const one of [path, unfinished]) await removeFile(one).catch(ignoreSystemError);
-    letGo(holder);
+    releaseHolder(holder);
     throw error;
   }
   options.onStep?.(`${kind.name}-made`);
@@ -133,13 +133,13 @@ function operationAt<Facts extends object>(
         await syncDirectory(dirname(path)).catch(fallBackTo(undefined, 'ENOENT'));
         step('done');
         await removeFile(contentOf(path));
-        letGo(note);
+        releaseHolder(note);
       }),
     async leave() {
       // No process has the pid 0, so others see a free note. If this cannot be written, the note is free when this
       // process ends.
       await write({ ...note, pid: 0 }).catch(ignoreSystemError);
-      letGo(note);
+      releaseHolder(note);
     },
   };
 }

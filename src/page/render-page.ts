@@ -11,7 +11,7 @@ import css from './page.css?raw';
 import script from './page-script.js?raw';
 import type { PageChecks, PageCommit, PageTurn, SessionPage, PageComparison, PagePlan } from './session-page.ts';
 import { describeCommit, renderTimeline } from './timeline.ts';
-import { renderTurn, renderVerdict, reviseOf, titleOf } from './turn.ts';
+import { renderTurn, renderVerdict, revisedPlan, titleOf } from './turn.ts';
 import { renderPatch as comparePlans } from '../plan/match/diff.ts';
 import { renderFile, renderPatch } from './diff.ts';
 import { renderMarkdown } from './markdown.ts';
@@ -200,7 +200,7 @@ function renderComparisons(page: SessionPage): Html | null {
   const find = (name: string | null) => page.turns.find(({ turn }) => turn === name) ?? null;
   const revisions = page.turns.flatMap((turn) => {
     const before = find(turn.parent);
-    const old = reviseOf(before, turn);
+    const old = revisedPlan(before, turn);
     return old === null || before === null || turn.plan === null ? [] : [renderRevision(before, old, turn, turn.plan)];
   });
   const attempts = page.comparisons.flatMap((comparison) => {

@@ -117,7 +117,7 @@ function renderPlan(turn: PageTurn, plan: PagePlan, before: PageTurn | null): Ht
         for="${name}-${view}"
         >${title}</label
       >`;
-  const revised = reviseOf(before, turn);
+  const revised = revisedPlan(before, turn);
   return html`<section class="plan" id="${name}">
     <h3>Plan</h3>
     <div class="tabs">
@@ -130,7 +130,7 @@ function renderPlan(turn: PageTurn, plan: PagePlan, before: PageTurn | null): Ht
 }
 
 /** Returns the plan that this turn revises: it was rejected or not run, or this turn answers the same message. */
-export function reviseOf(before: PageTurn | null, turn: PageTurn): PagePlan | null {
+export function revisedPlan(before: PageTurn | null, turn: PageTurn): PagePlan | null {
   if (before === null) return null;
   const isUnrun = before.outcome === 'SKIPPED' || before.outcome === 'VALIDATION_FAILED';
   const isRefused = isUnrun || (before.report !== null && isRejected(before.report.report));

@@ -78,7 +78,7 @@ export interface Store {
   /** The `read` methods throw DAMAGED_SESSION when the object is missing or of another type. */
   readBlob(oid: Oid): Promise<Uint8Array>;
   /** Passes a blob on piece by piece without holding it in memory, for blobs that may be large. `take` never throws. */
-  passBlob(oid: Oid, take: (piece: Uint8Array) => void): Promise<void>;
+  streamBlob(oid: Oid, take: (piece: Uint8Array) => void): Promise<void>;
   readTree(oid: Oid): Promise<TreeEntry[]>;
   readCommit(oid: Oid): Promise<Commit>;
   /** Reads the file (or link) at a path of a commit or tree; null when there is none. */
@@ -200,7 +200,7 @@ export interface Store {
 export type SessionStore = Pick<
   Store,
   | 'readBlob'
-  | 'passBlob'
+  | 'streamBlob'
   | 'readCommit'
   | 'readFile'
   | 'readDir'

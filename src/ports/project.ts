@@ -78,7 +78,7 @@ export interface Callers {
    * Returns the environment that the person started the agent with (the agent may have set more since). Null when no
    * agent's process was found.
    */
-  personsEnvironment(): Promise<Readonly<Record<string, string | undefined>> | null>;
+  userEnvironment(): Promise<Readonly<Record<string, string | undefined>> | null>;
 }
 
 /** Short-lived facts for a person who is waiting or has to know; never results. */

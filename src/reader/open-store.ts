@@ -54,7 +54,7 @@ export async function openStore(options: RepositoryOptions): Promise<DatedSource
 function storeOf(repo: Repo): SessionStore {
   return {
     readBlob: (oid) => read(repo, oid, 'blob'),
-    passBlob: async (oid, take) => take(await read(repo, oid, 'blob')),
+    streamBlob: async (oid, take) => take(await read(repo, oid, 'blob')),
     readCommit: (oid) => readCommit(repo, oid),
     async readDir(treeish, path) {
       const entry = await findEntry(repo, treeish, path);

@@ -50,7 +50,7 @@ const reportLimits: LineLimits = { text: 65_536, line: 262_144 };
 
 /** Throws UNKNOWN_TURN, DAMAGED_SESSION. */
 export async function readBodies(
-  store: Pick<SessionStore, 'readDir' | 'passBlob'>,
+  store: Pick<SessionStore, 'readDir' | 'streamBlob'>,
   at: TurnAt,
   { most = Infinity, entries, onError }: BodyOptions = {},
 ): Promise<TurnBodies> {
@@ -62,7 +62,7 @@ export async function readBodies(
     const found = listed.find(({ name, mode }) => name === file && mode !== '40000' && mode !== '160000');
     if (found === undefined) return null;
     const decoder = new TextDecoder();
-    const passed = store.passBlob(found.oid, (piece) => reading.push(decoder.decode(piece, { stream: true })));
+    const passed = store.streamBlob(found.oid, (piece) => reading.push(decoder.decode(piece, { stream: true })));
     const ended = passed.then(() => {
       reading.push(decoder.decode());
       const { value, cut } = reading.end();

@@ -81,8 +81,8 @@ export async function describeSessions(
   for (let at = 0; at < lines.length; at += describedAtOnce) {
     const some = lines.slice(at, at + describedAtOnce).map(async (line) => {
       const agent = started.get(line.session)?.agent ?? null;
-      const { planTitle, ...counted } = await tellProgress(store, index, line);
-      const captured = agent === null ? null : await tellCaptured(store, index, line);
+      const { planTitle, ...counted } = await reportProgress(store, index, line);
+      const captured = agent === null ? null : await reportCaptured(store, index, line);
       const { entry } = line.nearest;
       const beside = await findBeside(store, index, line, landed, started.get(line.session)?.oid ?? null);
       const known = beside?.has === 'plan' ? 'pending' : toState(line, counted.status, landed);
@@ -145,7 +145,7 @@ async function findBeside(
   landed: ReadonlySet<RefName>,
   start: Oid | null,
 ): Promise<DescribedSession['beside']> {
-  if (line.others.length === 0 || (await tellProgress(store, index, line)).status === 'planned') return null;
+  if (line.others.length === 0 || (await reportProgress(store, index, line)).status === 'planned') return null;
   const newest = sortNewest(line.others.filter(({ ref }) => !landed.has(ref)));
   const [planned] = await listPlanned(store, index, newest);
   if (planned !== undefined) return { line: shortRef(planned.ref), has: 'plan' };
@@ -169,7 +169,7 @@ export async function findPlanned(
 }
 
 async function listPlanned(store: SessionStore, index: LineIndex, lines: readonly KnownLine[]): Promise<KnownLine[]> {
-  const told = await Promise.all(lines.map((line) => tellProgress(store, index, line)));
+  const told = await Promise.all(lines.map((line) => reportProgress(store, index, line)));
   return lines.filter((_, at) => told[at]?.status === 'planned');
 }
 
@@ -181,7 +181,7 @@ function sortNewest(lines: readonly KnownLine[]): KnownLine[] {
  * Finds the title and the model of another agent's line, whose last entry is a snapshot that does not say what the
  * session is about.
  */
-async function tellCaptured(
+async function reportCaptured(
   store: SessionStore,
   index: LineIndex,
   line: MainLine,
@@ -229,7 +229,7 @@ type Progress = Pick<DescribedSession, 'turns' | 'status' | 'last' | 'awaitsVerd
  * Returns how far a line has progressed. Most tips tell this by their label alone; otherwise the last turn has to be
  * read, because a message may be a question about a plan.
  */
-async function tellProgress(store: SessionStore, index: LineIndex, line: KnownLine): Promise<Progress> {
+async function reportProgress(store: SessionStore, index: LineIndex, line: KnownLine): Promise<Progress> {
   const { oid, entry } = line.nearest;
   const status = oid === line.oid ? toStatus(entry) : null;
   if (status !== null)

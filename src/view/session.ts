@@ -1,8 +1,8 @@
 /** Reads a session along one of its lines: its steps, and what the labels of the commits say about its turns. */
 import { compareTurns, type Oid, type SessionId, type TurnName } from '../names.ts';
 import type { SessionStore, WalkedCommit } from '../ports/git.ts';
-import { comesLater, type Entry, type VerdictWord } from '../session/entries/entry.ts';
-import { howUndone } from '../session/lines/line-paths.ts';
+import { mayFollowTurn, type Entry, type VerdictWord } from '../session/entries/entry.ts';
+import { undoneExtent } from '../session/lines/line-paths.ts';
 import { isStartOf, toDecoded, type DecodedCommit } from '../session/entries/logged-entry.ts';
 import { isAnswer, sumSpent, type Spending } from '../session/spending/spending.ts';
 import { groupBy } from '../session/text/group-by.ts';
@@ -169,7 +169,7 @@ export function toStep(walked: WalkedCommit): Step {
  * because they may come later.
  */
 function isBefore(entry: Entry | null, turn: TurnName): boolean {
-  return entry !== null && entry.turn !== null && !comesLater(entry.kind) && compareTurns(entry.turn, turn) < 0;
+  return entry !== null && entry.turn !== null && !mayFollowTurn(entry.kind) && compareTurns(entry.turn, turn) < 0;
 }
 
 /** Groups steps by turn, in their order; steps that belong to no turn are left out. */
@@ -207,7 +207,7 @@ export function outlineTurn(turn: TurnName, steps: Step[]): TurnOutline {
 /** The last undo decides. */
 function findUndo(steps: readonly Pick<Step, 'entry' | 'commit'>[]): Pick<TurnOutline, 'undoneBy' | 'partlyUndoneBy'> {
   const last = steps.findLast(({ entry }) => entry?.kind === 'undo');
-  const how = howUndone(last?.entry);
+  const how = undoneExtent(last?.entry);
   const commit = last?.commit ?? null;
   return { undoneBy: how === 'whole' ? commit : null, partlyUndoneBy: how === 'part' ? commit : null };
 }

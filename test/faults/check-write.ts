@@ -9,7 +9,7 @@ import { beginWrite } from '../../src/workflow/writes/begin.ts';
 import { cancelWrite, cleanWrites } from '../../src/workflow/writes/clean.ts';
 import { finalizeHeld, finalizeWrite, type Finalized } from '../../src/workflow/writes/finalize.ts';
 import { listWrites, type WriteView } from '../../src/workflow/writes/list.ts';
-import { discardWrite, finalizeLeft, takeUpWrite } from '../../src/workflow/writes/recover.ts';
+import { discardWrite, finalizeLeft, claimWrite } from '../../src/workflow/writes/recover.ts';
 import { heldDestination, receiveInto } from '../../src/workflow/writes/run-write.ts';
 import { runTeddy } from '../support/run-teddy.ts';
 import { openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
@@ -219,7 +219,7 @@ const ways = {
     await writeWhole(known, project);
   },
   async continue({ wish, problems }, project, id) {
-    const held = await takeUpWrite(project, id);
+    const held = await claimWrite(project, id);
     try {
       const rest = contentOf(wish).slice(wish.replacement === null ? held.write.state.size : 0);
       const { signal } = new AbortController();

@@ -10,7 +10,7 @@ import { cancelWrite } from '../../src/workflow/writes/clean.ts';
 import { finalizeHeld, finalizeWrite, type Finalized } from '../../src/workflow/writes/finalize.ts';
 import type { HeldWrite } from '../../src/workflow/writes/held.ts';
 import { heldDestination, receiveInto } from '../../src/workflow/writes/run-write.ts';
-import { takeUpWrite } from '../../src/workflow/writes/recover.ts';
+import { claimWrite } from '../../src/workflow/writes/recover.ts';
 import type { ChildOperation, ChildTask } from './child-task.ts';
 import { print } from './fault-points.ts';
 import { contentOf, writeWishes, type WriteScene, type WriteSceneName } from './write-cases.ts';
@@ -35,7 +35,7 @@ async function writeStream(project: Project, wish: WriteScene): Promise<void> {
 /** Goes on after another process: the pieces that it had no confirmation of come again. */
 async function goOn(project: Project, wish: WriteScene): Promise<void> {
   const [found] = await project.writes.list();
-  const held = await takeUpWrite(project, found?.id ?? '');
+  const held = await claimWrite(project, found?.id ?? '');
   print({ line: 'begun', id: held.record.id });
   const rest = contentOf(wish).slice(held.write.state.size);
   await finishStream(project, held, [rest.slice(0, 100), rest.slice(100)]);

@@ -10,7 +10,7 @@ import type { Project } from '../../src/ports/project.ts';
 import type { Oid, RefName } from '../../src/names.ts';
 import { checkIncoming } from '../../src/workflow/sharing/check-incoming.ts';
 import { changeCounter } from '../../src/workflow/sharing/shared-line.ts';
-import { fetchHonest } from '../../src/workflow/sharing/fetch-honest.ts';
+import { fetchVerified } from '../../src/workflow/sharing/fetch-verified.ts';
 import { addHostileRefs } from '../support/hostile-remote.ts';
 import { gitText } from '../support/git-process.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
@@ -42,7 +42,7 @@ test('traps in trees stay out, what is honest beside them comes in, and nothing 
   const { refs } = await repository.remotes.list(path, ['refs/heads/teddy/'], options);
   const wanted = refs.map(({ ref }, at) => ({ from: ref, to: `refs/teddy/quarantine/${at}` as RefName }));
   expect(wanted.map(({ from }) => from)).toEqual([...bad, bomb, 'refs/heads/teddy/20260124-good'].toSorted());
-  const refused = await fetchHonest({ repository } as Project, path, wanted, options);
+  const refused = await fetchVerified({ repository } as Project, path, wanted, options);
   expect(refused.map(({ ref }) => ref).toSorted()).toEqual(bad.toSorted());
 
   const after = await repo.fingerprint();

@@ -69,8 +69,8 @@ function counted(): Project {
       whole = Math.max(whole, bytes.length);
       return bytes;
     },
-    passBlob: (oid, take) =>
-      store.passBlob(oid, (bytes) => {
+    streamBlob: (oid, take) =>
+      store.streamBlob(oid, (bytes) => {
         piece = Math.max(piece, bytes.length);
         take(bytes);
       }),

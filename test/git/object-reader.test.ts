@@ -124,7 +124,7 @@ test('20 MiB are passed on in pieces, none of which is held, between small ones'
   expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(1_000_000);
   expect([large?.size, large?.bytes.length, none?.size, none?.bytes.length]).toEqual([bytes.length, 0, 0, 0]);
   expect([before?.bytes.toString(), after?.bytes.toString()]).toEqual(['A\n', 'B\n']);
-  await expect(repository.store.passBlob('e'.repeat(40) as Oid, take)).rejects.toMatchObject({
+  await expect(repository.store.streamBlob('e'.repeat(40) as Oid, take)).rejects.toMatchObject({
     code: 'DAMAGED_SESSION',
   });
 });

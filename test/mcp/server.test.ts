@@ -268,12 +268,12 @@ describe('over two streams', () => {
     await say(project, 'Tell me', 'Words.');
     let [running, most] = [0, 0];
     const { store } = project.repository;
-    const passBlob = store.passBlob.bind(store);
-    store.passBlob = async (...args) => {
+    const stream = store.streamBlob.bind(store);
+    store.streamBlob = async (...args) => {
       running += 1;
       most = Math.max(most, running);
       await new Promise((done) => setTimeout(done, 1));
-      await passBlob(...args);
+      await stream(...args);
       running -= 1;
     };
     const answers = await Promise.all(

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { FileTarget } from '../../src/ports/files.ts';
-import { outsidePaths, settleContext, type OutsideFacts } from '../../src/session/context/context-outside.ts';
+import { outsidePaths, resolveOutsideFiles, type OutsideFacts } from '../../src/session/context/context-outside.ts';
 import { resolveContext } from '../../src/session/context/context.ts';
 import type { Oid, RepoPath } from '../../src/names.ts';
 
@@ -17,7 +17,7 @@ async function settle(
   const context = await resolveContext(lists, []);
   expect(outsidePaths(context)).toEqual({ paths: ['x.txt'], pages: [] });
   const disk = new Map([['x.txt', found]]);
-  const settled = settleContext(context, { disk, ignored: new Set(ignored ? ['x.txt'] : []), pages: new Map() });
+  const settled = resolveOutsideFiles(context, { disk, ignored: new Set(ignored ? ['x.txt'] : []), pages: new Map() });
   return settled.files[0]?.source.kind ?? settled.leftOut[0]?.reason;
 }
 
@@ -42,7 +42,7 @@ test('a page is shown when it was fetched', async () => {
   const context = await resolveContext({ global: '', session: '', turn: ['https://a.org/x#1', 'https://a.org/y'] }, []);
   expect(outsidePaths(context)).toEqual({ paths: [], pages: ['https://a.org/x', 'https://a.org/y'] });
   const pages = new Map([['https://a.org/x', 'a'.repeat(40) as Oid]]);
-  const { files, leftOut } = settleContext(context, { disk: new Map(), ignored: new Set(), pages });
+  const { files, leftOut } = resolveOutsideFiles(context, { disk: new Map(), ignored: new Set(), pages });
   expect(files).toMatchObject([{ path: 'https://a.org/x#1', source: { kind: 'blob', oid: 'a'.repeat(40) } }]);
   expect(leftOut).toMatchObject([{ path: 'https://a.org/y', reason: expect.stringContaining('approved READ') }]);
 });

@@ -1,7 +1,7 @@
 /** Names that a person takes for one another: each is found, told apart, and can be written. */
 import { expect, test } from 'vitest';
 import type { RepoPath } from '../../src/names.ts';
-import { describeTwin, findTwin, whyNotBeside } from '../../src/session/paths/twin-names.ts';
+import { describeTwin, findTwin, explainCollision } from '../../src/session/paths/twin-names.ts';
 
 test.each([
   ['a\u00a0b.txt', 'a b.txt', '(a<U+00A0>b.txt, not a b.txt; in a link: /a%C2%A0b.txt)'],
@@ -14,7 +14,7 @@ test.each([
   const twin = await findTwin(written as RepoPath, async () => [there]);
   expect(twin).toBe(there);
   expect(describeTwin(written as RepoPath, there as RepoPath)).toContain(apart);
-  expect(whyNotBeside(written as RepoPath, there as RepoPath)).toContain(apart);
+  expect(explainCollision(written as RepoPath, there as RepoPath)).toContain(apart);
 });
 
 test('% outside of a link is no code, and the file whose name it would be in one is meant', async () => {
@@ -22,5 +22,5 @@ test('% outside of a link is no code, and the file whose name it would be in one
   if (written === undefined || there === undefined) throw new Error('There are two.');
   expect(await findTwin(written, async () => [there])).toBe(there);
   expect(describeTwin(written, there)).toBe('`my file.txt`: outside of a link, % is a character of the name');
-  expect(whyNotBeside(written, there)).toBeNull();
+  expect(explainCollision(written, there)).toBeNull();
 });

@@ -208,7 +208,7 @@ export async function memoryProject(
     callers: {
       findAgent: async () => agent.trace,
       findAgentBehind: async () => agent.behind,
-      personsEnvironment: async () => null,
+      userEnvironment: async () => null,
     },
     agent,
     scratched,

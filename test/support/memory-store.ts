@@ -37,7 +37,7 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
   const store: Store = {
     objectFormat: 'sha1',
     readBlob: (oid) => readBlob(disk, oid),
-    passBlob: async (oid, take) => {
+    streamBlob: async (oid, take) => {
       const bytes = await readBlob(disk, oid);
       for (let at = 0; at < bytes.length; at += pieceBytes) take(bytes.subarray(at, at + pieceBytes));
     },

@@ -76,7 +76,7 @@ describe('an agent is found', () => {
   test('with the variables that a person has started it with', async () => {
     const environment = async (pid: number) => ({ BROWSER: `of ${pid}` });
     const inAgent = callers({ env: {}, tree: tree({ environment, chain: async () => [here, claude] }) });
-    expect(await inAgent.personsEnvironment()).toEqual({ BROWSER: 'of 20' });
-    expect(await callers({ env: { CLAUDECODE: '1' }, tree: tree({ environment }) }).personsEnvironment()).toBeNull();
+    expect(await inAgent.userEnvironment()).toEqual({ BROWSER: 'of 20' });
+    expect(await callers({ env: { CLAUDECODE: '1' }, tree: tree({ environment }) }).userEnvironment()).toBeNull();
   });
 });

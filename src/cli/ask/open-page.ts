@@ -52,7 +52,7 @@ async function call({ url, token }: Server, path: string, session: string | unde
 
 /** Reads the variables that start the person's browser, because an agent that runs this command may have set others. */
 export async function readBrowserEnvironment({ callers }: Project, { env }: CliContext): Promise<CliContext['env']> {
-  return (await callers.personsEnvironment()) ?? env;
+  return (await callers.userEnvironment()) ?? env;
 }
 
 /** Returns false when the browser could not be started, or has no display. */

@@ -32,7 +32,7 @@ export class McpCommand extends TeddyCommand {
       terminal,
       (project) =>
         withInterrupt(terminal, 'teddy status', async (signal) => {
-          const [{ serveMcp }, { sayTimeouts, serverWrites }, { readWriteLimits }, { describeCleaned }] =
+          const [{ serveMcp }, { printTimeouts, serverWrites }, { readWriteLimits }, { describeCleaned }] =
             await Promise.all([
               import('../../mcp/server.ts'),
               import('../../http/write-api.ts'),
@@ -44,7 +44,7 @@ export class McpCommand extends TeddyCommand {
           const onDefect = (error: unknown) => terminal.say(toVisible(describeFailure(error)));
           const options = { project, limits, version, onDefect };
           const { stdin, stdout } = terminal.context;
-          await serveMcp({ ...options, writes: sayTimeouts(writes, limits.idleExpiryMs) }, { stdin, stdout, signal });
+          await serveMcp({ ...options, writes: printTimeouts(writes, limits.idleExpiryMs) }, { stdin, stdout, signal });
           return 0;
         }),
       notices,

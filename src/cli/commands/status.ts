@@ -38,7 +38,7 @@ export class StatusCommand extends TeddyCommand {
     ]);
     if (this.json) this.printJson(terminal, 'status', { ...status, ...capture, brokenHooks });
     else terminal.print(renderStatus(terminal, status, { ...capture, brokenHooks }));
-    await this.sweepBeside(project);
+    await this.sweepInBackground(project);
     return 0;
   }
 
@@ -77,7 +77,7 @@ interface CapturedStatus {
 }
 
 /** `teddy` without a command: the status, or the help outside a repository. */
-export class TeddyAlone extends StatusCommand {
+export class BareTeddyCommand extends StatusCommand {
   static override paths = [Command.Default];
   static override usage = undefined as never;
 

@@ -35,7 +35,7 @@ function toLineWord({ ref, session }: NamedLine): string {
 }
 
 /** Says how to get back to what HEAD was on before; `root` is another work tree if it was that one's HEAD. */
-export function sayBack(terminal: Terminal, before: Head | undefined, root?: string): void {
+export function suggestWayBack(terminal: Terminal, before: Head | undefined, root?: string): void {
   if (before === undefined || (before.ref === null && before.oid === null)) return;
   const place = before.ref === null ? `--detach ${before.oid?.slice(0, 12)}` : toShellWord(shortRef(before.ref));
   const git = root === undefined ? 'git' : `git -C ${toShellWord(root)}`;

@@ -52,11 +52,11 @@ export function showShared(
   const done = lines.filter(({ did }) => did.length > 0);
   for (const line of done) terminal.print(`${renderLine(terminal, line, dryRun)}\n`);
   for (const note of notes) terminal.say(`${terminal.style('yellow', 'note:', 'stderr')} ${toVisible(note)}`);
-  for (const line of lines) if (line.did.length === 0) sayLeft(terminal, line, name);
-  sayLeftOut(terminal, leftOut, `teddy session ${verb} ${name}`, selector);
-  sayMonthsLeft(terminal, monthsLeft, verb, name);
+  for (const line of lines) if (line.did.length === 0) printLeft(terminal, line, name);
+  printLeftOut(terminal, leftOut, `teddy session ${verb} ${name}`, selector);
+  printMonthsLeft(terminal, monthsLeft, verb, name);
   // After a dry run, the command may be refused because there is more to pull.
-  if (verb === 'pull' && !(dryRun && done.length > 0)) sayAhead(terminal, shared, selector);
+  if (verb === 'pull' && !(dryRun && done.length > 0)) printAhead(terminal, shared, selector);
   const hasProblem = shared.refusal !== null || lines.some(({ problem }) => problem !== null);
   const isElsewhere = verb === 'pull' && session !== null && !lines.some((line) => line.session === session);
   if (isElsewhere) terminal.say(`${name} does not have ${session}. \`teddy list\` names the remote that has it.`);
@@ -72,7 +72,7 @@ function renderLine(terminal: Terminal, { ref, did, tail }: SharedLine, dryRun: 
 }
 
 /** Names a line that stays unchanged although the two sides differ. */
-function sayLeft(terminal: Terminal, { ref, session, standing, problem }: SharedLine, remote: string): void {
+function printLeft(terminal: Terminal, { ref, session, standing, problem }: SharedLine, remote: string): void {
   if (problem !== null) return;
   const name = toLabel(ref);
   const word = toShellWord(session ?? name);
@@ -93,7 +93,7 @@ function sayLeft(terminal: Terminal, { ref, session, standing, problem }: Shared
  * Names the branches that were not sent, so that nobody believes that the remote has them. When one session was named,
  * other sessions' branches are not mentioned.
  */
-function sayLeftOut(terminal: Terminal, refs: readonly RefName[], push: string, selector: string | undefined): void {
+function printLeftOut(terminal: Terminal, refs: readonly RefName[], push: string, selector: string | undefined): void {
   const left = selector === undefined ? refs : refs.filter((ref) => parseLineRef(ref) === null);
   const [first] = left;
   if (first === undefined) return;
@@ -103,7 +103,7 @@ function sayLeftOut(terminal: Terminal, refs: readonly RefName[], push: string, 
 }
 
 /** Says which months are archived on the remote, because archives are fetched only on request. */
-function sayMonthsLeft(terminal: Terminal, months: readonly string[], verb: string, remote: string): void {
+function printMonthsLeft(terminal: Terminal, months: readonly string[], verb: string, remote: string): void {
   const [newest] = months;
   if (newest === undefined) return;
   terminal.say(
@@ -112,7 +112,7 @@ function sayMonthsLeft(terminal: Terminal, months: readonly string[], verb: stri
 }
 
 /** Suggests pushing what was pulled: without `-s` that is all sessions, or the one that HEAD is on. */
-function sayAhead(terminal: Terminal, { remote, session, lines }: Shared, selector: string | undefined): void {
+function printAhead(terminal: Terminal, { remote, session, lines }: Shared, selector: string | undefined): void {
   const ahead = lines.filter(
     ({ standing, did, problem }) =>
       problem === null && (standing === 'push' || standing === 'only-local' || did.includes('merged')),

@@ -3,7 +3,7 @@ import { decodeRecord } from '../records/decode-record.ts';
 import type { LineLimits } from '../../session/text/clip-line.ts';
 import { formatCount } from '../../session/text/format-count.ts';
 import { openLineReader, type ReadLine } from '../../session/lines/read-lines.ts';
-import { mendLine } from '../records/mend-line.ts';
+import { repairLine } from '../records/repair-line.ts';
 import type { LineIssue, Transcript } from '../records/transcript.ts';
 import { splitContent } from '../records/content-calls.ts';
 import { toHistory } from './fold-history.ts';
@@ -83,7 +83,7 @@ function addLine(
 }
 
 function addMended(transcript: Transcript, text: string, line: number, split: (value: unknown) => unknown[]): void {
-  const mended = mendLine(text);
+  const mended = repairLine(text);
   if (typeof mended === 'string') {
     transcript.skipped.push({ line, reason: mended });
     return;

@@ -6,7 +6,7 @@ import { toBase, type LineContext } from './import-context.ts';
 import { openImportIds, toPlace, type IdMemory, type SourcePosition } from '../records/import-ids.ts';
 import { readObjects } from './import-lines.ts';
 import { openImportLog } from './import-report.ts';
-import type { RecordForm } from '../records/mend-line.ts';
+import type { RecordForm } from '../records/repair-line.ts';
 import { captureSource } from '../records/record.ts';
 import { fieldsOf, hasText, toTimestamp } from '../records/import-values.ts';
 

@@ -1,6 +1,6 @@
 /** Cuts a text that arrives in pieces into lines, and a line into its JSON objects. */
 import { isObject, parseJson } from '../../session/text/parse-object.ts';
-import { mendLine, type RecordForm } from '../records/mend-line.ts';
+import { repairLine, type RecordForm } from '../records/repair-line.ts';
 
 export interface SourceLine {
   /** Counted from 1. */
@@ -59,7 +59,7 @@ export interface LineObjects {
 }
 
 /**
- * Finds the JSON objects of a line: one, or what can be read of a damaged line. `isRecord` is as in `mendLine`. Never
+ * Finds the JSON objects of a line: one, or what can be read of a damaged line. `isRecord` is as in `repairLine`. Never
  * throws.
  */
 export function readObjects(line: string, isRecord?: RecordForm): LineObjects {
@@ -67,7 +67,7 @@ export function readObjects(line: string, isRecord?: RecordForm): LineObjects {
   const none = { objects: [], mended: null };
   if (isObject(value)) return { ...none, objects: [value], lost: null };
   if (value !== undefined) return { ...none, lost: 'not a JSON object' };
-  const mended = mendLine(line, isRecord);
+  const mended = repairLine(line, isRecord);
   if (typeof mended === 'string') return { ...none, lost: mended };
   const { values, isTorn, reason } = mended;
   return { objects: values.filter(isObject), mended: reason, isTorn, lost: null };

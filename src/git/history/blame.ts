@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { TeddyError, tooShortError } from '../../errors.ts';
 import { isOid, parseOid, repoPathFromGit, type Oid, type RepoPath } from '../../names.ts';
 import type { Blame, BlamedRun, BlameQuery, Grafts, IgnoredRevisions, MarkedCommit } from '../../ports/git.ts';
-import { falseIfRefused } from '../../disk/system-error.ts';
+import { falseOnSystemError } from '../../disk/system-error.ts';
 import { toGitFailure } from '../run/git-failure.ts';
 import type { GitRunner } from '../run/run.ts';
 
@@ -65,7 +65,7 @@ async function readIgnored(git: GitRunner, top: string): Promise<IgnoredRevision
     const path = resolve(top, file);
     const text = await stat(path)
       .then<string | false>((one) => (one.isFile() && one.size <= maxListBytes ? readFile(path, 'utf8') : false))
-      .catch(falseIfRefused);
+      .catch(falseOnSystemError);
     if (text === false) found.unread.push(file);
     const rows = (text || '').split('\n').map((row) => row.replace(/#.*/, '').trim());
     found.revisions.push(...rows.filter((row) => row !== '').map((row) => ({ file, text: row })));

@@ -48,7 +48,7 @@ export async function* changesOf(
   const told = readChanges(diff);
   try {
     for (const [at, { oid }] of steps.entries()) {
-      const next = await unlessEndless(told.next(), diff, objects, steps, at).catch((error: unknown) => {
+      const next = await failIfEndless(told.next(), diff, objects, steps, at).catch((error: unknown) => {
         if (looks === maxLooks || !(error instanceof DamagedObjectError)) throw error;
         return { done: true } as const;
       });
@@ -108,7 +108,7 @@ function startDiff(git: GitRunner, steps: readonly Step[]): Diff {
 }
 
 /** Throws when git is silent for a while and a commit that it is working on changes too many paths. */
-async function unlessEndless<Value>(
+async function failIfEndless<Value>(
   telling: Promise<Value>,
   diff: Diff,
   objects: Objects,

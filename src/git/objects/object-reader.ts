@@ -120,7 +120,7 @@ async function askForPath(asker: Asker, question: Question, treeish: string, pat
 /** Asks repeatedly for an object that should exist. */
 async function askUntilFound(asker: Asker, question: Question): Promise<Answer | null> {
   let answer = await ask(asker, question);
-  for (let looks = 1; answer === null && looks < maxLooks && mayLookAgain(asker); looks += 1) {
+  for (let looks = 1; answer === null && looks < maxLooks && mayRetry(asker); looks += 1) {
     asker.looksAgain += 1;
     renew(asker);
     await sleep(lookAgainMs);
@@ -129,7 +129,7 @@ async function askUntilFound(asker: Asker, question: Question): Promise<Answer |
   return answer;
 }
 
-function mayLookAgain({ looksAgain, isClosed }: Asker): boolean {
+function mayRetry({ looksAgain, isClosed }: Asker): boolean {
   return looksAgain < maxLooksInAll && !isClosed;
 }
 

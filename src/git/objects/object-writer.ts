@@ -9,7 +9,7 @@ import { TeddyError } from '../../errors.ts';
 import type { Commit, ObjectBatch, TreeEntry } from '../../ports/git.ts';
 import type { Oid } from '../../names.ts';
 import { encodeCommit, encodeObject, encodeTree, type ObjectType } from '../../session/entries/object-format.ts';
-import { syncDir, toWriteError } from '../../disk/replace-file.ts';
+import { syncDirectoryIfPossible, toWriteError } from '../../disk/replace-file.ts';
 
 const deflateAsync = promisify(deflate);
 /** The fastest level, because a turn's log is written once and rarely read, and `git gc` packs it anyway. */
@@ -51,7 +51,7 @@ export function objectBatch(options: ObjectWriterOptions): ObjectBatch {
         const made = await Promise.all(some.map(([oid, bytes]) => writeLooseObject(options, oid, bytes)));
         for (const dir of made.flat()) dirs.add(dir);
       }
-      await Promise.all([...dirs].map(syncDir));
+      await Promise.all([...dirs].map(syncDirectoryIfPossible));
       options.onStep?.('objects-flushed');
       // Remove only what was written, because objects may have been added meanwhile.
       for (const [oid] of all) pending.delete(oid);

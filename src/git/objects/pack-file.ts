@@ -11,7 +11,7 @@ import { mkdir, open, rename, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32, deflateSync } from 'node:zlib';
 import type { Oid } from '../../names.ts';
-import { removeFile, syncDir, toWriteError, fileExists } from '../../disk/replace-file.ts';
+import { removeFile, syncDirectoryIfPossible, toWriteError, fileExists } from '../../disk/replace-file.ts';
 import { readBootId } from '../../disk/process-identity.ts';
 import { toSharedMode, type ObjectWriterOptions } from './object-writer.ts';
 import { packIndex, type PackIndex } from './pack-index.ts';
@@ -296,7 +296,7 @@ async function install({ dir, temporary, checksum, index, options }: WrittenPack
     isNamed = true;
     options.onStep?.('pack-named');
     await rename(temporaryIndex, `${name}.idx`);
-    await syncDir(dir);
+    await syncDirectoryIfPossible(dir);
   } catch (error) {
     await removeFile(temporaryIndex);
     if (isNamed && !(await fileExists(`${name}.idx`))) await removeFile(`${name}.pack`);

@@ -39,10 +39,10 @@ export async function openScratch(options: ScratchTreeOptions, commit: Oid, hold
     const inside = options.gitAt(place);
     await fillRepository(options, inside, place);
     await inside.run(checkOut(commit));
-    const made = await printDirectory(place.gitDir);
+    const made = await fingerprintDirectory(place.gitDir);
     const { workspace, store, close } = await options.open(place);
     if (workspace === null) throw new Error('The scratch repository has no work tree.');
-    const isIntact = async () => (await printDirectory(place.gitDir)) === made;
+    const isIntact = async () => (await fingerprintDirectory(place.gitDir)) === made;
     return {
       workspace,
       store,
@@ -66,7 +66,7 @@ function checkOut(commit: Oid): string[] {
 }
 
 /** Identifies a directory. Returns null when there is none; a file in its place could point to any repository. */
-async function printDirectory(path: string): Promise<string | null> {
+async function fingerprintDirectory(path: string): Promise<string | null> {
   const found = await lstat(path).catch(() => null);
   return found?.isDirectory() === true ? `${found.dev} ${found.ino}` : null;
 }

@@ -1,7 +1,7 @@
 /** Makes the names of objects durable that git wrote for us, because git syncs their content but not their names. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { syncDir } from '../../disk/replace-file.ts';
+import { syncDirectoryIfPossible } from '../../disk/replace-file.ts';
 
 /** File times advance in steps. */
 const clockStepMs = 50;
@@ -13,7 +13,7 @@ export async function withDurableNames<Value>(objectsDir: string, make: () => Pr
   const names = (await readdir(objectsDir)).filter((name) => /^(?:[0-9a-f]{2}|pack)$/.test(name));
   const dirs = [objectsDir, ...names.map((name) => join(objectsDir, name))];
   const changed = await Promise.all(dirs.map(async (dir) => ((await changedMs(dir)) >= sinceMs ? [dir] : [])));
-  await Promise.all(changed.flat().map(syncDir));
+  await Promise.all(changed.flat().map(syncDirectoryIfPossible));
   return made;
 }
 

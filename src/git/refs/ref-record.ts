@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GitKilledError, TeddyError } from '../../errors.ts';
 import type { Oid } from '../../names.ts';
 import { removeFile, replaceFile } from '../../disk/replace-file.ts';
-import { isHeld, readBootId, toLeftName } from '../../disk/process-identity.ts';
+import { isHeld, readBootId, toReleasedName } from '../../disk/process-identity.ts';
 import { fallBackTo } from '../../disk/system-error.ts';
 import { type RepositoryLayout, readWorkTreeDirs } from '../run/layout.ts';
 import { findLivingGits } from '../run/living-gits.ts';
@@ -68,7 +68,7 @@ async function settleNote<Value>(
     });
   } finally {
     // The next command checks the note again, even in this process.
-    await (isSettled ? removeFile(note) : rename(note, toLeftName(note)));
+    await (isSettled ? removeFile(note) : rename(note, toReleasedName(note)));
   }
 }
 

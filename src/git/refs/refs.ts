@@ -7,7 +7,7 @@ import type { RefTip, RefUpdate } from '../../ports/git.ts';
 import { unwritten, adviseWrite } from '../run/git-failure.ts';
 import { nameSome } from '../../session/text/name-some.ts';
 import { parseOid, zeroOid, type Oid, type RefName } from '../../names.ts';
-import { hasDied, isBeforeStart, maxDeaths, maxStarts, type Environment, type GitRunner } from '../run/run.ts';
+import { wasKilled, isBeforeStart, maxDeaths, maxStarts, type Environment, type GitRunner } from '../run/run.ts';
 
 const lockWaitMs = 2000;
 
@@ -84,7 +84,7 @@ async function runTransaction(
   child.stdin.end(['start', ...updates.map(encodeUpdate), 'prepare', 'commit', ''].join('\n'));
   const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
   if (isBeforeStart(signal) && starts < maxStarts) return runTransaction(git, updates, reflog, starts + 1);
-  if (hasDied(code, signal)) return 'died';
+  if (wasKilled(code, signal)) return 'died';
   return code === 0 ? null : Buffer.concat(stderr).toString('utf8').trim();
 }
 

@@ -8,7 +8,7 @@ import { findRemote, toRemoteNames, type RemoteAddress, callRemote, type RemoteR
 import { cut, isPassing, toRemoteError } from './remote-errors.ts';
 import type { RepositoryLayout } from '../run/layout.ts';
 import { withRefRecord, type NotedUpdate } from '../refs/ref-record.ts';
-import { hasDied, type GitRunner } from '../run/run.ts';
+import { wasKilled, type GitRunner } from '../run/run.ts';
 import type { GitSetting } from '../refs/settings.ts';
 
 const maxTries = 3;
@@ -106,7 +106,7 @@ async function callUntilItWorks(
   for (let tries = 1; ; tries += 1) {
     const result = await callRemote(git, args, input, options);
     if (result.exitCode === 0) return result;
-    if (hasDied(result.exitCode, result.endedBy)) await release?.();
+    if (wasKilled(result.exitCode, result.endedBy)) await release?.();
     else if (!isPassing(result)) throw toRemoteError(address.label, result);
     if (tries === maxTries) throw toRemoteError(address.label, result);
     await waitBeforeTry(tries, options);
@@ -147,7 +147,7 @@ async function pushUntilItWorks(
 ): Promise<'done' | 'moved'> {
   for (let tries = 1; ; tries += 1) {
     const result = await callRemote(git, args, '', options);
-    const hasBeenKilled = hasDied(result.exitCode, result.endedBy);
+    const hasBeenKilled = wasKilled(result.exitCode, result.endedBy);
     if (hasBeenKilled) await release();
     const outcome = readPushOutcome(address.label, result, updates.length);
     if (outcome === 'done') return 'done';

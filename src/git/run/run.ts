@@ -61,7 +61,7 @@ export const maxStarts = 5;
 export const maxDeaths = 3;
 
 /** Tells whether a signal ended git, also as a shell reports it. 128 (failure) and 129 (wrong option) are git's own codes. */
-export function hasDied(code: number | null, signal: NodeJS.Signals | null): boolean {
+export function wasKilled(code: number | null, signal: NodeJS.Signals | null): boolean {
   return signal !== null || (code !== null && code > 129 && code < 129 + 64);
 }
 
@@ -252,7 +252,7 @@ function collect(child: ChildProcessWithoutNullStreams, input: string | Uint8Arr
       resolve({
         exitCode: code ?? (signal === null ? 1 : 128),
         signal,
-        died: hasDied(code, signal),
+        died: wasKilled(code, signal),
         stdout: Buffer.concat(stdout),
         stderr: Buffer.concat(stderr).toString('utf8'),
       }),

@@ -2,7 +2,7 @@
 import { appendFile, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Trust } from '../../ports/project.ts';
-import { readTextOr, syncDir, toWriteError } from '../../disk/replace-file.ts';
+import { readTextOr, syncDirectoryIfPossible, toWriteError } from '../../disk/replace-file.ts';
 
 /** Opens the record. `commonDir` is the directory that all work trees of the repository share. */
 export function gitTrust(commonDir: string): Trust {
@@ -25,7 +25,7 @@ async function append(path: string, lines: string): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true });
     await appendFile(path, lines, { flush: true });
-    await syncDir(dirname(path));
+    await syncDirectoryIfPossible(dirname(path));
   } catch (error) {
     throw toWriteError(error, path);
   }

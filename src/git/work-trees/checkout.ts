@@ -11,7 +11,7 @@ import { shortRef, type Oid, type RefName, type RepoPath } from '../../names.ts'
 import {
   copyIndex,
   holdsLock,
-  leaveToRepair,
+  markInterrupted,
   noteChild,
   releaseIndexLock,
   removeRecord,
@@ -119,7 +119,8 @@ async function tryCheckout(
       const isTorn = died || /No space left on device|Disk quota exceeded/i.test(stderr);
       // git may have done all of its work before it failed.
       const isDone =
-        (isTorn || (await hasArrived(options, wanted))) && (await settleCheckout(options, wanted, files, notedMs));
+        (isTorn || (await hasArrived(options, wanted))) &&
+        (await finishOrUndoCheckout(options, wanted, files, notedMs));
       isLeft = false;
       return isDone ? { exitCode: 0, stderr: '', died } : { exitCode, stderr, died };
     }
@@ -131,7 +132,7 @@ async function tryCheckout(
   } finally {
     // When something could not be settled, the record stays for the next command.
     if (!isLeft) await (isLocked ? releaseIndexLock(layout.gitDir, files) : removeRecord(files));
-    await leaveToRepair(files);
+    await markInterrupted(files);
   }
 }
 
@@ -139,7 +140,7 @@ async function tryCheckout(
  * Settles a checkout that no process works on anymore. Returns true when HEAD had moved to its target; the index and
  * the files are complete then.
  */
-export async function settleCheckout(
+export async function finishOrUndoCheckout(
   options: CheckoutOptions,
   wanted: Wanted,
   files: AppendFiles,
@@ -152,7 +153,7 @@ export async function settleCheckout(
   // git writes its whole index before it moves HEAD.
   if (isThere && (await holdsLock(layout.gitDir, files)) && (await fileExists(files.index)))
     await installIndex(layout.gitDir, files);
-  if (!isThere) await takeBackFiles({ git, store, ...layout }, { from, to }, notedMs);
+  if (!isThere) await restoreFiles({ git, store, ...layout }, { from, to }, notedMs);
   return isThere;
 }
 
@@ -220,7 +221,7 @@ const filesAtATime = 100;
  * would have refused. A file that has changed since, and holds what git writes or the beginning of that, is therefore
  * git's; any other one stays.
  */
-async function takeBackFiles(place: CheckoutDirs, { from, to }: Checkout, notedMs: number): Promise<void> {
+async function restoreFiles(place: CheckoutDirs, { from, to }: Checkout, notedMs: number): Promise<void> {
   const { git, store } = place;
   const changes = (await store.diffTrees(from, to)).filter(({ mode }) => mode !== '160000');
   if (changes.length === 0) return;
@@ -228,7 +229,7 @@ async function takeBackFiles(place: CheckoutDirs, { from, to }: Checkout, notedM
   const staged = await readStaged(git);
   const touched = changes.filter(({ path, before }) => (staged.get(path) ?? null) === before);
   for (let at = 0; at < touched.length; at += filesAtATime)
-    await takeBackSome(place, from, touched.slice(at, at + filesAtATime), notedMs);
+    await restoreSomeFiles(place, from, touched.slice(at, at + filesAtATime), notedMs);
 }
 
 /** Maps each path in the user's index, or each path that matches `pathspecs`, to its object. */
@@ -242,7 +243,7 @@ export async function readStaged(git: GitRunner, pathspecs: string[] = []): Prom
   );
 }
 
-async function takeBackSome(
+async function restoreSomeFiles(
   place: CheckoutDirs,
   from: Oid | null,
   changes: TreeChange[],
@@ -335,7 +336,7 @@ export async function fastForward(options: CheckoutOptions, to: Oid): Promise<vo
 }
 
 /** Throws when `fastForward` would, except that git names only the first file. Tries it in a copy of the index. */
-export async function rehearse({ git, store, layout }: CheckoutOptions, to: Oid): Promise<void> {
+export async function dryRunFastForward({ git, store, layout }: CheckoutOptions, to: Oid): Promise<void> {
   const { gitDir } = layout;
   const from = await readHeadCommit(store, layout);
   const ref = (await readHeadRef(git)) ?? ('HEAD' as RefName);

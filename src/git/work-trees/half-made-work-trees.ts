@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { journalIn } from '../../journal/journal.ts';
 import { isOid } from '../../names.ts';
 import type { Journal, OperationKind } from '../../ports/journal.ts';
-import { fallBackTo, falseIfRefused, nullIfGone } from '../../disk/system-error.ts';
+import { fallBackTo, falseOnSystemError, nullIfGone } from '../../disk/system-error.ts';
 import { fileExists } from '../../disk/replace-file.ts';
 import type { RepositoryLayout } from '../run/layout.ts';
 import { findLivingGits } from '../run/living-gits.ts';
@@ -55,7 +55,7 @@ export async function withWorkTreeNote<Value>(
   } finally {
     const isGone = async () => !(await fileExists(place)) && (await findRecords(commonDir, place)).length === 0;
     // A note that cannot be removed does no harm: the next command finds the work tree complete or gone.
-    const isOver = (isWhole || (await isGone())) && (await operation.done().then(() => true, falseIfRefused));
+    const isOver = (isWhole || (await isGone())) && (await operation.done().then(() => true, falseOnSystemError));
     if (!isOver) await operation.leave();
   }
 }

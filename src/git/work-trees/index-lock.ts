@@ -6,8 +6,8 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../../errors.ts';
 import type { Oid, RefName } from '../../names.ts';
-import { isAlive, readBootId, toLeftName, type Holder } from '../../disk/process-identity.ts';
-import { fileExists, removeFile, renameIfThere, replaceFile, toWriteError } from '../../disk/replace-file.ts';
+import { isAlive, readBootId, toReleasedName, type Holder } from '../../disk/process-identity.ts';
+import { fileExists, removeFile, renameIfExists, replaceFile, toWriteError } from '../../disk/replace-file.ts';
 import { fallBackTo, nullIfGone } from '../../disk/system-error.ts';
 import { toLockError } from '../refs/refs.ts';
 
@@ -138,11 +138,11 @@ export function parseHolderPid(name: string): number | null {
 }
 
 /** Marks a record that still exists as interrupted, for every process. */
-export async function leaveToRepair(files: AppendFiles): Promise<void> {
+export async function markInterrupted(files: AppendFiles): Promise<void> {
   const now = new Date();
   // Note the time until which a child may have taken locks.
   await utimes(files.claim, now, now).catch(fallBackTo(undefined, 'ENOENT'));
-  await renameIfThere(files.record, toLeftName(files.record));
+  await renameIfExists(files.record, toReleasedName(files.record));
   endWork(files);
 }
 
@@ -212,7 +212,7 @@ export async function* claimDeadRecords(gitDir: string): AsyncIterable<DeadRecor
     try {
       if (await isAlive(holder.pid, holder.bootId)) continue;
       const files = appendFiles(gitDir, { ...holder, pid: process.pid, bootId: await readBootId() });
-      if (!(await renameIfThere(join(dir, name), files.record))) continue;
+      if (!(await renameIfExists(join(dir, name), files.record))) continue;
       mine = files;
       const record = await readRecord(mine.record);
       if (record === null) await removeRecord(mine);
@@ -223,7 +223,7 @@ export async function* claimDeadRecords(gitDir: string): AsyncIterable<DeadRecor
     } finally {
       underWay.delete(holder.nonce);
       // The repair may have failed.
-      if (mine !== null) await leaveToRepair(mine);
+      if (mine !== null) await markInterrupted(mine);
     }
   }
 }
@@ -245,7 +245,7 @@ export async function readRecord(path: string): Promise<(AppendRecord & { writte
 }
 
 /** Returns a text that changes whenever anything touches the file. */
-export async function printFile(path: string): Promise<string> {
+export async function fingerprintFile(path: string): Promise<string> {
   const found = await lstat(path, { bigint: true }).catch(nullIfGone);
   return found ? `${found.ino} ${found.size} ${found.mode} ${found.mtimeNs} ${found.ctimeNs}` : 'gone';
 }

@@ -9,10 +9,10 @@ import { TeddyError } from '../../errors.ts';
 import type { Publication } from '../../ports/git.ts';
 import { shortRef, zeroOid } from '../../names.ts';
 import { removeDirectory } from '../../disk/durable-file.ts';
-import { removeFile, replaceFile, syncDir, toWriteError } from '../../disk/replace-file.ts';
+import { removeFile, replaceFile, syncDirectoryIfPossible, toWriteError } from '../../disk/replace-file.ts';
 import {
   copyIndex,
-  leaveToRepair,
+  markInterrupted,
   releaseIndexLock,
   removeRecord,
   takeIndexLock,
@@ -42,12 +42,12 @@ export async function publish(options: PublishOptions, publication: Publication)
     if ((await moveRef(options, files, publication)) === 'moved') return 'moved';
     step('ref-moved');
     await follow(options, files, publication).catch((error: unknown) => {
-      throw toLateError(error, publication);
+      throw toPublishedError(error, publication);
     });
     step('done');
     return 'done';
   } finally {
-    await leaveToRepair(files);
+    await markInterrupted(files);
   }
 }
 
@@ -64,7 +64,7 @@ async function follow({ layout, onStep }: PublishOptions, files: AppendFiles, pu
 }
 
 /** Adds that the entry is published. The record stays, so the next command continues from here. */
-function toLateError(error: unknown, { ref }: Publication): unknown {
+function toPublishedError(error: unknown, { ref }: Publication): unknown {
   if (!(error instanceof TeddyError)) return error;
   const message = `${error.message} The entry was recorded on ${shortRef(ref)} nevertheless.`;
   return new TeddyError(error.code, message, `${error.hint ?? ''} The next command finishes it.`.trim(), {
@@ -130,7 +130,7 @@ export async function writeIndex(
 export async function installIndex(gitDir: string, files: AppendFiles): Promise<void> {
   try {
     await rename(files.index, join(gitDir, 'index'));
-    await syncDir(gitDir);
+    await syncDirectoryIfPossible(gitDir);
   } catch (error) {
     throw toWriteError(error, 'the index');
   }

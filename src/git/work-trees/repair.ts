@@ -5,7 +5,7 @@ import type { Publication, Store } from '../../ports/git.ts';
 import { isSessionPath } from '../../session/global/global-files.ts';
 import { shortRef, type Oid } from '../../names.ts';
 import { removeHalfMadeWorkTrees } from './half-made-work-trees.ts';
-import { readStaged, settleCheckout, toBusyError } from './checkout.ts';
+import { readStaged, finishOrUndoCheckout, toBusyError } from './checkout.ts';
 import { isAlive, readBootId } from '../../disk/process-identity.ts';
 import {
   awaitChild,
@@ -54,10 +54,10 @@ async function repairCheckout(
   const { gitDir } = options.layout;
   await awaitChild(files, record);
   const wanted = { ref: record.ref, from, to };
-  const isThere = await settleCheckout({ ...options, store }, wanted, files, record.writtenMs);
+  const isThere = await finishOrUndoCheckout({ ...options, store }, wanted, files, record.writtenMs);
   if (await holdsLock(gitDir, files)) await removeFile(join(gitDir, 'index.lock'));
   // The user removed the lock by hand.
-  else if (isThere) await redoIndex(options, store, { files, old: from, new: to });
+  else if (isThere) await updateUnlockedIndex(options, store, { files, old: from, new: to });
   await removeRecord(files);
   const branch = shortRef(record.ref);
   return isThere
@@ -77,7 +77,7 @@ async function repairOne(options: PublishOptions, store: Store, record: DeadReco
   const ours = await holdsLock(gitDir, files);
   if (published && tip === record.new && (await readHeadRef(options.git)) === record.ref) {
     if (ours && (await fileExists(files.index))) await installIndex(gitDir, files);
-    else if (!ours) await redoIndex(options, store, record);
+    else if (!ours) await updateUnlockedIndex(options, store, record);
     if (ours) await removeFile(join(gitDir, 'index.lock'));
     await writeSessionFiles(options.layout, await missingFiles(store, record));
   } else if (ours) {
@@ -97,7 +97,7 @@ async function wasPublished(store: Store, commit: Oid, tip: Oid): Promise<boolea
  * Updates the index after the user removed our lock by hand. The index may hold new work of theirs, so only entries
  * that are unchanged since before the interrupted commit follow it.
  */
-async function redoIndex(
+async function updateUnlockedIndex(
   options: PublishOptions,
   store: Store,
   record: Pick<DeadRecord, 'files' | 'old' | 'new'>,

@@ -11,7 +11,7 @@ import {
   fastForward,
   lockedHint,
   readHeadCommit,
-  rehearse,
+  dryRunFastForward,
   runCheckout,
   toFilesHint,
   type CheckoutOptions,
@@ -19,7 +19,7 @@ import {
 import { readCheckouts } from './checkouts.ts';
 import {
   copyIndex,
-  printFile,
+  fingerprintFile,
   releaseIndexLock,
   removeRecord,
   takeIndexLock,
@@ -83,7 +83,7 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
     untrackedDirectories: () => listUntrackedDirectories(git),
     untrackedBelow: async (path) =>
       (await git.list(['ls-files', '--others', '-z', '--', `:(top,literal)${path}`])).map(repoPathFromGit),
-    ignored: async (paths) => findIgnored(git, await notBeyondLinks(layout.root, paths)),
+    ignored: async (paths) => findIgnored(git, await withoutPathsBehindLinks(layout.root, paths)),
     search: (query) => searchWorkTree(git, query),
     publish: (publication) => publish(options, publication),
     repair: () => repair(options, store),
@@ -98,7 +98,7 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
       await fastForward(options, commit);
       options.onStep?.('fast-forwarded');
     },
-    rehearse: (tree) => rehearse(options, tree),
+    rehearse: (tree) => dryRunFastForward(options, tree),
   });
 }
 
@@ -178,7 +178,7 @@ async function snapshotTree(git: GitRunner, env: { GIT_INDEX_FILE: string }, exc
 }
 
 /** Drops paths behind a symbolic link, because git tracks no files there and refuses to say whether it ignores one. */
-async function notBeyondLinks(root: string, paths: RepoPath[]): Promise<RepoPath[]> {
+async function withoutPathsBehindLinks(root: string, paths: RepoPath[]): Promise<RepoPath[]> {
   const links = new Map<string, Promise<boolean>>();
   const isLink = async (path: string) => (await lstatIfThere(join(root, path)))?.isSymbolicLink() === true;
   const isBeyond = async (path: string): Promise<boolean> => {
@@ -286,7 +286,7 @@ async function scan(git: GitRunner, root: string): Promise<{ head: Head; scan: S
     ]),
   ];
   const prints = rows.map(async ([path, letters]): Promise<[RepoPath, string]> => {
-    const print = path.endsWith('/') ? 'repository' : await printFile(join(root, path));
+    const print = path.endsWith('/') ? 'repository' : await fingerprintFile(join(root, path));
     return [path, `${letters} ${print}`];
   });
   return { head, scan: new Map(await Promise.all(prints)) };

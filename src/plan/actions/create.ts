@@ -2,7 +2,7 @@
 import { equalBytes } from '../../session/text/bytes.ts';
 import type { RepoPath } from '../../names.ts';
 import { whyNotAFile } from '../../session/paths/out-of-reach.ts';
-import { whyNotBeside } from '../../session/paths/twin-names.ts';
+import { explainCollision } from '../../session/paths/twin-names.ts';
 import type { WriteEffect } from '../effects/effect.ts';
 import { described, refuse, type ActionBase, type ActionHandler, type ActionType } from './action.ts';
 import { description, filePath, optional } from './spec.ts';
@@ -51,7 +51,7 @@ export const createHandler: ActionHandler<CreateAction, WriteEffect> = {
     const target = await inspect(path);
     const unusable = whyNotAFile(path, target);
     if (unusable !== null) return refuse(action, `CREATE ${path}: ${unusable}.`, 'Choose another path.');
-    const clash = target.kind === 'absent' ? whyNotBeside(path, target.twin) : null;
+    const clash = target.kind === 'absent' ? explainCollision(path, target.twin) : null;
     if (clash !== null) return refuse(action, `CREATE ${path}: ${clash}.`, 'Use that name, or choose another.');
     const after = new TextEncoder().encode(content);
     // Identical content is not a loss: a run that was interrupted after it wrote the file succeeds when repeated.

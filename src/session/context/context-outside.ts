@@ -31,7 +31,7 @@ export function outsidePaths({ files }: ResolvedContext): { paths: RepoPath[]; p
   };
 }
 
-export function settleContext(context: ResolvedContext, facts: OutsideFacts): SettledContext {
+export function resolveOutsideFiles(context: ResolvedContext, facts: OutsideFacts): SettledContext {
   const files: SettledFile[] = [];
   const leftOut: LeftOut[] = [...context.leftOut];
   for (const file of context.files) {

@@ -14,7 +14,7 @@ export async function writeRows(cache: Cache, key: string, rows: readonly string
 const forgottenKey = 'deleted-tips';
 
 /** Records tips that were deleted on purpose, so that the doctor does not report their commits as lost entries. */
-export async function addForgotten(cache: Cache, tips: readonly Oid[]): Promise<void> {
+export async function recordDeletedTips(cache: Cache, tips: readonly Oid[]): Promise<void> {
   await writeRows(cache, forgottenKey, [...(await readRows(cache, forgottenKey)), ...tips.map((oid) => [oid])]);
 }
 

@@ -150,7 +150,7 @@ function checkTimes(entry: Entry): string[] {
  * Judges an id that is older than its session. It is a forgery, unless the commit is as old, because a clock was set
  * back or had been ahead. Returns null when the id is not older.
  */
-export function judgeEarlyId(entry: Entry, { author, committer }: Ident): 'forged' | 'set-back' | null {
+export function classifyEarlyId(entry: Entry, { author, committer }: Ident): 'forged' | 'set-back' | null {
   const madeMs = entryMs(entry);
   if (!(madeMs < Date.parse(entry.created) - dayMs)) return null;
   const isThen = (ident: string) => Math.abs(identSeconds(ident) * 1000 - madeMs) <= dayMs;

@@ -18,7 +18,7 @@ export const entryKinds = [
 export type EntryKind = (typeof entryKinds)[number];
 
 /** Tells whether such an entry may come any time after its turn has ended. */
-export function comesLater(kind: EntryKind | undefined): boolean {
+export function mayFollowTurn(kind: EntryKind | undefined): boolean {
   return kind === 'undo' || kind === 'approval';
 }
 

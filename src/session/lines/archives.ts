@@ -22,7 +22,7 @@ export function resolveArchive(store: Pick<Store, 'resolve'>, line: RefName): Pr
 }
 
 /** Tells whether an archive contains all of a branch. The answer for two commits never changes, so the index stores it. */
-export async function isKeptIn(
+export async function isArchivedIn(
   store: SessionStore,
   index: LineIndex,
   { ref, oid }: RefTip,

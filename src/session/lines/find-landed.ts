@@ -5,7 +5,7 @@
 import type { SessionSource, SessionStore } from '../../ports/git.ts';
 import { decodeLandings, landingText, listOwnBranches } from './landing.ts';
 import { isOid, isTurnName, sessionDir, type Oid, type RefName, type RepoPath, type SessionId } from '../../names.ts';
-import { comesLater } from '../entries/entry.ts';
+import { mayFollowTurn } from '../entries/entry.ts';
 import { isOnLine } from '../entries/ancestry.ts';
 import { findNearestEntry } from '../entries/nearest-entry.ts';
 import { readRows, writeRows } from '../entries/cached-rows.ts';
@@ -89,17 +89,17 @@ async function holds(project: SessionSource, base: BaseHistory, line: KnownLine)
   const tips = base.landings.get(line.session) ?? [];
   if (tips.includes(oid)) return true;
   for (const tip of tips)
-    if ((await isBehind(project, line, tip)) || (await addsNothing(project, line, tip))) return true;
+    if ((await isBehind(project, line, tip)) || (await isOnlyVerdictsSince(project, line, tip))) return true;
   return false;
 }
 
 /** Tells whether the line after its landed part is only about turns that landed: a verdict, an undo that was undone. */
-export async function addsNothing(
+export async function isOnlyVerdictsSince(
   { repository: { store } }: SessionSource,
   { oid, session, nearest }: Pick<KnownLine, 'oid' | 'session' | 'nearest'>,
   tip: Oid,
 ): Promise<boolean> {
-  if (!comesLater(nearest.entry.kind) || (await store.resolve(tip)) === null) return false;
+  if (!mayFollowTurn(nearest.entry.kind) || (await store.resolve(tip)) === null) return false;
   if (!(await isOnLine(store, oid, tip))) return false;
   const [then, now] = await Promise.all([tip, oid].map((commit) => store.readDir(commit, sessionDir(session))));
   const turnsOf = (dir: typeof then) => (dir?.entries ?? []).map(({ name }) => name).filter(isTurnName);

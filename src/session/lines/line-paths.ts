@@ -77,12 +77,12 @@ export const [redone, partlyRedone] = ['REDONE', 'PARTLY_REDONE'];
 
 type Labelled = Pick<Entry, 'kind' | 'status'>;
 
-export function takesBack({ kind, status }: Labelled): boolean {
+export function revertsTurn({ kind, status }: Labelled): boolean {
   return kind === 'undo' && status !== redone && status !== partlyRedone;
 }
 
 /** Returns how much of a turn is undone after its last undo; null when nothing is. */
-export function howUndone(last: Labelled | null | undefined): 'whole' | 'part' | null {
+export function undoneExtent(last: Labelled | null | undefined): 'whole' | 'part' | null {
   if (last?.kind !== 'undo' || last.status === redone) return null;
   return last.status === partlyUndone || last.status === partlyRedone ? 'part' : 'whole';
 }

@@ -15,7 +15,7 @@ import {
 } from '../../names.ts';
 import { isOnLine } from '../entries/ancestry.ts';
 import { findNearestEntry, type NearestEntry } from '../entries/nearest-entry.ts';
-import { isKeptIn, listArchives } from './archives.ts';
+import { isArchivedIn, listArchives } from './archives.ts';
 import {
   findNearestHeads,
   findOlder,
@@ -104,7 +104,7 @@ async function findStale(
     const { isMain, branch, branchRef, session } = line;
     // A main line of another name is archived under the name of its session.
     const archive = kept.get(isMain || branch !== null ? branchRef : mainLineRef(session));
-    if (archive !== undefined && (await isKeptIn(store, index, line, archive))) stale.add(line);
+    if (archive !== undefined && (await isArchivedIn(store, index, line, archive))) stale.add(line);
   }
   return stale;
 }

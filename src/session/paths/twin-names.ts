@@ -18,7 +18,7 @@ function foldCase(name: string): string {
 }
 
 /** Shows the difference between names that look alike, and how to write the right one. */
-function tellApart(twin: string, other: string): string {
+function showDifference(twin: string, other: string): string {
   const [right, wrong] = [twin, other].map((name) =>
     name.replace(
       /[^\u0020-\u007E]/gu,
@@ -33,13 +33,14 @@ export function describeTwin(path: RepoPath, twin: RepoPath): string {
   const part = partLike(path, twin);
   if (twin === decodePercent(part)) return `\`${twin}\`: outside of a link, % is a character of the name`;
   if (foldName(part) !== foldName(twin)) return `\`${twin}\`, whose % is written %25 in a link`;
-  if (foldCase(part) !== foldCase(twin)) return `\`${twin}\`, whose name only looks the same ${tellApart(twin, part)}`;
+  if (foldCase(part) !== foldCase(twin))
+    return `\`${twin}\`, whose name only looks the same ${showDifference(twin, part)}`;
   const isForm = part.normalize('NFC') === twin.normalize('NFC');
-  return `\`${twin}\`, whose name differs only in ${isForm ? `its Unicode form ${tellApart(twin, part)}` : 'case'}`;
+  return `\`${twin}\`, whose name differs only in ${isForm ? `its Unicode form ${showDifference(twin, part)}` : 'case'}`;
 }
 
 /** Explains why both cannot exist; null when they can. */
-export function whyNotBeside(path: RepoPath, twin: RepoPath | null | undefined): string | null {
+export function explainCollision(path: RepoPath, twin: RepoPath | null | undefined): string | null {
   const part = twin && partLike(path, twin);
   if (!twin || !part || foldName(part) !== foldName(twin)) return null;
   if (foldCase(part) !== foldCase(twin)) return `nobody can tell it from ${describeTwin(path, twin)}`;

@@ -57,7 +57,7 @@ export function agentSetup(options: SetupOptions): AgentSetup {
     return { ...agents[name], name, homePath, path: join(homePath, agents[name].hooks.file) };
   };
   return {
-    list: () => Promise.all(agentNames.map((name) => lookAt(find(name), options))),
+    list: () => Promise.all(agentNames.map((name) => inspectAgent(find(name), options))),
     script: () => readScript(options),
     async installScript() {
       const { path, state } = await readScript(options);
@@ -95,7 +95,7 @@ function hasGate(agent: OwnFile, text: string): boolean {
   return spec !== null && findOwnHooks(text, spec).some(({ command }) => / gate(?![\w-])/.test(command));
 }
 
-async function lookAt(agent: OwnFile, options: SetupOptions): Promise<AgentState> {
+async function inspectAgent(agent: OwnFile, options: SetupOptions): Promise<AgentState> {
   const { name, title, path } = agent;
   const program = findProgram(agent.program, options.env);
   const found = program !== null || (await isThere(agent.homePath));
@@ -169,7 +169,7 @@ async function install(agent: OwnFile, options: SetupOptions, wanted?: boolean):
   if (now === null ? before !== null : before === null || !now.equals(before)) return install(agent, options, wanted);
   await write(recordOf(agent, options), JSON.stringify(toRecord(agent.path, original.bytes, after)), 0o600);
   await write(target, after, before === null ? null : (await stat(target)).mode & 0o777);
-  await layBeside(agent);
+  await writeCompanions(agent);
   return true;
 }
 
@@ -220,7 +220,7 @@ async function toOriginal(now: Buffer | null, record: string): Promise<{ bytes: 
 }
 
 /** Writes nothing when one of the `unless` files exists: that one is the user's. */
-async function layBeside({ homePath, hooks: { beside } }: OwnFile): Promise<void> {
+async function writeCompanions({ homePath, hooks: { beside } }: OwnFile): Promise<void> {
   if (beside === undefined) return;
   if ((await Promise.all(beside.unless.map((name) => isThere(join(homePath, name))))).includes(true)) return;
   await mkdir(join(homePath, beside.directory), { recursive: true });

@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path';
 import { claimFile, findHolder, type ClaimOptions } from '../../disk/claim-file.ts';
 import { findHolders } from '../../disk/lock-holders.ts';
 import { makePrivateDirectory, replaceDurably } from '../../disk/durable-file.ts';
-import { removeFile, renameIfThere, replaceFile, toWriteError } from '../../disk/replace-file.ts';
+import { removeFile, renameIfExists, replaceFile, toWriteError } from '../../disk/replace-file.ts';
 import { errorCode, fallBackTo, nullIfGone } from '../../disk/system-error.ts';
 import type { Bell, Spool, SpoolState } from '../../ports/capture.ts';
 import type { Clock } from '../../ports/project.ts';
@@ -290,7 +290,7 @@ function keptPath(dir: string): string {
 /** Renames the spool first, so that no hook begins to write to it while it is examined. */
 async function closeSpool({ dir, clock, ...processes }: SpoolOptions): Promise<string | null> {
   const kept = keptPath(dir);
-  const isMoved = await renameIfThere(dir, kept).catch((error: unknown) => {
+  const isMoved = await renameIfExists(dir, kept).catch((error: unknown) => {
     throw toWriteError(error, kept);
   });
   if (!isMoved) return null;

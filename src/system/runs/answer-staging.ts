@@ -91,7 +91,7 @@ function stageAnswer(options: AnswerStagingOptions, place: AnswerTarget): Staged
       stopTimer(staging);
       await staging.saving;
       // Until it is gone, no command of this process takes it for left behind: its answer may not be on the line yet.
-      await staging.operation?.done().catch(falseIfRefused);
+      await staging.operation?.done().catch(falseOnError);
     },
     async leave() {
       await save(staging);
@@ -148,14 +148,14 @@ async function noteFailure(staging: Staging, error: unknown): Promise<void> {
   staging.hasFailed = true;
   // Somebody has removed it; it will soon be made again with its full content.
   if (error.code === 'STAGING_DAMAGED') {
-    await staging.operation?.done().catch(falseIfRefused);
+    await staging.operation?.done().catch(falseOnError);
     [staging.operation, staging.savedLength, staging.unsavedLines] = [null, 0, staging.pace.lines];
   }
   schedule(staging);
 }
 
 /** For `catch`: the next process finds what cannot be removed, and sees that the answer is already saved. */
-function falseIfRefused(error: unknown): false {
+function falseOnError(error: unknown): false {
   if (!(error instanceof TeddyError)) throw error;
   return false;
 }
@@ -185,7 +185,7 @@ function toOrphan(
         settling = await take();
         return settling === null ? null : toLeftAnswer(await read());
       }),
-    discard: async () => void (await settling?.done().catch(falseIfRefused)),
+    discard: async () => void (await settling?.done().catch(falseOnError)),
   };
 }
 

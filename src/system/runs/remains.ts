@@ -12,7 +12,7 @@ import { scratchHolder, scratchPrefixes } from '../../session/paths/scratch-name
 import { journalIn } from '../../journal/journal.ts';
 import { answerKind } from './answer-staging.ts';
 import { findHolder, type Processes } from '../../disk/claim-file.ts';
-import { goneSuffix, lookAtWrites } from '../writes/found-write.ts';
+import { goneSuffix, peekWrites } from '../writes/found-write.ts';
 import { processNames } from '../../disk/process-identity.ts';
 import { discardedPrefix, logName } from './run-journal.ts';
 import { serverRecords } from './server-record.ts';
@@ -70,7 +70,7 @@ async function findWrites(options: SystemRemainsOptions): Promise<Remain[]> {
     const isHalf = name.endsWith(unfinishedSuffix) && (await isOld(options, path));
     if (isHalf || name.endsWith(goneSuffix)) found.push({ kind: 'leftover', path });
   }
-  const writes = await lookAtWrites({ ...options, dir });
+  const writes = await peekWrites({ ...options, dir });
   return [...found, ...writes.map((write): Remain => ({ kind: 'write', path: join(dir, write.id), found: write }))];
 }
 

@@ -24,7 +24,7 @@ import { syncDirectory, writeAll } from '../../disk/durable-file.ts';
 import {
   asDiskErrors,
   errorCode,
-  falseIfRefused,
+  falseOnSystemError,
   ignoreSystemError,
   nullIfGone,
   toDiskError,
@@ -253,7 +253,7 @@ export function moveAside(root: string, path: RepoPath, to: string): Promise<str
 
 async function moveBack(root: string, path: RepoPath, from: string): Promise<boolean> {
   const linked = realpath(root).then((real) => link(from, join(real, path)));
-  return (await linked.then(() => unlink(from)).catch(falseIfRefused)) !== false;
+  return (await linked.then(() => unlink(from)).catch(falseOnSystemError)) !== false;
 }
 
 async function move(root: string, path: RepoPath, to: string): Promise<string> {

@@ -65,8 +65,8 @@ export function markFinder<T>(entries: readonly Entry<T>[]): MarkFinder<T> {
   return (text, onMark) => {
     for (let at = seek(text, heads, 0); at !== -1; at = seek(text, heads, at + 1)) {
       const head = headAt(text, at);
-      tell(byHead.get(head), text, at, onMark);
-      tell(byHead.get(toPairKey(head >> 7)), text, at, onMark);
+      reportMatches(byHead.get(head), text, at, onMark);
+      reportMatches(byHead.get(toPairKey(head >> 7)), text, at, onMark);
     }
   };
 }
@@ -91,7 +91,7 @@ function seek(text: string, heads: Uint8Array, from: number): number {
   return -1;
 }
 
-function tell<T>(same: readonly Entry<T>[] | undefined, text: string, at: number, onMark: OnMark<T>): void {
+function reportMatches<T>(same: readonly Entry<T>[] | undefined, text: string, at: number, onMark: OnMark<T>): void {
   if (same === undefined) return;
   for (const { mark, value } of same) {
     if (mark.length > 3 && text.charCodeAt(at + 3) !== mark.charCodeAt(3)) continue;

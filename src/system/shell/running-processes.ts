@@ -20,7 +20,7 @@ export function callers({ env, tree }: { env: Environment; tree: ProcessTree }):
       if (chain !== null && variables !== null) return findAgentTrace(variables, chain);
       return { seen: 'It is unknown which program has requested this.', pid: null };
     },
-    async personsEnvironment() {
+    async userEnvironment() {
       const { pid } = (await findAgent()) ?? { pid: null };
       return pid === null ? null : tree.environment(pid);
     },

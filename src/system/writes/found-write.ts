@@ -3,7 +3,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FoundWrite, WriteContent } from '../../ports/disk.ts';
 import { isWriteId } from '../../write/write.ts';
-import { isHeld, toHolder, type Processes } from '../../disk/claim-file.ts';
+import { isHeld, parseHolder, type Processes } from '../../disk/claim-file.ts';
 import { parseRecord, parseWriteState } from './parse-write.ts';
 import { readFacts, readStaging } from './staged-content.ts';
 import { readStagingMetadata } from './staging-directory.ts';
@@ -69,7 +69,7 @@ async function readVerified(path: string): ReturnType<Read> {
 }
 
 /** Like `listWrites`, but leaves a write session alone that is being removed. */
-export async function lookAtWrites(place: WriteStore): Promise<FoundWrite[]> {
+export async function peekWrites(place: WriteStore): Promise<FoundWrite[]> {
   return inspectNamed(place, await readNames(place), readVerified);
 }
 
@@ -97,7 +97,7 @@ async function inspect(place: WriteStore, id: string, read: Read): Promise<Found
   if (savedAt === null) return null;
   try {
     const record = parseRecord(await readStagingMetadata(path), id);
-    const isControlled = record?.hasController === true && (await isHeld(toHolder({ ...record }), place));
+    const isControlled = record?.hasController === true && (await isHeld(parseHolder({ ...record }), place));
     const { facts, tailBytes } = await read(path);
     const state = parseWriteState(facts);
     const isDamaged = record === null || state === null;

@@ -6,7 +6,7 @@ import type { FoundWrite, NewWrite, StagedWrite, WriteStaging } from '../../port
 import type { Clock } from '../../ports/project.ts';
 import type { Limits } from '../../session/settings/write-limits.ts';
 import { areRivals, isOver, isWriteId, type WriteRecord, type WriteState } from '../../write/write.ts';
-import { claimFile, letGo, newHolder, waitForClaim, type Claim } from '../../disk/claim-file.ts';
+import { claimFile, releaseHolder, newHolder, waitForClaim, type Claim } from '../../disk/claim-file.ts';
 import { replaceDurably, syncDirectory } from '../../disk/durable-file.ts';
 import {
   directoryOf,
@@ -77,7 +77,7 @@ async function begin(
       const path = directoryOf(options, id);
       const directory = await makeStagingDirectory(path, seal(record), make).catch(async (error: unknown) => {
         // The directory may already exist, and would hold the slot.
-        letGo(record);
+        releaseHolder(record);
         await rm(path, { recursive: true, force: true }).catch(ignoreSystemError);
         throw error;
       });
@@ -105,7 +105,7 @@ async function resume(options: WriteStagingOptions, id: string, limits: Limits):
         await claim.release();
         return null;
       }
-      const record = await takeUp(options, opened.record);
+      const record = await becomeController(options, opened.record);
       // With recent activity, it holds the slot before others look again.
       const state = { ...opened.state, activityAt: options.clock.now().getTime() };
       await opened.directory.save(new Uint8Array(), toFacts(state, options.clock));
@@ -115,11 +115,11 @@ async function resume(options: WriteStagingOptions, id: string, limits: Limits):
 }
 
 /** Makes this process its controller. */
-async function takeUp(options: WriteStagingOptions, before: WriteRecord): Promise<WriteRecord> {
+async function becomeController(options: WriteStagingOptions, before: WriteRecord): Promise<WriteRecord> {
   const record = { ...before, ...(await newHolder(options)), hasController: true };
   const path = join(directoryOf(options, record.id), metadataName);
   await replaceDurably(path, JSON.stringify(seal(record)), 0o600).catch((error: unknown) => {
-    letGo(record);
+    releaseHolder(record);
     throw error;
   });
   toOnStep(options)('staging-metadata');
@@ -151,7 +151,7 @@ function toStaged(options: WriteStagingOptions, { claim, ...opened }: Opened & {
     clock,
     remove: () => removeDirectory(options, record.id),
     async release(goesOn) {
-      if (!goesOn) letGo(record);
+      if (!goesOn) releaseHolder(record);
       await claim.release();
     },
   });

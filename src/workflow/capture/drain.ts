@@ -99,11 +99,11 @@ async function drainClaimed(
   while (!signal.aborted) {
     const taken = await project.spool.take();
     for (const [at, bell] of taken.bells.entries())
-      await hear(project, capture, { sessions, waitMs, later: taken.bells.slice(at + 1) }, bell, sum).catch(
+      await handleCall(project, capture, { sessions, waitMs, later: taken.bells.slice(at + 1) }, bell, sum).catch(
         (error: unknown) => sum.problems.push(`A call of ${bell.agent}: ${toMessage(error)}`),
       );
     sum.bells += taken.bells.length;
-    for (const one of sessions.values()) await attend(project, capture, one, sum);
+    for (const one of sessions.values()) await pollLog(project, capture, one, sum);
     sum.problems.push(...(await closeLostGates(project)));
     if (taken.bells.length > 0 || taken.unreadable > 0) await taken.done();
     const nowMs = performance.now();
@@ -119,7 +119,7 @@ function isBusy({ awaits, isOpen, grewMs }: Followed, nowMs: number, lingerMs: n
   return awaits !== null || (isOpen && nowMs - grewMs < lingerMs);
 }
 
-async function hear(
+async function handleCall(
   project: Project,
   capture: Capture,
   { sessions, waitMs, later }: { sessions: Map<string, Followed>; waitMs: number; later: readonly Bell[] },
@@ -188,7 +188,7 @@ async function readCodeOf(project: Project, cwd: string | null): Promise<CodeSta
  * Reads what has arrived. When the turn is over, and its last line has arrived or no longer will, treats everything
  * open as complete.
  */
-async function attend(project: Project, capture: Capture, one: Followed, sum: Drained): Promise<void> {
+async function pollLog(project: Project, capture: Capture, one: Followed, sum: Drained): Promise<void> {
   const stat = await capture.logs.stat(one.agent, one.path);
   const nowMs = performance.now();
   const hasGrown = stat !== null && stat.size !== one.size;

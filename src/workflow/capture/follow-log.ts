@@ -20,7 +20,7 @@ import {
   findCapturedLine,
   findRecordElsewhere,
   isOfSession,
-  isOthers,
+  belongsElsewhere,
   openBranchLine,
   openFork,
   refreshBranchLine,
@@ -163,7 +163,7 @@ async function write(one: Follower, readTo: LogPosition | null): Promise<void> {
     one.state = { ...one.state, stops: 'elsewhere' };
     pending.splice(0);
   }
-  if (!one.state.isOwn && pending.length > 0 && !(await dropCopied(one))) {
+  if (!one.state.isOwn && pending.length > 0 && !(await dropCopiedUnits(one))) {
     one.state = { ...one.state, position: readTo, heldSteps: maxSteps + 2 * pending.length };
     return;
   }
@@ -209,7 +209,7 @@ function takeForks(one: Follower): AgentUnit[] {
 }
 
 /** Drops the units that another log has as well. Returns false when there are no others yet. */
-async function dropCopied(one: Follower): Promise<boolean> {
+async function dropCopiedUnits(one: Follower): Promise<boolean> {
   const { log } = one.state;
   const units = unitsOf(one.pending);
   const own = units.findIndex(({ records }) => records.some(({ id }) => id === log.firstOwn));
@@ -269,7 +269,7 @@ async function writeBranch(one: Follower, branch: number, units: readonly AgentU
     if (facts === null) return null;
     const { line } = facts;
     await refreshBranchLine(project, line, placeOf(one.state, branch).turn);
-    line.isTaken ||= await isOthers(project, line, toForeign(one).cwd ?? '/');
+    line.isTaken ||= await belongsElsewhere(project, line, toForeign(one).cwd ?? '/');
     const decided = decide(one.state, units, facts, project.hash);
     if ('isGone' in decided) {
       one.state = { ...one.state, stops: 'line-gone' };
@@ -277,7 +277,7 @@ async function writeBranch(one: Follower, branch: number, units: readonly AgentU
       return null;
     }
     if (!('drafts' in decided)) {
-      await goElsewhere(one, facts, decided);
+      await continueElsewhere(one, facts, decided);
       continue;
     }
     if (first.kind === 'message') await options.beforeMessage?.(line);
@@ -286,26 +286,26 @@ async function writeBranch(one: Follower, branch: number, units: readonly AgentU
     const written = await appendUnits(project, one.state, units, { facts, raw });
     if (written === null) continue;
     one.state = written.next;
-    goOn(one, branch, { line }, placeOf(one.state, branch));
+    setBranch(one, branch, { line }, placeOf(one.state, branch));
     return written;
   }
 }
 
 /** Continues on the other branch that has the record, or on a new one; or notes that no other branch has it. */
-async function goElsewhere(one: Follower, facts: BranchFacts, decided: Elsewhere): Promise<void> {
+async function continueElsewhere(one: Follower, facts: BranchFacts, decided: Elsewhere): Promise<void> {
   const { project } = one;
   const { branch, line } = facts;
   const foreign = toForeign(one);
   if ('fork' in decided) {
     const { after = null, unit: first } = decided.fork;
     const left = await openBranchLine(project, line.ref, startOfLine);
-    goOn(one, branch, await openFork(project, { left, after, first, foreign }), startOfLine);
+    setBranch(one, branch, await openFork(project, { left, after, first, foreign }), startOfLine);
     return;
   }
   const { seek, after: last } = decided;
   const elsewhere = await findRecordElsewhere(project, line, seek);
   facts.absent.add(seek);
-  if (elsewhere !== null) goOn(one, branch, elsewhere, { ...startOfLine, turn: elsewhere.turn, last });
+  if (elsewhere !== null) setBranch(one, branch, elsewhere, { ...startOfLine, turn: elsewhere.turn, last });
   else if (!line.known.has(last)) facts.isOfSession = await isOfSession(project, line.tip, foreign);
 }
 
@@ -314,7 +314,7 @@ async function openBranch(one: Follower, branch: number, first: AgentUnit): Prom
   if (open !== undefined) return open;
   const found = await findBranch(one, branch, first);
   if (found === null) return null;
-  const opened = goOn(one, branch, found, placeOf(one.state, branch));
+  const opened = setBranch(one, branch, found, placeOf(one.state, branch));
   const { log } = one.state;
   const firstRecord = log.firstRecord ?? first.records[0]?.id ?? null;
   one.state = { ...one.state, log: { ...log, firstRecord, session: log.session ?? found.line.session } };
@@ -322,7 +322,7 @@ async function openBranch(one: Follower, branch: number, first: AgentUnit): Prom
 }
 
 /** Sets the branch to this line, with no other facts known. */
-function goOn(one: Follower, branch: number, { line, opens = null, before = null }: OpenBranch, at: TurnPosition) {
+function setBranch(one: Follower, branch: number, { line, opens = null, before = null }: OpenBranch, at: TurnPosition) {
   const facts = { branch, line, opens, before, absent: new Set<string>(), isOfSession: false };
   one.branches.set(branch, facts);
   one.state = putBranch(one.state, branch, { ref: line.ref, at });

@@ -368,7 +368,7 @@ export async function workTreeOf({ repository }: Project, directory: string): Pr
  * Returns whether code from a directory has no place on a line: another work tree has the line checked out, and its
  * files would not follow; or none has, and the line has other people's code that the directory lacks.
  */
-export async function isOthers(
+export async function belongsElsewhere(
   { repository }: Project,
   { ref, hasCode }: { ref: RefName; hasCode: boolean },
   directory: string,

@@ -94,7 +94,7 @@ function warnOfLogs(followed: readonly FollowedLog[], refs: readonly { ref: RefN
     ...vanished
       .slice(0, namedLogs)
       .map(({ agent, path }) => `A log of ${agent} vanished before all of it was read: ${path}.`),
-    ...gone.slice(0, namedLogs).map((log) => `A session of ${log.agent} continues, but ${toWayBack(log, refs)}.`),
+    ...gone.slice(0, namedLogs).map((log) => `A session of ${log.agent} continues, but ${restoreHint(log, refs)}.`),
     ...strange
       .slice(0, namedLogs)
       .map(
@@ -108,7 +108,7 @@ function warnOfLogs(followed: readonly FollowedLog[], refs: readonly { ref: RefN
  * Says how to get the line back. If neither an archive nor a deletion of teddy's has it, git has renamed or deleted its
  * branch.
  */
-function toWayBack({ session, branches }: FollowedLog, refs: readonly { ref: RefName }[]): string {
+function restoreHint({ session, branches }: FollowedLog, refs: readonly { ref: RefName }[]): string {
   const isArchived = session !== null && refs.some(({ ref }) => ref === archiveRef(mainLineRef(session)));
   const isDeleted = refs.some(({ ref }) => ref.startsWith(deletedPrefix) && ref.endsWith(`/${session}`));
   const by = isArchived ? 'archive' : isDeleted ? 'delete' : null;

@@ -11,7 +11,7 @@ import { labelEdits } from '../line/entry-labels.ts';
 import { append } from '../line/append.ts';
 import { addNewFiles } from '../line/snapshot-new-files.ts';
 import type { BranchLine } from './decide-entries.ts';
-import { isOthers, toPlace, toTarget } from './open-line.ts';
+import { belongsElsewhere, toPlace, toTarget } from './open-line.ts';
 
 /** The code at one point in time. */
 export interface CodeState {
@@ -63,7 +63,7 @@ export async function appendCode(
     const changes = await store.diffTrees(line.tip, tree, { without: '.teddy' as RepoPath });
     const paths = changes.map(({ path }) => path).filter((path) => !isSessionPath(path));
     if (paths.length === 0) return { leave: true, asRead: true };
-    if (await isOthers(project, line, root)) return { leave: false, asRead: true };
+    if (await belongsElsewhere(project, line, root)) return { leave: false, asRead: true };
     const draft = {
       kind: 'snapshot' as const,
       // Somebody else may have opened a later turn by now.

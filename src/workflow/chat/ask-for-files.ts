@@ -8,7 +8,7 @@ import { readLine } from '../../view/view.ts';
 import type { WriteRecord } from '../../write/write.ts';
 import { findHeadLine } from '../line/find.ts';
 import { findNewestWrites, findTarget, findWritesLine } from '../writes/find-target.ts';
-import { takeUpLeft } from '../writes/recover.ts';
+import { claimLeftover } from '../writes/recover.ts';
 import type { ChatListener, ChatOptions, ChatOutcome, OnlyWrites } from './chat.ts';
 import { chatTurn } from './turn.ts';
 
@@ -25,7 +25,7 @@ type Asked = Pick<ChatOptions, 'selector' | 'message'> & Pick<OnlyWrites, 'isOff
 /**
  * Asks for files. The turn is on the line that is selected or that HEAD is on, or else in the session named `writes`,
  * with the files still in the work tree. Without a message, continues with the one that waits. Throws as `chatTurn`,
- * `findTarget` and `takeUpLeft` do, and whatever prevents content from being written; the content stays in staging
+ * `findTarget` and `claimLeftover` do, and whatever prevents content from being written; the content stays in staging
  * then.
  */
 export async function askForFiles(
@@ -34,7 +34,7 @@ export async function askForFiles(
   listener: ChatListener,
 ): Promise<ChatOutcome> {
   if (options.message?.trim() === '') throw nothingAskedError();
-  const left = resume === undefined ? undefined : await takeUpLeft(project, resume);
+  const left = resume === undefined ? undefined : await claimLeftover(project, resume);
   try {
     const asked = left === undefined ? await findAsked(project, options) : await findTurnOf(project, left.held.record);
     const { isOffLine, named, ...turn } = asked;

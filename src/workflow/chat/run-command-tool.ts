@@ -15,7 +15,7 @@ import { shortRef, type RefName, type RepoPath } from '../../names.ts';
 import { shownLines, takeLast, noteResult } from '../../plan/effects/command-output.ts';
 import type { ProcessGroup } from '../../plan/report/journal.ts';
 import { readTimeoutMs } from '../run/execute-plan.ts';
-import { keepSessionFiles, takeStock, type FilesAfter } from '../line/guard-session-files.ts';
+import { keepSessionFiles, compareAfterCommand, type FilesAfter } from '../line/guard-session-files.ts';
 import { maskPaths, maskString } from '../line/mask-text.ts';
 import { commandKind, type CommandFacts } from '../line/settle-commands.ts';
 import { maskResult, showMasked } from '../line/masked-output.ts';
@@ -41,7 +41,7 @@ export async function runCommand(place: CallContext, call: RunCommandCall): Prom
   const note = await noteCommand(place, workspace, kept);
   const [ran] = await Promise.allSettled([runScript(place, workspace, note, { ...call, cwd: cwd.path, timeoutMs })]);
   // Done before anything else can fail: reverts what the command wrote in `.teddy/`.
-  const changes = await takeStock(session, kept, 'The command').catch(async (error: unknown) => {
+  const changes = await compareAfterCommand(session, kept, 'The command').catch(async (error: unknown) => {
     await note.leave();
     throw error;
   });
@@ -78,11 +78,11 @@ async function noteCommand(
  * anything.
  */
 async function closeNote({ notices }: Project, note: Operation<CommandFacts>, { failure }: FilesAfter): Promise<void> {
-  await (failure === null ? note.done() : note.leave()).catch((error: unknown) => tell(notices, error));
+  await (failure === null ? note.done() : note.leave()).catch((error: unknown) => warnOf(notices, error));
 }
 
 /** Only warns, because the command's result still has to be reported. */
-function tell({ warn }: Notices, error: unknown): void {
+function warnOf({ warn }: Notices, error: unknown): void {
   if (!(error instanceof TeddyError)) throw error;
   warn(error.hint === undefined ? error.message : `${error.message} ${error.hint}`);
 }

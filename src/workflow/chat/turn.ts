@@ -13,7 +13,7 @@ import type { Project } from '../../ports/project.ts';
 import { estimateTokens } from '../../session/text/tokens.ts';
 import type { WriteRecord } from '../../write/write.ts';
 import { keepAnswer, receiveStaged, toPlace, toRequest, type StagedReception } from '../turn/ask-model.ts';
-import { beginTalk, refuseSpent } from '../turn/begin.ts';
+import { beginChatTurn, refuseSpent } from '../turn/begin.ts';
 import { readBudget } from '../context/build-request.ts';
 import type { OpenTurn } from '../turn/open.ts';
 import { findRequestFile, type ReadyLine } from '../line/prepare.ts';
@@ -46,7 +46,7 @@ interface Exchange {
  * what a snapshot throws; everything that arrived before is saved.
  */
 export async function chatTurn(project: Project, options: ChatOptions, listener: ChatListener): Promise<ChatOutcome> {
-  const { line, open, claim } = await beginTalk(project, { ...options, mode: 'chat', goesOn: goesOn(options) });
+  const { line, open, claim } = await beginChatTurn(project, { ...options, mode: 'chat', goesOn: goesOn(options) });
   try {
     return await answerTurn(project, line, open, options, listener);
   } finally {

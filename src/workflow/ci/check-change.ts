@@ -56,7 +56,7 @@ async function checkRange(
   const options = { signal, signedBy, requireApproval: approval?.needed };
   const commits = await readCommits(store, base, head);
   const checked = { ...emptyCheck(), range: { base, head }, approval };
-  await checkBrought(project, commits, { request: { ...request, ...options }, checked });
+  await checkEntries(project, commits, { request: { ...request, ...options }, checked });
   const landings = commits.filter(({ entry, from }) => entry === null && from.length > 0);
   await checkLandings(project, landings, options, async (compared, landed) => {
     checked.landings = compared;
@@ -94,7 +94,7 @@ interface Checking {
 }
 
 /** Checks the lines with entries in the change. For a merge, also its own tree, which can differ from those of its parents. */
-async function checkBrought(
+async function checkEntries(
   project: Project,
   commits: readonly FoundCommit[],
   { request, checked }: Checking,

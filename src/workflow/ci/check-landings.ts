@@ -14,7 +14,7 @@ import type { CheckedLanding } from './ci.ts';
 import { compareLanding, findEarlier, listNewestTips } from './compare-landing.ts';
 import { TeddyError } from '../../errors.ts';
 import { hideCredentials } from '../../session/masks/urls.ts';
-import { fetchHonest } from '../sharing/fetch-honest.ts';
+import { fetchVerified } from '../sharing/fetch-verified.ts';
 import { parseShared } from '../sharing/shared-refs.ts';
 
 export interface LandingCommit {
@@ -82,7 +82,7 @@ async function checkLanding(
   const isOwn = (one: LandedFrom) => from.some(({ session }) => session === one.session);
   const unknown = before.filter((one) => lost.has(one) && isOwn(one)).map(() => null);
   const compared = await compareLanding(store, { commit, tips, earlier: [...earlier, ...unknown] });
-  const faults = [...(await findStrangers(project, from)), ...compared.faults];
+  const faults = [...(await findForeignTips(project, from)), ...compared.faults];
   return { checked: { commit: oid, from, faults, unproven: compared.unproven, isUnseen: false }, earlier };
 }
 
@@ -91,7 +91,7 @@ function describeMissing({ session, tip }: LandedFrom, reason: string): string {
 }
 
 /** Finds commits that belong to a different session than the landing says. */
-async function findStrangers(project: Project, from: readonly LandedFrom[]): Promise<CheckedLanding['faults']> {
+async function findForeignTips(project: Project, from: readonly LandedFrom[]): Promise<CheckedLanding['faults']> {
   const found = await Promise.all(from.map(({ tip }) => findNearestEntry(project, tip)));
   return from.flatMap(({ session, tip }, at) => {
     const other = found[at]?.entry.session;
@@ -167,7 +167,7 @@ function lineFetcher(project: Project, newRef: () => RefName, signal: AbortSigna
       wanted.some(({ session, tip }) => oid === tip || parseShared(ref)?.session === session),
     );
     const pairs = found.map(({ ref }) => ({ from: ref, to: newRef() }));
-    const refused = await fetchHonest(project, remote, pairs, { signal });
+    const refused = await fetchVerified(project, remote, pairs, { signal });
     return refused.map(({ ref, reason }) => `${ref} of ${hideCredentials(remote)} was not taken: ${reason}`);
   }
 

@@ -7,7 +7,7 @@ import { readContextFiles, toRefused, turnContextPaths, type ShownFile } from '.
 import { parseContextLine, parseTurnContext, type TurnLine } from '../../session/context/context-lines.ts';
 import {
   outsidePaths,
-  settleContext,
+  resolveOutsideFiles,
   type OutsideFacts,
   type SettledContext,
 } from '../../session/context/context-outside.ts';
@@ -81,7 +81,7 @@ export async function readListed(
   const { paths, pages } = outsidePaths(named);
   const [onDisk, fetched] = await Promise.all([readDisk(project, workspace, paths), findFetched(pages)]);
   const untrackedRules = await noteUntrackedRules(workspace, isIgnored);
-  const resolved = settleContext(named, { ...onDisk, pages: fetched });
+  const resolved = resolveOutsideFiles(named, { ...onDisk, pages: fetched });
   const files = await readContextFiles(resolved.files, { read: store.readBlob, size: store.readSize });
   return {
     files: [...files, ...toRefused(resolved.leftOut)],

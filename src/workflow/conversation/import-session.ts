@@ -20,7 +20,7 @@ import {
   compareTurns,
 } from '../../names.ts';
 import { repair } from '../line/repair.ts';
-import { addForgotten } from '../../session/entries/cached-rows.ts';
+import { recordDeletedTips } from '../../session/entries/cached-rows.ts';
 import { ensureGlobal, refuseTeddyBranch } from '../line/global-branch.ts';
 import type { PlannedAttempt } from './imported-attempts.ts';
 import { chooseStart, type Base } from '../line/choose-start.ts';
@@ -198,7 +198,7 @@ async function publishImport(
 
 /** Marks the entries as forgotten: nobody was told of them, no branch has them, and none should be restored. */
 function forget({ repository: { cache } }: Project, { commit, branches }: WrittenImport): Promise<void> {
-  return addForgotten(cache, [commit, ...branches.map((branch) => branch.commit)]);
+  return recordDeletedTips(cache, [commit, ...branches.map((branch) => branch.commit)]);
 }
 
 function findFreeId(taken: ReadonlySet<string>, now: Date, name: string): SessionId {

@@ -5,7 +5,7 @@ import { followPath } from '../../conversation/logs/rewinds.ts';
 import type { Project } from '../../ports/project.ts';
 import { toTurnName, turnNumber, type TurnName } from '../../names.ts';
 import { openEntries } from './imported-entries.ts';
-import { maskSaid } from '../line/mask-record.ts';
+import { maskRecords } from '../line/mask-record.ts';
 import { readLogAgain, type ImportRequest, type ReadLog } from './read-log.ts';
 
 export interface PlannedAttempt {
@@ -51,7 +51,7 @@ export function openCount(project: Project, countsSecrets: boolean) {
       for (const unit of units) {
         count.records += unit.records.length;
         count.summaries += unit.records.filter(isSummary).length;
-        if (countsSecrets) count.maskedSecrets += (await maskSaid(project.masker, unit)).count;
+        if (countsSecrets) count.maskedSecrets += (await maskRecords(project.masker, unit)).count;
       }
     }
   };

@@ -5,7 +5,7 @@ import type { RefTip } from '../../ports/git.ts';
 import type { LeftOperation } from '../../ports/journal.ts';
 import type { Project } from '../../ports/project.ts';
 import { listLines } from '../../session/lines/lines.ts';
-import { addForgotten } from '../../session/entries/cached-rows.ts';
+import { recordDeletedTips } from '../../session/entries/cached-rows.ts';
 import { findDamagedObjects, findLostEntries } from './find-lost-entries.ts';
 import { findDivergedLines, findMemoPairs } from './find-diverged-lines.ts';
 import { findCapture, findEnvironment, findSessionFiles } from './find-environment.ts';
@@ -52,7 +52,7 @@ const findAnswers: Examination = async (scene) => ({
       meaning,
       fix: 'saves it in its turn, as the next command on that line would',
       todo: `\`teddy session ${place.isQuestion ? 'ask' : 'resume'} -s ${toShellWord(line)}\` saves it and continues.`,
-      async mend() {
+      async repairFinding() {
         await prepareLine(scene.project, place.ref);
         if ((await scene.project.remains.look()).some((one) => one.path === path))
           throw new TeddyError('WRITE_FAILED', 'The answer could not be saved, and is still on disk.');
@@ -109,14 +109,14 @@ const findLeftovers: Examination = async (scene) => {
     thing: remain.path,
     meaning: 'A teddy process was killed while it wrote or removed this; nothing needs it.',
     fix: 'removes it',
-    mend: () => clear(scene, remain, 'It was removed.'),
+    repairFinding: () => clear(scene, remain, 'It was removed.'),
   }));
   const servers = remainsOf(scene, 'server').map((remain): Found => ({
     kind: 'dead-server',
     thing: remain.path,
     meaning: 'A `teddy serve` was killed, and left the record of its address and token behind; no program uses it.',
     fix: 'removes the record',
-    mend: () => clear(scene, remain, 'The record was removed.'),
+    repairFinding: () => clear(scene, remain, 'The record was removed.'),
   }));
   const strangers = remainsOf(scene, 'stranger').map(
     ({ path }) => `This version of teddy does not know ${path}, and leaves it alone.`,
@@ -138,7 +138,7 @@ const findPublications: Examination = async (scene) => {
       thing: remain.path,
       meaning: `A command was killed while it added an entry to ${line} in ${remain.root}; it may have left its lock, or an index that does not match.`,
       fix: 'finishes it if the entry is on the line, or else rolls it back, as the next command there would',
-      mend: () => clear(scene, remain, `The command in ${remain.root} was finished or rolled back.`),
+      repairFinding: () => clear(scene, remain, `The command in ${remain.root} was finished or rolled back.`),
     };
   });
   const records = remainsOf(scene, 'ref-record').map((remain): Found => {
@@ -148,7 +148,7 @@ const findPublications: Examination = async (scene) => {
       thing: remain.path,
       meaning: `A command was killed while it moved ${refs === '' ? 'a ref' : refs}; it may have left git's lock behind.`,
       fix: 'removes the record, and the lock if it is the recorded one',
-      mend: () => clear(scene, remain, 'The record and the lock that it named are gone.'),
+      repairFinding: () => clear(scene, remain, 'The record and the lock that it named are gone.'),
     };
   });
   return { found: [...publications, ...records], seen: 'interrupted commands' };
@@ -209,9 +209,9 @@ function toReported({ kind, thing, meaning, fix = null, todo = null }: Found): R
 
 async function mend(found: Found): Promise<ReportedFinding> {
   const reported = toReported(found);
-  if (found.mend === undefined) return reported;
+  if (found.repairFinding === undefined) return reported;
   try {
-    return { ...reported, said: await found.mend(), outcome: 'mended' };
+    return { ...reported, said: await found.repairFinding(), outcome: 'mended' };
   } catch (error) {
     if (!(error instanceof TeddyError) || error.code === 'INTERRUPTED') throw error;
     return { ...reported, outcome: 'failed', said: error.message, todo: error.hint ?? reported.todo };
@@ -230,7 +230,7 @@ const findQuarantine: Examination = async ({ project, refs }) => {
         thing: quarantinePrefix,
         meaning: `A pull or sync was killed, and ${count(left.length, 'ref')} that it had fetched but not accepted ${left.length === 1 ? 'is' : 'are'} still here.`,
         fix: 'removes them; the next pull fetches them again',
-        async mend() {
+        async repairFinding() {
           await clearQuarantine(project, refs);
           return 'They were removed.';
         },
@@ -265,7 +265,7 @@ function toCutOffCommand(project: Project, refs: Scene['refs'], { path, facts }:
     ...found,
     meaning,
     fix: 'restores .teddy/, as the next command on that line would',
-    async mend() {
+    async repairFinding() {
       await prepareLine(project, facts.ref);
       return 'The files that .teddy/ had before the command were restored.';
     },
@@ -310,9 +310,9 @@ function toExpired(project: Project, old: RefTip[], names: string): Found {
     thing: deletedPrefix,
     meaning: `${count(old.length, 'branch', 'branches')} of sessions that were deleted more than 30 days ago can be removed: ${names}.`,
     fix: 'removes them permanently',
-    async mend() {
+    async repairFinding() {
       const updates = old.map(({ ref, oid }) => ({ ref, old: oid, new: null }));
-      await addForgotten(
+      await recordDeletedTips(
         project.repository.cache,
         old.map(({ oid }) => oid),
       );

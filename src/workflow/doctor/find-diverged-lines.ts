@@ -110,7 +110,7 @@ function toMemoPair(project: Project, { turn, title }: Entry, ref: RefName): Fou
     thing: line,
     meaning: `The memos of turn ${turn} (${title}) are on teddy/global but not on ${line}: the run that accepted them was killed in between.`,
     fix: 'adds them to the line, as the next `teddy session execute` there would',
-    async mend() {
+    async repairFinding() {
       await finishMemos(project, await prepareLine(project, ref));
       return `They are now on ${line} as well.`;
     },

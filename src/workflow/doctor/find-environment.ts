@@ -70,7 +70,7 @@ function findAttributes(scene: Parameters<Examination>[0]): Found[] {
     thing: path,
     meaning: 'The rules that keep git from rewriting session files were changed.',
     fix: 'restores the marked block, and leaves all other lines alone',
-    async mend() {
+    async repairFinding() {
       await scene.project.repository.installAttributes();
       return 'The block was restored.';
     },
@@ -110,7 +110,7 @@ async function judge(
         ...found,
         meaning: `${path} is on the line but missing on disk.`,
         fix: 'writes it again, as the next command on the line would',
-        async mend() {
+        async repairFinding() {
           await workspace.writeSessionFile(path, published.bytes);
           return 'It was written again.';
         },

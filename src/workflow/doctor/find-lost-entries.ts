@@ -136,7 +136,7 @@ function toFound(project: Project, line: LostLine, ref: RefName): Found {
     meaning: `${count(entries.length, 'entry', 'entries')} of ${entries[0]?.session}${last}: not on any branch, so git will eventually remove ${entries.length === 1 ? 'it' : 'them'}.`,
     fix: `creates the branch ${shortRef(ref)} there`,
     todo: `Or run \`git branch <name> ${tip.oid.slice(0, 12)}\`. If you do not need it, leave it to \`git gc\`.`,
-    mend: () => recover(project, line),
+    repairFinding: () => recover(project, line),
   };
 }
 

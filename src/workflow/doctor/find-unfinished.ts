@@ -7,7 +7,7 @@ import { toShellWord } from '../../session/text/shell-word.ts';
 import { toForgetSteps } from '../line/way-to-line.ts';
 import { listWorkTrees, type ListedWorkTree } from '../line/list-work-trees.ts';
 import { removeWorkTrees } from '../line/remove-work-tree.ts';
-import { describeInterrupted, describeWays } from '../line/unfinished-run.ts';
+import { describeInterrupted, describeSettleCommands } from '../line/unfinished-run.ts';
 import { clearWrite, judgeWrite } from '../writes/clean.ts';
 import { readWriteLimits } from '../writes/held.ts';
 import { count, remainsOf, type Examination, type Found } from './finding.ts';
@@ -63,7 +63,7 @@ function toFound(
           ...base,
           meaning: `A write session for ${target} has ended or was abandoned, but its files still exist.`,
           fix: 'saves what it received below refs/teddy/keep/writes/ and removes its files, as the next command that writes would',
-          mend: () => clear(project, write),
+          repairFinding: () => clear(project, write),
         },
       ];
     case 'held':
@@ -111,7 +111,7 @@ async function toCutOffRun(project: Project, path: string, left: JournaledRun | 
   if ((await project.repository.store.readFile(tip, report)) !== null) return toReported(project, path, left);
   const trees = await project.repository.workTrees();
   const isOnLine = trees.some((tree) => tree.root === run.root && tree.ref === run.ref);
-  return { ...found, meaning, todo: `Decide: ${describeWays(project, run, { isOnLine })}.` };
+  return { ...found, meaning, todo: `Decide: ${describeSettleCommands(project, run, { isOnLine })}.` };
 }
 
 /** The report is on the line, so the journal is no longer needed. */
@@ -121,7 +121,7 @@ function toReported({ journals }: Project, thing: string, { run }: JournaledRun)
     thing,
     meaning: `The run of turn ${run.turn} on ${shortRef(run.ref)} was killed after its report was added to the line, and left its journal behind.`,
     fix: 'removes the journal, as the next command on that line would',
-    async mend() {
+    async repairFinding() {
       const claim = await journals.claim(run);
       try {
         await (await journals.find(run))?.journal.discard();
@@ -164,7 +164,7 @@ function toGone({ repository }: Project, tree: ListedWorkTree): Found {
   return {
     ...found,
     fix: 'makes git forget the work tree, and keeps the branch',
-    async mend() {
+    async repairFinding() {
       await repository.removeWorkTree(root);
       return 'git has forgotten the work tree.';
     },
@@ -193,7 +193,7 @@ function toEnded(project: Project, tree: ListedWorkTree): Found {
     ...found,
     meaning,
     fix: 'removes the work tree with git if it is still clean, and keeps the branch',
-    async mend() {
+    async repairFinding() {
       await removeWorkTrees(project, { kind: 'one', selector: root, path: root });
       return 'The work tree was removed.';
     },

@@ -50,7 +50,7 @@ type Mend = () => Promise<string>;
 
 export interface Found extends Pick<Finding, 'kind' | 'thing' | 'meaning'>, Partial<Pick<Finding, 'fix' | 'todo'>> {
   /** Given where `fix` is. */
-  mend?: Mend;
+  repairFinding?: Mend;
 }
 
 export interface Scene {

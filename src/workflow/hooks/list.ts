@@ -38,7 +38,7 @@ export interface ListedHooks {
 /** Lists the hooks in the place where git looks, unless another one is given. */
 export async function listHooks(project: HookedProject, source: HookSource, wanted?: HookTarget): Promise<ListedHooks> {
   const place = wanted ?? (await project.repository.hooks.locate());
-  const listed = await Promise.all(hookNames.map((name) => lookAt(project, source, place, name)));
+  const listed = await Promise.all(hookNames.map((name) => inspectHook(project, source, place, name)));
   return { place, hooks: listed };
 }
 
@@ -65,7 +65,7 @@ export function describePlace({ dir, kind, origin }: HookTarget): string {
   return `Hooks in ${dir === '' ? 'no directory' : dir}${set}${kinds[kind]}`;
 }
 
-async function lookAt(
+async function inspectHook(
   { repository: { hooks }, hash }: HookedProject,
   source: HookSource,
   place: HookTarget,

@@ -9,7 +9,7 @@ import { entryMs } from '../../session/entries/logged-entry.ts';
 import { repair } from '../line/repair.ts';
 import {
   archiveBranches,
-  hasCome,
+  isMergedSomewhere,
   listBranches,
   planLineArchive,
   refuseCheckedOut,
@@ -111,7 +111,7 @@ async function previewArchive(
   const lines: ArchivedSession['lines'] = [];
   for (const line of branches) {
     const { ref: archive } = await planLineArchive(project, line);
-    lines.push({ line: line.ref, archive, tip: line.oid, hasLanded: await hasCome(project, line) });
+    lines.push({ line: line.ref, archive, tip: line.oid, hasLanded: await isMergedSomewhere(project, line) });
   }
   return { session, lines, kept, switchedTo: null, workTrees: [] };
 }

@@ -111,7 +111,7 @@ export async function archiveBranches(
   const updates: RefUpdate[] = [];
   for (const line of branches) {
     const { ref, oid } = line;
-    const hasLanded = await hasCome(project, line);
+    const hasLanded = await isMergedSomewhere(project, line);
     const kept = await planLineArchive(project, line);
     lines.push({ line: ref, archive: kept.ref, tip: oid, hasLanded });
     updates.push(kept, { ref, old: oid, new: null });
@@ -125,7 +125,7 @@ export async function archiveBranches(
  * Returns whether the whole line has reached another branch, where the user may have committed it. An archive of the
  * line does not count.
  */
-export async function hasCome(project: Project, line: KnownLine): Promise<boolean> {
+export async function isMergedSomewhere(project: Project, line: KnownLine): Promise<boolean> {
   const end = await readEnd(project, line.ref, line.oid);
   if (end === 'merged' || end === 'landed' || (await hasLandedAsItStands(project, line))) return true;
   return (await findCommit(project, line)) !== null;

@@ -23,7 +23,7 @@ import {
   findBase,
   findHolder,
   findWhole,
-  hasCome,
+  isMergedSomewhere,
   listBranches,
   refuseCheckedOut,
   refuseWrites,
@@ -100,7 +100,7 @@ export async function deleteSession(project: Project, { session, lines, archives
  * Restores the missing refs of the last deletion, and removes the refs that kept them. `name` is a session's id, or the
  * part after the date. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION or BRANCH_IN_THE_WAY.
  */
-export async function takeBack(project: Project, name: string): Promise<RefTip[]> {
+export async function restoreDeleted(project: Project, name: string): Promise<RefTip[]> {
   const { store } = project.repository;
   const all = (await store.listRefs(deletedPrefix)).flatMap((tip) => {
     const deleted = parseDeletedRef(tip.ref);
@@ -182,5 +182,5 @@ async function describeLine(project: Project, line: KnownLine, remote: readonly 
   for (const there of remote) isPushed ||= await store.isAncestor(oid, there.oid);
   const last = (await readLine(store, oid)).turns.at(-1);
   const turns = last === undefined ? 0 : turnNumber(last);
-  return { ref, oid, turns, hasLanded: await hasCome(project, line), isPushed };
+  return { ref, oid, turns, hasLanded: await isMergedSomewhere(project, line), isPushed };
 }

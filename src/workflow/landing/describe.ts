@@ -8,7 +8,7 @@ import type { Project } from '../../ports/project.ts';
 import { findDisclosed, joinAssistants, renderDisclosure, toDisclosure } from '../../session/entries/assisted-by.ts';
 import { countOf } from '../../session/spending/describe-spending.ts';
 import { decodeEntry } from '../../session/entries/entry.ts';
-import { howUndone, takesBack } from '../../session/lines/line-paths.ts';
+import { undoneExtent, revertsTurn } from '../../session/lines/line-paths.ts';
 import { nameEdits, nameSome, type OwnEdit } from '../../session/text/name-some.ts';
 import { shortRef, type Oid, type RefName, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import type { LandableLine, LandingSides } from './landing.ts';
@@ -16,7 +16,7 @@ import { toVisible } from '../../session/text/visible-text.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
 import { readBaseStart } from '../../session/lines/lines.ts';
 import { readTurnFile } from '../../view/view.ts';
-import { toGitOn } from '../line/switch.ts';
+import { gitCommandFor } from '../line/switch.ts';
 import { findMakers } from '../line/find-committed.ts';
 import { readAssistance } from '../line/read-assistance.ts';
 import type { LandingTarget } from './choose-target.ts';
@@ -96,7 +96,7 @@ export async function readParts(
   const written = new Map<string, TurnName>();
   const edited = new Map<RepoPath, boolean>();
   const changing = new Set<TurnName>();
-  const undone = new Map<TurnName, ReturnType<typeof howUndone>>();
+  const undone = new Map<TurnName, ReturnType<typeof undoneExtent>>();
   /** The files that each turn changed, and whether the newest change reverted them. */
   const taken = new Map<TurnName, Map<RepoPath, boolean>>();
   const others: string[] = [];
@@ -126,11 +126,11 @@ export async function readParts(
     // A run that was rejected or rolled back has a report too.
     const isRun = kind === 'report' && (entry.status === 'SUCCESS' || (await changesOf(oid, commit)).length > 0);
     if (kind === 'write' || isRun || isOfAgent) changing.add(turn);
-    if (kind === 'undo' && !undone.has(turn)) undone.set(turn, howUndone(entry));
+    if (kind === 'undo' && !undone.has(turn)) undone.set(turn, undoneExtent(entry));
     if (undone.get(turn) !== 'part') continue;
     const paths = taken.get(turn) ?? new Map<RepoPath, boolean>();
     taken.set(turn, paths);
-    for (const { path } of await changesOf(oid, commit)) if (!paths.has(path)) paths.set(path, takesBack(entry));
+    for (const { path } of await changesOf(oid, commit)) if (!paths.has(path)) paths.set(path, revertsTurn(entry));
   }
   const turns: LandingParts['turns'] = [];
   for (const turn of changing) {
@@ -198,15 +198,15 @@ export async function discloseModels(project: Project, { tip }: LandableLine, ba
 
 /**
  * Warns when the target is behind its upstream, with a command that works before the landing and after it. `root` is as
- * for `toGitOn`.
+ * for `gitCommandFor`.
  */
-export async function tellBehind(project: Project, { ref, tip }: LandingTarget, root: string | null): Promise<void> {
+export async function reportBehind(project: Project, { ref, tip }: LandingTarget, root: string | null): Promise<void> {
   const upstream = await findUpstream(project.repository.store, ref);
   if (upstream === null || tip === null) return;
   const missing = await project.repository.store.findReachable('', upstream.oid, [tip]);
   if (missing.length === 0) return;
   project.notices.warn(
-    `${shortRef(ref)} is ${countOf(missing.length, 'commit')} behind ${upstream.name}. To bring it up to date: \`${toGitOn(project, ref, root)} merge ${toShellWord(upstream.name)}\``,
+    `${shortRef(ref)} is ${countOf(missing.length, 'commit')} behind ${upstream.name}. To bring it up to date: \`${gitCommandFor(project, ref, root)} merge ${toShellWord(upstream.name)}\``,
   );
 }
 
@@ -228,7 +228,7 @@ async function findUpstream(
 }
 
 /** Warns of commits of the session's base branch that the landing brings to a target which does not have them. */
-export async function tellBrought(
+export async function reportBrought(
   project: Project,
   line: LandableLine,
   { ref, tip }: LandingTarget,

@@ -9,7 +9,7 @@ import {
   type LostCode,
 } from '../../session/lines/landing.ts';
 import { decodeEntry } from '../../session/entries/entry.ts';
-import { takesBack } from '../../session/lines/line-paths.ts';
+import { revertsTurn } from '../../session/lines/line-paths.ts';
 import { shortRef, type Oid, type TurnName } from '../../names.ts';
 import type { LandingTarget } from './choose-target.ts';
 import type { LandableLine } from './landing.ts';
@@ -69,7 +69,7 @@ async function findTakenBack(
   // Walks newest first, so that a later turn on the line overrides its undo, and the last undo decides.
   for await (const { commit } of store.firstParents(landing.tip, [line.tip])) {
     const entry = decodeEntry(commit.message);
-    if (entry?.kind === 'undo') undone.set(entry.turn, undone.get(entry.turn) ?? takesBack(entry));
+    if (entry?.kind === 'undo') undone.set(entry.turn, undone.get(entry.turn) ?? revertsTurn(entry));
     else if (entry?.kind !== 'approval') undone.delete(entry?.turn ?? null);
   }
   return [...undone.values()].includes(true) ? landing.commit : null;

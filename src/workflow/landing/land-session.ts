@@ -13,7 +13,7 @@ import { repair } from '../line/repair.ts';
 import { refuseOperation } from '../line/refuse-operation.ts';
 import { findOtherWithCode } from '../line/find-open.ts';
 import { findCommit } from '../line/find-committed.ts';
-import { toGitOn } from '../line/switch.ts';
+import { gitCommandFor } from '../line/switch.ts';
 import { findRecorded } from '../line/find-recorded.ts';
 import { refuseRunsIn } from '../line/unfinished-run.ts';
 import { addAuthorshipNote, type AuthorshipNote } from './authorship-log.ts';
@@ -24,8 +24,8 @@ import {
   type LandingParts,
   readParts,
   takeOff,
-  tellBehind,
-  tellBrought,
+  reportBehind,
+  reportBrought,
 } from './describe.ts';
 import { findLandingBase, type LandingBase } from './find-base.ts';
 import { toArchiveCommand } from '../line/way-to-line.ts';
@@ -87,7 +87,7 @@ export async function landSession(project: Project, asked: LandRequest): Promise
   await project.repository.store.ident();
   const hasNote = (await project.settings.get('notes')) === 'git-ai';
   const line = await findLandable(project, request.target);
-  await tellUnlanded(project, line);
+  await reportUnlanded(project, line);
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const landed = await landOnce(project, line, request, { isFirst: attempt === 1, hasNote });
     if (landed !== 'moved') return landed;
@@ -124,8 +124,8 @@ async function landOnce(
   const target = await chooseTarget(project, line, request);
   const workspace = await openTarget(project, target);
   const base = await findLandingBase(project, line, target);
-  if (isFirst) await tellBehind(project, target, workspace?.root ?? null);
-  if (isFirst) await tellBrought(project, line, target, base.oid);
+  if (isFirst) await reportBehind(project, target, workspace?.root ?? null);
+  if (isFirst) await reportBrought(project, line, target, base.oid);
   const sides = await readSides(project.repository.store, { base: base.oid, target: target.tip, tip: line.tip });
   const along = await findAlong(project, line, base.oid);
   const assistedBy = await discloseModels(project, line, base.oid);
@@ -169,7 +169,7 @@ async function landOnce(
   if (request.isDryRun || tree === null) return landed;
   const commit = await publish(project, place, tree);
   if (commit === 'moved') return 'moved';
-  tellOthers(project, place);
+  reportOthers(project, place);
   const archive = await keepArchive(project, line);
   return { ...landed, commit, archive: archive?.ref ?? null, note: await discloseLines(project, place, commit) };
 }
@@ -290,7 +290,7 @@ async function askForOwnEdits(
 async function adviseLeavingOut({ repository }: Project, line: LandableLine, early: readonly Oid[]): Promise<string> {
   if (!line.ref.startsWith('refs/heads/')) return '';
   const holder = (await repository.workTrees()).find(({ ref }) => ref === line.ref);
-  const git = toGitOn({ repository }, line.ref, holder?.root ?? null);
+  const git = gitCommandFor({ repository }, line.ref, holder?.root ?? null);
   const ends = await Promise.all(early.map((oid) => takeOff(repository.store, line.tip, oid)));
   const resolve = ends.includes('conflict') ? ' (resolve, `git add` the files, `git revert --continue`)' : '';
   const oids = early.map((oid) => oid.slice(0, 10)).join(' ');
@@ -424,7 +424,7 @@ async function toConflict(project: Project, landing: Landing, conflicts: readonl
     return new TeddyError('LAND_CONFLICT', `${what} ${lost} Nothing was changed.`, `${way} Then land again.`);
   }
   const pick = await preparePick(project, sides, message);
-  const git = toGitOn(project, target.ref, workspace?.root ?? null);
+  const git = gitCommandFor(project, target.ref, workspace?.root ?? null);
   return new TeddyError(
     'LAND_CONFLICT',
     `${what} Nothing was changed.`,
@@ -433,7 +433,7 @@ async function toConflict(project: Project, landing: Landing, conflicts: readonl
 }
 
 function toRevert(project: Project, { target, workspace }: Landing, landing: Oid): string {
-  const revert = `${toGitOn(project, target.ref, workspace?.root ?? null)} revert --no-edit ${landing.slice(0, 10)}`;
+  const revert = `${gitCommandFor(project, target.ref, workspace?.root ?? null)} revert --no-edit ${landing.slice(0, 10)}`;
   return `Landing an undo removed code of this session from ${shortRef(target.ref)}. To bring it back: \`${revert}\`.`;
 }
 
@@ -445,14 +445,14 @@ function toLost(
 ): [message: string, way: string] {
   const [onto, oids] = [shortRef(target.ref), nameSome(landed.map((oid) => oid.slice(0, 10)))];
   const resolve = isConflict ? ' (resolve, `git add` the files, `git cherry-pick --continue`)' : '';
-  const way = `\`${toGitOn(project, target.ref, workspace?.root ?? null)} ${command}\`${resolve}`;
+  const way = `\`${gitCommandFor(project, target.ref, workspace?.root ?? null)} ${command}\`${resolve}`;
   return [
     `${line.name} landed on ${onto} as ${oids}, and ${onto} no longer has all of it.`,
     `To bring it back: ${way}.`,
   ];
 }
 
-function tellOthers(project: Project, landing: Landing): void {
+function reportOthers(project: Project, landing: Landing): void {
   const { line, target, base } = landing;
   if (base.takenBack !== null)
     return project.notices.warn(`Not all of it has landed: ${toRevert(project, landing, base.takenBack)}`);
@@ -469,7 +469,7 @@ function toMoved({ name }: LandableLine): TeddyError {
 }
 
 /** Warns of unfinished work on a line that is not part of its code yet. */
-async function tellUnlanded(project: Project, line: LandableLine): Promise<void> {
+async function reportUnlanded(project: Project, line: LandableLine): Promise<void> {
   const { latest } = await readLine(project.repository.store, line.tip);
   if (latest?.status === 'planned') {
     const process = await project.journals.holder({ ...line, turn: latest.turn });
@@ -478,10 +478,10 @@ async function tellUnlanded(project: Project, line: LandableLine): Promise<void>
   }
   if (latest?.status === 'open' && userMessages(latest.records).length > 0)
     project.notices.warn(`Turn ${latest.turn} waits for an answer: nothing of it is landed.`);
-  await tellEdits(project, line);
+  await reportEdits(project, line);
 }
 
-async function tellEdits({ repository, notices }: Project, { ref, name }: LandableLine): Promise<void> {
+async function reportEdits({ repository, notices }: Project, { ref, name }: LandableLine): Promise<void> {
   const tree = (await repository.workTrees()).find((one) => one.ref === ref);
   if (tree === undefined) return;
   const { edits, untracked } = await (await repository.openWorkspace(tree.root)).status({ untracked: true });

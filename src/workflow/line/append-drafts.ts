@@ -7,7 +7,7 @@ import type { TreeEdit } from '../../session/paths/edit-tree.ts';
 import { encodeEntry, type Entry, type EntryKind } from '../../session/entries/entry.ts';
 import { toLaterId } from '../../session/entries/logged-entry.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
-import { maskSaid } from './mask-record.ts';
+import { maskRecords } from './mask-record.ts';
 import { maskEntry } from './mask-text.ts';
 import type { LineState, LineTurns } from '../../view/view.ts';
 
@@ -91,7 +91,7 @@ export function openDrafts(project: Project, place: Place, { isStream }: { isStr
       const id = keepIds.has(kind) ? fresh : toLaterId(fresh, last);
       const spoken = { records: said.records ?? [], plan: own['plan.md'] };
       const { records, plan, count } =
-        said.isAnswer === true ? { ...spoken, count: 0 } : await maskSaid(masker, spoken);
+        said.isAnswer === true ? { ...spoken, count: 0 } : await maskRecords(masker, spoken);
       masked += count;
       const named: Record<string, string> = plan === undefined ? own : { ...own, 'plan.md': plan };
       const about = named[subjects[kind] ?? ''];

@@ -19,7 +19,7 @@ import {
   type TurnName,
 } from '../../names.ts';
 import { append } from './append.ts';
-import { maskSaid } from './mask-record.ts';
+import { maskRecords } from './mask-record.ts';
 import { prepareLine } from './prepare.ts';
 import { nextTurn, toText, type LineState } from '../../view/view.ts';
 import { describeRecords } from './describe-records.ts';
@@ -74,7 +74,7 @@ export async function appendRecords(project: Project, request: AppendRequest): P
 async function findKnown(project: Project, state: LineState, given: KnownRecord[]): Promise<FoundRecord | null> {
   const found = await findRecords(project.repository.store, state, new Set(given.map(({ id }) => id)));
   if (found.length === 0) return null;
-  const { records } = await maskSaid(project.masker, { records: given });
+  const { records } = await maskRecords(project.masker, { records: given });
   const same = records.filter((record) => found.some((one) => isSameRecord(one.record, record)));
   const [first] = found;
   if (same.length === records.length && first !== undefined) return first;

@@ -9,7 +9,7 @@ import { isTurnName, sessionDir, shortRef, type Oid, type SessionId } from '../.
 import { listArchives } from '../../session/lines/archives.ts';
 import { findPlanned } from '../../view/view.ts';
 import { isOnLine } from '../../session/entries/ancestry.ts';
-import { addsNothing, hasSameCode, readBaseTips } from '../../session/lines/find-landed.ts';
+import { isOnlyVerdictsSince, hasSameCode, readBaseTips } from '../../session/lines/find-landed.ts';
 import { toMainLines, type MainLine } from '../../session/lines/main-lines.ts';
 import { readStarts } from '../../session/lines/session-starts.ts';
 import { listLines, readBaseStart, type BaseStart, type KnownLine } from '../../session/lines/lines.ts';
@@ -76,7 +76,7 @@ export async function hasLandedAsItStands(
         if (
           tip === oid ||
           ((await store.resolve(tip)) !== null && (await isOnLine(store, tip, oid))) ||
-          (await addsNothing(project, line, tip))
+          (await isOnlyVerdictsSince(project, line, tip))
         )
           return true;
     }

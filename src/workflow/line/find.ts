@@ -214,7 +214,7 @@ async function findNamed(project: Project, typed: string, known?: readonly Known
   const matching = namesakes.length > 0 ? namesakes : parts;
   if (matching.length === 1 && matching[0]) return matching[0];
   const newest = matching.at(-1);
-  if (newest !== undefined && beginAlike(matching.map(({ session }) => session))) {
+  if (newest !== undefined && haveSameStem(matching.map(({ session }) => session))) {
     const said = `Using ${newest.session}, the newest of ${matching.length} sessions with this name.`;
     if (isFirstTime(project.notices, newest.ref)) project.notices.info(said);
     return newest;
@@ -230,7 +230,7 @@ async function findNamed(project: Project, typed: string, known?: readonly Known
  * Returns whether all are captured and have the same name apart from a number; the end of the name may have been cut to
  * make room for it.
  */
-function beginAlike(sessions: readonly SessionId[]): boolean {
+function haveSameStem(sessions: readonly SessionId[]): boolean {
   const names = sessions.map((session) => session.slice('20260124-'.length));
   const stems = names.map((name) => name.replace(/-\d+$/, ''));
   const whole = stems.reduce((longest, stem) => (stem.length > longest.length ? stem : longest));

@@ -61,7 +61,7 @@ export interface FilesAfter extends RestoredFiles {
 }
 
 /** Compares the files after a command, before anything else can fail. `who` is as in `restoreSessionFiles`. */
-export async function takeStock(place: SessionTarget, kept: KeptFiles, who: string): Promise<FilesAfter> {
+export async function compareAfterCommand(place: SessionTarget, kept: KeptFiles, who: string): Promise<FilesAfter> {
   const after = await place.workspace.headAndScan();
   const changed = listChanged(kept.scan, after.scan).filter((path) => !isGuardedPath(path));
   return { ...after, changed: changed.toSorted(), ...(await restoreSessionFiles(place, kept, after, who)) };

@@ -12,7 +12,7 @@ interface Said {
  * Returns the records and the plan without secrets. Each text is masked as a whole; ids and times do not change.
  * `count` is the number of secrets masked. Throws MASKING_FAILED.
  */
-export async function maskSaid(
+export async function maskRecords(
   masker: Masker,
   { records, plan }: Said,
 ): Promise<{ records: KnownRecord[]; plan: string | undefined; count: number }> {

@@ -28,11 +28,11 @@ import { beginLine, type Draft, type FileEdit, type StartPlace } from './append.
 import { chooseStart, type Base } from './choose-start.ts';
 import { ensureGlobal, readGlobal, refuseTeddyBranch } from './global-branch.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
-import { canStay, switchOrTakeBack, toSwitchCommand } from './switch.ts';
+import { canStay, switchOrDelete, toSwitchCommand } from './switch.ts';
 import { refuseOperation } from './refuse-operation.ts';
 import { rememberStart } from './own-start.ts';
 import { repair } from './repair.ts';
-import { addOrTakeBack } from './open-work-tree.ts';
+import { addOrDelete } from './open-work-tree.ts';
 
 export interface NewSession {
   session: SessionId;
@@ -78,8 +78,8 @@ export async function newSession(project: Project, request: NewSessionRequest): 
   const { session, commit } = await publishStart(project, name, base, request.foreign);
   if (base.branch !== null) await rememberStart(project, { branch: base.branch, oid: commit });
   const ref = mainLineRef(session);
-  if (workspace) await switchOrTakeBack(project, workspace, ref, commit, canStay);
-  const workTree = inWorkTree ? await addOrTakeBack(project, ref, commit) : null;
+  if (workspace) await switchOrDelete(project, workspace, ref, commit, canStay);
+  const workTree = inWorkTree ? await addOrDelete(project, ref, commit) : null;
   if (name !== request.name) notices.info(`The name was changed to ${name}.`);
   if (note !== null) notices.info(note);
   if (!session.endsWith(`-${name}`)) notices.info(await describeTaken(project, session, name));

@@ -49,7 +49,7 @@ async function findLinked(project: Project, ref: RefName): Promise<string | null
 
 /** Two commands may make one at the same time; the second then works in the one that the first made. */
 async function addOrJoin(project: Project, ref: RefName): Promise<{ root: string; made: boolean }> {
-  await forgetGone(project, ref);
+  await removeMissingWorkTree(project, ref);
   try {
     const root = await project.repository.addWorkTree(ref);
     project.notices.info(`Made the work tree ${root}.`);
@@ -62,7 +62,7 @@ async function addOrJoin(project: Project, ref: RefName): Promise<{ root: string
 }
 
 /** Removes a work tree whose directory is gone, because git would still consider the line checked out there. */
-async function forgetGone(project: Project, ref: RefName): Promise<void> {
+async function removeMissingWorkTree(project: Project, ref: RefName): Promise<void> {
   const trees = await project.repository.linkedWorkTrees();
   const gone = trees.find((tree) => tree.ref === ref && tree.isGone);
   if (gone === undefined) return;
@@ -78,7 +78,7 @@ async function forgetGone(project: Project, ref: RefName): Promise<void> {
 }
 
 /** Adds a work tree for a line that was just made, and deletes the line again if that fails. */
-export async function addOrTakeBack(project: Project, ref: RefName, commit: Oid): Promise<string> {
+export async function addOrDelete(project: Project, ref: RefName, commit: Oid): Promise<string> {
   try {
     return await project.repository.addWorkTree(ref);
   } catch (error) {

@@ -4,9 +4,9 @@ import { decodeTranscript } from '../../conversation/history/decode-transcript.t
 import type { CommitChange } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { joinAssistants, toAssistant, toForeign, type Assistant } from '../../session/entries/assisted-by.ts';
-import { comesLater, decodeEntry, type Entry } from '../../session/entries/entry.ts';
+import { mayFollowTurn, decodeEntry, type Entry } from '../../session/entries/entry.ts';
 import { answerKinds } from '../../session/lines/line-order.ts';
-import { takesBack } from '../../session/lines/line-paths.ts';
+import { revertsTurn } from '../../session/lines/line-paths.ts';
 import { readStarts } from '../../session/lines/session-starts.ts';
 import { compareTurns, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { readTurnFile } from '../../view/view.ts';
@@ -64,7 +64,7 @@ export async function readAssistance(project: Project, tip: Oid, base: Oid | nul
     const turn = entry === null ? null : openTurn(turns, entry, edits.length);
     if (entry === null) ownMessages.push(commit.message);
     if (entry === null || turn === null || isOfUser(entry, turn)) edits.push(new Set(code.map(({ path }) => path)));
-    else if (takesBack(entry)) takeBack(turn, blobs);
+    else if (revertsTurn(entry)) undoChanges(turn, blobs);
     else if (entry.kind === 'write' && entry.model === undefined) turn.writes.push(...code);
     else addChanges(turn, code);
   }
@@ -94,7 +94,7 @@ function openTurn(turns: Map<string, ReadTurn>, entry: Entry, edits: number): Re
   const turn = isAsked ? null : entry.turn;
   const key = `${session} ${isAsked ? entry.id : turn}`;
   const known = turns.get(key);
-  if (!isAsked && (turn === null || (known === undefined && comesLater(kind)))) return null;
+  if (!isAsked && (turn === null || (known === undefined && mayFollowTurn(kind)))) return null;
   const found: ReadTurn = known ?? {
     session,
     turn,
@@ -122,7 +122,7 @@ function addChanges({ changes }: ReadTurn, made: readonly CommitChange[]): void 
 }
 
 /** An undo may have kept some of the files of the turn. */
-function takeBack({ changes }: ReadTurn, blobs: ReadonlyMap<RepoPath, Oid | null>): void {
+function undoChanges({ changes }: ReadTurn, blobs: ReadonlyMap<RepoPath, Oid | null>): void {
   for (const [path, { before }] of changes) if (blobs.get(path) === before) changes.delete(path);
 }
 
@@ -137,7 +137,7 @@ async function readEarlier({ repository: { store } }: Project, base: Oid, turns:
     for (const one of open)
       if (one.session === session && one.turn === turn && answerKinds.includes(kind)) one.answers.unshift(entry);
     const isBefore = (one: ReadTurn) =>
-      turn !== null && one.turn !== null && !comesLater(kind) && compareTurns(turn, one.turn) < 0;
+      turn !== null && one.turn !== null && !mayFollowTurn(kind) && compareTurns(turn, one.turn) < 0;
     open = open.filter((one) => one.session !== session || (kind !== 'start' && !isBefore(one)));
     if (open.length === 0) return;
   }

@@ -70,7 +70,7 @@ export async function receiveAnswer(
   { onText, onUsage }: Pick<Listener, 'onText' | 'onUsage'>,
 ): Promise<void> {
   let roomBytes = maxAnswerBytes;
-  for await (const text of hearAnswer(model, request, received, { maxContinuations: 8, onUsage })) {
+  for await (const text of streamAnswer(model, request, received, { maxContinuations: 8, onUsage })) {
     const bytes = encoder.encode(text).length;
     const taken = bytes <= roomBytes ? text : cutToBytes(text, roomBytes);
     roomBytes -= Math.min(bytes, roomBytes);
@@ -104,17 +104,17 @@ export interface Hearing {
  * Yields the answer in pieces, with its continuations, and fills `received` before each. If `received` already holds a
  * cut answer, continues that and yields only the rest. Throws what the model throws.
  */
-export async function* hearAnswer(
+export async function* streamAnswer(
   model: Model,
   request: ModelRequest,
   received: Received,
   { maxContinuations, isWanted = () => true, toShown = (text) => text, onUsage }: Hearing,
 ): AsyncGenerator<string> {
-  if (received.text === '') yield* hear(model, request, received, onUsage);
+  if (received.text === '') yield* streamOnce(model, request, received, onUsage);
   for (let count = 0; count < maxContinuations && isCut(received) && isWanted(); count += 1) {
     const before = received.text;
     if (before.trim() === '') return;
-    yield* hearContinuation(model, toContinued(request, toShown(before)), received, onUsage);
+    yield* streamContinuation(model, toContinued(request, toShown(before)), received, onUsage);
     if (received.text === before) return;
   }
 }
@@ -139,11 +139,11 @@ export function whyEmpty({ finish, said }: Pick<Received, 'finish' | 'said'>): s
 }
 
 /** Yields a continuation without the lines that repeat the end of the answer. */
-async function* hearContinuation(...[model, request, received, onUsage]: Request): AsyncGenerator<string> {
+async function* streamContinuation(...[model, request, received, onUsage]: Request): AsyncGenerator<string> {
   const before = received.text;
   const seam = openSeam(before);
   try {
-    yield* hear(model, request, received, onUsage, seam.next);
+    yield* streamOnce(model, request, received, onUsage, seam.next);
     yield* give(received, seam.end());
   } catch (error) {
     yield* give(received, seam.end());
@@ -156,7 +156,7 @@ async function* hearContinuation(...[model, request, received, onUsage]: Request
 
 type Request = [Model, ModelRequest, Received, Listener['onUsage']];
 
-async function* hear(
+async function* streamOnce(
   ...[model, request, received, onUsage, toNew = (text) => text]: [...Request, toNew?: (text: string) => string]
 ): AsyncGenerator<string> {
   // The reason of the previous answer must not remain for one that ends without any.

@@ -88,7 +88,7 @@ async function putBack(
       `A command of turn ${facts.turn} on ${shortRef(facts.ref)} was interrupted, and what it changed in .teddy/ is still there.`,
       '`teddy session resume`, or any other command that continues the session, reverts that first.',
     );
-  if (!(await isOnNote(project, workspace, facts))) throw elsewhereError(facts, workspace, left);
+  if (!(await isOnStartCommit(project, workspace, facts))) throw elsewhereError(facts, workspace, left);
   await restore(project, workspace, facts);
 }
 
@@ -108,7 +108,7 @@ function warnOfGone({ notices }: Project, { turn, root }: CommandFacts): void {
 }
 
 /** Returns whether HEAD is at or above the commit that the command started on; only then are the kept files meaningful. */
-async function isOnNote(
+async function isOnStartCommit(
   { repository: { store } }: Project,
   workspace: Workspace,
   { kept: { head } }: CommandFacts,
@@ -134,7 +134,7 @@ function elsewhereError({ turn, ref }: CommandFacts, { root }: Workspace, { path
   return new TeddyError(
     'RUN_INTERRUPTED',
     `A command of turn ${turn} was interrupted on ${line}, and its changes in .teddy/ may still be in ${root}.`,
-    `Go back, and run any teddy command there: \`git -C ${toShellWord(root)} switch ${toShellWord(line)}\`. If that is not possible, ${toWayOut(`git -C ${toShellWord(root)}`, path)}`,
+    `Go back, and run any teddy command there: \`git -C ${toShellWord(root)} switch ${toShellWord(line)}\`. If that is not possible, ${describeManualFix(`git -C ${toShellWord(root)}`, path)}`,
   );
 }
 
@@ -142,10 +142,10 @@ function damagedNoteError({ path }: LeftCommand): TeddyError {
   return new TeddyError(
     'DAMAGED_SESSION',
     `The note about an interrupted command cannot be read: ${path}.`,
-    toWayOut('git', path).replace('look', 'Look'),
+    describeManualFix('git', path).replace('look', 'Look'),
   );
 }
 
-function toWayOut(git: string, path: string): string {
+function describeManualFix(git: string, path: string): string {
   return `look at \`${git} diff HEAD -- .teddy\`, revert what is not yours, then remove the note: \`rm ${toShellWord(path)}\`.`;
 }

@@ -20,7 +20,7 @@ export function toSwitchCommand(branch: string): string {
  * Returns `git` as the user has to type it here to act on a branch. `root` is the root of the work tree that has the
  * branch checked out, if any.
  */
-export function toGitOn({ repository }: Pick<Project, 'repository'>, ref: RefName, root: string | null): string {
+export function gitCommandFor({ repository }: Pick<Project, 'repository'>, ref: RefName, root: string | null): string {
   if (root === null) return `git switch ${toShellWord(shortRef(ref))} && git`;
   return root === repository.workspace?.root ? 'git' : `git -C ${toShellWord(root)}`;
 }
@@ -33,7 +33,7 @@ export const canStay = 'To make it without switching: --no-switch.';
  * files are in the way. Throws FILES_IN_THE_WAY or LOCKED, as `Workspace.switchTo` does; LOCKED or RUN_INTERRUPTED for
  * a run in these files.
  */
-export async function switchOrTakeBack(
+export async function switchOrDelete(
   project: Project,
   workspace: Workspace,
   ref: RefName,

@@ -36,8 +36,8 @@ export async function takeSnapshot(project: Project, line: ReadyLine, turn: Turn
     return { drafts: [drafted.draft], value: state };
   });
   const { drafted, leftOut, ...state } = value;
-  if (drafted !== null) tellTaken(project, drafted);
-  await tellLeftOut(project, leftOut);
+  if (drafted !== null) reportSnapshot(project, drafted);
+  await reportLeftOut(project, leftOut);
   return commit === null ? state : withEntry(state, commit, entry);
 }
 
@@ -57,7 +57,7 @@ export async function previewSnapshot(project: Project, line: CheckedOutLine): P
     draftSnapshot(project, line, null),
     readGlobal(project),
   ]);
-  await tellLeftOut(project, leftOut);
+  await reportLeftOut(project, leftOut);
   if (drafted === null) return { state, global, count: 0 };
   const { draft, files, count } = drafted;
   // The user has read their own edits, even before they are committed.
@@ -70,7 +70,7 @@ export async function previewSnapshot(project: Project, line: CheckedOutLine): P
   return { state: withEntry(state, commit, entry), global: merged, count };
 }
 
-function tellTaken({ notices }: Project, { count, staged, added }: DraftedSnapshot): void {
+function reportSnapshot({ notices }: Project, { count, staged, added }: DraftedSnapshot): void {
   const parts = [
     ...(staged === 0 ? [] : [`${staged} of them staged`]),
     ...(added === 0 ? [] : [`${added} of them new`]),
@@ -79,7 +79,7 @@ function tellTaken({ notices }: Project, { count, staged, added }: DraftedSnapsh
   notices.info(`Your own edits of ${count} ${count === 1 ? 'file' : 'files'} were committed as a snapshot${also}.`);
 }
 
-async function tellLeftOut({ notices, masker }: Project, leftOut: LeftOutFile[]): Promise<void> {
+async function reportLeftOut({ notices, masker }: Project, leftOut: LeftOutFile[]): Promise<void> {
   const refused = leftOut.filter(({ reason }) => reason !== notTracked);
   const unknown = leftOut.filter(({ reason }) => reason === notTracked);
   if (refused.length > 0) {

@@ -16,13 +16,17 @@ export class InterruptedRun extends TeddyError {
   readonly run: JournaledRun;
 
   constructor(project: Project, run: JournaledRun, { isOnLine }: { isOnLine: boolean }) {
-    super('RUN_INTERRUPTED', describeInterrupted(run), `Settle it: ${describeWays(project, run.run, { isOnLine })}.`);
+    super(
+      'RUN_INTERRUPTED',
+      describeInterrupted(run),
+      `Settle it: ${describeSettleCommands(project, run.run, { isOnLine })}.`,
+    );
     this.run = run;
   }
 }
 
 /** Returns the commands that settle a run, from where the user is. They need the files of the run, with HEAD on its line. */
-export function describeWays(
+export function describeSettleCommands(
   { repository }: Project,
   { ref, root }: Pick<RunRecord, 'ref' | 'root'>,
   { isOnLine }: { isOnLine: boolean },
@@ -104,7 +108,7 @@ async function findPending(project: Project, run: RunRecord, line: LineInFiles |
     const at = (await project.repository.store.resolve(run.ref)) ?? line?.tip ?? null;
     if (at !== null && (await isPending(project, line, at, run.turn))) return left;
     await left.journal.discard();
-    if (at === null || !(await isReported(project, at, run))) tellForgotten(project, left);
+    if (at === null || !(await isReported(project, at, run))) warnForgottenRun(project, left);
     return null;
   } finally {
     await claim.release();
@@ -116,7 +120,7 @@ function otherLineError(project: Project, left: LeftRun): TeddyError {
   return new TeddyError(
     'RUN_INTERRUPTED',
     `${describeInterrupted(left).replace(/\.$/, '')}, on ${line}, and its changes are in ${left.run.root}.`,
-    `Settle it first: ${describeWays(project, left.run, { isOnLine: false })}.`,
+    `Settle it first: ${describeSettleCommands(project, left.run, { isOnLine: false })}.`,
   );
 }
 
@@ -153,7 +157,7 @@ async function isReported(
   return (await store.readFile(tip, joinPath(turnDir(session, turn), 'report.md'))) !== null;
 }
 
-function tellForgotten({ notices }: Project, { run }: LeftRun): void {
+function warnForgottenRun({ notices }: Project, { run }: LeftRun): void {
   const line = shortRef(run.ref);
   notices.warn(
     `The plan of turn ${run.turn} is no longer on ${line}, so its interrupted run is forgotten; its changes stay in ${run.root}.`,

@@ -7,7 +7,7 @@ import { nullIfDamaged, TeddyError, isDamage } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeLandings, landingText } from '../../session/lines/landing.ts';
-import { comesLater } from '../../session/entries/entry.ts';
+import { mayFollowTurn } from '../../session/entries/entry.ts';
 import { sumSpent } from '../../session/spending/spending.ts';
 import { sessionDir, turnNumber, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { withOrigins } from '../../page/origins.ts';
@@ -202,7 +202,7 @@ function turnAt({ all, turns }: WalkedLine, session: SessionId, commit: Oid): Tu
   const at = all.findIndex((step) => step.commit === commit);
   const before = at === -1 ? all : all.slice(0, at + 1);
   const last = before.findLast(
-    ({ entry }) => entry?.session === session && entry.turn !== null && !comesLater(entry.kind),
+    ({ entry }) => entry?.session === session && entry.turn !== null && !mayFollowTurn(entry.kind),
   );
   return turns.get(last?.entry?.turn as TurnName)?.turn ?? null;
 }
@@ -228,7 +228,7 @@ async function compareAttempts(project: Project, lines: readonly WalkedLine[]): 
 
 /** Returns the commit with the code as the turn left it. */
 function codeOf({ steps }: WalkedTurn): Oid {
-  return (steps.findLast(({ entry }) => !comesLater(entry?.kind)) ?? (steps[0] as PageStep)).commit;
+  return (steps.findLast(({ entry }) => !mayFollowTurn(entry?.kind)) ?? (steps[0] as PageStep)).commit;
 }
 
 /** Nobody reads more of them; the last one says how many more there are. */

@@ -3,7 +3,7 @@ import { isDamage, nullIfDamaged } from '../../errors.ts';
 import type { CommitChange, Store } from '../../ports/git.ts';
 import type { Masker, Project } from '../../ports/project.ts';
 import { noStartError } from '../line/session-start.ts';
-import { comesLater } from '../../session/entries/entry.ts';
+import { mayFollowTurn } from '../../session/entries/entry.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import type { PageSource } from '../../page/session-page.ts';
 import { parseIdent } from '../../session/entries/logged-entry.ts';
@@ -129,7 +129,9 @@ function nameTurns({ leaves, own, all, turns }: WalkedLine, session: SessionId, 
   let parent: TurnName | null = null;
   for (const [name, steps] of groupByTurn(all.filter(({ entry }) => entry?.session === session))) {
     const inherited = leaves?.line.turns.get(name);
-    const isNew = steps.some((step) => isOwn.has(step) && (inherited === undefined || !comesLater(step.entry?.kind)));
+    const isNew = steps.some(
+      (step) => isOwn.has(step) && (inherited === undefined || !mayFollowTurn(step.entry?.kind)),
+    );
     const turn: TurnName = isNew || inherited === undefined ? toFree(name, taken) : inherited.turn;
     turns.set(name, { turn, name, parent, steps, isOwn: isNew });
     taken.add(turn);

@@ -12,7 +12,7 @@ import { commandReplay, type CommandReplay } from './commands.ts';
 import { openLogRenderer, type LogRenderer } from '../verify/render-log-again.ts';
 import { replayReport } from './report.ts';
 import type { Difference, ReplayedLine, ReplayedTurn } from './replayed.ts';
-import { mayChangeCode, takesBack } from '../../session/lines/line-paths.ts';
+import { mayChangeCode, revertsTurn } from '../../session/lines/line-paths.ts';
 import { toText } from '../../view/view.ts';
 
 export interface ReplayOptions {
@@ -259,7 +259,7 @@ function findCode({ entry: { kind, turn }, oid, changes }: EntryStep): Differenc
 function compareUndone({ entry, oid, changes, reported }: EntryStep): Difference[] {
   const { kind, turn } = entry;
   if (kind !== 'undo' || reported === undefined) return [];
-  const isBack = takesBack(entry);
+  const isBack = revertsTurn(entry);
   const wanted = new Map(reported.map((change) => [change.path, change]));
   return changes
     .filter(({ path }) => !isSessionPath(path))

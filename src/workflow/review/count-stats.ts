@@ -6,7 +6,7 @@ import { nullIfDamaged, TeddyError } from '../../errors.ts';
 import { parseReport } from '../../plan/report/report-yaml.ts';
 import type { Report } from '../../plan/report/report.ts';
 import type { Project } from '../../ports/project.ts';
-import { comesLater, type Entry } from '../../session/entries/entry.ts';
+import { mayFollowTurn, type Entry } from '../../session/entries/entry.ts';
 import { groupBy } from '../../session/text/group-by.ts';
 import { entryMs, identSeconds } from '../../session/entries/logged-entry.ts';
 import { isAnswer, sumSpent, type Spending } from '../../session/spending/spending.ts';
@@ -91,7 +91,7 @@ async function readEntries({ repository }: Project, lines: Parameters<typeof wal
   for (const { commit: oid, parent, entry } of steps) {
     const before = parent === null ? undefined : latest.get(parent);
     const turn = entry?.turn ?? null;
-    const isNext = entry !== null && turn !== null && turn !== before?.turn && !comesLater(entry.kind);
+    const isNext = entry !== null && turn !== null && turn !== before?.turn && !mayFollowTurn(entry.kind);
     const own = isNext ? { turn, opened: entry.id } : before;
     if (own !== undefined) latest.set(oid, own);
     if (entry !== null) walked.push({ oid, entry, opened: turn === null ? null : (own?.opened ?? null) });

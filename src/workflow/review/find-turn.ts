@@ -2,7 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseTurnName, type Oid, type SessionId, type TurnName } from '../../names.ts';
-import { comesLater } from '../../session/entries/entry.ts';
+import { mayFollowTurn } from '../../session/entries/entry.ts';
 import type { LoggedEntry } from '../../session/entries/logged-entry.ts';
 import { findTurn, lookForTurn, readLineTurns, type LineTurns, type Session } from '../../view/view.ts';
 import { findLineWith, findRecorded, type RecordedLine } from '../line/find-recorded.ts';
@@ -99,7 +99,7 @@ export function turnBefore({ state, turn }: FoundTurn): TurnName | null {
 
 /** Returns the commit with the code as the turn left it; the user's own later edits are not part of it. */
 export function codeOf({ line }: FoundTurn, entries: readonly Pick<LoggedEntry, 'commit' | 'entry'>[]): Oid {
-  return entries.findLast(({ entry }) => !comesLater(entry?.kind))?.commit ?? line.tip;
+  return entries.findLast(({ entry }) => !mayFollowTurn(entry?.kind))?.commit ?? line.tip;
 }
 
 /** Throws SHALLOW_CLONE when the history is shallow and no commit of the turn is here. */

@@ -9,7 +9,7 @@ import { type RunStatus } from '../../session/entries/entry-trailers.ts';
 import type { Head } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entries/entry.ts';
-import { howUndone } from '../../session/lines/line-paths.ts';
+import { undoneExtent } from '../../session/lines/line-paths.ts';
 import { isSessionPath } from '../../session/global/global-files.ts';
 import { parseLineRef, shortRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
@@ -24,7 +24,7 @@ import { readStarts } from '../../session/lines/session-starts.ts';
 import { findUnlandedBase } from '../line/session-start.ts';
 import { toOperationSteps } from '../line/refuse-operation.ts';
 import { findLost, findOtherTargets } from '../../session/lines/landing.ts';
-import { toGitOn } from '../line/switch.ts';
+import { gitCommandFor } from '../line/switch.ts';
 import { worldOf } from '../line/find-twin.ts';
 import { listProposed } from '../line/proposed-memos.ts';
 import {
@@ -236,7 +236,11 @@ async function readLost(project: Project, tip: Oid, nearest: NearestEntry): Prom
   const lost = await findLost(store, { session: nearest.entry.session, tip }, base);
   if (lost === null) return null;
   const holder = (await project.repository.workTrees()).find((tree) => tree.ref === ref);
-  return { branch, landed: lost.landed, command: `${toGitOn(project, ref, holder?.root ?? null)} ${lost.command}` };
+  return {
+    branch,
+    landed: lost.landed,
+    command: `${gitCommandFor(project, ref, holder?.root ?? null)} ${lost.command}`,
+  };
 }
 
 /** When the line is not checked out anywhere, there are no files to check the plan against. */
@@ -251,7 +255,7 @@ function toOutcome(text: string, entry: Entry): Pick<Status, 'outcome' | 'notRun
   const { status, error } = report.run_summary;
   if (status === 'SUCCESS') return { outcome: null, notRun: describeNotRun(report) };
   const failed = report.action_logs.find((log) => log.status === 'FAILURE');
-  const undone = entry.turn === report.turn ? howUndone(entry) : null;
+  const undone = entry.turn === report.turn ? undoneExtent(entry) : null;
   const outcome = {
     status,
     error,

@@ -2,7 +2,7 @@
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
-import { takesBack } from '../../session/lines/line-paths.ts';
+import { revertsTurn } from '../../session/lines/line-paths.ts';
 import type { KnownLine } from '../../session/lines/lines.ts';
 import { sortNeeded } from '../../session/text/regex-literals.ts';
 import type { TextPattern } from '../../session/text/text-pattern.ts';
@@ -162,7 +162,7 @@ function openHistory(
           const below = await step(at + 1);
           if (below === null || (here.entry === null && !below.lines.has(text))) return null;
           isBrought = !below.lines.has(text);
-          if (isBrought && here.entry !== null && takesBack(here.entry)) [undone, isBrought] = [turn, false];
+          if (isBrought && here.entry !== null && revertsTurn(here.entry)) [undone, isBrought] = [turn, false];
         }
         // A snapshot of edits made before a message belongs to that turn, and without a message to the turn below.
         if (isBrought && above !== null) return above;

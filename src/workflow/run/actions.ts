@@ -242,7 +242,7 @@ async function write(runner: Runner, action: Action, effect: WriteEffect): Promi
   const path = realPathOf(effect.path, await files.inspect(effect.path));
   const sha256 = place.project.hash(effect.after);
   await log.begin(action, await keepFile(files, log.journal, path, sha256));
-  if (!(await isAsShown(files, action, effect))) {
+  if (!(await isUnchanged(files, action, effect))) {
     const reason = `${effect.path} was changed while the approval was asked for; nothing was written`;
     return { status: 'FAILURE', details: { reason } };
   }
@@ -259,7 +259,7 @@ async function write(runner: Runner, action: Action, effect: WriteEffect): Promi
  * Returns whether the file is as it was shown. Somebody may have edited it meanwhile, and only what the user saw on the
  * screen may be written.
  */
-async function isAsShown(files: ProjectFiles, action: Action, shown: WriteEffect): Promise<boolean> {
+async function isUnchanged(files: ProjectFiles, action: Action, shown: WriteEffect): Promise<boolean> {
   const outcome = await toEffect(action, { inspect: files.inspect });
   return 'effect' in outcome && outcome.effect.kind === 'write' && equalBytes(outcome.effect.before, shown.before);
 }

@@ -6,7 +6,7 @@ import type { Project } from '../../ports/project.ts';
 import { requirePlan, requireWorkspace } from '../line/pending-plan.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
 import { refuseRunning } from '../line/refuse-operation.ts';
-import { describeWays, isOfLine, refuseElsewhere } from '../line/unfinished-run.ts';
+import { describeSettleCommands, isOfLine, refuseElsewhere } from '../line/unfinished-run.ts';
 
 export interface ClaimedTurn {
   line: ReadyLine;
@@ -43,7 +43,7 @@ export async function withClaim<Value>(
       });
     return await use({ line, workspace, place, left });
   } catch (error) {
-    throw await toWayOut(project, place, error);
+    throw await addHint(project, place, error);
   } finally {
     await left?.journal.close();
     await claim.release();
@@ -51,11 +51,11 @@ export async function withClaim<Value>(
 }
 
 /** Adds a hint when the disk is full and a run is left behind; running the same command again would only report that run. */
-async function toWayOut(project: Project, place: RunDirs, error: unknown): Promise<unknown> {
+async function addHint(project: Project, place: RunDirs, error: unknown): Promise<unknown> {
   if (!(error instanceof TeddyError) || error.code !== 'DISK_FULL') return error;
   const run = await project.journals.find(place).catch(() => null);
   if (run === null) return error;
-  const ways = describeWays(project, run.run, { isOnLine: true });
+  const ways = describeSettleCommands(project, run.run, { isOnLine: true });
   const hint = `Free some space, then settle the run: ${ways}.`;
   return new TeddyError(error.code, error.message, hint, { cause: error });
 }

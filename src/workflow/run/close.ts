@@ -37,14 +37,14 @@ async function putBack({ project, line: { workspace } }: RunDraft, run: Run, log
   await log.rollBack().catch((error: unknown) => project.notices.warn(toWarning(error)));
   const rolledBack = await rollBack({ project, workspace, journal: log.journal }, log.journaled());
   // Once there is a report, the journal is removed, and with it the saved content of files that could not be put back.
-  tellRolledBack(project, log.journaled().run, rolledBack);
+  reportRollback(project, log.journaled().run, rolledBack);
   const left = new Set(rolledBack.left.map(({ path }) => path));
   for (const path of run.changed.keys()) if (!left.has(path)) run.changed.delete(path);
   return rolledBack;
 }
 
 /** Reports a rollback. Throws ROLLBACK_INCOMPLETE when another try may get further. */
-export function tellRolledBack(
+export function reportRollback(
   { notices }: Project,
   { turn }: { turn: TurnName },
   { left, failed, aside, kept }: RolledBack,

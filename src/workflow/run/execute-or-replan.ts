@@ -61,7 +61,7 @@ export async function executeOrReplan(
   while (isInvalid(executed)) {
     const stopped =
       findStop(tries, executed, replanning) ??
-      (await askAgain(project, again, { ...replanning, choice }, executed, tries.length + 1));
+      (await requestNewPlan(project, again, { ...replanning, choice }, executed, tries.length + 1));
     if (stopped) return { executed, tries, stopped };
     tries.push(executed);
     executed = await execute(project, again, replanning);
@@ -139,7 +139,7 @@ function findStop(tries: readonly Executed[], executed: Executed, { maxTries }: 
 }
 
 /** Returns null when there is another plan to execute. */
-async function askAgain(
+async function requestNewPlan(
   project: Project,
   { selector, signal }: ExecuteRequest,
   { choice, listen, approveForeign, onAnswered }: Replanning & Pick<PlanRequest, 'choice'>,

@@ -27,7 +27,7 @@ import { worldOf } from '../line/find-twin.ts';
 import { type Approver, newRun, type Run } from './run.ts';
 import { hasRun, runActions } from './actions.ts';
 import { readApproval, requireApproval } from '../line/needed-approval.ts';
-import { skipRest, stopRun, takeUpRun, type SettleChoice } from './settle.ts';
+import { skipRest, stopRun, resumeRun, type SettleChoice } from './settle.ts';
 import { takeSnapshot } from '../line/take-snapshot.ts';
 import { InterruptedRun, notInterruptedError } from '../line/unfinished-run.ts';
 
@@ -140,7 +140,7 @@ async function settleTurn(
   if (request.approver === null && rest.length > 0) throw notApprovedError(draft.turn, rest.length);
   await refusePartlyStaged(workspace, await workspace.status({ untracked: false }));
   await restoreInterrupted({ project, workspace, session: line.session });
-  const { run, log } = await takeUpRun(project, workspace, plan, left, choice);
+  const { run, log } = await resumeRun(project, workspace, plan, left, choice);
   const outcome = { run, log, memos: left.run.memos };
   const wantsRollback = request.rollback === true || left.run.rollback;
   const resumed = { ...draft, started: new Date(left.run.startedAt) };

@@ -161,7 +161,7 @@ async function append(
   const { turn, plan: bytes, isForeign } = judged;
   const text = toText(bytes);
   const comments = (request.comments ?? []).map((comment) => ({ line: comment.line, text: comment.text.trim() }));
-  refuseOdd(request, comments, text);
+  refuseInvalid(request, comments, text);
   const plan = { title: isForeign ? findPlanTitle(text).title : parsePlan(text).plan.title, isForeign };
   const verdicts = await readVerdicts(project, { tip: line.state.tip, session: line.session, turn });
   const own = await readOwnEmail(project);
@@ -192,7 +192,7 @@ async function readOwnEmail({ repository: { store } }: Project): Promise<string>
   return /<([^>]*)>/.exec(author)?.[1] ?? '';
 }
 
-function refuseOdd(
+function refuseInvalid(
   { verdict, text = '' }: VerdictRequest,
   comments: readonly { line: number; text: string }[],
   plan: string,

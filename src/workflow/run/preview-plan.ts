@@ -68,7 +68,7 @@ export async function previewPlan(project: Project, request: PreviewRequest): Pr
   const turn = requirePlan({ ref: line.ref, state });
   const { parsed } = turn;
   await refuseModified(workspace, line.session, turn);
-  await tellBegun(project, { session: line.session, turn: turn.turn, ref: line.ref });
+  await warnOfBegunRun(project, { session: line.session, turn: turn.turn, ref: line.ref });
   const chosen = selectActions(parsed, request);
   const { effects, problems } = await check(project, { tip, workspace }, chosen);
   const byAction = new Map(effects.map((effect) => [effect.action, effect]));
@@ -95,7 +95,7 @@ function requireLocal(line: Line): Oid {
 }
 
 /** Warns about a run that has begun. Whether its process is alive cannot be checked here, because that would claim the run. */
-async function tellBegun({ journals, notices }: Project, place: RunDirs): Promise<void> {
+async function warnOfBegunRun({ journals, notices }: Project, place: RunDirs): Promise<void> {
   const left = await journals.find(place);
   const last = left?.begun.at(-1);
   if (last === undefined) return;

@@ -6,7 +6,7 @@ import type { CommandResult } from '../../ports/files.ts';
 import type { Scan } from '../../ports/git.ts';
 import type { RepoPath } from '../../names.ts';
 import { isInState } from '../line/edited-code.ts';
-import { keepSessionFiles, takeStock, type RestoredFiles } from '../line/guard-session-files.ts';
+import { keepSessionFiles, compareAfterCommand, type RestoredFiles } from '../line/guard-session-files.ts';
 import { isUntracked, keepEdits } from './keep-before.ts';
 import { noteFiles } from './left-files.ts';
 import { maskResult, showMasked } from '../line/masked-output.ts';
@@ -56,7 +56,7 @@ type Command = Extract<Before, { kind: 'command' }>;
 
 async function attribute(runner: Runner, index: number, kept: KeptFiles, before: Command): Promise<RestoredFiles> {
   const { place, run } = runner;
-  const after = await takeStock(place, kept, `Action ${index}`);
+  const after = await compareAfterCommand(place, kept, `Action ${index}`);
   run.isOffLine = after.head.ref !== runner.ref;
   const states = new Map(before.kept);
   const changed: RepoPath[] = [];

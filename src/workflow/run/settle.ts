@@ -12,7 +12,7 @@ import type { Project } from '../../ports/project.ts';
 import { isSessionPath } from '../../session/global/global-files.ts';
 import type { RepoPath, SessionId, TurnName } from '../../names.ts';
 import { withClaim } from './claim-turn.ts';
-import { tellRolledBack, toWarning } from './close.ts';
+import { reportRollback, toWarning } from './close.ts';
 import { listChanged, restoreInterrupted } from '../line/guard-session-files.ts';
 import { logRun } from './log.ts';
 import { toText } from '../../view/view.ts';
@@ -43,14 +43,14 @@ export async function rollBackRun(
     // Without this record, a run resumed after a crash in the middle of this would continue on half-restored files.
     await left.journal.append({ record: 'rollback' }).catch((error: unknown) => project.notices.warn(toWarning(error)));
     const rolledBack = await rollBack({ project, workspace, journal: left.journal }, left);
-    tellRolledBack(project, place, rolledBack);
+    reportRollback(project, place, rolledBack);
     await left.journal.discard();
     return { session: line.session, turn: place.turn, ...rolledBack };
   });
 }
 
 /** Returns the run as far as it got, with an end for the action that it was killed in. */
-export async function takeUpRun(
+export async function resumeRun(
   project: Project,
   workspace: Workspace,
   { actions }: Plan,

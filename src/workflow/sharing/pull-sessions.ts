@@ -5,7 +5,7 @@ import { chooseRemote } from './choose-remote.ts';
 import { repair } from '../line/repair.ts';
 import { retryWhileChanged, sortLines, type Shared, type ShareRequest } from './shared-line.ts';
 import { listMonthsLeft, readSides } from './shared-refs.ts';
-import { takeIn } from './take-in.ts';
+import { receiveBranches } from './take-in.ts';
 
 /**
  * Pulls the lines of a session and `teddy/global` as branches. When both sides have added commits, those that were only
@@ -22,7 +22,7 @@ export async function pullSessions(
   return retryWhileChanged(request.signal, async () => {
     const sides = await readSides(project, remote, request);
     const scope = await chooseScope(project, { ...request, offLine }, sides);
-    const { lines, tips, notes } = await takeIn(project, { ...sides, scope }, request);
+    const { lines, tips, notes } = await receiveBranches(project, { ...sides, scope }, request);
     const monthsLeft = listMonthsLeft(scope, sides.listed, [...tips, ...lines]);
     // A line that exists only here needs no pull.
     return { remote, session: scope.session, lines: sortLines(lines), leftOut: [], monthsLeft, notes, refusal: null };

@@ -77,12 +77,12 @@ async function refuseSecrets(
   throw new TeddyError(
     'SECRET_FOUND',
     `A secret would leave: ${first.kind} in ${first.path ?? 'the message or a file name'} of ${first.commit.slice(0, 12)}${more}. Nothing was pushed.`,
-    `Revoke the secret first. ${await describeWayOut(project, updates, first.commit)}`,
+    `Revoke the secret first. ${await adviseSharing(project, updates, first.commit)}`,
   );
 }
 
 /** Returns the commands that share everything before the secret; none when no line holds it. */
-async function describeWayOut(project: Project, updates: readonly RefUpdate[], commit: Oid): Promise<string> {
+async function adviseSharing(project: Project, updates: readonly RefUpdate[], commit: Oid): Promise<string> {
   const { store } = project.repository;
   const parent = (await store.readCommit(commit)).parents[0];
   for (const { ref, new: tip } of updates) {

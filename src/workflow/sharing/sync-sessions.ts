@@ -12,7 +12,7 @@ import { notePushed, pushSessions, toEmpty } from './push-sessions.ts';
 import { repair } from '../line/repair.ts';
 import { retryWhileChanged, sortLines, type Shared, type SharedLine, type ShareRequest } from './shared-line.ts';
 import { listMonthsLeft, readSides } from './shared-refs.ts';
-import { takeIn, type TakenIn } from './take-in.ts';
+import { receiveBranches, type TakenIn } from './take-in.ts';
 
 /** Throws as `pullSessions` does, and REMOTE_EMPTY. An error that prevents the push after the pull becomes the `refusal`. */
 export async function syncSessions(project: Project, request: ShareRequest): Promise<Shared> {
@@ -27,7 +27,7 @@ export async function syncSessions(project: Project, request: ShareRequest): Pro
     const scope = await chooseScope(project, { ...request, offLine: 'open' }, sides);
     const { session } = scope;
     if (sides.isEmpty) throw await toEmpty(project, sides, session);
-    const taken = await takeIn(project, { ...sides, scope }, request);
+    const taken = await receiveBranches(project, { ...sides, scope }, request);
     before = joinRounds(before, taken.lines);
     const updates = toPushes(await readStandings(project, taken.tips));
     const refs = { ...sides, named: scope.named };

@@ -27,7 +27,7 @@ export interface TakenIn {
   notes: string[];
 }
 
-export async function takeIn(project: Project, source: Source, request: ShareRequest): Promise<TakenIn> {
+export async function receiveBranches(project: Project, source: Source, request: ShareRequest): Promise<TakenIn> {
   await clearQuarantine(project, source.here);
   const before = toSharedTips(source, source.scope);
   const incoming = before.filter(({ local, remote }) => remote !== null && remote !== local);
@@ -85,8 +85,8 @@ async function fetchAndCheck(
 ): Promise<RefusedRef[]> {
   const wanted = incoming.map(({ ref }, at) => ({ from: ref, to: toRef(at) }));
   const { signal, onProgress, isWhole } = request;
-  const { fetchHonest } = await import('./fetch-honest.ts');
-  const unfit = (await fetchHonest(project, remote.name, wanted, { signal, onProgress, isWhole })).map((one) => ({
+  const { fetchVerified } = await import('./fetch-verified.ts');
+  const unfit = (await fetchVerified(project, remote.name, wanted, { signal, onProgress, isWhole })).map((one) => ({
     ...one,
     violations: [],
   }));

@@ -28,7 +28,7 @@ export async function beginTurn(project: Project, request: BeginOptions): Promis
  * is answering it, the message is still added to the turn, and LOCKED is thrown, with `goesOn` as the command that asks
  * for its answer.
  */
-export async function beginTalk(
+export async function beginChatTurn(
   project: Project,
   request: BeginOptions & { goesOn: string },
 ): Promise<{ line: ReadyLine; open: OpenTurn; claim: RunClaim }> {

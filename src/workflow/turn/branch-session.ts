@@ -20,7 +20,7 @@ import { labelBranch } from '../line/entry-labels.ts';
 import { beginLine } from '../line/append.ts';
 import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
 import { findTurn, readLineTurns, readTurnFile, type LineState } from '../../view/view.ts';
-import { canStay, switchOrTakeBack } from '../line/switch.ts';
+import { canStay, switchOrDelete } from '../line/switch.ts';
 
 export interface BranchRequest {
   turn: string;
@@ -49,7 +49,7 @@ export async function branchSession(project: Project, request: BranchRequest): P
   const files = await readContext(project, state, original, asked);
   const { ref, turn, commit } = await beginBranch(project, state, original, leave, files);
   const place = request.switch ? (line.workspace ?? project.repository.workspace) : null;
-  if (place) await switchOrTakeBack(project, place, ref, commit, canStay);
+  if (place) await switchOrDelete(project, place, ref, commit, canStay);
   return { from: line, ref, turn, commit, switched: place !== null };
 }
 

@@ -7,7 +7,7 @@ import type { Store } from '../../ports/git.ts';
 import { decodeEntry } from '../../session/entries/entry.ts';
 import type { Entry } from '../../session/entries/entry.ts';
 import type { Oid, RepoPath, TurnName } from '../../names.ts';
-import { howUndone, mayChangeCode, takesBack } from '../../session/lines/line-paths.ts';
+import { undoneExtent, mayChangeCode, revertsTurn } from '../../session/lines/line-paths.ts';
 import { readCodeFiles, type CodeFile } from '../line/edited-code.ts';
 import type { LineState } from '../../view/view.ts';
 
@@ -44,7 +44,7 @@ export async function* listUndoable(
     // Only another agent's snapshot has a head.
     if (entry.kind !== 'report' && entry.head === undefined) continue;
     const lastUndo = undone.get(entry.turn) ?? null;
-    if (wanted === null ? howUndone(lastUndo) === 'whole' : entry.turn !== wanted) continue;
+    if (wanted === null ? undoneExtent(lastUndo) === 'whole' : entry.turn !== wanted) continue;
     if (given.has(entry.turn)) continue;
     const isReport = entry.kind === 'report';
     const before = isReport ? (commit.parents[0] ?? null) : await findBefore(store, oid, entry.turn);
@@ -56,7 +56,7 @@ export async function* listUndoable(
   throw new TeddyError(
     'NOTHING_TO_UNDO',
     wanted === null ? `No turn of this session's branch has code to undo.` : `Turn ${wanted} has changed no code.`,
-    describeWayOut([...undone].find(([, last]) => howUndone(last) !== null)?.[0]),
+    describeWayOut([...undone].find(([, last]) => undoneExtent(last) !== null)?.[0]),
   );
 }
 
@@ -74,7 +74,7 @@ export async function findTaken(store: Store, state: LineState, turn: TurnName):
     if (entry.kind !== 'undo') break;
     // Newest first: the last undo of a file counts.
     for (const change of await readChanges(store, commit.parents[0] ?? null, oid))
-      if (!taken.has(change.path)) taken.set(change.path, takesBack(entry) ? change : null);
+      if (!taken.has(change.path)) taken.set(change.path, revertsTurn(entry) ? change : null);
   }
   return [...taken.values()].filter((change) => change !== null).toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }

@@ -2,7 +2,7 @@
 import { userMessages } from '../../conversation/records/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { comesLater, decodeEntry } from '../../session/entries/entry.ts';
+import { mayFollowTurn, decodeEntry } from '../../session/entries/entry.ts';
 import {
   conversationBranchRef,
   parseTurnName,
@@ -17,7 +17,7 @@ import { toShellWord } from '../../session/text/shell-word.ts';
 import { readTakenBranches } from './branch-session.ts';
 import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
 import { findTurn, type LineState } from '../../view/view.ts';
-import { switchOrTakeBack } from '../line/switch.ts';
+import { switchOrDelete } from '../line/switch.ts';
 import { moveRefs } from '../line/move-refs.ts';
 
 export interface RewindRequest {
@@ -53,7 +53,7 @@ export async function rewindTurn(project: Project, request: RewindRequest): Prom
   refuseUnended(state, turn, line);
   const commit = await findEnd(project, state, turn);
   const ref = await createBranch(project, state, turn, commit);
-  await switchOrTakeBack(project, place, ref, commit);
+  await switchOrDelete(project, place, ref, commit);
   return { from: line, ref, turn, commit };
 }
 
@@ -77,7 +77,7 @@ function refuseUnended({ latest }: LineState, turn: TurnName, line: ReadyLine): 
 async function findEnd(project: Project, state: LineState, turn: TurnName): Promise<Oid> {
   for await (const { oid, commit } of project.repository.store.firstParents(state.tip)) {
     const entry = decodeEntry(commit.message);
-    if (entry?.session === state.session && entry.turn === turn && !comesLater(entry.kind)) return oid;
+    if (entry?.session === state.session && entry.turn === turn && !mayFollowTurn(entry.kind)) return oid;
   }
   throw new TeddyError(
     'UNKNOWN_TURN',

@@ -5,7 +5,7 @@
 import { TeddyError, toMessage } from '../../errors.ts';
 import type { Store, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { howUndone, partlyRedone, partlyUndone, redone } from '../../session/lines/line-paths.ts';
+import { undoneExtent, partlyRedone, partlyUndone, redone } from '../../session/lines/line-paths.ts';
 import { parentsOf, parseTurnName, shortRef, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { labelUndo } from '../line/entry-labels.ts';
 import { append, type Draft } from '../line/append.ts';
@@ -48,7 +48,7 @@ export interface Undone {
 export async function undoTurn(project: Project, request: UndoRequest): Promise<Undone> {
   if (request.turn !== undefined) parseTurnName(request.turn);
   const line = await prepareLineOf(project, request, { needsFiles: true });
-  const workspace = line.workspace ?? (await refuseNowhere(line, project));
+  const workspace = line.workspace ?? (await throwNotCheckedOut(line, project));
   const { state } = line;
   const wanted = request.turn === undefined ? null : findTurn(state, request.turn);
   const { store } = project.repository;
@@ -57,7 +57,7 @@ export async function undoTurn(project: Project, request: UndoRequest): Promise<
   const { turn, lastUndo, undoing } = await findRest(listUndoable(store, state, wanted), check);
   const isOver =
     undoing.ready.length === 0 &&
-    (undoing.left.length === 0 || request.isPartial !== true || howUndone(lastUndo) === 'whole');
+    (undoing.left.length === 0 || request.isPartial !== true || undoneExtent(lastUndo) === 'whole');
   const mayTurn = wanted !== null && (isOver || lastUndo?.status === partlyRedone);
   const taken = mayTurn ? await findTaken(store, state, turn) : [];
   const redoing = taken.length === 0 ? null : await check(taken, 'undo');
@@ -85,12 +85,12 @@ async function findRest(
     const { value: code } = await turns.next();
     const undoing = await check(code.changes, 'turn');
     const hasRest = undoing.ready.length + undoing.left.length > 0;
-    if (hasRest || howUndone(code.lastUndo) !== 'part') return { ...code, undoing };
+    if (hasRest || undoneExtent(code.lastUndo) !== 'part') return { ...code, undoing };
   }
 }
 
 /** Names the way to files of the line: git does not switch over untracked files, such as another agent leaves. */
-async function refuseNowhere(line: ReadyLine, project: Project): Promise<never> {
+async function throwNotCheckedOut(line: ReadyLine, project: Project): Promise<never> {
   const { workspace } = project.repository;
   const branch = shortRef(line.ref);
   const status = await workspace?.status({ untracked: true });

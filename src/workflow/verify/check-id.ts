@@ -7,7 +7,7 @@ import type { TranscriptRecord } from '../../conversation/records/record.ts';
 import { parseReport } from '../../plan/report/report-yaml.ts';
 import { joinPath, turnDir } from '../../names.ts';
 import type { EntryKind } from '../../session/entries/entry.ts';
-import { dayMs, judgeEarlyId } from '../../session/entries/entry-trailers.ts';
+import { dayMs, classifyEarlyId } from '../../session/entries/entry-trailers.ts';
 import { entryMs, identSeconds, isLaterId } from '../../session/entries/logged-entry.ts';
 import { toText } from '../../view/view.ts';
 import type { DatedEntry, Step, WalkedLine } from './walked-line.ts';
@@ -36,7 +36,7 @@ export async function checkId(walk: WalkedLine, step: Step, added: readonly Tran
   if (now.ms > madeMs + dayMs && last !== undefined && !isLaterId(entry.id, last))
     blame('order', null, 'Its id is from long after its commit was made.');
   // A clock that was set back is reported elsewhere.
-  const isEarly = judgeEarlyId(entry, commit.commit) !== null;
+  const isEarly = classifyEarlyId(entry, commit.commit) !== null;
   const ownMs = dated.has(entry.kind) && !isEarly ? await readOwnMs(walk, step, added) : 0;
   if (now.ms < ownMs - togetherMs) blame('order', null, 'Its id is from before the files that it brings.');
   if (last === undefined || now.ms >= last.ms || isEarly) return;

@@ -4,7 +4,7 @@ import type { KnownRecord, TranscriptRecord } from '../../conversation/records/r
 import { parsePlan } from '../../plan/parse/parse.ts';
 import { findPlanTitle } from '../../plan/plan-comments.ts';
 import { encodeEntry, labelLimits, toLabel, type Entry } from '../../session/entries/entry.ts';
-import { takesBack } from '../../session/lines/line-paths.ts';
+import { revertsTurn } from '../../session/lines/line-paths.ts';
 import { grammars } from '../../session/text/grammar.ts';
 import { isSessionPath, memosPath } from '../../session/global/global-files.ts';
 import { parseMemos } from '../../session/global/memos.ts';
@@ -59,7 +59,7 @@ async function listLabels(walk: WalkedLine, step: Step, added: readonly Transcri
     case 'undo':
       return entry.turn === null
         ? []
-        : listPathLabels(entry, labelUndo.bind(null, entry.turn, !takesBack(entry)), [code]);
+        : listPathLabels(entry, labelUndo.bind(null, entry.turn, !revertsTurn(entry)), [code]);
     case 'snapshot':
       return listPathLabels(entry, (paths) => labelEdits(paths), [code, commit.changes.map(({ path }) => path)]);
     case 'memo':

@@ -25,7 +25,7 @@ export function checkForeign(
       if (after !== null) published.set(path, after);
       continue;
     }
-    if (putRight(walk, path, after)) continue;
+    if (applyRepair(walk, path, after)) continue;
     blame(
       'published',
       path,
@@ -41,7 +41,7 @@ function noteBroken({ broken, published, result }: WalkedLine, path: RepoPath): 
 }
 
 /** Returns whether the file is as published again; earlier damage to it then no longer counts as a fault. */
-function putRight(walk: WalkedLine, path: RepoPath, now: Oid | null): boolean {
+function applyRepair(walk: WalkedLine, path: RepoPath, now: Oid | null): boolean {
   const { broken, published, result } = walk;
   if (published.get(path) !== (now ?? undefined)) return false;
   const known = broken.get(path);
@@ -82,7 +82,7 @@ async function checkOwn(walk: WalkedLine, step: Step, change: CommitChange): Pro
   const { entry, blame } = step;
   const { path, after } = change;
   const known = published.get(path);
-  if (putRight(walk, path, after)) return;
+  if (applyRepair(walk, path, after)) return;
   if (after === null) {
     blame('published', path, 'A published file was removed.');
     published.delete(path);

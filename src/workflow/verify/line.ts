@@ -2,7 +2,7 @@
 import { isDamage, TeddyError } from '../../errors.ts';
 import type { Signature, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { checkMessage, judgeEarlyId } from '../../session/entries/entry-trailers.ts';
+import { checkMessage, classifyEarlyId } from '../../session/entries/entry-trailers.ts';
 import { countOf } from '../../session/spending/describe-spending.ts';
 import { keepRecentReads } from '../../session/context/keep-recent.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
@@ -225,7 +225,7 @@ async function checkCommit(
   const blame = (rule: Rule, path: RepoPath | null, message: string) =>
     addViolation(walk.result, rule, commit.oid, turn, path, message);
   for (const problem of problems) blame('trailers', null, problem);
-  const early = entry && judgeEarlyId(entry, commit.commit);
+  const early = entry && classifyEarlyId(entry, commit.commit);
   if (early === 'forged') blame('trailers', null, 'Its id was made before the session was created.');
   if (early === 'set-back') walk.early += 1;
   const { author, committer, message } = commit.commit;

@@ -40,7 +40,7 @@ export async function verifySession(project: Project, request: VerifySessionRequ
   const change = brought && {
     base: brought.base,
     head: brought.head,
-    violations: await checkBrought(project.repository.store, brought),
+    violations: await checkEntriesOf(project.repository.store, brought),
   };
   const recorded = all ? await listRecorded(project) : await listMeant(project, target, brought, change);
   const lines = await verifyLines(project, recorded, options);
@@ -95,7 +95,7 @@ const sessionsDir = '.teddy/sessions' as RepoPath;
  * cannot have changed them; whole sessions that are left out, as `land` does; and lists of files, which the user may
  * edit.
  */
-async function checkBrought(store: Store, change: BroughtChange): Promise<Violation[]> {
+async function checkEntriesOf(store: Store, change: BroughtChange): Promise<Violation[]> {
   const { base, head } = change;
   const fork = await store.mergeBase(head, [base]);
   const [now, before, target] = await Promise.all([

@@ -3,7 +3,7 @@ import type { NewWrite } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
 import { hasBareMarker, toOwnMarker } from '../../write/end-marker.ts';
 import { initialState, type WriteRecord, type WriteState } from '../../write/write.ts';
-import { whyNotBeside } from '../../session/paths/twin-names.ts';
+import { explainCollision } from '../../session/paths/twin-names.ts';
 import { maskString } from '../line/mask-text.ts';
 import { findTarget } from './find-target.ts';
 import { dispatch, holdWrite, readWriteLimits, type HeldWrite } from './held.ts';
@@ -92,7 +92,7 @@ async function toRecord(project: Project, request: WriteRequest): Promise<{ reco
   const target = await inspectTarget(project, place, wanted);
   refuseMismatch(operation, target);
   const twin = target.bytes === null ? await findTwinAt(project, place, wanted) : null;
-  const clash = whyNotBeside(wanted, twin);
+  const clash = explainCollision(wanted, twin);
   if (clash !== null) throw badTargetError(wanted, clash);
   if (line !== null && workspace !== null) await refusePartlyStaged(workspace, target.path);
   const warnings = [

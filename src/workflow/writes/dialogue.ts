@@ -2,7 +2,7 @@
 import type { Model, ModelMessage, ModelRequest, ModelToolCall } from '../../ports/model.ts';
 import { parseObject } from '../../session/text/parse-object.ts';
 import { checkRequest } from '../../conversation/history/check-request.ts';
-import { hearAnswer, sumUsage, type Received, type Usage } from '../line/receive-answer.ts';
+import { streamAnswer, sumUsage, type Received, type Usage } from '../line/receive-answer.ts';
 
 export interface Dialogue {
   readonly model: Model;
@@ -33,7 +33,7 @@ const maxContinuations = 64;
  * Yields the next answer in pieces, and fills `answer`; a complete answer joins the dialogue. With `earlier`, the model
  * continues that text, and only the rest is yielded. Throws what the model throws.
  */
-export async function* hearNext(
+export async function* streamNextAnswer(
   dialogue: Dialogue,
   answer: Received,
   { isWanted, again }: AnswerOptions,
@@ -44,7 +44,7 @@ export async function* hearNext(
   if (earlier.text !== '') answer.finish = 'length';
   const toShown = (text: string) => earlier.shown + text.slice(earlier.text.length);
   checkRequest(messages);
-  yield* hearAnswer(model, { ...dialogue.request, messages: [...messages], again }, answer, {
+  yield* streamAnswer(model, { ...dialogue.request, messages: [...messages], again }, answer, {
     maxContinuations,
     isWanted,
     toShown,

@@ -138,13 +138,13 @@ export async function finalizeHeld(
       if (event !== null) effects.push(...dispatch(held, event));
     }
   } catch (error) {
-    throw withWayOn(held, error);
+    throw withRecoveryHint(held, error);
   }
   return toFinalized(run);
 }
 
 /** Adds a hint on how to recover the staged content, no matter what stopped the call. */
-function withWayOn({ record, write, savedBytes, isReplaced }: HeldWrite, error: unknown): unknown {
+function withRecoveryHint({ record, write, savedBytes, isReplaced }: HeldWrite, error: unknown): unknown {
   if (!(error instanceof TeddyError) || isOver(write.state.phase)) return error;
   const lost = write.state.size - (isReplaced ? 0 : savedBytes);
   const hint =

@@ -57,7 +57,7 @@ export async function withWrite<Value>(
   const found = await findActive(project, id, limits, nowMs, accepts);
   // The controller is dead. Resuming the session takes the slot of the line, which another session may hold now.
   const isOrphan = takesSlot && isOrphaned(found) && !isOver(found.state?.phase ?? 'failed');
-  tellTail(project, found);
+  reportTail(project, found);
   const staged = isOrphan ? await project.writes.resume(id, limits) : await project.writes.open(id);
   if (staged === null) throw unknownWriteError();
   try {
@@ -68,7 +68,7 @@ export async function withWrite<Value>(
 }
 
 /** Warns that opening the session sets its unconfirmed bytes aside. */
-export function tellTail({ notices }: Project, { id, tailBytes }: FoundWrite): void {
+export function reportTail({ notices }: Project, { id, tailBytes }: FoundWrite): void {
   if (tailBytes === 0) return;
   notices.warn(`${tailBytes} bytes that no save had confirmed are set aside: \`teddy write show ${id} --tail\`.`);
 }

@@ -9,7 +9,7 @@ import { describeEnd, nothingReceived, type Received } from '../line/receive-ans
 import { dropMarker } from './append.ts';
 import type { ApproveChange, Finalized } from './finalize.ts';
 import { readContent, type HeldWrite } from './held.ts';
-import { answerCall, hearNext, say, type EarlierText, type Dialogue } from './dialogue.ts';
+import { answerCall, streamNextAnswer, say, type EarlierText, type Dialogue } from './dialogue.ts';
 import { renderToolError } from '../../conversation/prompts/write-tool.ts';
 import { openScanner } from '../../write/done-scanner.ts';
 import { fileKind } from '../../write/file-kind.ts';
@@ -112,7 +112,7 @@ async function receiveFile(receiving: Receiving, receiveFirst: () => Promise<Rec
       `The change of ${finalized.record.target} was not approved.`,
       'Say what to do instead.',
     );
-  await tellFindings(receiving, finalized);
+  await reportFindings(receiving, finalized);
   throw await toRejected(receiving.project, finalized);
 }
 
@@ -153,7 +153,7 @@ async function receiveAnswer(
   const answer = nothingReceived();
   const end = await watchForEnd(held, isRestart);
   const options = { isWanted: () => !end.isReached(answer), again: describeResume(held.record) };
-  const pieces = hearNext(dialogue, answer, options, earlier);
+  const pieces = streamNextAnswer(dialogue, answer, options, earlier);
   const endsOpen = held.content !== null && held.content.length > 0 && held.content.at(-1) !== newline;
   const source = toBytes(receiving, pieces, { end, isLineOpen: earlier === undefined && !isRestart && endsOpen });
   const { isDone, hasContent } = await receiveInto(project, destination, source, {
@@ -243,7 +243,7 @@ function refuseCalls(
 }
 
 /** Returns the findings as a model may see them. */
-async function tellFindings({ project, listener }: Receiving, rejected: Rejected): Promise<string> {
+async function reportFindings({ project, listener }: Receiving, rejected: Rejected): Promise<string> {
   const message = await maskString(project.masker, rejected.message);
   listener.onFindings(message);
   return message;
@@ -253,7 +253,7 @@ async function askForCorrection(receiving: Receiving, answer: Received, rejected
   const { dialogue } = receiving;
   const { findings, record } = rejected;
   const { target, endMarker } = record;
-  const message = await tellFindings(receiving, rejected);
+  const message = await reportFindings(receiving, rejected);
   refuseCalls(dialogue, answer.calls, record);
   const count = findings.length === 1 ? 'this' : `these ${findings.length} things`;
   const rest = `Send the whole corrected content of ${target}, and end with ${endMarker} on its own line.`;

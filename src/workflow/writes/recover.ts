@@ -13,19 +13,19 @@ import { openTarget } from './find-target.ts';
 import { inspectTarget } from './inspect-target.ts';
 import { requireBase } from './install.ts';
 import type { LeftWrite } from './receive-from-model.ts';
-import { dispatch, findKnown, holdWrite, readWriteLimits, saveWrite, tellTail, type HeldWrite } from './held.ts';
+import { dispatch, findKnown, holdWrite, readWriteLimits, saveWrite, reportTail, type HeldWrite } from './held.ts';
 
 /**
  * Resumes a session, with the slot of its line; the caller closes `held.staged`. Throws UNKNOWN_WRITE, WRITE_ACTIVE,
  * LOCKED or STAGING_DAMAGED.
  */
-export async function takeUpWrite(project: Project, id: string): Promise<HeldWrite> {
+export async function claimWrite(project: Project, id: string): Promise<HeldWrite> {
   const limits = await readWriteLimits(project);
   const found = await findKnown(project, id);
   if (found.state === null) throw damagedWriteError(id);
   if (found.state.phase === 'committed') throw toCommitted(id);
   refuseReceived(found, limits, project.clock.now().getTime());
-  tellTail(project, found);
+  reportTail(project, found);
   const staged = await project.writes.resume(id, limits);
   if (staged === null) throw unknownWriteError();
   try {
@@ -44,9 +44,9 @@ export async function takeUpWrite(project: Project, id: string): Promise<HeldWri
  * Resumes a session for a model. Throws NOT_ON_LINE and TARGET_CHANGED before the model is asked for content that could
  * not be written.
  */
-export async function takeUpLeft(project: Project, id: string): Promise<LeftWrite> {
+export async function claimLeftover(project: Project, id: string): Promise<LeftWrite> {
   const isWhole = await hasEnded(project, id);
-  const held = await takeUpWrite(project, id);
+  const held = await claimWrite(project, id);
   try {
     if (isWhole) await keepEnded(project, held);
     else
@@ -99,7 +99,7 @@ export async function finalizeLeft(
   signal?: AbortSignal,
 ): Promise<Finalized> {
   const isWhole = await hasEnded(project, id);
-  const held = await takeUpWrite(project, id);
+  const held = await claimWrite(project, id);
   try {
     if (isWhole) await keepEnded(project, held);
     else await dropMarker(project, held, { isPart: false });

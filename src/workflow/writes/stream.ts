@@ -6,7 +6,7 @@ import { renderIdlePrompt } from '../../write/end-marker.ts';
 import { beginHeldWrite, type Begun, type WriteRequest } from './begin.ts';
 import type { Finalized } from './finalize.ts';
 import { readContent, type HeldWrite } from './held.ts';
-import { takeUpWrite } from './recover.ts';
+import { claimWrite } from './recover.ts';
 import { heldDestination, receiveInto, runWrite, type Decision, type Destination } from './run-write.ts';
 
 export interface StreamOptions {
@@ -38,14 +38,14 @@ export async function streamWrite(
   return streamHeld(project, held, options, listener, async () => listener.onBegun(begun));
 }
 
-/** Resumes a session that was left. Throws what `takeUpWrite` and `streamInto` throw. */
+/** Resumes a session that was left. Throws what `claimWrite` and `streamInto` throw. */
 export async function continueWrite(
   project: Project,
   id: string,
   options: StreamOptions,
   listener: StreamListener<Finalized> & { onTakenUp(held: HeldWrite): void },
 ): Promise<Finalized> {
-  const held = await takeUpWrite(project, id);
+  const held = await claimWrite(project, id);
   return streamHeld(project, held, options, listener, async () => {
     // The content was complete when the session was left, and nothing can be added to it.
     if (held.write.state.install !== null) throw finalizingError();

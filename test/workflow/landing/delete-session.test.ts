@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { RefName, SessionId, TurnName } from '../../../src/names.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
-import { deleteSession, planDeletion, takeBack } from '../../../src/workflow/landing/delete-session.ts';
+import { deleteSession, planDeletion, restoreDeleted } from '../../../src/workflow/landing/delete-session.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { examineRepository } from '../../../src/workflow/doctor/examine-repository.ts';
 import { readStatus } from '../../../src/workflow/review/read-status.ts';
@@ -49,13 +49,13 @@ test('the branches of a session go, are kept, and are taken back as they were; i
   expect(kept[0]).toMatch(/^refs\/teddy\/keep\/deleted\/\d{8}T\d{6}Z\/heads\/teddy\/20260124-add-login$/);
   await expect(planDeletion(project, session)).rejects.toMatchObject({ code: 'UNKNOWN_SESSION' });
   expect((await newSession(project, { name: 'add-login', switch: false })).session).toBe(`${session}-2`);
-  expect(await takeBack(project, session)).toHaveLength(2);
+  expect(await restoreDeleted(project, session)).toHaveLength(2);
   expect(await refsOf(project)).toMatchObject(before);
   expect(Object.keys(await refsOf(project)).filter((ref) => ref.includes('deleted'))).toEqual([]);
-  await expect(takeBack(project, session)).rejects.toMatchObject({ code: 'UNKNOWN_SESSION' });
+  await expect(restoreDeleted(project, session)).rejects.toMatchObject({ code: 'UNKNOWN_SESSION' });
   // The name after the date is enough, as for every command.
   await deleteSession(project, await planDeletion(project, session));
-  expect(await takeBack(project, 'add-login')).toHaveLength(2);
+  expect(await restoreDeleted(project, 'add-login')).toHaveLength(2);
 });
 
 test('what has landed, and what a remote has, is said; the archive goes too and comes back', async () => {
@@ -72,7 +72,7 @@ test('what has landed, and what a remote has, is said; the archive goes too and 
     archives: [{ ref: `refs/teddy/archive/2026-01/${session}` }],
   });
   await deleteSession(project, deletion);
-  await takeBack(project, session);
+  await restoreDeleted(project, session);
   expect(await refsOf(project)).toEqual(before);
 });
 
@@ -96,7 +96,7 @@ test('taking back leaves a branch that somebody has made meanwhile, and changes 
   await deleteSession(project, await planDeletion(project, session));
   await project.setRef(`refs/heads/${line}`, await project.tipOf('main'));
   const before = await refsOf(project);
-  await expect(takeBack(project, session)).rejects.toMatchObject({ code: 'BRANCH_IN_THE_WAY' });
+  await expect(restoreDeleted(project, session)).rejects.toMatchObject({ code: 'BRANCH_IN_THE_WAY' });
   expect(await refsOf(project)).toEqual(before);
 });
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { archiveRef, mainLineRef, type Oid, type RefName, type SessionId } from '../../../src/names.ts';
 import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
 import { archiveSession, restoreArchived } from '../../../src/workflow/landing/archive-session.ts';
-import { deleteSession, planDeletion, takeBack } from '../../../src/workflow/landing/delete-session.ts';
+import { deleteSession, planDeletion, restoreDeleted } from '../../../src/workflow/landing/delete-session.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { examineRepository } from '../../../src/workflow/doctor/examine-repository.ts';
 import { findArchived } from '../../../src/workflow/line/find-recorded.ts';
@@ -54,7 +54,7 @@ test('archiving, restoring, deleting, taking back and landing pass over it, what
   await archiveSession(project, session);
   await deleteSession(project, await planDeletion(project, session));
   expect(await archives(project)).toEqual({ [flat]: other });
-  await takeBack(project, session);
+  await restoreDeleted(project, session);
   expect(await archives(project)).toEqual({ [flat]: other, [present]: tip });
 
   await restoreArchived(project, session);

@@ -282,7 +282,7 @@ describe('what is damaged', () => {
     const { turns } = await read(
       withStore(project, {
         readBlob: (oid) => refuse(oid, () => store.readBlob(oid)),
-        passBlob: (oid, take) => refuse(oid, () => store.passBlob(oid, take)),
+        streamBlob: (oid, take) => refuse(oid, () => store.streamBlob(oid, take)),
         readSize: async (oid) => (gone.some((one) => one?.oid === oid) ? null : store.readSize(oid)),
       }),
     );

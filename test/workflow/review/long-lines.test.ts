@@ -30,7 +30,7 @@ slowTest(
     const large = await printCounted(project);
 
     expect(large.read).toEqual(small.read);
-    expect(small.read['passBlob']).toBeGreaterThan(10);
+    expect(small.read['streamBlob']).toBeGreaterThan(10);
     expect(large.walked - small.walked).toBe(2 * count);
     expect(large.text).toContain(`${2 * count} turns on `);
     expect(large.text).toContain('2 plans were run; 1 file changed, +1 -0; 660 tokens in, 132 out');

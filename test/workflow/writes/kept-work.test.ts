@@ -9,7 +9,7 @@ import { cancelWrite, cleanWrites, sweepWrites, type CleanedWrite } from '../../
 import { describeCleaned } from '../../../src/cli/render/write.ts';
 import { finalizeHeld, finalizeWrite, type Finalized } from '../../../src/workflow/writes/finalize.ts';
 import { findWrite } from '../../../src/workflow/writes/list.ts';
-import { discardWrite, finalizeLeft, takeUpWrite } from '../../../src/workflow/writes/recover.ts';
+import { discardWrite, finalizeLeft, claimWrite } from '../../../src/workflow/writes/recover.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { line, start } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
@@ -344,7 +344,7 @@ test('a taken up session whose content was whole takes nothing more', async () =
   await start(project);
   const id = await begin(project, 'text\n');
   await stopBeforeCommit(project, id);
-  const held = await takeUpWrite(project, id);
+  const held = await claimWrite(project, id);
   expect(held.write.state.phase).toBe('installed');
   await held.staged.close();
 });

@@ -4,7 +4,7 @@ import { beginHeldWrite, beginWrite } from '../../../src/workflow/writes/begin.t
 import { cleanWrites, sweepWrites } from '../../../src/workflow/writes/clean.ts';
 import { finalizeWrite } from '../../../src/workflow/writes/finalize.ts';
 import { findWrite, listWrites } from '../../../src/workflow/writes/list.ts';
-import { discardWrite, finalizeLeft, takeUpLeft, takeUpWrite } from '../../../src/workflow/writes/recover.ts';
+import { discardWrite, finalizeLeft, claimLeftover, claimWrite } from '../../../src/workflow/writes/recover.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { start } from '../../support/turns.ts';
 
@@ -53,7 +53,7 @@ test('an orphan is gone on with where it stopped', async () => {
   const project = await memoryProject();
   await start(project);
   const id = await orphan(project, 'one\n');
-  const held = await takeUpWrite(project, id);
+  const held = await claimWrite(project, id);
   expect(held.write.state).toMatchObject({ phase: 'receiving', size: 4 });
   await held.staged.close();
   await appendWrite(project, { id, offset: 4, bytes: bytes('two\n') });
@@ -70,12 +70,12 @@ test('what has failed can be finished all the same, and what is committed cannot
   expect(await findWrite(project, record.id)).toMatchObject({ stage: 'failed', reason: '3 validations failed' });
   // A refusal after it was taken up makes no cut content of it, which a model would be asked to go on with.
   for (let times = 0; times < 2; times += 1) {
-    const { held, isWhole } = await takeUpLeft(project, record.id);
+    const { held, isWhole } = await claimLeftover(project, record.id);
     expect(isWhole).toBe(true);
     await held.staged.close();
   }
   expect(await finalizeLeft(project, record.id, true)).toMatchObject({ isWritten: true });
-  await expect(takeUpWrite(project, record.id)).rejects.toMatchObject({ code: 'UNKNOWN_WRITE' });
+  await expect(claimWrite(project, record.id)).rejects.toMatchObject({ code: 'UNKNOWN_WRITE' });
 });
 
 test('a damaged one cannot be gone on with, and is kept when it is cleared away', async () => {
@@ -85,7 +85,7 @@ test('a damaged one cannot be gone on with, and is kept when it is cleared away'
   const left = project.writing.get(id);
   if (left) left.state = null;
   expect(await findWrite(project, id)).toMatchObject({ status: 'failed', stage: 'damaged' });
-  await expect(takeUpWrite(project, id)).rejects.toMatchObject({ code: 'STAGING_DAMAGED' });
+  await expect(claimWrite(project, id)).rejects.toMatchObject({ code: 'STAGING_DAMAGED' });
   await expect(finalizeWrite(project, { id })).rejects.toMatchObject({ code: 'STAGING_DAMAGED' });
   expect(await cleanWrites(project)).toMatchObject([{ id, target: 'docs/guide.md', kept: [expect.any(String)] }]);
   expect(await keptRefs(project)).toEqual([`refs/teddy/keep/writes/${id} text\n`]);

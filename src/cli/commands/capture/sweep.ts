@@ -40,7 +40,7 @@ export class CaptureSweepCommand extends TeddyCommand {
         onLog: (log) => (this.json ? undefined : terminal.say(describe(log))),
       });
       if (this.json) this.printJson(terminal, 'capture-sweep', { ...swept });
-      else saySum(terminal, swept);
+      else printSum(terminal, swept);
       return swept.problems.length > 0 ? 1 : 0;
     });
   }
@@ -53,7 +53,7 @@ function describe({ agent, line, id, entries, leftOut }: SweptLog): string {
   return `${toVisible(line)}: ${countOf(entries, 'entry', 'entries')}${rest}`;
 }
 
-function saySum(terminal: Terminal, { logs, unchanged, problems }: Swept): void {
+function printSum(terminal: Terminal, { logs, unchanged, problems }: Swept): void {
   for (const problem of problems) terminal.say(toVisible(problem));
   const grown = logs.filter(({ entries }) => entries > 0).length;
   const rest = unchanged + logs.length - grown;

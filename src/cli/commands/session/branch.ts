@@ -3,7 +3,7 @@ import { shortRef } from '../../../names.ts';
 import { toShellWord } from '../../../session/text/shell-word.ts';
 import { branchSession } from '../../../workflow/turn/branch-session.ts';
 import { PlanningCommand } from '../../plan-options.ts';
-import { sayBack, showBranched, toSwitched } from '../../render/name-line.ts';
+import { suggestWayBack, showBranched, toSwitched } from '../../render/name-line.ts';
 import { option, parameter, type Terminal, usage } from '../../teddy-command.ts';
 
 export class SessionBranchCommand extends PlanningCommand {
@@ -39,7 +39,7 @@ export class SessionBranchCommand extends PlanningCommand {
       const { before, root } = toSwitched(project, made.from, head);
       const option = switched && root === undefined ? '' : ` -s ${toShellWord(branch)}`;
       showBranched(terminal, made, root);
-      if (switched) sayBack(terminal, before, root);
+      if (switched) suggestWayBack(terminal, before, root);
       if (message === undefined || choice === null) {
         if (this.json) this.printJson(terminal, 'session-branch', { session, line: branch, turn, commit, switched });
         else terminal.say(`Next: teddy session plan${option} -m "what to do instead"`);

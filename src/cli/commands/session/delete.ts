@@ -40,7 +40,7 @@ export class SessionDeleteCommand extends TeddyCommand {
         'Name one from `teddy session list`: `teddy session delete <session>`.',
       );
     return this.withProject(terminal, (project) =>
-      this.restore ? this.takeBack(terminal, project, target) : this.remove(terminal, project, target),
+      this.restore ? this.bringBack(terminal, project, target) : this.remove(terminal, project, target),
     );
   }
 
@@ -69,9 +69,9 @@ export class SessionDeleteCommand extends TeddyCommand {
     return 0;
   }
 
-  private async takeBack(terminal: Terminal, project: Project, session: string): Promise<number> {
-    const { takeBack } = await import('../../../workflow/landing/delete-session.ts');
-    const refs = (await takeBack(project, session)).map(({ ref }) => ref);
+  private async bringBack(terminal: Terminal, project: Project, session: string): Promise<number> {
+    const { restoreDeleted } = await import('../../../workflow/landing/delete-session.ts');
+    const refs = (await restoreDeleted(project, session)).map(({ ref }) => ref);
     if (this.json)
       this.printJson(terminal, 'session-delete', {
         session,

@@ -93,11 +93,11 @@ export class SessionExecuteCommand extends TeddyCommand {
       '--interrupted': interrupted !== undefined,
     };
     // `--replan` is about a future plan, so options about this plan's actions do not fit.
-    if ((replans ?? 0) > 0) refuseBeside('--replan', ofThisPlan);
+    if ((replans ?? 0) > 0) refuseTogetherWith('--replan', ofThisPlan);
     const { '--only': only, '--skip': skip } = ofThisPlan;
     const decided = { '-y': this.yes, '--only': only, '--skip': skip };
     const isRolledBack = { '--memos': this.memos !== undefined, '--rollback': this.rollback };
-    if (interrupted === 'rollback') refuseBeside('--interrupted=rollback', { ...decided, ...isRolledBack });
+    if (interrupted === 'rollback') refuseTogetherWith('--interrupted=rollback', { ...decided, ...isRolledBack });
     const isAboutThisPlan = Object.values(ofThisPlan).includes(true);
     return {
       yes: this.yes,
@@ -143,6 +143,6 @@ function parseWord<Word extends string>(
 }
 
 /** Throws USAGE when one of these options was given together with `flag`. */
-function refuseBeside(flag: string, given: Record<string, boolean>): void {
+function refuseTogetherWith(flag: string, given: Record<string, boolean>): void {
   for (const [other, isGiven] of Object.entries(given)) requireOne({ [other]: isGiven, [flag]: true });
 }

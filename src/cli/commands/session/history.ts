@@ -46,7 +46,7 @@ export class SessionHistoryCommand extends TeddyCommand {
         this.printJson(terminal, 'session-history', { session, commit, format, messages, repairs });
         return 0;
       }
-      sayRepairs(terminal, shown);
+      printRepairs(terminal, shown);
       // Writes the bytes undecoded, because a long history is in the cache already.
       if (terminal.isOutputTty) await this.page(terminal, project, toVisible(shown.text));
       else this.context.stdout.write(shown.bytes);
@@ -67,7 +67,7 @@ function toFormat(text = 'openai'): HistoryFormat {
 
 const shownRepairs = 20;
 
-function sayRepairs(terminal: Terminal, { repairs }: ShownHistory): void {
+function printRepairs(terminal: Terminal, { repairs }: ShownHistory): void {
   for (const { turn, text } of repairs.slice(0, shownRepairs)) {
     const repair = turn === undefined ? text : `turn ${turn}: ${text}`;
     terminal.say(`${terminal.style('yellow', 'repaired:', 'stderr')} ${toVisible(repair)}`);

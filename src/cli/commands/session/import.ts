@@ -76,8 +76,8 @@ export class SessionImportCommand extends TeddyCommand {
     if (known !== null) terminal.say(`It was imported before: ${known.line}.`);
     const counts = `${countOf(report.lines, 'line')} read, ${countOf(report.records, 'record')} in ${describeSize(entries, turns)}`;
     terminal.print(`${format}: ${counts}.\n`);
-    sayAbandoned(terminal, preview.abandoned);
-    sayReport(terminal, report, maskedSecrets ?? 0);
+    printAbandoned(terminal, preview.abandoned);
+    printReport(terminal, report, maskedSecrets ?? 0);
     terminal.say('Nothing was written.');
   }
 
@@ -88,8 +88,8 @@ export class SessionImportCommand extends TeddyCommand {
     const name = terminal.style('bold', line, 'stderr');
     if (isNew) {
       terminal.say(`Created the branch ${name} from a log of ${format}: ${describeSize(entries, turns)}.`);
-      sayAbandoned(terminal, imported.abandoned);
-      sayReport(terminal, report, maskedSecrets);
+      printAbandoned(terminal, imported.abandoned);
+      printReport(terminal, report, maskedSecrets);
     } else {
       terminal.say(`It was imported before, and nothing has changed: ${name}.`);
       if (this.name !== undefined) terminal.say('It keeps its name; --name had no effect.');
@@ -122,7 +122,7 @@ function showProgress(terminal: Terminal): (progress: ImportProgress) => void {
 }
 
 /** Names every branch, because an abandoned attempt's turns are on no other branch. */
-function sayAbandoned(terminal: Terminal, abandoned: readonly AbandonedAttempt[]): void {
+function printAbandoned(terminal: Terminal, abandoned: readonly AbandonedAttempt[]): void {
   if (abandoned.length === 0) return;
   const attempts = abandoned.length === 1 ? 'an attempt' : `${formatCount(abandoned.length)} attempts`;
   terminal.say(`The log also contains ${attempts}, abandoned for a later one:`);
@@ -130,16 +130,16 @@ function sayAbandoned(terminal: Terminal, abandoned: readonly AbandonedAttempt[]
     terminal.say(`  ${branch ?? 'on no branch here'} (line ${sourceLine}): ${describeSize(entries, turns)}`);
 }
 
-function sayReport(terminal: Terminal, report: ImportReport, maskedSecrets: number): void {
+function printReport(terminal: Terminal, report: ImportReport, maskedSecrets: number): void {
   const { skipped, repaired, leftOut } = report;
   if (report.summaries > 0) terminal.say(`Compaction summaries, marked as such: ${formatCount(report.summaries)}.`);
   if (leftOut.length > 0) terminal.say(`Left out: ${toVisible(describeLeftOut(leftOut))}.`);
-  sayIssues(terminal, 'skipped', skipped);
-  sayIssues(terminal, 'repaired', repaired);
+  printIssues(terminal, 'skipped', skipped);
+  printIssues(terminal, 'repaired', repaired);
   if (maskedSecrets > 0) terminal.say(`${countOf(maskedSecrets, 'secret')} masked.`);
 }
 
-function sayIssues(terminal: Terminal, what: string, { count: total, issues }: ImportReport['skipped']): void {
+function printIssues(terminal: Terminal, what: string, { count: total, issues }: ImportReport['skipped']): void {
   if (total === 0) return;
   terminal.say(`${formatCount(total)} ${what}:`);
   for (const { line, text } of issues.slice(0, shownIssues)) terminal.say(`  line ${line}: ${toVisible(text)}`);

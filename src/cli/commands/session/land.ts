@@ -104,33 +104,33 @@ function showLanded(terminal: Terminal, landed: Landed): void {
   const what = wasCutOff ? 'had already landed' : 'landed';
   const files = wasCutOff ? '' : `${countOf(changes.length, 'file')}, `;
   terminal.print(`${toVisible(line.name)} ${what} on ${branch}: ${files}commit ${commit?.slice(0, 10)}\n`);
-  sayAlong(terminal, along);
-  sayBesides(terminal, landed);
+  reportIncludedSessions(terminal, along);
+  reportAlsoLanded(terminal, landed);
   if (assistedBy.length > 0 && !wasCutOff)
     terminal.say(
       toVisible(`Its message has the ${assistedBy.length === 1 ? 'trailer' : 'trailers'} ${assistedBy.join('; ')}.`),
     );
   if (root !== null && !wasCutOff) terminal.say(`The files in ${toVisible(root)} were updated.`);
   if (archive !== null) terminal.say(`Its turns are kept on ${toVisible(line.name)}, and under ${archive}.`);
-  if (note !== null) sayNote(terminal, note, remote);
+  if (note !== null) printNote(terminal, note, remote);
   if (remote !== null) terminal.say(toVisible(`Next: git push ${toShellWord(remote)} ${toShellWord(shortRef(onto))}`));
   if (archiveCommand === null) return;
   const when = remote === null ? 'Next' : 'Then';
   terminal.say(`${when}, when you are done with it: ${toVisible(archiveCommand)}`);
 }
 
-function sayNote(terminal: Terminal, { ref, lines, files }: AuthorshipNote, remote: string | null): void {
+function printNote(terminal: Terminal, { ref, lines, files }: AuthorshipNote, remote: string | null): void {
   const what = `${countOf(lines, 'line')} by models, in ${countOf(files, 'file')}`;
   terminal.say(`Its authorship log is in ${ref}: ${what}.`);
   if (remote !== null) terminal.say(`To push the log as well: git push ${toVisible(toShellWord(remote))} ${ref}`);
 }
 
-function sayAlong(terminal: Terminal, along: readonly string[]): void {
+function reportIncludedSessions(terminal: Terminal, along: readonly string[]): void {
   if (along.length > 0)
     terminal.say(`The code of ${along.join(', ')} is included, because this session started from it.`);
 }
 
-function sayBesides(terminal: Terminal, { ownEdits, failed }: Landed): void {
+function reportAlsoLanded(terminal: Terminal, { ownEdits, failed }: Landed): void {
   const edits = nameEdits(ownEdits, (names) => `your own edits of ${names}`);
   if (edits.length > 0) terminal.say(toVisible(`It includes ${edits.join(' and ')}.`));
   for (const { turn, status } of failed)
@@ -143,8 +143,8 @@ function showDryRun(terminal: Terminal, landed: Landed): void {
   const count = countOf(changes.length, 'file');
   const would = obstacle === null ? 'would land' : 'cannot land yet; it would land';
   terminal.say(toVisible(`${line.name} ${would} on ${shortRef(onto)}${where}: ${count}. No branch was moved.`));
-  sayAlong(terminal, along);
-  sayBesides(terminal, landed);
+  reportIncludedSessions(terminal, along);
+  reportAlsoLanded(terminal, landed);
   const rows = changes.map(({ path, change }) => `${change.slice(0, 1).toUpperCase()} ${path}\n`);
   terminal.print(toVisible(`${message}\n${rows.join('')}`));
 }

@@ -61,7 +61,7 @@ export class SessionListCommand extends TeddyCommand {
         if (sessions.length < count)
           terminal.say(`${sessions.length} of ${count} sessions. All of them: ${this.toWholeCommand()}`);
       }
-      await this.sweepBeside(project);
+      await this.sweepInBackground(project);
       return 0;
     });
   }

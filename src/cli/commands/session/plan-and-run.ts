@@ -8,7 +8,7 @@ import { askMessage } from '../../ask/message.ts';
 import { keepingTypedAhead } from '../../ask/typed-ahead.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toExecutionOptions } from './execution-options.ts';
-import { planAndShow, sayNext, type PlanningOptions } from './plan-and-show.ts';
+import { planAndShow, printNext, type PlanningOptions } from './plan-and-show.ts';
 
 export interface GoingOn {
   /** `ask` asks the user after each plan that can be run. */
@@ -48,7 +48,7 @@ export async function planAndRun(
     const next = isAsked ? await askNext(terminal, project, answer, options) : { kind: 'keep' as const };
     if (next.kind === 'run') return runPlan(terminal, project, answer, { ...going, signal, printJson: null });
     if (next.kind === 'keep') {
-      await sayNext(terminal, project, answer);
+      await printNext(terminal, project, answer);
       if (signal.aborted) return exitCodes.INTERRUPTED;
       return 0;
     }

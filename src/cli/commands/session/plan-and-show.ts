@@ -41,7 +41,7 @@ export async function planAndShow(
   try {
     const { replaced, outcome } = isInstead
       ? await planInstead(project, { ...request, ...view, choice, message: request.message ?? '' }, (refused) => {
-          if (!printJson) sayRefused(terminal, refused);
+          if (!printJson) printRefused(terminal, refused);
         })
       : { replaced: null, outcome: await planTurn(project, { ...request, ...view, choice }) };
     const elapsedMs = view.end();
@@ -89,7 +89,7 @@ function showOutcome(
   return outcome;
 }
 
-function sayRefused(terminal: Terminal, { line, report }: Executed): void {
+function printRefused(terminal: Terminal, { line, report }: Executed): void {
   terminal.say(`Turn ${report.turn} of ${line.session}: refused; none of its actions ran.`);
 }
 
@@ -134,7 +134,7 @@ function showOpen(
   }
 }
 
-export async function sayNext(
+export async function printNext(
   terminal: Terminal,
   project: Project,
   { line, isPending, problems }: Answer,

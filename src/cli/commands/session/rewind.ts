@@ -2,7 +2,7 @@ import { shortRef } from '../../../names.ts';
 import { toShellWord } from '../../../session/text/shell-word.ts';
 import { rewindTurn } from '../../../workflow/turn/rewind.ts';
 import { toVisible } from '../../../session/text/visible-text.ts';
-import { sayBack, toSwitched } from '../../render/name-line.ts';
+import { suggestWayBack, toSwitched } from '../../render/name-line.ts';
 import { parameter, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
 export class SessionRewindCommand extends TeddyCommand {
@@ -34,7 +34,7 @@ export class SessionRewindCommand extends TeddyCommand {
       const option = root === undefined ? '' : ` -s ${toShellWord(branch)}`;
       const place = root === undefined ? '' : ` ${toVisible(root)}`;
       terminal.say(`Switched${place} to the new branch, at the end of turn ${turn}.`);
-      sayBack(terminal, before, root);
+      suggestWayBack(terminal, before, root);
       terminal.say(`Next: teddy session plan${option} -m "...", or to talk: teddy session chat${option}`);
       return 0;
     });

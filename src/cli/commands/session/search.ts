@@ -98,7 +98,7 @@ export class SessionSearchCommand extends TeddyCommand {
       const found = await this.show(terminal, project, search, limit, now);
       if (found === 0 && !this.json) terminal.say(this.describeNone(search.lines, places));
       if (pattern.passedOver.size > 0) terminal.say(describePassedOver(pattern.passedOver.size));
-      await this.sweepBeside(project);
+      await this.sweepInBackground(project);
       return found === 0 ? 1 : 0;
     });
   }

@@ -71,14 +71,14 @@ function goOn(
 /** Asks what to do. A user who named the session is not asked whether to recover it. */
 async function decide(recovering: Recovering, view: WriteView, isNamed: boolean): Promise<number> {
   const { terminal, project, signal, printJson } = recovering;
-  if (printJson !== null || !terminal.isInteractive) return sayWays(recovering, view);
+  if (printJson !== null || !terminal.isInteractive) return printChoices(recovering, view);
   terminal.say(`${describeLeft(recovering, view)}.`);
   if (!isNamed && !(await askRecover(terminal, signal))) return 0;
   if (!isNamed && (await isWhole(project, view))) return finalizeAndShow(recovering, view.id, false);
   return (await askWay(recovering, view)) ?? 0;
 }
 
-function sayWays({ terminal, project, printJson }: Recovering, view: WriteView): number {
+function printChoices({ terminal, project, printJson }: Recovering, view: WriteView): number {
   if (printJson !== null) {
     printJson({ ...toStatusAnswer(view), ways: listWays(view).map(({ option }) => option) });
   } else {

@@ -12,7 +12,7 @@ import {
   withInterrupt,
 } from '../../teddy-command.ts';
 import type { WriteRequest } from '../../../workflow/writes/begin.ts';
-import { sayTimeouts, workflowWrites, type WriteApi } from '../../../http/write-api.ts';
+import { printTimeouts, workflowWrites, type WriteApi } from '../../../http/write-api.ts';
 
 export interface Calling {
   writes: WriteApi;
@@ -32,7 +32,7 @@ export abstract class ServedCommand extends TeddyCommand {
     const { server } = this;
     return withInterrupt(terminal, 'teddy write list', (signal) =>
       server === undefined
-        ? this.withProject(terminal, (project) => inOwnWords(use(callLocally(project, signal))))
+        ? this.withProject(terminal, (project) => rewordTooLarge(use(callLocally(project, signal))))
         : // A repository holds the token of its own server. With the token from the environment, any other server can be called from anywhere.
           this.withProjectIfAny(terminal, async (project) => {
             const { connectToServer } = await import('./write-client.ts');
@@ -99,12 +99,12 @@ export abstract class AnnounceCommand extends ServedCommand {
 function callLocally(project: Project, signal: AbortSignal): Calling {
   const { notices, clock } = project;
   const limits = async () => (await import('../../../workflow/writes/held.ts')).readWriteLimits(project);
-  const writes = sayTimeouts(workflowWrites(project, signal), project.writeLimits.idleExpiryMs);
+  const writes = printTimeouts(workflowWrites(project, signal), project.writeLimits.idleExpiryMs);
   return { writes, project, notices, clock, limits, signal };
 }
 
 /** Rewords the error for content that is too large for the command line. For a server, the HTTP client does this. */
-async function inOwnWords<Value>(work: Promise<Value>): Promise<Value> {
+async function rewordTooLarge<Value>(work: Promise<Value>): Promise<Value> {
   try {
     return await work;
   } catch (error) {

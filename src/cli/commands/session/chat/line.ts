@@ -57,23 +57,23 @@ export async function openChatLine(project: Project, selector: string | undefine
 
 type LineContext = Pick<Chat, 'terminal' | 'project' | 'choice'> & { line: ChatLine };
 
-export async function sayStart(place: LineContext): Promise<void> {
+export async function printStart(place: LineContext): Promise<void> {
   const { terminal, choice, line } = place;
   const branch = line.ref === mainLineRef(line.session) ? '' : ` (${shortRef(line.ref)})`;
   const model = choice.model === null ? '' : `, with ${toVisible(choice.model.label)}`;
   terminal.say(`Conversation in ${terminal.style('bold', line.session, 'stderr')}${branch}${model}.`);
-  if (choice.missing !== null) sayMissing(terminal, choice.missing);
-  await sayWaiting(place);
+  if (choice.missing !== null) printMissing(terminal, choice.missing);
+  await printWaiting(place);
   terminal.say(terminal.style('dim', '/help lists the commands; Ctrl-D leaves.', 'stderr'));
 }
 
-function sayMissing(terminal: Terminal, { message, hint }: TeddyError): void {
+function printMissing(terminal: Terminal, { message, hint }: TeddyError): void {
   const label = terminal.style('yellow', 'warning:', 'stderr');
   terminal.say(`${label} ${toVisible([message, hint ?? ''].join(' ').trim())}`);
 }
 
 /** Says what happens to a plan that has just arrived. */
-export function sayPending(
+export function printPending(
   terminal: Terminal,
   { turn, isPending, problems }: { turn: string; isPending: boolean; problems: readonly unknown[] },
 ): void {
@@ -83,7 +83,7 @@ export function sayPending(
 }
 
 /** Says what is waiting on the line, if anything. */
-export async function sayWaiting({ terminal, project, line }: LineContext): Promise<void> {
+export async function printWaiting({ terminal, project, line }: LineContext): Promise<void> {
   const step = await findNextStep(project, shortRef(line.ref));
   if (step.kind === 'execute') terminal.say(`Turn ${step.turn} has a pending plan: /execute runs it.`);
   if (step.kind === 'ask') terminal.say(`Turn ${step.turn} has a message without an answer: /retry asks again.`);

@@ -4,7 +4,7 @@ import { shortRef } from '../../../../names.ts';
 import { listPaths } from '../../../../workflow/chat/files.ts';
 import { findNextStep } from '../../../../workflow/turn/find-next-step.ts';
 import { parseChatInput, renderChatHelp, type ChatCommandName, splitTurn, type ChatInput } from './commands.ts';
-import { openChatLine, sayPending, sayStart, sayWaiting, type Conversation, type Talking } from './line.ts';
+import { openChatLine, printPending, printStart, printWaiting, type Conversation, type Talking } from './line.ts';
 import { keepingTypedAhead, takeTypedAhead, withoutAnswers } from '../../../ask/typed-ahead.ts';
 import { exchange, isPlanned, showExchanged } from './exchange.ts';
 import { renderError } from '../../../render/error.ts';
@@ -18,7 +18,7 @@ import { toExecutionOptions } from '../execution-options.ts';
 export async function chatLoop(conversation: Conversation): Promise<number> {
   const { terminal, project, prompt, selector } = conversation;
   const talking = { ...conversation, line: await openChatLine(project, selector) };
-  await sayStart(talking);
+  await printStart(talking);
   const ending = watchEnding(terminal.context);
   try {
     for (;;) {
@@ -103,8 +103,8 @@ async function say(talking: Talking, message: string | undefined, signal: AbortS
   const exchanged = await exchange(talking, { message, selector: await line.selector(), signal });
   showExchanged(talking, exchanged);
   if (exchanged.outcome.kind === 'denied') terminal.say('The call was denied; say what the model should do instead.');
-  else if (isPlanned(exchanged.outcome)) sayPending(terminal, exchanged.outcome);
-  else await sayWaiting(talking);
+  else if (isPlanned(exchanged.outcome)) printPending(terminal, exchanged.outcome);
+  else await printWaiting(talking);
 }
 
 /** Names commands of the conversation as the next step, in place of shell commands. */
@@ -157,7 +157,7 @@ async function plan(talking: Talking, message: string, signal: AbortSignal): Pro
     isQuiet: !isStreamed,
     printJson: null,
   });
-  if (answer !== null) sayPending(terminal, answer);
+  if (answer !== null) printPending(terminal, answer);
 }
 
 async function execute(talking: Talking, signal: AbortSignal): Promise<void> {
@@ -170,7 +170,7 @@ async function execute(talking: Talking, signal: AbortSignal): Promise<void> {
     options,
   );
   unread(await takeTypedAhead(terminal.context));
-  await sayWaiting(talking);
+  await printWaiting(talking);
 }
 
 async function branch({ terminal, project, line }: Talking, rest: string): Promise<string | null> {

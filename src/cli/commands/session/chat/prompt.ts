@@ -107,7 +107,7 @@ function listen(asked: Asked, signal: AbortSignal): () => void {
     if (key?.name === 'paste-end') asked.isPasted = false;
   };
   lines.on('line', (line) => takeLine(asked, line));
-  lines.on('SIGINT', () => forget(asked));
+  lines.on('SIGINT', () => discardTyped(asked));
   stopOnKey(lines, asked.terminal.context);
   lines.on('close', () => end(asked, { kind: 'end' }));
   // Reading a closed terminal, or changing its mode, always fails.
@@ -148,7 +148,7 @@ function takeLine(asked: Asked, line: string): void {
 }
 
 /** Discards the typed text on Ctrl-C; ends the prompt when there is no text. */
-function forget(asked: Asked): void {
+function discardTyped(asked: Asked): void {
   const { memory, gathering, lines, typed, terminal } = asked;
   if (typed !== null) return;
   const unsaid = [...gathering.lines, lines.line].join('\n');

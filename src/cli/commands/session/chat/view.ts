@@ -71,7 +71,7 @@ export function viewChat(terminal: Terminal, options: ChatViewOptions): ChatView
     stopRunning: () => undefined,
   };
   const output = openOutputLines((line) => {
-    if (!options.isQuiet) sayDim(terminal, `  ${line}`);
+    if (!options.isQuiet) printDim(terminal, `  ${line}`);
   });
   return {
     calls,
@@ -102,7 +102,7 @@ function viewAnswer(viewing: Viewing): Pick<ChatListener, 'onAsk' | 'onText' | '
       viewing.begunMs ??= performance.now();
       viewing.progress?.end();
       if (isQuiet) return;
-      if (request === 1) sayDim(terminal, `Turn ${turn} of ${line.session}: asking ${label} as ${agent} ...`);
+      if (request === 1) printDim(terminal, `Turn ${turn} of ${line.session}: asking ${label} as ${agent} ...`);
       viewing.progress = showProgress(terminal, { isStreamed });
     },
     onText(text) {
@@ -129,7 +129,7 @@ function endText(viewing: Viewing): void {
 function viewCalls(viewing: Viewing, output: OutputLines): Pick<ChatListener, 'onCall' | 'onOutput' | 'onResult'> {
   const { terminal, isQuiet, calls, shown } = viewing;
   const show = ({ id, summary }: ShownCall) => {
-    if (!isQuiet && !shown.has(id)) sayDim(terminal, toVisible(summary));
+    if (!isQuiet && !shown.has(id)) printDim(terminal, toVisible(summary));
     shown.add(id);
   };
   return {
@@ -146,7 +146,7 @@ function viewCalls(viewing: Viewing, output: OutputLines): Pick<ChatListener, 'o
       calls.push({ name: call.name, summary: call.summary, outcome: toWord(outcome) });
       // A call that was denied or not understood never ran.
       show(call);
-      if (!isQuiet) sayDim(terminal, `  ${describeResult(call, outcome)}`);
+      if (!isQuiet) printDim(terminal, `  ${describeResult(call, outcome)}`);
     },
   };
 }
@@ -190,7 +190,7 @@ function viewFile(viewing: Viewing): ChatListener['file'] {
   };
 }
 
-function sayDim(terminal: Terminal, text: string): void {
+function printDim(terminal: Terminal, text: string): void {
   terminal.say(terminal.style('dim', text, 'stderr'));
 }
 

@@ -16,7 +16,7 @@ export interface WantedRef {
 const maxRefusals = 40;
 
 /** Returns the refs that were not fetched, each with the reason. Throws as `Remotes.fetch` does, except HOSTILE_SESSION. */
-export async function fetchHonest(
+export async function fetchVerified(
   project: Project,
   remote: string,
   wanted: readonly WantedRef[],

@@ -25,7 +25,7 @@ const space = /[\s\0\uFEFF\u0085]/;
  * length. Without `isRecord`, the line must be teddy's own. With it, an object after a torn record is used if it is
  * itself a record, and so is the object at the end of the line, no matter where the one before it was torn.
  */
-export function mendLine(line: string, isRecord?: RecordForm): MendedLine | string {
+export function repairLine(line: string, isRecord?: RecordForm): MendedLine | string {
   const { objects, hasRest } = findObjects(line, isRecord !== undefined);
   const last = isRecord === undefined ? null : findLast(line, objects.at(-1)?.end ?? 0);
   const found = last === null ? objects : [...objects, last];
