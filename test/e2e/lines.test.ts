@@ -37,7 +37,7 @@ test('a renamed line is listed, verified, counted and pushed under the name that
     new RegExp(`^\\* ${session}  1 turn  \\d+ s +closed  Try it on feature/login$`, 'm'),
   );
   expect(await project.ok('session', 'verify', '--all')).toMatch(
-    /^feature\/login: 4 entries in 1 turn: no fault \([1-9]\d* parts? rendered again and compared\)\n$/,
+    /^feature\/login: 4 entries in 1 turn: no fault \([1-9]\d* log sections? checked against the commits\)\n$/,
   );
   expect(await project.ok('session', 'stats', 'feature/login')).toContain(`${session} (feature/login)\n`);
   expect(await project.ok('session', 'log', '--graph')).toContain('feature/login');

@@ -23,7 +23,7 @@ async function verify(...args: string[]): Promise<{ exitCode: number; json: Reco
 test('a session is verified by its id, and by its bundle; what there is not is exit 2', async () => {
   const said = await project.ok('session', 'verify', '--fsck');
   expect(said).toBe(
-    `teddy/${session}: 4 entries in 1 turn: no fault (4 parts rendered again and compared)\ngit fsck: no fault\n`,
+    `teddy/${session}: 4 entries in 1 turn: no fault (4 log sections checked against the commits)\ngit fsck: no fault\n`,
   );
   const bundle = join(project.repo.root, '.git', 'line.bundle');
   await project.repo.git('bundle', 'create', '-q', bundle, `teddy/${session}`, 'main');
@@ -55,8 +55,8 @@ test('a plan that was rewritten is exit 1, with commit, turn and file, on one li
   const [, token] = /^::stop-commands::(\S+)\n/.exec(stdout) ?? [];
   expect(stdout.split('\n')).toEqual([
     `::stop-commands::${token}`,
-    `teddy/${session}: 4 entries in 1 turn: no fault (4 parts rendered again and compared)`,
-    `teddy/${session}--02-branch-01: 0 entries in 1 turn: 1 fault (0 parts rendered again and compared)`,
+    `teddy/${session}: 4 entries in 1 turn: no fault (4 log sections checked against the commits)`,
+    `teddy/${session}--02-branch-01: 0 entries in 1 turn: 1 fault`,
     `  ${commit.slice(0, 10)} published ${path}: A commit that is not an entry changes a file of the session.`,
     `::${token}::`,
     '',

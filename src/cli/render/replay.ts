@@ -107,7 +107,7 @@ export function summarise({ turns, derived, ranCommands }: ReplayedLine): string
     `${replayed} ${replayed === 1 ? 'turn' : 'turns'} replayed: ${same} the same, ${different} different`,
     unproven === 0 ? '' : `, ${unproven} not fully compared`,
     `; ${nothing} with nothing to compare`,
-    derived === 0 ? '' : `; ${derived} sections of logs rendered again`,
+    derived === 0 ? '' : `; ${derived} log ${derived === 1 ? 'section' : 'sections'} checked against the commits`,
     notRun === 0 || ranCommands
       ? ''
       : `; ${notRun} ${notRun === 1 ? 'command' : 'commands'} not run (--run-commands runs them)`,

@@ -27,10 +27,13 @@ export function renderVerified(terminal: Terminal, { lines, change, fsck }: Veri
 
 function renderLine(terminal: Terminal, line: VerifiedLine): string {
   const { line: name, entries, turns, derived, attested, violations, isWhole, notes } = line;
-  const signed = line.signed === null ? '' : `, signed ${formatCount(line.signed)}`;
   const looked = `${countOf(entries, 'entry', 'entries')} in ${countOf(turns, 'turn')}`;
-  const trust = attested === 0 ? '' : `, ${formatCount(attested)} taken on trust`;
-  const checked = ` (${countOf(derived, 'part')} rendered again and compared${trust}${signed})`;
+  const checks = [
+    ...(derived === 0 ? [] : [`${countOf(derived, 'log section')} checked against the commits`]),
+    ...(attested === 0 ? [] : [`${formatCount(attested)} could not be checked`]),
+    ...(line.signed === null ? [] : [`${formatCount(line.signed)} signed`]),
+  ];
+  const checked = checks.length === 0 ? '' : ` (${checks.join(', ')})`;
   const verdict =
     violations.length > 0
       ? terminal.style('red', countOf(violations.length, 'fault'))

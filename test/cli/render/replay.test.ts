@@ -53,7 +53,7 @@ describe('the table', () => {
     expect(text).toContain('differs: turn 02, action 3, src/a.ts\n');
     expect(text).toContain('\n-x\n+::y\n');
     expect(text).toContain(
-      '2 turns replayed: 1 the same, 1 different; 1 with nothing to compare; 2 sections of logs rendered again; 1 command not run',
+      '2 turns replayed: 1 the same, 1 different; 1 with nothing to compare; 2 log sections checked against the commits; 1 command not run',
     );
     expect(text).not.toContain('\u001b');
   });

@@ -28,9 +28,9 @@ export class SessionVerifyCommand extends TeddyCommand {
     description: 'Check that no part of a session was rewritten, forged or lost.',
     details: `
       For every entry of a branch, it checks the trailers and their order, that published files did not change,
-      hashes, reports against what their commits changed, secrets, paths, and signatures if there are any. What each
-      _context.log shows is rendered again from the commits and compared byte for byte (derived); what cannot be
-      rendered again, such as a file that was only on disk, is counted as attested.
+      hashes, reports against what their commits changed, secrets, paths, and signatures if there are any. It renders
+      each section of each _context.log again from the commits and compares every byte. A section that shows something
+      that was never committed, such as a file that was only on disk, could not be checked, and is counted (attested).
 
       Name the session by its id, a branch, a commit, a range (a..b), or a bundle file; without a name, it is the
       session's branch that HEAD is on, or else the newest session. A name is a file if git does not know the name, or
