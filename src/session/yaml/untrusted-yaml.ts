@@ -94,7 +94,7 @@ function refuseEqualKeys(document: Document, lineAt: (offset: number) => number)
         const at = lineAt((key as { range?: [number, number, number] | null }).range?.[0] ?? 0);
         if (!isScalar(key)) throw new YamlFault('it has a key that is no text', at);
         const name = String(key.value);
-        if (keys.has(name)) throw new YamlFault(`the key ${JSON.stringify(shorten(name))} stands there twice`, at);
+        if (keys.has(name)) throw new YamlFault(`the key ${JSON.stringify(shorten(name))} appears twice`, at);
         keys.add(name);
       }
     },

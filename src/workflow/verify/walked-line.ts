@@ -186,7 +186,7 @@ export function decodeAdded(bytes: Uint8Array): { records: TranscriptRecord[]; d
 /** Each line is known to be JSON at this point. */
 function describeEqualKey(text: string): string | null {
   const key = findEqualKey(text);
-  return key === null ? null : `the key ${JSON.stringify(key.slice(0, 40))} is there twice`;
+  return key === null ? null : `the key ${JSON.stringify(key.slice(0, 40))} appears twice`;
 }
 
 /** Returns the first key that an object has twice, or null. The text must be JSON. Takes linear time. */

@@ -176,6 +176,6 @@ test('the doctor says nothing where nothing is captured, and names what is broke
   spoolState({ waiting: [{ agent: 'codex', bytes: 1, oldest: 1 }] });
   expect(await examine()).toMatchObject([
     { kind: 'capture', outcome: 'left', todo: 'Run `teddy capture sweep`.' },
-    { kind: 'capture', outcome: 'left', todo: '`teddy capture install`.' },
+    { kind: 'capture', outcome: 'left', todo: 'Run `teddy capture install`.' },
   ]);
 });

@@ -118,7 +118,7 @@ const said = '{"type":"note","id":"n","timestamp":"2026-01-24T10:00:00.000Z","te
 /** Each is a fault of its own line, named with what is too much; `refusalOf` sees the other line taken. */
 test.each([
   ['anchors in a report', 'report', 'report.md', keys(16_000), /line 1: it has an anchor/],
-  ['equal keys in a report', 'report', 'report.md', "a: 'x'\na: 'x'\n", /"a" is there twice/],
+  ['equal keys in a report', 'report', 'report.md', "a: 'x'\na: 'x'\n", /"a" appears twice/],
   ['a report with more parts than any', 'report', 'report.md', `a: [${'x, '.repeat(150_000)}]\n`, /250,000 parts/],
   ['anchors in the front matter of a log', 'message', '_context.log', `---\n${keys(16_000)}---\n`, /anchor/],
   ['a list of endless lines', 'message', 'turn.context', `${'x'.repeat(70_000)}\n`, /70,000 characters/],
