@@ -1,4 +1,4 @@
-/** Turns a draft into the content of its commit: an entry, and files at their paths, with secrets masked. */
+/** Turns a draft into the content of its commit: an entry and its files, with secrets masked. */
 import type { KnownRecord } from '../../conversation/records/record.ts';
 import { encodeRecord } from '../../conversation/records/transcript.ts';
 import type { Store } from '../../ports/git.ts';
@@ -12,7 +12,7 @@ import { maskEntry } from './mask-text.ts';
 import type { LineState, LineTurns } from '../../view/view.ts';
 
 type Label = Pick<Entry, 'title' | 'details'>;
-/** Trailers of an entry that do not follow from its draft, its place or its files. */
+/** Entry trailers that cannot be derived from its draft, place or files. */
 export type EntryTrailers = Partial<Omit<Entry, 'kind' | 'session' | 'turn' | 'id' | 'created' | keyof Label>>;
 
 /** A file of the project or of `.teddy/`, by path. */
@@ -27,24 +27,24 @@ export interface FileEdit {
 export interface Draft {
   kind: EntryKind;
   turn?: TurnName | null;
-  /** A function makes the label from the records, and from `plan.md` where it quotes the plan, after both were masked. */
+  /** As a function, makes the label from the masked records, and from the masked `plan.md` when the label quotes the plan. */
   label: Label | ((records: readonly KnownRecord[], plan: string | undefined) => Label);
-  /** Derived from the source's own id where something may arrive twice; otherwise a fresh one is made. */
+  /** Derived from the source's own ID when the entry may arrive twice; otherwise generated. */
   id?: string;
-  /** When it happened, in ISO 8601, for the author date. Defaults to now. */
+  /** The time of the event, in ISO 8601, used as the author date. Defaults to now. */
   at?: string | undefined;
   trailers?: EntryTrailers;
-  /** Appended to the turn's transcript, in this order. */
+  /** Records to append to the turn's transcript, in this order. */
   records?: readonly KnownRecord[];
-  /** A model's answer to teddy: its records and its plan are not masked. */
+  /** A model's answer to teddy; teddy does not mask its records and plan. */
   isAnswer?: boolean;
-  /** Files of the turn by name. `raw.jsonl` is appended to. */
+  /** The turn's files by name. New content is appended to `raw.jsonl`. */
   files?: Readonly<Record<string, string>>;
   code?: {
-    /** A tree from which the entry takes the code (everything except `.teddy/`). Defaults to the tip's. */
+    /** The tree that provides the entry's code (everything except `.teddy/`). Defaults to the tip's tree. */
     tree?: Oid | null;
     files?: readonly FileEdit[];
-    /** Blobs that already exist. */
+    /** Edits that use existing blobs. */
     edits?: readonly TreeEdit[];
   };
 }
@@ -57,7 +57,7 @@ export interface StartPlace {
   entry: null;
 }
 
-/** The place of the next entry: after `entry`, on top of `tip`. */
+/** Where the next entry goes: after `entry`, on top of `tip`. */
 export type Place = StartPlace | (LineTurns & Partial<Pick<LineState, 'latest'>>);
 
 /** The commit made from a draft. */
@@ -72,13 +72,13 @@ export interface EntryContent {
 }
 
 export interface Drafts {
-  /** Returns the content of the entry that follows those added so far. */
+  /** Returns the content of the entry that follows the entries already added. */
   add(draft: Draft): Promise<EntryContent>;
-  /** Counts the secrets masked in records and plans so far. */
+  /** Returns how many secrets were masked in the records and plans already added. */
   masked(): number;
 }
 
-/** Opens a builder of commits. With `isStream`, only the files of the turn that is growing are held in memory. */
+/** Opens a builder of commits. With `isStream`, keeps only the growing turn's files in memory. */
 export function openDrafts(project: Project, place: Place, { isStream }: { isStream: boolean }): Drafts {
   const { masker, ids, hash } = project;
   const tails = openTails(project.repository.store, place, isStream);
@@ -138,7 +138,7 @@ function requireTurn(turn: TurnName | null): TurnName {
 }
 
 interface Tails {
-  /** Returns the file with everything that the turn has in it so far; lines added later do not change the returned bytes. */
+  /** Returns the file with all of the turn's content up to now; lines added later do not change the returned bytes. */
   grow(turn: TurnName | null, name: string, lines: string): Promise<FileEdit>;
 }
 
@@ -147,7 +147,7 @@ interface Tail {
   length: number;
 }
 
-/** The files of turns as they grow, starting from what the line has of them; each is read once. */
+/** The turns' growing files, starting with the line's content; each file is read once. */
 function openTails(store: Store, place: Place, isStream: boolean): Tails {
   const { session } = place;
   const encoder = new TextEncoder();
@@ -172,7 +172,7 @@ function openTails(store: Store, place: Place, isStream: boolean): Tails {
   };
 }
 
-/** A last line that another program tore off is left alone; new content begins on a line of its own. */
+/** Leaves a last line that another program cut off unchanged; new content begins on a new line. */
 function toTail(bytes: Uint8Array): Tail {
   const tail = { bytes, length: bytes.length };
   if (bytes.length > 0 && bytes.at(-1) !== newline) addBytes(tail, Uint8Array.of(newline));

@@ -1,4 +1,4 @@
-/** Appends to a line what was said elsewhere: by a voice front end, an editor, or a person at the shell. No model is asked. */
+/** Appends to a line what people or models said elsewhere: in a voice front end, an editor or the shell. Asks no model. */
 import type { ImportUnit } from '../../conversation/logs/importer.ts';
 import { completeRecords, type GivenRecord } from '../../conversation/records/given-record.ts';
 import { encodeRecord } from '../../conversation/records/transcript.ts';
@@ -29,7 +29,7 @@ export interface AppendRequest {
   selector?: string | undefined;
   /** One unit. */
   records: GivenRecord[];
-  /** The ids of the records were just made, so nobody can have sent them before. */
+  /** The record IDs are brand-new, so nobody can have sent these records before. */
   isFresh?: boolean;
 }
 
@@ -40,14 +40,14 @@ export interface AppendedRecords {
   turn: TurnName;
   commit: Oid;
   entry: UnitKind;
-  /** False when the line already had all of it with the same content; `commit` is then the one that brought it. */
+  /** False when the line already had all the records with the same content; `commit` is then the one that added them. */
   isNew: boolean;
 }
 
 /**
- * Appends one unit of records. A message opens the next turn unless one waits for an answer, or a plan waits to be
- * executed; anything else goes to the latest turn. Secrets are masked. Throws BAD_RECORD, ENTRY_EXISTS when an id
- * already exists with other content, UNKNOWN_SESSION.
+ * Appends one unit of records. A message opens the next turn unless a turn waits for an answer or a plan waits to be
+ * executed; anything else goes to the latest turn. Masks secrets. Throws BAD_RECORD, ENTRY_EXISTS when an ID already
+ * exists with other content, UNKNOWN_SESSION.
  */
 export async function appendRecords(project: Project, request: AppendRequest): Promise<AppendedRecords> {
   const given = completeRecords(request.records, project.clock.now().toISOString(), project.hash);
@@ -56,7 +56,7 @@ export async function appendRecords(project: Project, request: AppendRequest): P
   const isPartial = given.some(({ type }) => type === 'assistant_partial');
   const trailers = isPartial ? { status: 'PARTIAL' } : {};
   const appended = await append(project, line, async (state) => {
-    // Somebody may have sent them already, perhaps at this very moment.
+    // Somebody may have sent these records already, perhaps at this very moment.
     const known = request.isFresh === true ? null : await findKnown(project, state, given);
     if (known !== null) return { leave: known };
     const turn = toTurn(state, kind);
@@ -68,8 +68,8 @@ export async function appendRecords(project: Project, request: AppendRequest): P
 }
 
 /**
- * Returns null when the line has none of the ids. Throws ENTRY_EXISTS when it has one and not all of the content is the
- * same.
+ * Returns null when the line has none of the IDs. Throws ENTRY_EXISTS when it has only some of them, or any with other
+ * content.
  */
 async function findKnown(project: Project, state: LineState, given: KnownRecord[]): Promise<FoundRecord | null> {
   const found = await findRecords(project.repository.store, state, new Set(given.map(({ id }) => id)));
@@ -97,22 +97,22 @@ function toTurn(state: LineState, kind: UnitKind): TurnName {
   return kind === 'message' && latest.status === 'closed' ? nextTurn(state) : latest.turn;
 }
 
-/** A record of a session, found by its id; this is how records sent again are recognized. */
+/** A session's record, found by its ID; teddy recognizes resent records this way. */
 export interface FoundRecord {
   record: KnownRecord;
   turn: TurnName;
-  /** The entry that brought it. */
+  /** The entry that added it. */
   commit: Oid;
 }
 
-/** Returns the records with these ids in the order of the line. Looks for their commits only when there are any. */
+/** Returns the records with these IDs in the line's order. Looks for their commits only when it finds any. */
 export async function findRecords(store: Store, state: LineState, ids: ReadonlySet<string>): Promise<FoundRecord[]> {
   const found: Omit<FoundRecord, 'commit'>[] = [];
   const written = [...ids].map((id) => JSON.stringify(id));
   for await (const files of store.readFilesBelow(state.entryOid, sessionDir(state.session), isTranscript)) {
     for (const { path, bytes } of files) {
       const text = toText(bytes);
-      // Most turns hold none of them, so they need not be decoded.
+      // Most turns contain none of the IDs, so their records need not be decoded.
       if (written.some((id) => text.includes(id))) found.push(...pick(path.split('/')[0] as TurnName, text, ids));
     }
   }
@@ -131,7 +131,7 @@ function pick(turn: TurnName, text: string, ids: ReadonlySet<string>): Omit<Foun
   );
 }
 
-/** Returns the oldest entry of the turn that has the record in its transcript. */
+/** Returns the oldest of the turn's entries that has the record in its transcript. */
 async function findCommit(
   store: Store,
   state: LineState,
@@ -155,8 +155,8 @@ async function findCommit(
 type UnitKind = Exclude<ImportUnit['kind'], 'plan'>;
 
 /**
- * Returns the kind of entry that the records become. Throws BAD_RECORD when they do not form a unit: several records
- * that are not an exchange, a call without its result, a result without its call, or two results of one call.
+ * Returns the entry kind for the records. Throws BAD_RECORD when they do not form a unit: several records that are not
+ * an exchange, a call without its result, a result without its call, or two results for one call.
  */
 function toUnitKind(records: readonly KnownRecord[]): UnitKind {
   const [first] = records;
@@ -173,7 +173,7 @@ function toUnitKind(records: readonly KnownRecord[]): UnitKind {
   return first.type === 'user' ? 'message' : 'reply';
 }
 
-/** A client may send records again; they are recognized by their ids. */
+/** A client may resend records; teddy recognizes them by their IDs. */
 function requireIds(records: readonly KnownRecord[]): void {
   const bad = records.find(({ id }) => !/^[\x21-\x7e]{1,200}$/.test(id));
   if (bad !== undefined) {

@@ -16,7 +16,7 @@ export interface CommitBase {
 export type CommitContent = Pick<EntryContent, 'message' | 'files'> &
   Partial<Pick<EntryContent, 'tree' | 'edits' | 'at'>>;
 
-/** A commit that was written. `edits` is everything it changes in the tip's tree; null when that has to be computed. */
+/** A written commit. `edits` lists all its changes to the tip's tree; null when they have yet to be computed. */
 export interface WrittenCommit {
   commit: Oid;
   edits: TreeEdit[] | null;
@@ -54,8 +54,8 @@ async function writeFiles(batch: ObjectBatch, files: readonly FileEdit[]): Promi
 }
 
 /**
- * Returns the tree that an entry builds on: the code of `code` or of the tip, with the session's published files as the
- * last entry has them. This repairs files that a commit of the user's lost or changed.
+ * Returns the tree that an entry builds on: the code of `code` or of the tip, with the session's published files from
+ * the last entry. Repairs files that a user's commit lost or changed.
  */
 async function readBase(
   store: Store,
@@ -68,7 +68,7 @@ async function readBase(
   if (code === null && published.length === 0) return { tree, isTip: true };
   const edits = [...(code === null ? [] : await keepSessionFiles(store, tree, code)), ...published];
   const made = await editTree(store, batch, code ?? tree, edits);
-  // The next edit of this tree reads it from the store.
+  // The next edit of this tree reads the tree from the store.
   await batch.flush();
   return { tree: made, isTip: false };
 }

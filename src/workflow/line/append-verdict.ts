@@ -1,4 +1,4 @@
-/** Appends a verdict on the plan of a turn. */
+/** Appends a verdict on a turn's plan. */
 import type { ApprovalRecord } from '../../conversation/records/record.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
@@ -24,10 +24,7 @@ export interface SaidVerdict {
   comments: { line: number; text: string }[];
 }
 
-/**
- * Appends the verdict. The plan must be the one that was judged: throws REF_MOVED when somebody else has closed its
- * turn or replaced the plan.
- */
+/** Appends the verdict. Throws REF_MOVED when somebody else has closed the turn or replaced the plan since it was judged. */
 export async function appendVerdict(
   project: Project,
   line: { ref: RefName; workspace: Workspace | null; state?: LineState },

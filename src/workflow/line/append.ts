@@ -13,7 +13,7 @@ import { readLineAt, type LineState, type LineTurns } from '../../view/view.ts';
 
 export type { Draft, EntryTrailers, FileEdit, Place, StartPlace } from './append-drafts.ts';
 
-/** A line to append entries to. `State` is what `decide` gets to see of the line. */
+/** A line to append entries to. `State` is the line's state that `decide` receives. */
 export interface Line<State extends LineTurns = LineState> {
   ref: RefName;
   /** The work tree that has the line checked out, if any; its index and files follow. */
@@ -24,20 +24,20 @@ export interface Line<State extends LineTurns = LineState> {
   read?(tip: Oid): Promise<State>;
   /** The reason for the reflog. Defaults to the title of the last entry. */
   reason?: string;
-  /** Gives no notice of secrets that were masked. */
+  /** Reports no masked secrets. */
   isQuiet?: boolean;
 }
 
 /**
- * The entries to append, or none; the caller gets back `value` or `leave`. When nothing is appended, the ref is checked
- * once more, unless `asRead` is set.
+ * The entries to append, or none; the caller gets back `value` or `leave`. When nothing is appended, teddy checks the
+ * ref once more, unless `asRead` is set.
  */
 type Decision = readonly Draft[] | { drafts: readonly Draft[]; value: unknown } | { leave: unknown; asRead?: true };
 
 export interface AppendedEntry {
   commit: Oid;
   entry: Entry;
-  /** The records of the entry as they were appended. */
+  /** The entry's records as appended. */
   records: readonly KnownRecord[];
 }
 
@@ -47,9 +47,9 @@ type Appended<Decided extends Decision> = Decided extends { leave: infer Left }
   : AppendedEntry & { value: Decided extends { value: infer Value } ? Value : undefined };
 
 /**
- * Appends entries to a line with a single move of the ref. `decide` gets the current state of the line and returns what
- * to append; after a lost race it is called again with the new state, and throws if its entries no longer fit. Throws
- * REF_MOVED after ten lost races.
+ * Appends entries to a line with a single ref move. `decide` gets the line's current state and returns what to append;
+ * after a lost race, it is called again with the new state, and throws if its entries no longer fit. Throws REF_MOVED
+ * after ten lost races.
  */
 export async function append<Decided extends Decision, State extends LineTurns = LineState>(
   project: Project,
@@ -81,7 +81,7 @@ export async function append<Decided extends Decision, State extends LineTurns =
     const follower = typeof workspace === 'function' ? await workspace() : workspace;
     if (await publish(store, { ref, workspace: follower, reason }, state.tip, written))
       return { ...toAppended(written), value };
-    // A command of a plan, or the user in another terminal, may have switched branches; then only the ref has to move.
+    // A plan's command, or the user in another terminal, may have switched branches; then only the ref has to move.
     if (workspace === follower && follower !== null && (await follower.head()).ref !== ref) {
       project.notices.warn(`HEAD is no longer on ${shortRef(ref)}; the entry was still added there.`);
       workspace = null;
@@ -100,7 +100,7 @@ function readState<State extends LineTurns>(project: Project, line: Line<State>,
   return state as Promise<State>;
 }
 
-/** Checks the ref again when nothing is appended. For an entry, git itself compares the tip once more. */
+/** Checks the ref again when nothing is appended. When an entry is appended, git itself compares the tip. */
 async function isStill(store: Store, ref: RefName, tip: Oid): Promise<boolean> {
   store.readAnew();
   return (await store.resolve(ref)) === tip;
@@ -119,7 +119,7 @@ export async function beginLine(
   return (await publish(project.repository.store, target, null, written)) ? toAppended(written) : null;
 }
 
-/** Writes the entries that `append` would, durably but on no branch. `masked` counts the secrets found in them. */
+/** Writes the entries that `append` would write, durably but on no branch. `masked` counts the secrets found in them. */
 export async function writeEntries(
   project: Project,
   place: Place,
@@ -130,7 +130,7 @@ export async function writeEntries(
   return { ...toAppended(written), masked: written.masked };
 }
 
-/** A commit on a branch that is not a line; it keeps the files of its parent except for `files`. */
+/** A commit on a branch that is not a line; it keeps its parent's files except for `files`. */
 export interface PlainCommit {
   message: string;
   files: FileEdit[];
@@ -139,8 +139,8 @@ export interface PlainCommit {
 }
 
 /**
- * Appends a commit to such a branch. When the branch does not exist, `decide` gets a null tip and the commit begins it.
- * Returns null when there was nothing to commit.
+ * Appends a commit to a branch that is not a line. When the branch does not exist, `decide` gets a null tip and the
+ * commit begins the branch. Returns null when there is nothing to commit.
  */
 export async function appendCommit(
   project: Pick<Project, 'repository'>,
@@ -159,7 +159,7 @@ export async function appendCommit(
   return commit;
 }
 
-/** The last of the written commits, with what is needed to publish it. */
+/** The last written commit and everything needed to publish it. */
 interface Written extends WrittenCommit {
   message: string;
   files: FileEdit[];
@@ -178,8 +178,8 @@ function toAppended({ commit, entry, records }: WrittenEntries): AppendedEntry {
 const looseEntries = 8;
 
 /**
- * Writes the drafts as commits. The first commit repairs what a commit of the user's has changed. When there are
- * several, all are durable on return.
+ * Writes the drafts as commits. The first commit repairs what a user's commit has changed. When there are several, all
+ * are durable on return.
  */
 async function writeDrafts(
   project: Project,
@@ -216,13 +216,13 @@ async function writeOne<Content extends Parameters<typeof writeCommit>[3]>(
 ): Promise<Content & WrittenCommit & { durable: Promise<void> }> {
   const batch: ObjectBatch = store.batch();
   const made = await writeCommit(store, batch, base, content);
-  // The objects are written while the publication is prepared, which waits for them before the ref moves.
+  // Writes the objects while preparing the publication, which waits for them before it moves the ref.
   const durable = batch.flush();
   durable.catch(() => undefined);
   return { ...content, ...made, durable };
 }
 
-/** The entry that a stream of entries follows. */
+/** Returns the entry that a stream of entries follows. */
 function toWritten({ tip, entry }: Place): WrittenEntries {
   if (tip === null || entry === null) throw new Error('A stream of entries needs an existing entry to follow.');
   return {
@@ -237,7 +237,7 @@ function toWritten({ tip, entry }: Place): WrittenEntries {
   };
 }
 
-/** Writes a single pack, which saves a process, a file and a sync for each entry. */
+/** Writes a single pack, which saves a process, a file and a sync per entry. */
 async function writePack(
   store: Store,
   drafts: Drafts,
@@ -258,8 +258,8 @@ async function writePack(
 }
 
 /**
- * Tries once to move the ref from `old` (null: the ref must not exist). Returns false when the ref was elsewhere;
- * nothing has changed then.
+ * Tries once to move the ref from `old` (null: the ref must not exist). Returns false when the ref had another value;
+ * in that case nothing changes.
  */
 async function publish(
   store: Store,
@@ -280,7 +280,7 @@ function toBytes(content: FileEdit['bytes']): Uint8Array | null {
   return typeof content === 'string' ? new TextEncoder().encode(content) : content;
 }
 
-/** Index and work tree follow exactly the paths that the commits changed. */
+/** The index and work tree follow exactly the paths that the commits changed. */
 async function findFollowers(
   store: Store,
   tip: Oid | null,

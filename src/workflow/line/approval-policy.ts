@@ -1,6 +1,6 @@
 /**
- * The effective `teddy.approvals` of a line: the strictest of what the base branch, as last fetched, and git's
- * configuration ask for. The file in the work tree does not count, because whoever plans can edit it.
+ * A line's effective `teddy.approvals`: the stricter of the settings in the base branch, as last fetched, and in git's
+ * configuration. The file in the work tree does not count, because whoever plans can edit it.
  */
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -16,11 +16,11 @@ import {
 } from '../../session/settings/tracked-config.ts';
 
 export interface ApprovalPolicy extends FoundSetting {
-  /** Sentences, each about something that is ignored. */
+  /** Sentences, each about an ignored setting. */
   notes: string[];
 }
 
-/** Reads the policy. `base` is the branch that the session started from; null when it is unknown. */
+/** Reads the policy. `base` is the session's base branch; null when unknown. */
 export async function readApprovalPolicy(project: Project, base: string | null): Promise<ApprovalPolicy> {
   const sources = await project.settings.findAll('approvals');
   const own = sources.filter(({ origin }) => origin !== trackedConfigPath);
@@ -50,7 +50,7 @@ export async function readApprovalPolicy(project: Project, base: string | null):
   return { ...policy, notes };
 }
 
-/** Reads the policy for a session that would be continued, or started, here. */
+/** Reads the policy for a session that teddy would continue or start here. */
 export async function readPolicyHere(project: Project): Promise<FoundSetting> {
   const ref = (await project.repository.workspace?.head())?.ref ?? null;
   const isLine = ref !== null && parseLineRef(ref) !== null;
@@ -64,13 +64,13 @@ function describe(value: string | null): string {
 }
 
 /**
- * Returns the base branch as last fetched, from each remote that has it. When no remote has it, the local branch, which
- * anybody here can change or create, counts together with the default branches.
+ * Returns the base branch as last fetched, from each remote that has it. When no remote has it, returns the local
+ * branch, which anybody here can change or create, along with the default branches.
  */
 async function listBaseRefs(project: Project, base: string | null): Promise<RefTip[]> {
   const { store, remotes } = project.repository;
   const names = await remotes.names();
-  // A name from a commit is never parsed as a revision.
+  // Never parses a name from a commit as a revision.
   const find = async (refs: string[]) => {
     const tips = refs.filter(isRefName).map(async (ref) => ({ ref, oid: await store.resolve(ref) }));
     return (await Promise.all(tips)).flatMap(({ ref, oid }) => (oid === null ? [] : [{ ref, oid }]));
@@ -91,7 +91,7 @@ async function readAsked({ repository: { store } }: Project, { ref, oid }: RefTi
   const { values, warnings } = await parse((await store.readFile(oid, trackedConfigPath as RepoPath))?.bytes);
   const value = values.get('approvals') ?? null;
   const setting: FoundSetting = { name: 'approvals', value, origin: `${trackedConfigPath} of ${name}`, problem: null };
-  // The file in the work tree is warned about as well, so its other faults are not reported twice.
+  // Another warning covers the file in the work tree, so its other faults are not reported twice.
   const about = warnings.filter((warning) => /^\S+(?:: approvals | is ignored)/.test(warning));
   return { name, setting, warnings: about.map((warning) => `In ${name}, ${warning}`) };
 }

@@ -9,13 +9,13 @@ import { findNearestEntry, type NearestEntry } from '../../session/entries/neare
 
 export interface Base {
   oid: Oid | null;
-  /** Never a line: for a session on top of another one, the branch that the whole stack started from. */
+  /** Never a line: for a session on top of another one, the branch where the whole stack started. */
   branch: string | null;
 }
 
 export interface ChosenStart {
   base: Base;
-  /** A sentence for the user about the choice. */
+  /** A sentence that explains the choice to the user. */
   note: string | null;
 }
 
@@ -59,7 +59,7 @@ async function readHead({
   return head ?? { ref: null, oid: await store.resolve('HEAD') };
 }
 
-/** Finds a local branch, or a remote one by its short or its full name, or else the main line of a session. */
+/** Finds a local branch, a remote one by its short or full name, or else a session's main line. */
 async function findNamed(project: Project, from: string): Promise<{ ref: RefName; oid: Oid }> {
   const { store } = project.repository;
   const name = from.replace(/^refs\/heads\//, '');

@@ -1,4 +1,4 @@
-/** Conversation branches of a session recorded from another program: where one leaves its line, and the entry that opens it. */
+/** Conversation branches of a session recorded from another program: where a branch leaves its line, and its opening entry. */
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
 import { turnNumber, type Oid, type TurnName } from '../../names.ts';
@@ -8,13 +8,13 @@ import { labelBranch } from './entry-labels.ts';
 /** A line that attempts may branch off from. */
 export interface WrittenLine {
   tip: Oid;
-  /** The first turn of its own, and the commit before that turn. */
+  /** The line's own first turn, and the commit before that turn. */
   opens: { turn: TurnName; leave: Oid } | null;
 }
 
 /**
- * Returns the commit where an attempt leaves a line: before the turn of its prompt, or the tip when the line does not
- * have that turn.
+ * Returns the commit where an attempt leaves a line: before its prompt's turn, or the tip when the line does not have
+ * that turn.
  */
 export async function findLeave(project: Project, { tip, opens }: WrittenLine, from: TurnName): Promise<Oid> {
   if (opens !== null && turnNumber(opens.turn) === turnNumber(from)) return opens.leave;
@@ -27,7 +27,7 @@ export async function findLeave(project: Project, { tip, opens }: WrittenLine, f
   return leave;
 }
 
-/** The entry with which a conversation branch begins. */
+/** Drafts the entry that begins a conversation branch. */
 export function draftOpening({
   from,
   turn,

@@ -1,4 +1,4 @@
-/** Memos that a plan proposes: decided separately, and applied to `teddy/global` and to the line under one id. */
+/** Memos that a plan proposes: decided separately, and applied to `teddy/global` and to the line under one ID. */
 import type { ReportedMemos } from '../../plan/report/report.ts';
 import { countOf } from '../../session/spending/describe-spending.ts';
 import { TeddyError } from '../../errors.ts';
@@ -30,11 +30,11 @@ const noMemos: DecidedMemos = { added: [], removed: [], rejected: [] };
 export type MemoDecision =
   { kind: 'yes' | 'no' | 'none' } | { kind: 'ask'; ask(changes: MemoChange[]): Promise<boolean> };
 
-/** How many commits of `teddy/global` are searched for one half of a pair; a crash was recent. */
+/** How many commits of `teddy/global` to search for one half of a pair; only a recent crash can leave one. */
 const maxSearched = 50;
 const globalMemosPath = 'memos.yaml' as RepoPath;
 
-/** Decides on the memos. When any were accepted, the line gets one more entry with them. */
+/** Decides on the memos. When any are accepted, appends one more entry with them to the line. */
 export async function decideMemos(
   project: Project,
   line: ReadyLine,
@@ -77,7 +77,7 @@ async function proposeAll(project: Project, changes: readonly MemoChange[]): Pro
   return proposed;
 }
 
-/** Returns the changes to decide on. Adding a memo that exists, or removing one that does not, is only reported. */
+/** Returns the changes to decide on. Only reports the addition of an existing memo or the removal of a missing one. */
 async function findOpen(project: Project, changes: MemoChange[]): Promise<MemoChange[]> {
   if (changes.length === 0) return [];
   const changed = changeMemos((await readGlobal(project))?.memos ?? '', changes);
@@ -95,13 +95,14 @@ async function applyMemos(
   turn: TurnName,
   changes: MemoChange[],
 ): Promise<{ memos: DecidedMemos; state: LineState }> {
-  // The line's copy is rewritten, so the user's own changes to it on disk must be on the line, and in the list, first.
+  // teddy rewrites the line's copy, so it first adds the user's own changes on disk to the line and to the list.
   const state = await takeSnapshot(project, line, turn);
   const { session, entry: last } = state;
   const id = toLaterId(project.ids.entryId(), last);
   const entry: Entry = { kind: 'memo', session, id, created: last.created, turn, ...labelMemos(changes) };
   const memos: DecidedMemos = { added: [], removed: [], rejected: [] };
-  // teddy/global is written first: after a crash in between, the next command finds its commit and completes the pair.
+  // Writes teddy/global first: after a crash between the two commits, the next command finds this one and completes the
+  // pair.
   await changeGlobal(project, encodeEntry(await maskEntry(project.masker, entry)), (current) => {
     const changed = changeMemos(current.memos, changes);
     memos.added = changed.added;
@@ -121,8 +122,8 @@ async function appendCopy(project: Project, line: ReadyLine, { id, turn, title, 
 }
 
 /**
- * Returns the memos that an earlier run of the pending turn accepted without writing a report. After a crash between
- * the two commits of a pair, appends the missing one to the line, and returns the line with it.
+ * Returns the memos that an earlier run of the pending turn accepted without writing a report. After a crash between a
+ * pair's two commits, appends the missing commit to the line, and returns the line with it.
  */
 export async function finishMemos(
   project: Project,
@@ -134,7 +135,7 @@ export async function finishMemos(
   const decided = latest?.status === 'planned' ? await findDecided(project, latest.turn, line.session) : null;
   if (latest === null || decided === null) return { memos: noMemos, state };
   if (await isOnLine(store, decided.entry, tip)) return { memos: await readTaken(store, decided.commit), state };
-  // Two lines of a session may each have a turn of the same name.
+  // Two lines of one session may each have a turn with the same name.
   for (const { oid, session, remote } of await listLines(project)) {
     if (remote === null && session === line.session && (await isOnLine(store, decided.entry, oid)))
       return { memos: noMemos, state };
@@ -145,7 +146,7 @@ export async function finishMemos(
   return { memos: await readTaken(store, decided.commit), state: copied };
 }
 
-/** Returns what this one commit of `teddy/global` changed in the list, without anybody else's changes. */
+/** Returns this commit's own changes to the memos on `teddy/global`, without anybody else's. */
 async function readTaken(store: Store, commit: Commit): Promise<DecidedMemos> {
   const read = async (treeish: Oid | undefined) =>
     treeish === undefined ? [] : parseMemos(toText((await store.readFile(treeish, globalMemosPath))?.bytes ?? null));
@@ -154,7 +155,7 @@ async function readTaken(store: Store, commit: Commit): Promise<DecidedMemos> {
   return { added: without(after, before), removed: without(before, after), rejected: [] };
 }
 
-/** Returns the proposals of a plan that no earlier run has decided on. */
+/** Returns the plan's proposals that no earlier run has decided on. */
 export function listUndecided(changes: MemoChange[], { added, removed }: DecidedMemos): MemoChange[] {
   return changes.filter(({ kind, fact }) => !(kind === 'add' ? added : removed).includes(fact.trim()));
 }
@@ -179,7 +180,7 @@ async function isOnLine(store: Store, { id, turn }: Entry, tip: Oid): Promise<bo
   return false;
 }
 
-/** Finds the half of the pair on `teddy/global`; others may have changed the memos since. */
+/** Finds the pair's half on `teddy/global`; others may have changed the memos since. */
 async function findDecided(
   project: Project,
   turn: TurnName,
@@ -187,7 +188,7 @@ async function findDecided(
 ): Promise<{ entry: Entry; commit: Commit } | null> {
   const { store } = project.repository;
   const tip = await store.resolve(globalRef);
-  // After a sync, what was decided here may be on either side of a merge.
+  // After a sync, the local decision may be on either side of a merge.
   const waiting = tip === null ? [] : [tip];
   const seen = new Set<Oid>(waiting);
   for (let next = waiting.shift(); next !== undefined && seen.size <= maxSearched; next = waiting.shift()) {

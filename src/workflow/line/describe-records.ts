@@ -1,4 +1,4 @@
-/** Labels of entries that hold records of a conversation with teddy or with another program. */
+/** Makes labels for entries that hold records of a conversation with teddy or with another program. */
 import type { ImportUnit } from '../../conversation/logs/importer.ts';
 import type { KnownRecord, ResultReason } from '../../conversation/records/record.ts';
 import { findPlanTitle } from '../../plan/plan-comments.ts';
@@ -14,12 +14,12 @@ type Label = Pick<Entry, 'title' | 'details'>;
 const asides: KnownRecord['type'][] = ['note', 'thinking', 'orchestrator_meta', 'voice_interrupted'];
 
 /**
- * The length that a line is cut to. Labels show less, even after they leave something out, and a cut line is cheaper to
- * mask and measure again.
+ * The length to cut lines to. Labels show less, even after leaving something out, and a short line is cheaper to mask
+ * and measure again.
  */
 const keptCharacters = 4 * labelLimits.detail;
 
-/** Describes an entry for its commit; its label is made from the records once they are masked. Needs at least one unit. */
+/** Describes an entry for its commit and makes its label from the masked records. Needs at least one unit. */
 export function describeUnits(units: readonly ImportUnit[]): Pick<Draft, 'kind' | 'label' | 'trailers'> {
   const isPartial = units.at(-1)?.records.some(({ type }) => type === 'assistant_partial') === true;
   return {
@@ -29,7 +29,7 @@ export function describeUnits(units: readonly ImportUnit[]): Pick<Draft, 'kind' 
   };
 }
 
-/** Returns the units with their records replaced by these, which are in the same order. */
+/** Returns the units with these records, given in the same order, in place of their own. */
 function withMasked(units: readonly ImportUnit[], records: readonly KnownRecord[], plan: string | undefined) {
   let at = 0;
   return units.map((unit) => {
@@ -45,7 +45,7 @@ function labelUnits(units: readonly ImportUnit[]): Label {
   return { title: cut(title), details: details.slice(0, labelLimits.details).map(cut) };
 }
 
-/** Returns the model that answered last, and the usage of all answers together. */
+/** Returns the last model that answered, and the total usage of all answers. */
 function sumUsage(units: readonly ImportUnit[]): Usage {
   const last = units.findLast(({ model }) => model !== undefined);
   const tokens = units.map((unit) => unit.tokens).filter((one) => one !== undefined);
@@ -98,8 +98,8 @@ function inNumber(kind: ImportUnit['kind'], count: number): string {
 }
 
 /**
- * A `message` at the tip means that the turn waits for an answer, so units are a message only when none of them is an
- * answer.
+ * A `message` at the tip means that the turn waits for an answer, so units count as a message only when none of them is
+ * an answer.
  */
 function toKind(units: readonly ImportUnit[]): EntryKind {
   const kinds: EntryKind[] = units.map(({ kind }) => kind);

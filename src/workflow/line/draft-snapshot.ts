@@ -1,4 +1,4 @@
-/** Drafts a snapshot: the user's own edits, without those that must not or cannot be in it. */
+/** Drafts a snapshot: the user's own edits, except for any that must not or cannot be in it. */
 import { equalBytes } from '../../session/text/bytes.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Edit, Store, Workspace, WorkspaceStatus } from '../../ports/git.ts';
@@ -19,7 +19,7 @@ import { toShellWord } from '../../session/text/shell-word.ts';
 /** A line whose files are checked out. */
 export type CheckedOutLine = ReadyLine & { workspace: Workspace };
 
-/** The user's edits as an entry that could be appended. */
+/** The user's edits as an entry that can be appended. */
 export interface DraftedSnapshot {
   draft: Draft;
   /** The session's files that the user has edited; the draft includes them. */
@@ -30,14 +30,14 @@ export interface DraftedSnapshot {
 }
 
 /**
- * Drafts the snapshot; `drafted` is null when there is nothing to commit. Throws what `takeSnapshot` throws; nothing
- * has changed then.
+ * Drafts the snapshot; `drafted` is null when there is nothing to commit. Throws what `takeSnapshot` throws; in that
+ * case nothing changes.
  */
 export async function draftSnapshot(...line: Parameters<typeof draftOnce>): ReturnType<typeof draftOnce> {
   try {
     return await draftOnce(...line);
   } catch (error) {
-    // A file that another command is just publishing looks changed. The second attempt waits until nobody writes the
+    // A file looks changed while another command is publishing it. The second attempt waits until nobody writes the
     // index.
     if (!(error instanceof TeddyError && ['PLAN_MODIFIED', 'FILE_MODIFIED'].includes(error.code))) throw error;
     return draftOnce(...line);
@@ -53,7 +53,7 @@ async function draftOnce(
   const { ref, session, workspace } = line;
   const wanted = await project.settings.get('snapshot');
   const takesTracked = wanted === undefined || wanted === 'tracked';
-  // Before a message, the user is told what it leaves out.
+  // Before a message, teddy tells the user what the snapshot leaves out.
   const names = takesTracked && turn === null;
   const { head, status } = await workspace.headAndStatus({ untracked: wanted === 'all' || names });
   // Edits on another branch do not belong to this line.
@@ -102,7 +102,7 @@ async function draftOnce(
 }
 
 interface SnapshotCode {
-  /** Null when the code is the tip's. */
+  /** Null when the code is the same as the tip's. */
   tree: Oid | null;
   added: RepoPath[];
   leftOut: LeftOutFile[];
@@ -121,7 +121,7 @@ async function addUntracked(
   return { tree: added.length === 0 ? tracked : tree, added, leftOut };
 }
 
-/** An edit may turn out to change nothing, such as `git add -N` of a file that is gone again. */
+/** An edit may turn out to change nothing, such as `git add -N` of a file that no longer exists. */
 async function changesCode(store: Store, tip: Oid, codeTree: Oid): Promise<boolean> {
   return (await store.diffTrees(tip, codeTree)).some(({ path }) => !isSessionPath(path));
 }
@@ -134,7 +134,7 @@ export async function refuseUnfit(workspace: Workspace, status: WorkspaceStatus)
       `These files have merge conflicts: ${status.unmerged.slice(0, 5).join(', ')}.`,
       'Resolve the conflicts and commit, then run the command again.',
     );
-  // A snapshot writes its paths into the index again.
+  // A snapshot rewrites its paths in the index.
   const names = status.edits.flatMap(({ quotedName }) => quotedName ?? []);
   if (names.length > 0)
     throw new TeddyError(
@@ -145,7 +145,7 @@ export async function refuseUnfit(workspace: Workspace, status: WorkspaceStatus)
   await refusePartlyStaged(workspace, status);
 }
 
-/** Throws PARTIALLY_STAGED, because one commit would contain both what is staged and what is not. */
+/** Throws PARTIALLY_STAGED, because one commit would contain both the staged and the unstaged edits. */
 export async function refusePartlyStaged(workspace: Workspace, status: WorkspaceStatus): Promise<void> {
   const own = status.edits.filter(({ path, submodule }) => !submodule && !isSessionPath(path));
   const code: Edit[] = [];
@@ -166,8 +166,8 @@ async function isPartlyStaged(workspace: Workspace, { path, staged, unstaged }: 
 }
 
 /**
- * Returns the user's edits to session files. The user may edit three of them in `.teddy/`. Any missing one is written
- * again; any other difference is refused, because a published file never changes.
+ * Returns the user's edits to session files. The user may edit three of the files in `.teddy/`. Rewrites any that are
+ * missing; refuses any other difference, because a published file never changes.
  */
 async function readSessionEdits(
   { repository: { store } }: Project,
@@ -178,7 +178,7 @@ async function readSessionEdits(
   const changed: FileEdit[] = [];
   for (const { path, unstaged } of edits.filter((edit) => isSessionPath(edit.path))) {
     const published = await store.readFile(tip, path);
-    // A file that git calls deleted is gone, even where a directory on the way has become a link.
+    // A file that git calls deleted is gone, even when a parent directory has become a link.
     const disk = unstaged === 'D' ? null : await workspace.readDisk(path);
     if (published === null || (disk !== null && equalBytes(disk, published.bytes))) continue;
     if (disk === null) await workspace.writeSessionFile(path, published.bytes);
@@ -197,10 +197,10 @@ function modifiedError(path: RepoPath): TeddyError {
   );
 }
 
-/** A message in between opens a turn of its own, so the turn before that counts too. */
+/** A message in between opens its own turn, so the turn before that counts too. */
 const turnsBack = 2;
 
-/** Finds new files that commands of the line's last turns made and that are still on disk, neither tracked nor ignored. */
+/** Finds new files that commands in the line's last turns made and that are still on disk, neither tracked nor ignored. */
 async function findMade(project: Project, workspace: Workspace, state: LineState): Promise<RepoPath[]> {
   const { tip, turns, latest } = state;
   const earlier = turns.slice(-turnsBack, -1).map((turn) => readRecords(project.repository.store, state, turn));
@@ -214,7 +214,7 @@ async function findMade(project: Project, workspace: Workspace, state: LineState
   return unknown.filter((path) => !ignored.has(path));
 }
 
-/** A transcript may come from elsewhere, so its paths are trusted no more than those of a plan. */
+/** A transcript may come from elsewhere, so teddy trusts its paths no more than a plan's. */
 function toOwnPath(text: string): RepoPath[] {
   const parsed = parseRepoPath(text);
   return 'path' in parsed && !isSessionPath(parsed.path) ? [parsed.path] : [];

@@ -1,7 +1,4 @@
-/**
- * The code of a commit (its tree without `.teddy/`), edited path by path in memory. Computes git's id for it and writes
- * nothing.
- */
+/** A commit's code (its tree without `.teddy/`), edited path by path in memory. Computes its git ID and writes nothing. */
 import { equalBytes } from '../../session/text/bytes.ts';
 import type { FileState, NewFile } from '../../ports/files.ts';
 import type { ObjectBatch, Store, TreeEntry, TreeMode } from '../../ports/git.ts';
@@ -15,20 +12,20 @@ export interface CodeFile {
 
 export interface EditedCode {
   get(path: RepoPath): Promise<CodeFile | null>;
-  /** Null removes the file, and the directories that this leaves empty. A file or directory in the way is replaced. */
+  /** Null removes the file and any directories left empty. The new file replaces a file or directory in its way. */
   set(path: RepoPath, file: CodeFile | null): Promise<void>;
-  /** Reads and hashes only the directories on the way to what has changed since the last call. */
+  /** Reads and hashes only the directories above the paths changed since the last call. */
   oid(): Promise<Oid>;
 }
 
-/** A directory in memory. `oid` is null when it was not hashed since the last change. */
+/** A directory in memory. `oid` is null when the directory has not been hashed since its last change. */
 interface Dir {
   entries: Map<string, TreeEntry>;
   below: Map<string, Dir>;
   oid: Oid | null;
 }
 
-/** Opens the code of a commit; `root` is its tree. */
+/** Opens a commit's code; `root` is its tree. */
 export async function openEditedCode(store: Store, root: Oid): Promise<EditedCode> {
   const top = await readDir(store, root);
   if (top.entries.delete('.teddy')) top.oid = null;
@@ -61,7 +58,7 @@ export async function openEditedCode(store: Store, root: Oid): Promise<EditedCod
       return;
     }
     dir.below.set(name, made);
-    // The id is filled in when the directory is hashed.
+    // Hashing the directory fills in the ID.
     dir.entries.set(name, { name, mode: '40000', oid: made.oid ?? ('' as Oid) });
   }
 
@@ -78,7 +75,7 @@ export async function openEditedCode(store: Store, root: Oid): Promise<EditedCod
   };
 }
 
-/** Returns the files of a tree at these paths, in the same order; null for a path without a file. */
+/** Returns a tree's files at these paths, in the same order; null for a path without a file. */
 export async function readCodeFiles(store: Store, tree: Oid, paths: RepoPath[]): Promise<(CodeFile | null)[]> {
   const code = await openEditedCode(store, tree);
   const files: (CodeFile | null)[] = [];
@@ -97,7 +94,7 @@ export function withExecutable(mode: number, executable: boolean): number {
   return executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
 }
 
-/** Returns whether writing `wanted` there would change nothing. Anything other than a file or a link never counts as equal. */
+/** Returns whether writing `wanted` at the path would change nothing. Only a file or a link can count as equal. */
 export function isInState(found: FileState, wanted: FileState | NewFile): boolean {
   if (found.kind === 'file' && wanted.kind === 'new-file')
     return ((found.mode & 0o100) !== 0) === wanted.executable && equalBytes(found.bytes, wanted.bytes);

@@ -1,6 +1,6 @@
 /**
- * Finds the commits in which people committed what other agents left in the work tree. Such a session is done, like one
- * that has landed.
+ * Finds the commits in which people committed what other agents left in the work tree. Such a session counts as done,
+ * like a landed one.
  */
 import { parseLineRef, type Oid, type RefName, type RepoPath, type SessionId } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
@@ -15,13 +15,13 @@ import { readStarts, type SessionStart } from '../../session/lines/session-start
 
 type CommittableLine = Pick<KnownLine, 'ref' | 'oid' | 'session' | 'nearest'>;
 
-/** Limits of the search: how long after the last step of a session a commit may be, and how many files it may have. */
+/** Limits of the search: how long after a session's last step a commit may be, and how many files it may have. */
 const [longestMs, mostFiles] = [30 * 24 * 60 * 60 * 1000, 200];
 
 /**
- * Returns, by line, the commit that brought the last version of every file that the agent's turns changed to the branch
- * where the session began, to a default branch, or to HEAD; when several commits did, the last of them. Lines that are
- * not another agent's, or whose code is nowhere in full, have none. Results are cached: a call costs nothing while no
+ * Returns, by line, the commit that brought the last version of every file that the agent's turns changed to the
+ * session's base branch, to a default branch, or to HEAD; when several commits did, the last one. Omits lines that are
+ * not another agent's and lines with code that no branch has in full. Caches results: a call costs nothing while no
  * branch has moved, and two git processes otherwise. Throws GIT_FAILED.
  */
 export async function findCommitted(
@@ -57,7 +57,7 @@ export async function findCommitted(
   );
 }
 
-/** Finds the commit of a single line, or null. */
+/** Finds a single line's commit, or null. */
 export async function findCommit(
   project: Source,
   line: Pick<CommittableLine, 'ref' | 'oid' | 'session'>,
@@ -68,7 +68,7 @@ export async function findCommit(
   return (await findCommitted(project, [{ ...line, nearest }], starts)).get(line.ref) ?? null;
 }
 
-/** Returns, by path, the earliest session of another agent that left this version of the file. `but` is a session to skip. */
+/** Returns, by path, the earliest session of another agent that left this version of the file. Skips the session `but`. */
 export async function findMakers(
   project: Source,
   versions: readonly Version[],
@@ -136,7 +136,7 @@ async function listBases(
 }
 
 /**
- * Returns the last versions of the files that the agent's turns changed since the session began; none when there are
+ * Returns the last versions of the files that the agent's turns changed since the session began; empty when there are
  * more than `mostFiles`.
  */
 async function readChanges(
@@ -173,7 +173,7 @@ function toVersions(kept: readonly unknown[]): Version[] {
 
 /**
  * Opens a search for the last of the commits that first brought these versions since the session began. The search
- * returns null when one version is nowhere.
+ * returns null when any version is missing.
  */
 async function openSearch(
   { repository: { blame, store } }: Source,
@@ -198,7 +198,7 @@ async function openSearch(
     for (const version of versions) {
       const places = found.get(toKey(version)) ?? [];
       const first = places.findLast((at) => (commits[at]?.seconds ?? 0) >= toSeconds(line));
-      // The agent's turn may have brought in what others had committed before.
+      // The agent's turn may include what others had committed before.
       if (first === undefined && !(await isThere(version))) return null;
       last = Math.min(last, first ?? last);
     }

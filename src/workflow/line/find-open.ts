@@ -1,7 +1,4 @@
-/**
- * Finds the session that a command uses when HEAD is not on a session's branch and none is named: the user's newest
- * open one.
- */
+/** Finds the session to use when HEAD is not on a session's branch and the user names none: the user's newest open session. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeLandings, landingText } from '../../session/lines/landing.ts';
@@ -15,9 +12,9 @@ import { readStarts } from '../../session/lines/session-starts.ts';
 import { listLines, readBaseStart, type BaseStart, type KnownLine } from '../../session/lines/lines.ts';
 
 /**
- * Returns the newest local line of a session of teddy's own that has not landed in its present state; a session without
- * turns is open. Sessions of other agents are used only by name, or when HEAD is on them. `lines` are the lines, when
- * the caller has just listed them. Throws NO_OPEN_SESSION, and UNKNOWN_SESSION when there is no session at all.
+ * Returns the newest local line of teddy's own sessions that has not landed in its present state; a session without
+ * turns is open. Uses other agents' sessions only by name, or when HEAD is on them. `lines` are the lines, if the
+ * caller has just listed them. Throws NO_OPEN_SESSION, and UNKNOWN_SESSION when there is no session at all.
  */
 export async function findOpenLine(project: Project, lines?: readonly KnownLine[]): Promise<KnownLine> {
   const sessions = toMainLines(lines ?? (await listLines(project)), project.clock.now());
@@ -37,8 +34,8 @@ export async function findOpenLine(project: Project, lines?: readonly KnownLine[
 }
 
 /**
- * Returns the branch to continue. When one branch of a session has landed, the session is open only for a plan that
- * waits on another one.
+ * Returns the branch to continue. When one of a session's branches has landed, the session is open only for a plan that
+ * waits on another branch.
  */
 async function findOpenBranch(
   project: Project,
@@ -51,8 +48,8 @@ async function findOpenBranch(
 }
 
 /**
- * Returns whether the branch that the session started from, or a default branch, has everything on the line. `bases`
- * replaces these branches.
+ * Returns whether the session's base branch, or a default branch, has everything on the line. `bases` replaces these
+ * branches.
  */
 export async function hasLandedAsItStands(
   project: Project,
@@ -64,7 +61,7 @@ export async function hasLandedAsItStands(
   const dir = await store.readDir(nearest.oid, sessionDir(session));
   if (dir?.entries.some(({ name }) => isTurnName(name)) !== true) return false;
   const start = await findBaseStart(project, nearest);
-  // A branch that has not moved since the session began has nothing of it, so git need not be asked.
+  // A branch that has not moved since the session began has none of its commits, so there is no need to ask git.
   const before = start === null ? undefined : (await store.readCommit(start.oid)).parents[0];
   for (const base of bases ?? (await listBaseTips(project, session, start))) {
     if (base === before) continue;
@@ -84,7 +81,7 @@ export async function hasLandedAsItStands(
   return false;
 }
 
-/** Returns the newest other branch of a session that has code which has not landed, or null. */
+/** Returns a session's newest other branch with code that has not landed, or null. */
 export async function findOtherWithCode(
   project: Project,
   { session, ref }: Pick<KnownLine, 'session' | 'ref'>,
@@ -118,7 +115,7 @@ async function differsFromStart(
   return start === undefined || !(await hasSameCode(project.repository.store, start.oid, oid));
 }
 
-/** Returns where a session started; does not walk a long line when the start is known. */
+/** Returns where a session started; does not walk a long line when the start is already known. */
 export async function findBaseStart(project: Project, { oid, entry }: KnownLine['nearest']): Promise<BaseStart | null> {
   const start = (await readStarts(project, [{ ...entry, oid }])).get(entry.session);
   if (start === undefined || start.branch === null) return readBaseStart(project, oid);

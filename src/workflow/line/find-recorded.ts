@@ -1,7 +1,4 @@
-/**
- * Finds what a command looks back at: a line, including one that is archived or only on a remote; a commit; or a range
- * of commits.
- */
+/** Finds what a command inspects: a line, including an archived or remote-only one; a commit; or a range of commits. */
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -38,7 +35,7 @@ export interface RecordedLine {
 
 /**
  * Finds the target. Without one, takes the line that HEAD is on, or else the newest open session. Throws
- * UNKNOWN_SESSION for a target that is neither a line nor a commit of one, UNKNOWN_COMMIT for the beginning of a range,
+ * UNKNOWN_SESSION for a target that is neither a line nor a line's commit, UNKNOWN_COMMIT for the beginning of a range,
  * AMBIGUOUS_SESSION.
  */
 export async function findRecorded(
@@ -72,15 +69,13 @@ function isPath(target = ''): boolean {
   return /^\.{0,2}\//.test(target);
 }
 
-/**
- * Lists every line of the repository: its branches, those only on a remote, and those archived. Branches that teddy
- * named come first, in order of name.
- */
+/** Lists every line in the repository: local, remote-only and archived. Branches that teddy named come first, in name order. */
 export async function listRecorded(project: Project): Promise<RecordedLine[]> {
   const lines = new Map<RefName, RecordedLine>();
   for (const { ref, branchRef, oid, session, isArchived } of await listLines(project, { archived: true })) {
     const known = lines.get(branchRef);
-    // The listing has branches first. A local branch wins, then an archived one, because a remote's may be older.
+    // The listing has branches first. A local branch wins, then an archived one, because the remote's branch may be
+    // older.
     if (known !== undefined && !(isArchived && known.ref?.startsWith('refs/remotes/') === true)) continue;
     lines.set(branchRef, { session, name: nameRef(ref), ref, tip: oid, after: null });
   }
@@ -112,7 +107,7 @@ async function findBranch(project: Project, target: string | undefined, options:
   return { session: line.session, name: lineName(line), ref, tip, after: null };
 }
 
-/** Finds an archived session by its id, by a part of its id that is unique among archived sessions, or by its former branch. */
+/** Finds an archived session by its ID, by a part of its ID that is unique among archived sessions, or by its former branch. */
 export async function findArchived(store: Store, target: string): Promise<RecordedLine | null> {
   const wanted = (target.replace(/\/+$/, '').split('/').at(-1) ?? '').normalize('NFC');
   const kept = await listArchives(store);
@@ -143,7 +138,7 @@ async function findCommit({ repository: { store } }: Project, target: string): P
   return null;
 }
 
-/** Returns whether this is the tip of `teddy/global`. Its commits about memos are entries as well, yet it is not a line. */
+/** Returns whether this is the tip of `teddy/global`. Its memo commits are entries as well, yet it is not a line. */
 async function isGlobal(store: Store, tip: Oid): Promise<boolean> {
   const tips = await store.listRefs(globalRef, 'refs/remotes/*/teddy/global');
   return tips.some(({ oid }) => oid === tip);
@@ -160,9 +155,9 @@ export async function requireCommit(
 }
 
 /**
- * Finds the line of a session that has a turn: the conversation branch named after the turn, or else the only line with
+ * Finds the session's line that has a turn: the conversation branch named after the turn, or else the only line with
  * it; lines that share the turn count as one. Returns null when no line has it. Throws UNKNOWN_TURN when several lines
- * have different turns of that name.
+ * have different turns with that name.
  */
 export async function findLineWith(project: Project, session: SessionId, turn: TurnName): Promise<RecordedLine | null> {
   const { having, isOne } = await listLinesWith(project, session, turn);
@@ -174,8 +169,8 @@ export async function findLineWith(project: Project, session: SessionId, turn: T
 }
 
 /**
- * Returns the value of `-s` for a line that has this very turn, with its entry `at`: the session, its branch, or else
- * that entry.
+ * Returns the `-s` value for a line that has this very turn, with its entry `at`: the session, its branch, or else that
+ * entry.
  */
 export async function findSelector(project: Project, session: SessionId, turn: TurnName, at: Oid): Promise<string> {
   const { having } = await listLinesWith(project, session, turn);
@@ -194,8 +189,8 @@ function ambiguousTurnError(session: SessionId, turn: TurnName, having: readonly
 }
 
 /**
- * The lines of a session that have a turn of this name, the main line first. `isOne` says whether they all share the
- * same turn.
+ * Lists the session's lines with a turn of this name, the main line first. `isOne` says whether they all share the same
+ * turn.
  */
 async function listLinesWith(
   project: Project,
@@ -211,7 +206,7 @@ async function listLinesWith(
   };
 }
 
-/** Warns when this clone lacks the first commits of a session; an answer would look complete and be wrong. */
+/** Warns when this clone lacks a session's first commits; an answer would look complete and be wrong. */
 export function warnOfCut(
   { notices }: Pick<Project, 'notices'>,
   read: Pick<Session, 'session' | 'steps' | 'isCut'>,

@@ -1,6 +1,6 @@
 /**
- * Finds names that macOS and Windows take for those of other files, for checking a plan. Files that git ignores are no
- * twins.
+ * Finds names that macOS and Windows treat as equal to another file's name, to check a plan. Ignores files that git
+ * ignores.
  */
 import type { Inspect } from '../../plan/effects/virtual-files.ts';
 import type { Store, Workspace } from '../../ports/git.ts';
@@ -14,20 +14,20 @@ import { agentNames } from '../../conversation/prompts/agents.ts';
 
 /**
  * Returns a file, not ignored by git, with a name that differs from this one only in case or Unicode form; null when
- * there is none.
+ * none exists.
  */
 export async function findTwin(project: Project, workspace: Workspace, path: RepoPath): Promise<RepoPath | null> {
   const twin = await project.filesOf(workspace.root).findTwin(path);
   return twin === null || (await workspace.ignored([twin])).length > 0 ? null : twin;
 }
 
-/** Finds a twin among the files of a commit. */
+/** Finds a twin among a commit's files. */
 export function findTwinIn(store: Store, tip: Oid, path: RepoPath): Promise<RepoPath | null> {
   const list = async (directory: string) => (await store.readDir(tip, directory as RepoPath))?.entries ?? [];
   return twinNames.findTwin(path, async (directory) => (await list(directory)).map(({ name }) => name));
 }
 
-/** Inspects paths, and for an absent one also reports whether it has a twin. */
+/** Inspects paths, and reports whether an absent path has a twin. */
 export function inspectWithTwins(project: Project, workspace: Workspace): Inspect {
   const { inspect } = project.filesOf(workspace.root);
   return async (path) => {
@@ -37,7 +37,7 @@ export function inspectWithTwins(project: Project, workspace: Workspace): Inspec
   };
 }
 
-/** The work tree that a plan is checked against. */
+/** The work tree to check a plan against. */
 export function worldOf(project: Project, workspace: Workspace): World {
   return {
     inspect: inspectWithTwins(project, workspace),

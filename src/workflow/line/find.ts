@@ -1,4 +1,4 @@
-/** Finds the line a command acts on: the one named, the one HEAD is on, or the user's newest open session. */
+/** Finds the line that a command acts on: the named line, the line HEAD is on, or the user's newest open session. */
 import { agentNames } from '../../agents/agents.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Head, Workspace } from '../../ports/git.ts';
@@ -22,24 +22,24 @@ import { findNearestEntry, type NearestEntry } from '../../session/entries/neare
 import { toMainLines, type MainLine } from '../../session/lines/main-lines.ts';
 
 export interface Line {
-  /** `HEAD` when it is detached; nothing can be appended then. */
+  /** `HEAD` when detached; in that case nothing can be appended. */
   ref: RefName;
   session: SessionId;
-  /** Null while the line exists only on a remote; `ref` has yet to be created at `remoteTip`. */
+  /** Null while the line exists only on a remote; teddy has yet to create `ref` at `remoteTip`. */
   tip: Oid | null;
   remoteTip: Oid | null;
   /** The work tree that has the line checked out, if any. */
   workspace: Workspace | null;
-  /** `open` when HEAD is not on a line and none was named. */
+  /** `open` when HEAD is not on a line and the user named none. */
   found: 'head' | 'detached' | 'named' | 'open';
 }
 
 export interface FindOptions {
-  /** The command changes the line: when HEAD is not on a line, the user is asked, and a detached HEAD is refused. */
+  /** The command changes the line: teddy asks the user when HEAD is not on a line, and refuses a detached HEAD. */
   appends?: boolean;
-  /** The command makes a branch of its own, so a detached HEAD is accepted. */
+  /** The command makes its own branch, so a detached HEAD is accepted. */
   forks?: boolean;
-  /** The command refuses a line that is not checked out anywhere; then the user is not asked. */
+  /** The command refuses a line that is not checked out anywhere; in that case teddy does not ask the user. */
   needsFiles?: boolean;
   /** All lines, when the caller has just listed them. */
   lines?: readonly KnownLine[];
@@ -75,7 +75,7 @@ async function toHeadLine(project: Project, head: Head | undefined): Promise<Lin
   return { ref: head.ref, session, tip: head.oid, remoteTip: null, workspace, found: 'head' };
 }
 
-/** Returns the session that a branch is a line of; null when it is not a line. */
+/** Returns the session of the line at a branch; null when the branch is not a line. */
 export async function readSession(project: Project, ref: RefName, tip: Oid): Promise<SessionId | null> {
   if (ref === globalRef) return null;
   const nearest = await findNearestEntry(project, tip, { mayLackFiles: parseLineRef(ref) !== null });
@@ -89,7 +89,7 @@ interface Detached {
   nearest: NearestEntry;
 }
 
-/** Finds a HEAD that is detached at a commit of a session. A bare repository never has one. */
+/** Finds a HEAD that is detached at a session's commit. A bare repository never has one. */
 async function findDetached(project: Project, head: Head | undefined): Promise<Detached | null> {
   const { workspace } = project.repository;
   if (!workspace || head === undefined || head.ref !== null || head.oid === null) return null;
@@ -101,7 +101,7 @@ async function findDetached(project: Project, head: Head | undefined): Promise<D
   return { line, nearest };
 }
 
-/** Returns a free name for a branch that continues from an older entry. */
+/** Returns a free branch name for continuing from an older entry. */
 export async function findFreeBranch({ repository: { store } }: Project, session: SessionId): Promise<string> {
   const taken = new Set((await store.listRefs('refs/heads/')).map(({ ref }) => shortRef(ref)));
   const name = `${session.slice('20260124-'.length)}-again`;
@@ -112,8 +112,8 @@ export async function findFreeBranch({ repository: { store } }: Project, session
 }
 
 /**
- * Finds a branch of the session with its tip where HEAD is detached, and the work tree that has it checked out; null
- * when there is none.
+ * Finds the session's branch with its tip at the detached HEAD, and the work tree that has it checked out; null when
+ * there is none.
  */
 export async function findBranchAt(
   project: Project,
@@ -185,10 +185,10 @@ export async function findNamedTip(project: Project, selector: string, known?: r
 }
 
 async function findNamed(project: Project, typed: string, known?: readonly KnownLine[]): Promise<LineTip> {
-  // A file system may return a name in decomposed form; session names are composed.
+  // A file system may return a decomposed name; session names are composed.
   const selector = typed.normalize('NFC');
   const { store } = project.repository;
-  // The full name of a branch names nothing else, so the sessions need not be listed for it.
+  // A branch's full name is unambiguous, so there is no need to list the sessions.
   const whole = typed.startsWith('refs/heads/') ? await findBranch(project, typed, known) : null;
   if (whole !== null) return whole;
   const lines = known ?? (await listLines(project));
@@ -227,8 +227,8 @@ async function findNamed(project: Project, typed: string, known?: readonly Known
 }
 
 /**
- * Returns whether all are captured and have the same name apart from a number; the end of the name may have been cut to
- * make room for it.
+ * Returns whether all are captured and have the same name apart from a number; making room for the number may have
+ * shortened the name.
  */
 function haveSameStem(sessions: readonly SessionId[]): boolean {
   const names = sessions.map((session) => session.slice('20260124-'.length));
@@ -260,11 +260,11 @@ function isRefLike(ref: string): boolean {
   return !/[\s~^:?*[\\\p{Cc}]|\.\.|@\{|\/\/|\.lock$|\/$/u.test(ref);
 }
 
-/** Returns the only branch of a line with a name that contains the selector; a line may have been renamed. */
+/** Returns the only line's branch with a name that contains the selector; a line may have been renamed. */
 function findSimilarBranch(lines: readonly KnownLine[], selector: string): LineTip | null {
   const similar = lines.filter(({ branchRef }) => shortRef(branchRef).includes(selector));
   const names = new Set(similar.map(({ branchRef }) => branchRef));
-  // A local branch comes before the same branch of a remote.
+  // A local branch comes before the remote's branch of the same name.
   return names.size === 1 ? (similar[0] ?? null) : null;
 }
 
@@ -282,7 +282,7 @@ async function openLine(project: Project, at: LineTip, found: Line['found'], hea
   };
 }
 
-/** Refuses a remote's branch when continuing from it would leave out turns that are archived here. */
+/** Refuses a remote's branch when continuing from it would leave out locally archived turns. */
 async function refuseOlder({ repository: { store } }: Project, { branchRef, session, oid }: LineTip): Promise<void> {
   const kept = parseLineRef(branchRef) === null ? null : await resolveArchive(store, branchRef);
   if (kept !== null && !(await isOnLine(store, oid, kept))) throw archivedError(session);
@@ -308,7 +308,7 @@ export class AmbiguousSessionError extends TeddyError {
   }
 }
 
-/** Returns the error; `matching` is in order of creation. */
+/** Returns the error; `matching` is in creation order. */
 export function ambiguousError(
   selector: string,
   matching: readonly Pick<MainLine, 'session'>[],
@@ -340,7 +340,7 @@ function archivedError(session: SessionId): TeddyError {
   );
 }
 
-/** Names a line for the next step of the same command; undefined when HEAD is on it and no name is needed. */
+/** Names a line for the user's next command; undefined when HEAD is on it and no name is needed. */
 export function toSelector(
   { repository }: Project,
   { ref, workspace }: Pick<Line, 'ref' | 'workspace'>,
@@ -349,8 +349,8 @@ export function toSelector(
 }
 
 /**
- * `20260124-foo (mine), in /other/tree`: adds the branch when it is named differently, and the work tree when it is not
- * this one.
+ * `20260124-foo (mine), in /other/tree`: adds the branch when its name differs, and the work tree when it is not the
+ * current one.
  */
 export function nameWithPlace(
   { repository }: Project,

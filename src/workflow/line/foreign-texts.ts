@@ -1,4 +1,4 @@
-/** Agents and context lists from elsewhere: shown once, and used only after the user accepts them. */
+/** Agents and context lists from elsewhere: teddy shows each once, and uses it only after the user accepts it. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { globalContextPath, isUsualContext } from '../../session/global/global-files.ts';
@@ -6,17 +6,17 @@ import { fetchedRef, joinPath, sessionDir, type Oid } from '../../names.ts';
 import type { GlobalBranch } from './global-branch.ts';
 import { toText, type LineState } from '../../view/view.ts';
 
-/** A text that decides what a model is told or shown. `name` says where it is stored: `agents/dev.md on teddy/global`. */
+/** A text that decides what a model is told or shown. `name` says where the text is stored: `agents/dev.md on teddy/global`. */
 export interface SteeringText {
   kind: 'agent' | 'context';
   name: string;
   text: string;
 }
 
-/** Shows texts that nobody here has seen yet. Returns true when they may be used. */
+/** Shows the texts that nobody here has seen yet. Returns true when teddy may use them. */
 export type ApproveForeign = (texts: SteeringText[]) => Promise<boolean>;
 
-/** Asks about those of `texts` that came from elsewhere, and remembers a yes. Throws NOT_APPROVED without one. */
+/** Asks about any of `texts` that came from elsewhere, and remembers a yes. Throws NOT_APPROVED without one. */
 export async function requireTrust(
   project: Project,
   line: string,
@@ -33,7 +33,7 @@ export async function requireTrust(
   );
 }
 
-/** Returns the texts that this user has neither written nor accepted, and that teddy does not make itself. */
+/** Returns the texts that this user has neither written nor accepted, and that teddy itself does not generate. */
 export async function findForeign(project: Project, texts: SteeringText[]): Promise<SteeringText[]> {
   const unknown: SteeringText[] = [];
   for (const one of texts) if (!(await isTrusted(project, one))) unknown.push(one);
@@ -56,18 +56,21 @@ function toOid(project: Project, text: string): Promise<Oid> {
 }
 
 /**
- * Returns whether the repository may hold anything from elsewhere. One that was not cloned and never fetched holds only
- * what its user put there.
+ * Returns whether the repository may hold anything from elsewhere. If it was not cloned and has never fetched, it holds
+ * only what its user put there.
  */
 export async function hasRemote(project: Project): Promise<boolean> {
   const { store } = project.repository;
   // A bare or mirrored clone has the setting but no remote-tracking branch.
   if ((await store.setting('remote.origin.url')) !== undefined) return true;
-  // A fetch from an address or a bundle leaves only FETCH_HEAD; a pull of ours leaves a ref.
+  // A fetch from an address or a bundle leaves only FETCH_HEAD; teddy's own pull leaves a ref.
   return (await store.listRefs('refs/remotes/', fetchedRef)).length > 0 || (await store.resolve('FETCH_HEAD')) !== null;
 }
 
-/** Reads the texts that will steer the line's next request. With `keepsContext`, its files were chosen and stored before. */
+/**
+ * Reads the texts that will steer the line's next request. With `keepsContext`, the context files are already chosen
+ * and stored.
+ */
 export async function readSteering(
   project: Project,
   state: Pick<LineState, 'tip' | 'session'>,
@@ -79,7 +82,7 @@ export async function readSteering(
   return own === undefined ? lists : [...lists, toAgentText(agent, own)];
 }
 
-/** Returns the context lists of a line that its next request will follow. */
+/** Returns the line's context lists that its next request will follow. */
 export async function readContextLists(
   project: Project,
   { tip, session }: Pick<LineState, 'tip' | 'session'>,

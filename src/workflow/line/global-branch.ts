@@ -20,7 +20,10 @@ export interface GlobalBranch extends GlobalFiles {
   tip: Oid;
 }
 
-/** Makes the branch if it is missing: from the first remote that has one, or else a new one. Returns what it made, or null. */
+/**
+ * Makes the branch if it is missing: from the first remote that has one, or else from scratch. Returns a description of
+ * what it made, or null.
+ */
 export async function ensureGlobal(project: Project): Promise<string | null> {
   const { store } = project.repository;
   if ((await store.resolve(globalRef)) !== null) return null;
@@ -65,7 +68,7 @@ async function beginGlobal(project: Project): Promise<Oid | null> {
   );
 }
 
-/** Reads the branch. With `orRemote`, reads a remote's while there is no local branch. Makes nothing. */
+/** Reads the branch. With `orRemote`, reads the remote's when there is no local branch. Creates nothing. */
 export async function readGlobal(project: Project, options: { orRemote?: boolean } = {}): Promise<GlobalBranch | null> {
   const { store } = project.repository;
   const tip = (await store.resolve(globalRef)) ?? (options.orRemote === true ? await findRemoteGlobal(store) : null);
@@ -89,7 +92,7 @@ async function findRemoteGlobal(store: Store): Promise<Oid | null> {
   return (await store.listRefs('refs/remotes/*/teddy/global'))[0]?.oid ?? null;
 }
 
-/** A file of the branch with its new content; `text` null removes it. */
+/** A file on the branch with its new content; null `text` removes the file. */
 interface GlobalEdit {
   name: string;
   text: string | null;
@@ -97,7 +100,7 @@ interface GlobalEdit {
 
 /**
  * Changes the branch. `change` returns the files to set, or null when there is nothing to do; it is called again after
- * a lost race. Returns the new commit, or null when there was nothing to do. Throws REF_MOVED after ten lost races.
+ * a lost race. Returns the new commit, or null when there is nothing to do. Throws REF_MOVED after ten lost races.
  */
 export async function changeGlobal(
   project: Project,

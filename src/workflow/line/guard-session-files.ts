@@ -1,7 +1,7 @@
 /**
- * Guards the files of `.teddy/`, which no command of a plan or a conversation may change. The user may edit three of
- * them, which decide what a model is shown, and one that has settings. Anything a command wrote there is reverted
- * before it can be mistaken for an edit of the user's.
+ * Guards the files in `.teddy/`, which no command in a plan or conversation may change. The user may edit three of
+ * them, which decide what a model is shown, and the settings file. teddy reverts a command's changes there before
+ * anyone can mistake them for the user's edits.
  */
 import { equalBytes } from '../../session/text/bytes.ts';
 import { TeddyError } from '../../errors.ts';
@@ -27,11 +27,11 @@ export interface SessionTarget {
 }
 
 export interface RestoredFiles {
-  /** The files that were restored. */
+  /** The restored files. */
   restored: RepoPath[];
-  /** Why the files could not be restored, or null. */
+  /** Why teddy could not restore the files, or null. */
   failure: string | null;
-  /** New files in `.teddy/`: they stay, but no commit includes them. */
+  /** New files in `.teddy/`: they stay on disk, but no commit includes them. */
   strays: RepoPath[];
 }
 
@@ -68,9 +68,9 @@ export async function compareAfterCommand(place: SessionTarget, kept: KeptFiles,
 }
 
 /**
- * Puts back what a command changed in `.teddy/`, and warns about it. The content it found there is stored as a tree,
- * because it may still have been the user's, from an editor. What the command staged there is unstaged. Nothing is put
- * back when the command has left the line. `who` begins a sentence.
+ * Restores what a command changed in `.teddy/`, and warns about it. Stores the content found there as a tree, because
+ * the user's editor may have written it. Unstages what the command staged there. Restores nothing when the command has
+ * left the line. `who` begins a sentence.
  */
 export async function restoreSessionFiles(
   place: SessionTarget,
@@ -96,10 +96,7 @@ export async function restoreSessionFiles(
   return failure === null ? { restored, failure, strays } : { restored: [], failure, strays };
 }
 
-/**
- * After a run that was killed, the changes of its commands cannot be told apart from the user's, so all of them are
- * reverted.
- */
+/** After a killed run, teddy cannot tell its commands' changes from the user's, so it reverts all of them. */
 export async function restoreInterrupted(place: SessionTarget): Promise<void> {
   const after = await place.workspace.headAndScan();
   const config = await readPublishedConfig(place, after.head, after.scan);
@@ -107,7 +104,7 @@ export async function restoreInterrupted(place: SessionTarget): Promise<void> {
   await restoreSessionFiles(place, kept, after, 'The interrupted run, or you since then,');
 }
 
-/** Returns the published settings; null also when a sparse checkout leaves them out. */
+/** Returns the published settings; also null when a sparse checkout leaves them out. */
 async function readPublishedConfig(
   { project, workspace }: SessionTarget,
   { oid }: Head,
@@ -119,7 +116,7 @@ async function readPublishedConfig(
 }
 
 interface Published {
-  /** The commit that has the files as they should be. */
+  /** The commit that has the correct files. */
   base: Oid;
   /** The files that teddy itself published while the command ran; they stay. */
   byTeddy: Set<RepoPath>;
@@ -152,7 +149,7 @@ async function findChanged(
   { base, byTeddy }: Published,
 ): Promise<{ changed: ChangedFile[]; strays: RepoPath[] }> {
   const touched = new Set(listChanged(kept.scan, after).filter(isSessionPath));
-  // The user's own files are always compared: a command may have hidden its change from git, or committed it.
+  // Always compares the user's own files: a command may have hidden its change from git, or committed it.
   const changed: ChangedFile[] = [];
   const strays: RepoPath[] = [];
   for (const path of new Set([...editableFiles(session), ...touched])) {
@@ -172,7 +169,7 @@ async function findChanged(
   return { changed, strays };
 }
 
-/** Returns the paths that differ from HEAD in another way than before the command. */
+/** Returns the paths that differ from HEAD in another way than they did before the command. */
 export function listChanged(before: Scan, after: Scan): RepoPath[] {
   const paths = new Set([...before.keys(), ...after.keys()]);
   return [...paths].filter((path) => before.get(path) !== after.get(path));
@@ -187,7 +184,7 @@ function listStaged(before: Scan, after: Scan): RepoPath[] {
   });
 }
 
-/** Returns why it failed, or null. */
+/** Returns the reason for a failure, or null. */
 async function takeOutOfIndex(workspace: Workspace, paths: RepoPath[]): Promise<string | null> {
   try {
     await workspace.unstage(paths);
@@ -198,7 +195,7 @@ async function takeOutOfIndex(workspace: Workspace, paths: RepoPath[]): Promise<
   }
 }
 
-/** Stores the texts and returns a sentence that says where; empty when there are none. */
+/** Stores the texts and returns a sentence that says where; empty when there are no texts. */
 async function keepTexts({ repository: { store } }: Project, changed: ChangedFile[]): Promise<string> {
   const batch = store.batch();
   const edits = [];
@@ -212,7 +209,7 @@ async function keepTexts({ repository: { store } }: Project, changed: ChangedFil
   return ` If the edit was yours, \`git show ${shown}\` has the text.`;
 }
 
-/** Returns why some of them could not be written, or null. */
+/** Returns why some of the files could not be written, or null. */
 async function writeBack(workspace: Workspace, changed: ChangedFile[]): Promise<string | null> {
   let failure: string | null = null;
   for (const { path, wanted } of changed) {

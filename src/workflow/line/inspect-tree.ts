@@ -1,4 +1,4 @@
-/** The files of a commit as a plan sees those of a work tree: links are followed, but never out of the project. */
+/** Shows a commit's files as a plan sees a work tree's files: follows links, but never out of the project. */
 import type { Inspect } from '../../plan/effects/virtual-files.ts';
 import type { FileTarget } from '../../ports/files.ts';
 import type { Store, TreeEntry } from '../../ports/git.ts';
@@ -13,7 +13,7 @@ export type FoundInTree = FileTarget | { kind: 'large' };
 interface Tree {
   store: Store;
   maxBytes: number;
-  /** Returns the entry at a path that has no link in it. */
+  /** Returns the entry at a path that contains no link. */
   find(path: string): Promise<TreeEntry | null>;
 }
 

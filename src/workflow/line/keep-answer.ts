@@ -13,7 +13,7 @@ import { describeEnd, type Received, type Usage } from './receive-answer.ts';
 
 export type ReceivedText = Pick<Received, 'text' | 'thoughts' | 'usage' | 'continuations' | 'said'>;
 
-/** Appends a whole answer. Returns null when the turn no longer waits for it; nothing is kept then. */
+/** Appends a whole answer. Returns null and keeps nothing when the turn no longer waits for it. */
 export async function keepWhole(
   project: Project,
   target: Line,
@@ -34,7 +34,7 @@ export async function keepWhole(
   }));
 }
 
-/** Appends an interrupted answer, flagged as one; the turn stays open. Returns null as `keepWhole` does. */
+/** Appends an interrupted answer and flags it; the turn stays open. Returns null as `keepWhole` does. */
 export async function keepPart(
   project: Project,
   target: Line,
@@ -60,7 +60,7 @@ export function toLabelLines(text: string): { title: string; details: string[] }
   return { title, details };
 }
 
-/** Appends the draft. Returns null when the turn no longer waits for it; nothing is kept then. */
+/** Appends the draft. Returns null and keeps nothing when the turn no longer waits for it. */
 export async function appendIfAwaited(
   project: Project,
   target: Line,
@@ -83,8 +83,8 @@ function findAwaiting({ session, latest }: LineState, place: AnswerTarget): Turn
 }
 
 /**
- * Returns the turn of a conversation, which keeps what was said or done in it even if somebody else has spoken there
- * since; but a turn gets no second plan.
+ * Returns a conversation's turn, which keeps its records even if somebody else has spoken there since; but a turn gets
+ * no second plan.
  */
 async function findSpoken(
   store: Store,
@@ -98,12 +98,12 @@ async function findSpoken(
   return isLatest ? state.latest : readTurnState(store, state.entryOid, state.session, place.turn);
 }
 
-/** When another message has arrived meanwhile, that one still waits. */
+/** When another message has arrived meanwhile, that message still waits. */
 function toReplyTo({ messageId }: AnswerTarget, { records }: TurnState): { reply_to?: string } {
   return messageId === undefined || lastMessageId(records) === messageId ? {} : { reply_to: messageId };
 }
 
-/** Gives the record the id of the place, so that it is recognized when the answer is found in staging. */
+/** Gives the record the place's ID, so that teddy recognizes the record when it finds the answer in staging. */
 function toRecords(
   project: Project,
   { id }: AnswerTarget,
@@ -117,7 +117,7 @@ function toRecords(
 
 /**
  * Notes for the transcript: the model's thoughts, where its answer was cut and continued, and how the endpoint reported
- * a bad end.
+ * an abnormal end.
  */
 export function noteAnswer(project: Project, received: Omit<ReceivedText, 'text'>): NoteRecord[] {
   const timestamp = project.clock.now().toISOString();
@@ -127,7 +127,7 @@ export function noteAnswer(project: Project, received: Omit<ReceivedText, 'text'
   return texts.map((text) => ({ type: 'note', id: project.ids.entryId(), timestamp, text }));
 }
 
-/** The tokens of an answer in the form of its record. */
+/** An answer's token counts in the form of its record. */
 export function toTokens(usage: Usage | null): Pick<AssistantRecord, 'tokens'> {
   if (usage === null) return {};
   const { costUsd: _costUsd, ...tokens } = usage;
@@ -147,7 +147,7 @@ export function toAnswerTrailers({ agent, provider, model }: AnswerTarget, usage
     provider,
     model,
     ...toTokens(usage),
-    // An amount that makes no sense is left out.
+    // Leaves out a nonsensical amount.
     ...(usage?.costUsd !== undefined && usage.costUsd >= 0 && usage.costUsd < 1e9 ? { costUsd: usage.costUsd } : {}),
   };
 }

@@ -1,11 +1,11 @@
-/** Keeps bytes that are not on a line under a ref of teddy's own, where git's garbage collection leaves them alone. */
+/** Keeps bytes that are not on a line under teddy's own ref, safe from git's garbage collection. */
 import type { Project } from '../../ports/project.ts';
 import type { Oid, RefName } from '../../names.ts';
 import { moveRefs } from './move-refs.ts';
 
 /**
- * Keeps the bytes as `name` below `refs/teddy/keep/`. The same bytes get one ref; different bytes of the same name get
- * a number.
+ * Keeps the bytes as `name` below `refs/teddy/keep/`. Identical bytes share one ref; different bytes with the same name
+ * get a number.
  */
 export async function keepBytes(project: Project, name: string, bytes: Uint8Array | string): Promise<Oid> {
   const { store } = project.repository;

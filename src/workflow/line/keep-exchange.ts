@@ -1,5 +1,5 @@
 /**
- * Adds the calls of an answer and all their results to the line as one entry, so that none is ever there without the
+ * Adds an answer's calls and all their results to the line as one entry, so that the line never has some without the
  * others.
  */
 import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
@@ -18,7 +18,7 @@ import { appendIfAwaited, toAnswerTrailers } from './keep-answer.ts';
 import type { Usage } from './receive-answer.ts';
 import { describeRecords } from './describe-records.ts';
 
-/** Appends the exchange. Returns null when the turn no longer waits for it; nothing is kept then. */
+/** Appends the exchange. Returns null and keeps nothing when the turn no longer waits for it. */
 export async function keepExchange(
   project: Project,
   target: Line,
@@ -35,7 +35,7 @@ export async function keepExchange(
   }));
 }
 
-/** Puts text first, then the calls, then their results in the order of the calls, no matter which ended first. */
+/** Puts text first, then the calls, then their results in call order, no matter which call ended first. */
 function inOrder(records: readonly KnownRecord[]): KnownRecord[] {
   const calls = records.filter(isCall);
   const results = records.filter(isResult);
@@ -48,8 +48,8 @@ function inOrder(records: readonly KnownRecord[]): KnownRecord[] {
 }
 
 /**
- * Completes the records of a journal that a crash ended: each call without a result gets one that says so. Empty when
- * the journal has no call.
+ * Completes the records of a journal that a crash cut off: gives each call without a result one that says so. Empty
+ * when the journal has no call.
  */
 export function closeExchange(project: Project, journal: string): KnownRecord[] {
   const records = decodeTranscript(journal).records.filter(isKnown);

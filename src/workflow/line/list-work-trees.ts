@@ -1,4 +1,4 @@
-/** Lists the linked work trees that sessions use, and what would be in the way of removing each. */
+/** Lists the linked work trees that sessions use, and what would prevent the removal of each. */
 import type { LinkedWorkTree } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseLineRef, type RefName, type SessionId } from '../../names.ts';
@@ -6,13 +6,13 @@ import { readSession } from './find.ts';
 import { readEnd, type LineEnd } from './read-end.ts';
 
 export interface ListedWorkTree extends LinkedWorkTree {
-  /** The line that is checked out there, or else the one that the work tree was made for. */
+  /** The line checked out there, or else the line that the work tree was made for. */
   line: RefName;
   session: SessionId | null;
   end: LineEnd | null;
   /** How many paths differ from HEAD or are untracked and not ignored. */
   changes: number;
-  /** The files that git ignores, a directory counted as one; removing the work tree would delete them. */
+  /** The files that git ignores, counting a directory as one; removing the work tree would delete them. */
   ignored: string[];
   /** `merge`, `rebase`, ... while git is in the middle of one. */
   operation: string | null;

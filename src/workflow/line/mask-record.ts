@@ -1,4 +1,4 @@
-/** Masks secrets in records of a transcript, because anything in them may be shown to a model later. */
+/** Masks secrets in a transcript's records, because a model may see anything in them later. */
 import type { KnownRecord } from '../../conversation/records/record.ts';
 import type { Masker } from '../../ports/project.ts';
 
@@ -9,8 +9,8 @@ interface Said {
 }
 
 /**
- * Returns the records and the plan without secrets. Each text is masked as a whole; ids and times do not change.
- * `count` is the number of secrets masked. Throws MASKING_FAILED.
+ * Returns the records and the plan without secrets. Masks each text as a whole; IDs and times do not change. `count` is
+ * the number of masked secrets. Throws MASKING_FAILED.
  */
 export async function maskRecords(
   masker: Masker,
@@ -41,7 +41,7 @@ async function maskValue(masker: Masker, value: unknown): Promise<{ value: unkno
   return maskObject(masker, value);
 }
 
-/** Masks keys as well. Two keys that become equal by masking stay two. */
+/** Also masks keys. Two keys that become equal by masking stay two. */
 async function maskObject(masker: Masker, value: object): Promise<{ value: object; count: number }> {
   const masked: Record<string, unknown> = {};
   let count = 0;

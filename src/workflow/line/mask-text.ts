@@ -1,6 +1,6 @@
 /**
- * Masks secrets in what teddy itself writes (labels of commits, reports, problems) and in everything of a session that
- * leaves the machine.
+ * Masks secrets in what teddy itself writes (commit labels, reports, problems) and in all session data that leaves the
+ * machine.
  */
 import type { Problem } from '../../plan/match/problem.ts';
 import type { ActionDetails } from '../../plan/effects/action-details.ts';
@@ -10,7 +10,7 @@ import type { Entry } from '../../session/entries/entry.ts';
 import { cutText } from '../../session/text/clip-line.ts';
 import type { RepoPath } from '../../names.ts';
 
-/** Masks a label before it is cut, because half a secret is no longer recognized. */
+/** Masks a label before cutting it, because teddy cannot recognize half a secret. */
 export async function maskEntry(masker: Masker, entry: Entry): Promise<Entry> {
   const { text, count } = await masker.mask([entry.title, ...entry.details].join('\n'));
   const { write } = entry;
@@ -20,7 +20,7 @@ export async function maskEntry(masker: Masker, entry: Entry): Promise<Entry> {
   return { ...entry, title, details, ...intent };
 }
 
-/** A problem may quote lines of a file that the plan did not find. */
+/** A problem may quote file lines that the plan looked for in vain. */
 export async function maskProblems(masker: Masker, problems: Problem[]): Promise<Problem[]> {
   return Promise.all(
     problems.map(async (problem) => ({
@@ -31,7 +31,7 @@ export async function maskProblems(masker: Masker, problems: Problem[]): Promise
   );
 }
 
-/** Masks everything except the output, which is masked before it is cut. */
+/** Masks everything except the output, which teddy masks before cutting it. */
 export async function maskDetails(masker: Masker, details: ActionDetails): Promise<ActionDetails> {
   const { reason, comment, failed_command, answer, restored } = details;
   return {
@@ -44,7 +44,7 @@ export async function maskDetails(masker: Masker, details: ActionDetails): Promi
   };
 }
 
-/** Masks a report. The parts copied from the plan stay unchanged; actions are masked when they are logged. */
+/** Masks a report. Leaves the parts copied from the plan unchanged; teddy masks actions when it logs them. */
 export async function maskReport(masker: Masker, report: Report): Promise<Report> {
   const { error } = report.run_summary;
   const { rollback } = report;
@@ -69,16 +69,16 @@ async function maskRollback(
   };
 }
 
-/** Masks paths that a command may have made. The result is only for people to read, because a masked path leads nowhere. */
+/** Masks paths that a command may have made. The result is only for people to read, because a masked path does not exist. */
 export async function maskPaths(masker: Masker, paths: readonly RepoPath[]): Promise<RepoPath[]> {
-  // Most have nothing to hide, so all of them are checked at once first.
+  // Most paths have nothing to hide, so this checks them all at once first.
   if ((await masker.mask(paths.join('\n'))).count === 0) return [...paths];
   return Promise.all(paths.map(async (path) => (await maskString(masker, path)) as RepoPath));
 }
 
 /**
- * Masks each text of a plain value. A text with more than `most` characters is cut to that; twice as much is searched,
- * so that it never ends with half a secret.
+ * Masks each text of a plain value. Cuts a text with more than `most` characters to that length, and searches twice as
+ * much, so that the text never ends with half a secret.
  */
 export async function maskTexts<Value>(masker: Masker, value: Value, most = Infinity): Promise<Value> {
   const texts: string[] = [];
@@ -86,7 +86,7 @@ export async function maskTexts<Value>(masker: Masker, value: Value, most = Infi
     texts.push(text);
     return text;
   });
-  // Most values have no secret, which one check of all their texts together shows.
+  // Most values have no secret, and one check of all their texts together shows that.
   const isShort = texts.every((text) => text.length <= most);
   if (isShort && (await masker.mask(texts.join('\n\n'))).count === 0) return value;
   return mapTexts(value, async (text) => cutText(text, most, await maskString(masker, text.slice(0, 2 * most))));
@@ -113,7 +113,7 @@ export async function maskString(masker: Masker, text: string): Promise<string> 
   return (await masker.mask(text)).text;
 }
 
-/** Masks secrets in the user's message, so that they go no further than this. */
+/** Masks secrets in the user's message, so that they go no further. */
 export async function maskMessage<Options extends { message?: string | undefined }>(
   project: Project,
   options: Options,

@@ -1,4 +1,4 @@
-/** Shows the output of a command on the terminal as it arrives, without its secrets. */
+/** Shows a command's output on the terminal as it arrives, without its secrets. */
 import { maskString } from './mask-text.ts';
 import type { CommandResult } from '../../ports/files.ts';
 import type { Masker } from '../../ports/project.ts';
@@ -7,13 +7,13 @@ type Stream = 'stdout' | 'stderr';
 
 export interface MaskedOutput {
   add(stream: Stream, text: string): void;
-  /** Shows the rest, and resolves when everything was shown. Rejects when something could not be masked. */
+  /** Shows the rest, and resolves once everything is shown. Rejects when masking fails. */
   end(): Promise<void>;
 }
 
-/** A secret may arrive in pieces, so output is shown in whole lines; a private key has at most this many of them. */
+/** A secret may arrive in pieces, so teddy shows output in whole lines; a private key has at most this many lines. */
 const maxKeyLines = 400;
-/** A longer line is not text for people, and holding it in one piece could take all memory. */
+/** A longer line is not text for people, and holding it in memory could use up all memory. */
 const maxHeldLength = 1024 * 1024;
 const tooLongNote = '[a line longer than 1 MiB is not shown]\n';
 const keyBegin = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY/;
@@ -60,7 +60,7 @@ export function maskedOutput(masker: Masker, show: (stream: Stream, text: string
 interface Held {
   pieces: string[];
   length: number;
-  /** The line is too long; everything up to its end is dropped. */
+  /** The line is too long; teddy drops everything up to its end. */
   isTooLong: boolean;
 }
 
@@ -68,13 +68,13 @@ function hold(text: string): Held {
   return { pieces: text === '' ? [] : [text], length: text.length, isTooLong: false };
 }
 
-/** Returns what follows the end of the line; null while the line has not ended. */
+/** Returns the text after the end of the line; null while the line has not ended. */
 function afterLine(text: string): string | null {
   const end = text.search(/[\r\n]/);
   return end === -1 ? null : text.slice(end + 1);
 }
 
-/** Splits off the complete lines; those of a private key only all together. */
+/** Splits off the complete lines; a private key's lines only all together. */
 function takeLines(text: string): { whole: string; rest: string } {
   const end = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r')) + 1;
   const lines = text.slice(0, end);
@@ -102,7 +102,7 @@ export async function showMasked(
   return result;
 }
 
-/** Masks the output as a whole; if it were cut first, a piece of a secret could stay. */
+/** Masks the output as a whole; if it were cut first, part of a secret could remain. */
 export async function maskResult(masker: Masker, result: CommandResult): Promise<CommandResult> {
   const [stdout, stderr] = await Promise.all([result.stdout, result.stderr].map((text) => maskString(masker, text)));
   return { ...result, stdout: stdout ?? '', stderr: stderr ?? '' };

@@ -1,4 +1,4 @@
-/** Moves refs among existing commits: for lines that are fetched, kept or archived. */
+/** Moves refs among existing commits when teddy fetches, keeps or archives lines. */
 import { TeddyError } from '../../errors.ts';
 import type { RefUpdate, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -7,9 +7,9 @@ import { archivePrefix, shortRef, type Oid, type RefName } from '../../names.ts'
 const maxAttempts = 10;
 
 /**
- * Moves all of the refs or none, by compare-and-swap; `reason` goes into their reflogs. Returns false when one of them
- * was not at its old value; nothing has changed then. A function returns what to move, and is called again after a lost
- * race, up to ten times. A branch or an archive may leave its commits only where another one keeps them, or where the
+ * Moves all of the refs or none, by compare-and-swap; `reason` goes into their reflogs. Returns false when any ref has
+ * another value than expected; in that case nothing changes. A function returns what to move, and is called again after
+ * a lost race, up to ten times. A branch or an archive may leave its commits only if another one keeps them, or if the
  * caller `drops` what it has just made.
  */
 export async function moveRefs(
@@ -50,13 +50,13 @@ export async function retryWhileMoved<Value>(
   );
 }
 
-/** Waits longer each time, so that many writers spread out instead of losing to each other again. */
+/** Waits longer each time, so that many writers spread out instead of colliding again. */
 async function waitForOthers(store: Store, count: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, Math.random() * 15 * 2 ** Math.min(count, 6)));
   store.readAnew();
 }
 
-/** Throws on a caller's mistake; a user cannot cause it. */
+/** Throws on a programming mistake in the caller; a user cannot cause it. */
 async function refuseDrops(store: Store, updates: readonly RefUpdate[]): Promise<void> {
   const made = updates.flatMap(({ new: oid }) => oid ?? []);
   for (const { ref, old, new: oid } of updates) {
@@ -69,7 +69,7 @@ async function refuseDrops(store: Store, updates: readonly RefUpdate[]): Promise
   }
 }
 
-/** Returns whether a branch or an archive that does not move has this tip. */
+/** Returns whether a branch or an archive that stays in place has this tip. */
 async function isHeldElsewhere(store: Store, updates: readonly RefUpdate[], tip: Oid): Promise<boolean> {
   const refs = await store.listRefs('refs/heads/', archivePrefix);
   return refs.some(({ ref, oid }) => oid === tip && updates.every((update) => update.ref !== ref));

@@ -1,4 +1,4 @@
-/** `teddy.approvals`: who has to approve a plan before it is executed. */
+/** `teddy.approvals`: who has to approve a plan before teddy executes it. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type Oid, type SessionId, type TurnName } from '../../names.ts';
@@ -12,25 +12,25 @@ import { readApprovalPolicy } from './approval-policy.ts';
 import type { ReadyLine } from './prepare.ts';
 import { readVerdicts, type Verdict } from '../../view/view.ts';
 
-/** Whether the plan may be executed, according to `teddy.approvals`. */
+/** Whether `teddy.approvals` allows the plan's execution. */
 export interface NeededApproval {
   isNeeded: boolean;
-  /** A person who is asked about each action thereby approves the plan as well. */
+  /** A person who is asked about each action also approves the plan that way. */
   isOwnEnough: boolean;
-  /** The verdicts that count as an approval. */
+  /** The verdicts that count as approvals. */
   counted: readonly Verdict[];
   /** All verdicts, oldest first. */
   verdicts: readonly Verdict[];
-  /** The author of the message, whose approval does not count; null when anybody's counts, or the author is unknown. */
+  /** The message's author, whose approval does not count; null when anybody's approval counts, or the author is unknown. */
   asker: string | null;
   /** Why the other approvals do not count, for the error. */
   reason: string | null;
   /**
-   * Why no signature shows who wrote the message, so that nobody can count as somebody else; null when one does, or
-   * none is needed.
+   * Why no signature shows who wrote the message, which means that nobody can count as somebody else; null when one
+   * does, or none is needed.
    */
   doubt: Doubt | null;
-  /** Sentences, each about a setting that would ask for less and is ignored. */
+  /** Sentences, each about an ignored setting that would ask for less. */
   notes: readonly string[];
 }
 
@@ -66,7 +66,7 @@ export async function readApproval(project: Project, line: LineTip, turn: TurnNa
   return { isNeeded: true, isOwnEnough: false, counted, asker: asker?.email ?? null, reason, verdicts, doubt, notes };
 }
 
-/** Throws APPROVAL_MISSING, or AGENT_MAY_NOT_APPROVE when the caller is an agent; nothing has run then. */
+/** Throws APPROVAL_MISSING, or AGENT_MAY_NOT_APPROVE when the caller is an agent; in either case nothing has run. */
 export async function requireApproval(
   project: Project,
   { isNeeded, isOwnEnough, counted, asker, reason, doubt }: NeededApproval,
@@ -96,7 +96,7 @@ export async function hasRemote({ repository: { remotes } }: Project): Promise<b
   return findUsualRemote(await remotes.names()) !== undefined;
 }
 
-/** Returns whether the caller may approve a plan, given the agent that was detected, if any. */
+/** Returns whether the caller may approve a plan, given any detected agent. */
 export async function mayApprove({ settings }: Project, trace: AgentTrace | null): Promise<boolean> {
   return trace === null || (await settings.get('agentsMayApprove')) === 'true';
 }
@@ -126,7 +126,7 @@ interface Asker {
   commit: Oid;
 }
 
-/** Finds who wrote the last message before the plan of the turn; when an agent planned without one, who committed the plan. */
+/** Finds who wrote the last message before the turn's plan; when an agent planned without one, who committed the plan. */
 async function findAsker(
   { repository: { store } }: Project,
   { session, tip }: LineTip,
@@ -148,8 +148,8 @@ function isSamePerson(one: string, other: string | undefined): boolean {
 }
 
 /**
- * With signatures, a name is not enough: git has to trust the key, and neither the key nor its owner may be the one of
- * the message.
+ * When signatures are required, a name is not enough: git has to trust the key, and neither the key nor its owner may
+ * match the message's.
  */
 async function listSigned(
   { repository: { store } }: Project,

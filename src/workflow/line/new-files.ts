@@ -1,4 +1,4 @@
-/** Untracked files: what keeps one of them out of a commit that nobody has reviewed. */
+/** Untracked files: what keeps a file out of a commit that nobody has reviewed. */
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -13,7 +13,7 @@ export interface LeftOutFile {
   reason: string;
 }
 
-/** The size from which a new file is not committed. */
+/** The size at which teddy no longer commits a new file. */
 export const maxNewFileBytes = 1024 * 1024;
 
 /** The only reason for files of `.teddy/`. */
@@ -21,7 +21,7 @@ export const notTeddys = 'only teddy itself adds files to .teddy/';
 
 export const anotherRepository = 'it is another repository';
 
-/** git and a scan name a repository this way, whether it is a submodule or one that git does not know. */
+/** Both git and a scan name a repository this way, whether it is a submodule or one unknown to git. */
 export function isRepository(path: RepoPath): boolean {
   return path.endsWith('/');
 }
@@ -29,7 +29,7 @@ export function isRepository(path: RepoPath): boolean {
 /** The reason for each untracked file with `teddy.snapshot=tracked`. */
 export const notTracked = 'git does not track it';
 
-/** git's names are bytes; such a name can be neither written into a report nor passed back to git. */
+/** git's names are bytes; a name that is not UTF-8 can be neither written into a report nor passed back to git. */
 export const notUtf8 = 'its name is not UTF-8';
 
 export function findNameReason(path: RepoPath): string | null {
@@ -37,14 +37,14 @@ export function findNameReason(path: RepoPath): string | null {
 }
 
 /**
- * Returns why a path keeps its file out. A path may hold a secret just as a file may; a path that is reported is
- * masked, too.
+ * Returns why a path keeps its file out. A path may hold a secret just as a file may; teddy also masks a path that it
+ * reports.
  */
 export async function findPathReason(project: Project, path: RepoPath): Promise<string | null> {
   return findNameReason(path) ?? ((await project.masker.mask(path)).count > 0 ? 'its name holds a secret' : null);
 }
 
-/** Returns why the content keeps a file out. The caller has checked that the file is small. */
+/** Returns why the content keeps a file out. The caller has checked the file's size. */
 export async function findContentReason(project: Project, path: RepoPath, bytes: Uint8Array): Promise<string | null> {
   const text = new TextDecoder().decode(bytes);
   // A secret in UTF-16 has a NUL between its letters.
@@ -61,10 +61,10 @@ export async function readNewFile(workspace: Workspace, path: RepoPath): Promise
   });
 }
 
-/** How many untracked files are checked for their age; a forgotten build folder may hold any number. */
+/** How many untracked files teddy checks for their age; a forgotten build folder may hold any number. */
 const maxAsked = 500;
 
-/** Names each untracked file once: all of them before the first message, later those created since the last entry. */
+/** Names each untracked file once: all of them before the first message, later only files created since the last entry. */
 export async function findUntracked(
   workspace: Workspace,
   { turns, entry }: LineState,

@@ -41,20 +41,20 @@ export interface NewSession {
   /** Relative to the root of the work tree. */
   directory: RepoPath;
   switched: boolean;
-  /** The absolute root of the linked work tree that was made for it, or null. */
+  /** The absolute root of the linked work tree made for it, or null. */
   workTree: string | null;
-  /** A note on how `teddy/global` was made; null when the branch existed. */
+  /** A note on how teddy made `teddy/global`; null when the branch already existed. */
   made: string | null;
 }
 
 export interface NewSessionRequest {
   name: string;
   switch: boolean;
-  /** Makes a linked work tree for the session; nothing is switched then. */
+  /** Makes a linked work tree for the session, and switches nothing. */
   worktree?: boolean;
-  /** The branch to start from. Defaults to HEAD, or to the base of a line that has landed. */
+  /** The base branch. Defaults to HEAD, or to the base of a landed line. */
   from?: string | undefined;
-  /** The owner of the session when it is not the user; commands use such a session only by name. */
+  /** The session's owner when it is not the user; commands use such a session only by name. */
   foreign?: Entry['foreign'];
 }
 
@@ -144,7 +144,7 @@ async function publishStart(
     const session = toSessionId(now, name, attempt);
     if (taken.has(session)) continue;
     const draft = await draftStart(project, session, now, base, foreign === undefined ? {} : { foreign });
-    // Two processes may want the same name at the same time, so the ref is made only if it does not exist.
+    // Two processes may want the same name at the same time, so this makes the ref only if it does not exist.
     const begun = await beginLine(project, mainLineRef(session), toStartPlace(session, now, base), draft);
     if (begun !== null) return { session, commit: begun.commit };
     taken.add(session);
@@ -166,7 +166,7 @@ export function toStartPlace(session: SessionId, now: Date, { oid }: Base): Star
   return { tip: oid, session, created: now.toISOString(), entry: null };
 }
 
-/** Drafts the `start` entry. The trailers in `origin` say what the session was made from, when that is not a commit. */
+/** Drafts the `start` entry. The trailers in `origin` name the session's source when it is not a commit. */
 export async function draftStart(
   project: Project,
   session: SessionId,

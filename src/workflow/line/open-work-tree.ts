@@ -1,4 +1,4 @@
-/** Gives a line a linked work tree of its own, so that the files of the user's work tree do not change. */
+/** Gives a line its own linked work tree, so that the files in the user's work tree do not change. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type Oid, type RefName } from '../../names.ts';
@@ -17,7 +17,7 @@ export interface OpenedWorkTree {
 }
 
 /**
- * Returns the linked work tree that has the line checked out, and makes one when none has. With `needsPlan`, only for a
+ * Returns the linked work tree that has the line checked out, and makes one if necessary. With `needsPlan`, only for a
  * line that has a plan to execute. Throws LINE_CHECKED_OUT when the main work tree is on the line, NO_PENDING_PLAN.
  */
 export async function openWorkTree(
@@ -47,7 +47,7 @@ async function findLinked(project: Project, ref: RefName): Promise<string | null
   return trees.find((tree) => tree.ref === ref && !tree.isGone)?.root ?? null;
 }
 
-/** Two commands may make one at the same time; the second then works in the one that the first made. */
+/** Two commands may make a work tree at the same time; the second then works in the first one's. */
 async function addOrJoin(project: Project, ref: RefName): Promise<{ root: string; made: boolean }> {
   await removeMissingWorkTree(project, ref);
   try {
@@ -66,7 +66,7 @@ async function removeMissingWorkTree(project: Project, ref: RefName): Promise<vo
   const trees = await project.repository.linkedWorkTrees();
   const gone = trees.find((tree) => tree.ref === ref && tree.isGone);
   if (gone === undefined) return;
-  // It may be on a disk that is not mounted.
+  // The work tree may be on a disk that is not mounted.
   if (gone.madeFor === null)
     throw new TeddyError(
       'LINE_CHECKED_OUT',
@@ -77,7 +77,7 @@ async function removeMissingWorkTree(project: Project, ref: RefName): Promise<vo
   project.notices.warn(`The work tree ${gone.root} is gone, with any uncommitted changes in it.`);
 }
 
-/** Adds a work tree for a line that was just made, and deletes the line again if that fails. */
+/** Adds a work tree for a new line, and deletes the line again if that fails. */
 export async function addOrDelete(project: Project, ref: RefName, commit: Oid): Promise<string> {
   try {
     return await project.repository.addWorkTree(ref);

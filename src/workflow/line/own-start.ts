@@ -1,6 +1,6 @@
 /**
- * The first commit of a session names the branch to land on. In a session from elsewhere, somebody else chose that
- * branch, so it moves no branch but the default one unless the user agrees.
+ * A session's first commit names the branch to land on. In a session from elsewhere, somebody else chose that branch,
+ * so teddy moves only the default branch unless the user agrees.
  */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
@@ -10,13 +10,13 @@ import { shortRef, type Oid, type RefName, type SessionId } from '../../names.ts
 import { moveRefs } from './move-refs.ts';
 import { cutBeforeStart, cutOffError } from './session-start.ts';
 
-/** Notes that the session was begun here. This matters only for a branch other than the default one. */
+/** Notes that the session began here. This matters only for a branch other than the default one. */
 export async function rememberStart(project: Project, { branch, oid }: BaseStart): Promise<void> {
   if (!(await isDefault(project, branch))) await project.trust.add([oid]);
 }
 
 /**
- * Asks before a session from elsewhere lands on such a branch. `command` lands it there without a question. Throws
+ * Asks before a session from elsewhere lands on such a branch. `command` lands it there without asking. Throws
  * NOT_APPROVED.
  */
 export async function requireOwnStart(
@@ -36,8 +36,8 @@ export async function requireOwnStart(
 }
 
 /**
- * Returns whether the branch is a default one; includes the branch that `origin/HEAD` points to, as far as the commits
- * show.
+ * Returns whether the branch is a default one, including the branch that `origin/HEAD` points to if the local commits
+ * show it.
  */
 async function isDefault(project: Project, branch: string): Promise<boolean> {
   const defaults = await readDefaultBranches(project);
@@ -46,7 +46,7 @@ async function isDefault(project: Project, branch: string): Promise<boolean> {
   return head !== undefined && (await project.repository.store.resolve(`refs/remotes/origin/${branch}`)) === head.oid;
 }
 
-/** A line that only a remote has: a plain `git fetch` got it, and nobody has looked at it. */
+/** A line that only a remote has: a plain `git fetch` fetched it, and nobody has checked it. */
 interface RemoteLine {
   ref: RefName;
   session: SessionId;
@@ -55,7 +55,7 @@ interface RemoteLine {
 }
 
 /**
- * Makes the local branch, as `git switch` does, and returns its tip. Checks it as `pull` checks what arrives. Throws
+ * Makes the local branch, as `git switch` does, and returns its tip. Checks it as `pull` checks incoming lines. Throws
  * SHALLOW_CLONE, HOSTILE_SESSION, UNKNOWN_SESSION.
  */
 export async function makeLocal(project: Project, { ref, session, remoteTip }: RemoteLine): Promise<Oid> {

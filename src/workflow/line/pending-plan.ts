@@ -1,4 +1,4 @@
-/** The plan that waits to be executed on a line, and the files to execute it in. */
+/** A line's pending plan, and the files to execute it in. */
 import { equalBytes } from '../../session/text/bytes.ts';
 import { hasAgentPlan, userMessages } from '../../conversation/records/transcript.ts';
 import { TeddyError, type ErrorCode } from '../../errors.ts';
@@ -12,7 +12,7 @@ import { findWayTo } from './way-to-line.ts';
 import { awaitsVerdict, type LineState, type TurnState } from '../../view/view.ts';
 
 /**
- * Returns the work tree of the line. Throws NOT_ON_LINE when the line is not checked out anywhere; the hint suggests no
+ * Returns the line's work tree. Throws NOT_ON_LINE when the line is not checked out anywhere; the hint suggests no
  * switch in a bare repository.
  */
 export async function requireWorkspace(
@@ -68,7 +68,7 @@ export function verdictError(code: ErrorCode, { ref, turn }: { ref: RefName; tur
   );
 }
 
-/** Checks, before anything is asked or written, that the plan to run is the published one. Throws PLAN_MODIFIED. */
+/** Checks that the plan to run is the published one, before teddy asks or writes anything. Throws PLAN_MODIFIED. */
 export async function refuseModified(
   workspace: Workspace,
   session: SessionId,

@@ -1,6 +1,6 @@
 /**
- * Prepares a line for anything that adds to it: makes its branch if needed, repairs the effects of a crash, and checks
- * that nothing is in the way.
+ * Prepares a line for additions: makes its branch if needed, repairs the effects of a crash, and checks that nothing is
+ * in the way.
  */
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -28,13 +28,13 @@ export interface ReadyLine {
   session: SessionId;
   /** The work tree that has the line checked out, if any. */
   workspace: Workspace | null;
-  /** The line after everything in its way was repaired. */
+  /** The line's state after all repairs. */
   state: LineState;
 }
 
 /**
- * Prepares the line. With `forks`, the command makes a branch of its own, and HEAD may be detached at an entry. With
- * `recover: false`, the line is only looked at: an answer that a killed command had received stays in staging. Throws
+ * Prepares the line. With `forks`, the command makes its own branch, and HEAD may be detached at an entry. With
+ * `recover: false`, only looks at the line: an answer that a killed command had received stays in staging. Throws
  * RUN_INTERRUPTED when a run was killed, unless the caller `settles` it.
  */
 export async function prepareLine(
@@ -43,10 +43,10 @@ export async function prepareLine(
   { recover = true, settles = false, forks = false, needsFiles = false }: PrepareOptions = {},
 ): Promise<ReadyLine> {
   const { repository, notices } = project;
-  // Asked for while the line is looked for: without an identity, nothing may be begun.
+  // Asks git for the identity while looking for the line: without one, nothing may begin.
   const identified = repository.store.ident();
   identified.catch(() => undefined);
-  // Repaired before HEAD is read: after a crash of ours, the index may lag behind HEAD.
+  // Repairs before reading HEAD: after teddy itself crashes, the index may lag behind HEAD.
   await repair(project, repository.workspace);
   const line = await findLine(project, selector, { appends: recover, forks, needsFiles });
   await identified;
@@ -57,7 +57,7 @@ export async function prepareLine(
   // A clone has the lines but not the attributes that protect their bytes.
   await repository.installAttributes();
   const tip = line.tip ?? (await makeLocal(project, line));
-  // The user knows the branch that HEAD is on, and an open session was reported when it was found.
+  // The user knows the branch that HEAD is on, and teddy reported an open session when it found it.
   if (line.found === 'named') notices.info(`Session ${nameWithPlace(project, line)}.`);
   const { ref, session, workspace } = line;
   await settleCommands(project, { ref, workspace }, { onlyLooking: !recover });
@@ -65,16 +65,13 @@ export async function prepareLine(
   const ready = { ref, session, workspace, state };
   if (!recover) return ready;
   await checkUnfinishedRuns(project, { ...ready, tip: state.tip }, { settles });
-  // A recovered answer is an entry of its own.
+  // A recovered answer is a separate entry.
   return (await recoverAnswers(project, ready))
     ? { ...ready, state: await refreshLine(repository.store, ready) }
     : ready;
 }
 
-/**
- * Prepares the line that has a turn: the selected line, or, when it does not have the turn, the line of its session
- * that does.
- */
+/** Prepares the line that has a turn: the selected line, or, when it does not have the turn, its session's line that does. */
 export async function prepareLineOf(
   project: Project,
   { selector, turn }: { selector?: string | undefined; turn?: string | undefined },
@@ -87,8 +84,8 @@ export async function prepareLineOf(
 }
 
 /**
- * Returns the path of the file with a turn's request, for the user to read: in the line's work tree, or a copy when it
- * has none.
+ * Returns the path of the file with a turn's request, for the user to read: in the line's work tree, or a copy when the
+ * line has none.
  */
 export async function findRequestFile(
   { repository, scratch }: Project,

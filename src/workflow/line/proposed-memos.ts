@@ -1,4 +1,7 @@
-/** Memos that agents propose: kept only in this repository, and shown to no session, until the user adds or removes each. */
+/**
+ * Memos that agents propose: teddy keeps them only in this repository and shows them to no session until the user adds
+ * or removes each.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { Oid, RefName } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
@@ -22,7 +25,7 @@ async function readProposed({ repository: { store } }: Project): Promise<{ oid: 
   return { oid, facts: oid === null ? [] : parseMemos(toText(await store.readBlob(oid))) };
 }
 
-/** Adds a proposal; `known` means that it already is a memo. Throws USAGE for an empty fact or too many, SECRET_FOUND. */
+/** Adds a proposal; `known` means that it is already a memo. Throws USAGE for an empty fact or too many, SECRET_FOUND. */
 export async function proposeMemo(project: Project, text: string): Promise<{ fact: string; state: 'waits' | 'known' }> {
   const fact = text.trim();
   if (fact === '') throw new TeddyError('USAGE', 'The fact is empty.', 'Say what every session should be told.');
@@ -43,7 +46,7 @@ export async function proposeMemo(project: Project, text: string): Promise<{ fac
   return { fact, state: 'waits' };
 }
 
-/** Removes a proposal that the user has decided on. Returns false when it was not proposed. */
+/** Removes a proposal that the user has decided on. Returns false when nobody had proposed it. */
 export async function dropProposal(project: Project, fact: string): Promise<boolean> {
   const { facts } = await readProposed(project);
   if (!facts.includes(fact)) return false;

@@ -1,5 +1,5 @@
 /**
- * Holds what was fetched from a remote until it is checked: refs that nothing else reads, and that keep git from
+ * Holds what teddy fetches from a remote until it is checked, under refs that nothing else reads and that keep git from
  * pruning it.
  */
 import type { RefTip } from '../../ports/git.ts';
@@ -9,7 +9,7 @@ import { moveRefs } from './move-refs.ts';
 
 export const quarantinePrefix = 'refs/teddy/quarantine/';
 
-/** Provides names for refs in quarantine, and removes these refs in any case afterwards. */
+/** Provides names for refs in quarantine, and always removes these refs afterwards. */
 export async function withQuarantine<Value>(
   project: Project,
   use: (toRef: (index: number) => RefName) => Promise<Value>,
@@ -18,17 +18,14 @@ export async function withQuarantine<Value>(
   try {
     return await use((index) => `${own}${index}` as RefName);
   } finally {
-    // A failure here is only a warning: the next pull tries again, and an error of the work itself says more.
+    // A failure here is only a warning: the next pull tries again, and an error in the work itself is more informative.
     await removeRefs(project, await project.repository.store.listRefs(own)).catch((error: Error) =>
       project.notices.warn(`Refs below ${own} could not be removed: ${error.message}`),
     );
   }
 }
 
-/**
- * Returns the quarantined refs of dead processes. Foreign refs below `refs/teddy/quarantine/`, which name no process,
- * are not included.
- */
+/** Returns dead processes' quarantined refs. Excludes foreign refs below `refs/teddy/quarantine/`, which name no process. */
 export async function listLeftInQuarantine(project: Project, listed: readonly RefTip[]): Promise<RefTip[]> {
   const tips = listed.filter(({ ref }) => ref.startsWith(quarantinePrefix));
   const names = [...new Set(tips.map(({ ref }) => toProcessName(ref)))];
@@ -37,7 +34,7 @@ export async function listLeftInQuarantine(project: Project, listed: readonly Re
   return tips.filter(({ ref }) => dead.has(toProcessName(ref)));
 }
 
-/** Removes the refs of a sync that was killed. */
+/** Removes the refs of a killed sync. */
 export async function clearQuarantine(project: Project, listed: readonly RefTip[]): Promise<void> {
   await removeRefs(project, await listLeftInQuarantine(project, listed));
 }

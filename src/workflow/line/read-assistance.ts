@@ -1,4 +1,4 @@
-/** Who had a part in the code of a line: for each turn, the models that answered in it and the files that it changed. */
+/** Who contributed to a line's code: for each turn, the models that answered in it and the files that it changed. */
 import { findAgent } from '../../agents/agents.ts';
 import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import type { CommitChange } from '../../ports/git.ts';
@@ -13,15 +13,15 @@ import { readTurnFile } from '../../view/view.ts';
 
 export interface AssistedTurn {
   session: SessionId;
-  /** Null for a file that a model was asked for outside of every turn, or alongside one. */
+  /** Null for a file that the user requested from a model outside of every turn, or alongside one. */
   turn: TurnName | null;
   /** In the order of their answers. */
   assistants: Assistant[];
-  /** The files that its entries changed, without those that an undo took back. */
+  /** The files that its entries changed, except files that an undo restored. */
   changes: ReadonlyMap<RepoPath, FileChange>;
-  /** Files that the commands of its model changed and that no entry of the turn has. */
+  /** Files that its model's commands changed and that none of the turn's entries has. */
   commandFiles: ReadonlySet<string>;
-  /** One of `commandFiles` is in an entry of the user's edits, or in one of the user's commits. */
+  /** One of `commandFiles` is in a snapshot of the user's edits, or in one of the user's commits. */
   isTaken: boolean;
 }
 
@@ -34,7 +34,7 @@ interface FileChange {
 export interface Assistance {
   /** In the order in which they began. */
   turns: AssistedTurn[];
-  /** The messages of the user's own commits, oldest first. */
+  /** The user's own commit messages, oldest first. */
   ownMessages: string[];
 }
 
@@ -44,13 +44,13 @@ interface ReadTurn {
   created: string;
   answers: Entry[];
   changes: Map<RepoPath, FileChange>;
-  /** Files that were written in the turn; they are its model's if that model calls tools. */
+  /** Files written in the turn; they are its model's if that model calls tools. */
   writes: CommitChange[];
-  /** How many commits of the user's edits came before its first call; null when it has no call of teddy's own. */
+  /** How many commits of the user's edits came before its first call; null when it has no calls of teddy's own. */
   calledAt: number | null;
 }
 
-/** Reads the commits of a line, of any session, up to `tip` that are not below `base`. */
+/** Reads a line's commits, from any session, up to `tip` that are not below `base`. */
 export async function readAssistance(project: Project, tip: Oid, base: Oid | null): Promise<Assistance> {
   const turns = new Map<string, ReadTurn>();
   const blobs = new Map<RepoPath, Oid | null>();
@@ -121,12 +121,12 @@ function addChanges({ changes }: ReadTurn, made: readonly CommitChange[]): void 
     changes.set(path, { before: changes.has(path) ? (changes.get(path)?.before ?? null) : before, after });
 }
 
-/** An undo may have kept some of the files of the turn. */
+/** An undo may have kept some of the turn's files. */
 function undoChanges({ changes }: ReadTurn, blobs: ReadonlyMap<RepoPath, Oid | null>): void {
   for (const [path, { before }] of changes) if (blobs.get(path) === before) changes.delete(path);
 }
 
-/** Adds the answers of turns that began below `base`. */
+/** Adds the answers in turns that began below `base`. */
 async function readEarlier({ repository: { store } }: Project, base: Oid, turns: readonly ReadTurn[]): Promise<void> {
   let open = turns.filter(({ turn, changes }) => turn !== null && changes.size > 0);
   if (open.length === 0) return;
@@ -143,7 +143,7 @@ async function readEarlier({ repository: { store } }: Project, base: Oid, turns:
   }
 }
 
-/** Finds the other agents that these sessions belong to, by the names to disclose. */
+/** Finds the other agents that own these sessions, by the names to disclose. */
 async function readAgents(project: Project, tip: Oid, turns: readonly ReadTurn[]): Promise<Map<SessionId, string>> {
   const lines = turns.filter(({ changes }) => changes.size > 0).filter(mayBeForeign);
   const wanted = new Map(lines.map(({ session, created }) => [session, { session, created, oid: tip }]));

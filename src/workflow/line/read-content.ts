@@ -1,4 +1,4 @@
-/** Reads objects that may be missing, damaged or huge, and returns each of these as a result. */
+/** Reads objects that may be missing, damaged or huge, and returns each of these cases as a result. */
 import { isDamage } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import { parseOid, type Oid } from '../../names.ts';
@@ -13,11 +13,11 @@ type ReadContent = (oid: Oid, maxBytes: number) => Promise<Content>;
 
 /** Content that will be needed later. */
 export interface AwaitedContent {
-  /** Returns the content; reads it again each time if there was no room to keep it. */
+  /** Returns the content; rereads it each time if there was no room to keep it. */
   read(): Promise<Content>;
-  /** Returns the content without reading it now; `unread` when it exists, is not too large, and was not kept. */
+  /** Returns the content without reading it now; `unread` when the object exists, is not too large, and was not kept. */
   peek(): Promise<Content>;
-  /** Gives up the content and its room. */
+  /** Releases the content and its room. */
   release(): void;
 }
 
@@ -26,15 +26,15 @@ export interface ContentReader {
   read: ReadContent;
   /** Checks only the size. */
   measure: ReadContent;
-  /** Starts reading at once whatever there is room for, so that nobody has to wait for git later. */
+  /** Starts reading at once if there is room, so that the caller need not wait for git later. */
   await(oid: Oid, maxBytes: number): AwaitedContent;
 }
 
-/** How much all awaited content may take together: memory is limited, and a few objects of a hostile pack can be gigabytes. */
+/** How much all awaited content may use together: memory is limited, and a few objects in a hostile pack can be gigabytes. */
 const awaitedBytes = 64 * 1024 * 1024;
 
 export function contentReader(store: Store): ContentReader {
-  // A damaged object ends git's reader for all who were waiting; they ask again, one after the other.
+  // A damaged object ends git's reader for everyone waiting; they retry one after the other.
   let again: Promise<unknown> = Promise.resolve();
   const retry = <Value>(ask: () => Promise<Value>): Promise<Value> => {
     const next = again.then(ask);
@@ -78,7 +78,7 @@ export function contentReader(store: Store): ContentReader {
         return true;
       };
       const early = look(take)(oid, maxBytes);
-      // Whoever awaits it gets the error; until then it is not an unhandled rejection.
+      // The caller who awaits it gets the error; until then it must not count as an unhandled rejection.
       early.catch(() => undefined);
       return {
         peek: () => early,
@@ -96,7 +96,7 @@ export function contentReader(store: Store): ContentReader {
   };
 }
 
-/** Returns the object that was missing; null when the error is a different one. */
+/** Returns the missing object; null for a different error. */
 export function missingOf(error: unknown): Oid | null {
   const found = error instanceof Error ? /^The \w+ ([0-9a-f]{40,64}) is missing\./.exec(error.message)?.[1] : undefined;
   return found === undefined ? null : parseOid(found);

@@ -1,7 +1,4 @@
-/**
- * Reads everything said in a session up to one commit: the records of its turns, in order, from the tree of that commit
- * alone.
- */
+/** Reads everything said in a session up to one commit: its turns' records, in order, from that commit's tree alone. */
 import type { TurnRecords } from '../../conversation/history/fold-history.ts';
 import type { Repair } from '../../conversation/history/history.ts';
 import { findSource, readTurns, type ConversationSource } from '../../view/view.ts';
@@ -25,8 +22,8 @@ export interface Conversation extends Omit<ConversationTarget, 'source'> {
 }
 
 /**
- * `selector` is the value of `-s`; `commit` is anything that git resolves to a commit. Without either: the line that
- * HEAD is on, or else the newest session.
+ * `selector` is the `-s` value; `commit` is anything that git resolves to a commit. Without either: the line that HEAD
+ * is on, or else the newest session.
  */
 export interface ConversationOptions {
   selector?: string | undefined;

@@ -1,4 +1,4 @@
-/** Whether a line has ended, as far as the refs of this repository show. */
+/** Whether a line has ended, judging by this repository's refs. */
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { mainLineRef, parseLineRef, shortRef, type Oid, type RefName } from '../../names.ts';
@@ -8,9 +8,9 @@ import { readBaseBranch, readDefaultBranches } from '../../session/lines/lines.t
 import { findNearestEntry } from '../../session/entries/nearest-entry.ts';
 
 /**
- * `merged`: the branch that the session started from, or a default branch, has every commit of it, here or as last
- * fetched (a squash merge leaves no trace that can be recognized). `landed`: a landing there has brought its code.
- * `archived`: `refs/teddy/archive/` has it. `deleted`: its branch is gone.
+ * `merged`: the session's base branch, or a default branch, has all its commits, here or as last fetched (a squash
+ * merge leaves no recognizable trace). `landed`: a landing there has brought its code. `archived`:
+ * `refs/teddy/archive/` has it. `deleted`: its branch is gone.
  */
 export type LineEnd = 'merged' | 'landed' | 'archived' | 'deleted';
 

@@ -1,4 +1,4 @@
-/** Receives an answer from a model, and asks the model to continue where its limit cut the answer. */
+/** Receives an answer from a model, and asks the model to continue when its limit cut the answer. */
 import { TeddyError } from '../../errors.ts';
 import { maxPlanBytes } from '../../plan/parse/parse.ts';
 import type { Model, ModelEvent, ModelMessage, ModelRequest, ModelToolCall } from '../../ports/model.ts';
@@ -8,9 +8,9 @@ import { countBytes } from '../../session/text/bytes.ts';
 export interface Usage {
   input: number;
   output: number;
-  /** How many input tokens were read from the endpoint's cache; missing when none were, or it is unknown. */
+  /** How many input tokens the endpoint read from its cache; undefined when zero or unknown. */
   cached?: number;
-  /** How many of the output tokens were spent on thinking. */
+  /** How many of the output tokens the model spent on thinking. */
   reasoning?: number;
   /** In US dollars, if the endpoint reports the cost. */
   costUsd?: number;
@@ -20,18 +20,18 @@ export interface Usage {
 interface Continuation {
   /** The position in the answer, in characters. */
   at: number;
-  /** How many bytes of the answer's end it repeated. */
+  /** How many bytes of the answer's end the continuation repeated. */
   droppedBytes: number;
 }
 
 /** The part of an answer received so far. */
 export interface Received {
   text: string;
-  /** The model's thoughts, as far as the endpoint shows them; not part of the answer. */
+  /** The model's thoughts, if the endpoint shows them; not part of the answer. */
   thoughts: string;
-  /** Calls follow the text. */
+  /** The calls after the text. */
   calls: ModelToolCall[];
-  /** The sum of all requests. */
+  /** The total for all requests. */
   usage: Usage | null;
   finish: Extract<ModelEvent, { type: 'finish' }>['reason'] | null;
   /** The endpoint's own word when `finish` is `other`. */
@@ -39,15 +39,15 @@ export interface Received {
   continuations: Continuation[];
 }
 
-/** Gets the answer as it arrives, and may stop it. */
+/** Receives the answer as it arrives, and may stop it. */
 export interface Listener {
   signal: AbortSignal;
   onText(text: string): void;
-  /** Called with the sum of all requests so far. */
+  /** Called with the current total for all requests. */
   onUsage?(usage: Usage): void;
 }
 
-/** In characters; as much as a person may still want to look up. */
+/** In characters; a person hardly looks up more. */
 const maxThoughts = 262_144;
 
 export function nothingReceived(): Received {
@@ -59,7 +59,7 @@ const maxAnswerBytes = maxPlanBytes;
 const encoder = new TextEncoder();
 
 /**
- * Fills `received`, so that the part that has arrived is available whatever is thrown. The answer is incomplete when
+ * Fills `received`, so that the part that has arrived is available even after an error. The answer is incomplete when
  * `finish` still is `length` at the end: eight continuations were not enough, or one added nothing. Throws MODEL_FAILED
  * beyond 10 MiB, because an endpoint that never stops would fill the memory, and anything that the model throws.
  */
@@ -94,15 +94,15 @@ function cutToBytes(text: string, bytes: number): string {
 export interface Hearing {
   onUsage?: Listener['onUsage'] | undefined;
   maxContinuations: number;
-  /** Returns whether to continue an answer that its limit cut. Defaults to always. */
+  /** Returns whether to continue an answer cut by the model's limit. Defaults to always. */
   isWanted?(): boolean;
-  /** Returns the answer so far in the form that the model may see. */
+  /** Returns the received answer in the form that the model may see. */
   toShown?(text: string): string;
 }
 
 /**
  * Yields the answer in pieces, with its continuations, and fills `received` before each. If `received` already holds a
- * cut answer, continues that and yields only the rest. Throws what the model throws.
+ * cut answer, continues that answer and yields only the rest. Throws what the model throws.
  */
 export async function* streamAnswer(
   model: Model,
@@ -119,15 +119,12 @@ export async function* streamAnswer(
   }
 }
 
-/**
- * Returns whether to continue the answer. A call that was cut is handled as an unreadable one, because models cannot
- * continue within a call.
- */
+/** Returns whether to continue the answer. Treats a cut call as unreadable, because models cannot continue within a call. */
 export function isCut({ finish, calls }: Received): boolean {
   return finish === 'length' && calls.length === 0;
 }
 
-/** Says how an endpoint ended an answer that may lack its end; follows "ended it". */
+/** Says how an endpoint ended an answer that may be incomplete; follows "ended it". */
 export function describeEnd({ said }: Pick<Received, 'said'>): string {
   return said === undefined ? 'without a reason' : `with ${JSON.stringify(said)}`;
 }
@@ -159,7 +156,7 @@ type Request = [Model, ModelRequest, Received, Listener['onUsage']];
 async function* streamOnce(
   ...[model, request, received, onUsage, toNew = (text) => text]: [...Request, toNew?: (text: string) => string]
 ): AsyncGenerator<string> {
-  // The reason of the previous answer must not remain for one that ends without any.
+  // The previous answer's reason must not remain for an answer that ends without one.
   received.finish = null;
   for await (const event of model.answer(request)) {
     if (event.type === 'text') {
@@ -204,7 +201,7 @@ function addUsage(sum: Usage | null, event: Extract<ModelEvent, { type: 'usage' 
   return sum === null ? more : joinUsage(sum, more);
 }
 
-/** Returns the sum; null when neither is known. */
+/** Returns the sum; null when both are unknown. */
 export function sumUsage(one: Usage | null, other: Usage | null): Usage | null {
   return one === null || other === null ? (one ?? other) : joinUsage(one, other);
 }
@@ -217,7 +214,7 @@ function joinUsage(one: Usage, other: Usage): Usage {
   return { input: one.input + other.input, output: one.output + other.output, ...Object.fromEntries(sums) };
 }
 
-/** The model reads this after its own words so far. */
+/** The model reads this after its own partial answer. */
 export const continueMessage =
   'Your answer was cut off. Continue exactly where it stops, in the middle of a line if need be. ' +
   'Do not repeat anything, do not comment, and do not open a new code fence.';
@@ -225,23 +222,23 @@ export const continueMessage =
 const minRepeatBytes = 40;
 
 interface Seam {
-  /** Takes the next piece of the continuation, and returns the part to add now. */
+  /** Takes the continuation's next piece, and returns the part to add now. */
   next(piece: string): string;
-  /** Ends the continuation, and returns what was held back. */
+  /** Ends the continuation, and returns the text held back. */
   end(): string;
-  /** Returns how many bytes at the beginning of the continuation were dropped because they repeat the end of the answer. */
+  /** Returns how many bytes at the beginning of the continuation were dropped because they repeat the answer's end. */
   droppedBytes(): number;
 }
 
 /**
  * Takes a continuation in pieces, and drops the lines that repeat the end of `before`: exactly, from the beginning of a
- * line, and at least 40 bytes. Pieces are held back only while they may still be such a repetition; where they are cut
- * makes no difference.
+ * line, and at least 40 bytes. Holds pieces back only while they may still be such a repetition; it does not matter
+ * where they are cut.
  */
 export function openSeam(before: string): Seam {
   const lines = `\n${before}`;
   let held: string | null = '';
-  // Before the first line of the answer that begins like the held text; a longer beginning is never found further up.
+  // Before the answer's first line that begins like the held text; a longer beginning never occurs further up.
   let place = 0;
   let droppedBytes = 0;
   function decide(text: string): string {
@@ -255,7 +252,7 @@ export function openSeam(before: string): Seam {
       if (held === null) return piece;
       const goesOn = lines.startsWith(piece, place + 1 + held.length);
       held += piece;
-      // Searched only here: a model that begins its whole answer again arrives in very many pieces.
+      // Searches only here: a model that begins its whole answer again arrives in very many pieces.
       if (!goesOn) place = lines.indexOf(`\n${held}`, place + 1);
       return place === -1 ? decide(held) : '';
     },
@@ -265,8 +262,8 @@ export function openSeam(before: string): Seam {
 }
 
 /**
- * Returns the length of the longest end of `before` that `continuation` begins with; 0 when it is too short to count as
- * a repetition.
+ * Returns the length of the longest end of `before` that `continuation` begins with; 0 when too short to count as a
+ * repetition.
  */
 function repeatedLength(before: string, continuation: string): number {
   const end = before.slice(Math.max(0, before.length - continuation.length));

@@ -1,4 +1,4 @@
-/** Refuses to continue while git is in the middle of something, or while a command is still running. */
+/** Refuses to continue while a git operation is in progress, or while a command is still running. */
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { RefName } from '../../names.ts';
@@ -7,8 +7,8 @@ import type { ProcessGroup } from '../../plan/report/journal.ts';
 import type { Project } from '../../ports/project.ts';
 
 /**
- * Refuses while git is in the middle of something, because a commit of ours would end up in the wrong place. `here` is
- * the root of the user's work tree, when it may be a different one.
+ * Refuses while a git operation is in progress, because teddy's commit would end up in the wrong place. `here` is the
+ * root of the user's work tree, when it may differ.
  */
 export async function refuseOperation(workspace: Workspace, ref: RefName, here = workspace.root): Promise<void> {
   const operation = await workspace.operationInProgress(ref);
@@ -22,8 +22,8 @@ export async function refuseOperation(workspace: Workspace, ref: RefName, here =
 }
 
 /**
- * Returns the commands that get the user out of the operation git is in the middle of; with unmerged files, it cannot
- * be continued yet.
+ * Returns the commands that get the user out of the git operation in progress; with unmerged files, the user cannot
+ * continue it yet.
  */
 export function toOperationSteps(operation: string, isUnmerged: boolean): string[] {
   if (operation === 'bisect') return ['git bisect reset'];
@@ -34,7 +34,7 @@ export function toOperationSteps(operation: string, isUnmerged: boolean): string
 }
 
 /**
- * Throws LOCKED while the command of a killed teddy is still running, because its changes are not known before it ends.
+ * Throws LOCKED while a killed teddy's command is still running, because its changes are unknown until it ends.
  * `starter` names what started it, for a sentence.
  */
 export async function refuseRunning(

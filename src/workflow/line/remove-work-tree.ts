@@ -114,10 +114,7 @@ function refuseChanged({ root, isUnfinished, changes }: ListedWorkTree): void {
   );
 }
 
-/**
- * Holds the turn while the work tree is removed, so that its plan is not executed meanwhile. Throws LOCKED,
- * RUN_INTERRUPTED.
- */
+/** Holds the turn while removing the work tree, so that nobody executes its plan meanwhile. Throws LOCKED, RUN_INTERRUPTED. */
 async function claimPending(project: Project, tree: ListedWorkTree): Promise<RunClaim | null> {
   const { repository, journals } = project;
   const { ref, oid, line } = tree;

@@ -1,4 +1,4 @@
-/** Repairs what a killed command left in a work tree: its lock would be in the way. */
+/** Repairs what a killed command left in a work tree, because its lock would be in the way. */
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 

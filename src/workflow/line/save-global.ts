@@ -1,4 +1,4 @@
-/** The user's edit of a file of `teddy/global`, merged with what others have changed in it meanwhile. */
+/** Saves the user's edit of a file on `teddy/global`, merged with others' changes made meanwhile. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseGlobalFile } from '../../session/global/global-files.ts';
@@ -8,10 +8,10 @@ import { isTrusted, trustTexts } from './foreign-texts.ts';
 import { changeGlobal, type GlobalBranch } from './global-branch.ts';
 
 export interface GlobalEdit {
-  /** A file of `teddy/global`. */
+  /** A file on `teddy/global`. */
   name: string;
   base: string;
-  /** The user's version, edited from `base`. An empty agent is removed. */
+  /** The user's version, edited from `base`. Saving an empty agent removes it. */
   mine: string;
 }
 
@@ -32,7 +32,10 @@ export async function saveGlobalFile(
   });
 }
 
-/** Returns `teddy/global` as a user's edit of memos or context would make it, and saves nothing. Throws as `saveGlobalFile`. */
+/**
+ * Returns `teddy/global` as the user's edit of memos or context would leave it, and saves nothing. Throws as
+ * `saveGlobalFile`.
+ */
 export async function previewGlobalFile(
   project: Project,
   current: GlobalBranch,

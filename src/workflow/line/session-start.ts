@@ -7,10 +7,10 @@ import { sessionDir, type Oid, type SessionId } from '../../names.ts';
 import { hasLandedAsItStands } from './find-open.ts';
 import { findNearestEntry } from '../../session/entries/nearest-entry.ts';
 
-/** The reason why a line cannot be checked when its start is missing from a shallow clone. */
+/** The reason why teddy cannot check a line when a shallow clone lacks its start. */
 export const cutBeforeStart = 'its history is cut off here before the start of its session';
 
-/** Returns the error for such a line; `told` says what could not be done. */
+/** Returns the error for such a line; `told` says what teddy could not do. */
 export function cutOffError(told: string): TeddyError {
   const hint = 'Fetch the rest with `git fetch --unshallow`, and then run the command again.';
   return new TeddyError('SHALLOW_CLONE', `${told}: ${cutBeforeStart}.`, hint);
@@ -25,18 +25,18 @@ export function noStartError(name: string): TeddyError {
   );
 }
 
-/** Returns whether the entry of this commit is a start, with nothing of its session before it. */
+/** Returns whether this commit's entry is a start, with nothing from its session before it. */
 export async function startsSession(store: Store, entry: Entry | null, { parents }: Commit): Promise<boolean> {
   return entry?.kind === 'start' && !(await holdsSession(store, parents[0] ?? null, entry.session));
 }
 
-/** Returns whether the commit has the session; false for null and for a commit that is not in this clone. */
+/** Returns whether the commit has the session; false for null and for a commit missing from this clone. */
 export async function holdsSession(store: Store, commit: Oid | null, session: SessionId): Promise<boolean> {
   if (commit === null || (await store.readSize(commit)) === null) return false;
   return (await store.readDir(commit, sessionDir(session))) !== null;
 }
 
-/** Returns the session that this one was begun on top of, if that has not landed. `base` is the commit before the start. */
+/** Returns the session below this one in the stack, if it has not landed. `base` is the commit before the start. */
 export async function findUnlandedBase(project: Project, session: SessionId, base: Oid): Promise<SessionId | null> {
   const nearest = await findNearestEntry(project, base);
   const other = nearest?.entry.session;

@@ -1,7 +1,4 @@
-/**
- * Settles commands of conversations that a crash cut off: reverts what they wrote in `.teddy/` before anything builds
- * on it.
- */
+/** Settles conversation commands that a crash cut off: reverts what they wrote in `.teddy/` before anything builds on it. */
 import { TeddyError } from '../../errors.ts';
 import type { KeptFiles } from '../../ports/disk.ts';
 import type { RunDirs, Workspace } from '../../ports/git.ts';
@@ -13,11 +10,11 @@ import { toShellWord } from '../../session/text/shell-word.ts';
 import { restoreSessionFiles } from './guard-session-files.ts';
 import { refuseRunning } from './refuse-operation.ts';
 
-/** A command that a conversation runs, and what is needed to restore `.teddy/`. */
+/** A conversation's command, and what is needed to restore `.teddy/`. */
 export interface CommandFacts extends RunDirs {
-  /** The absolute root of the work tree that it runs in. */
+  /** The absolute root of the work tree where it runs. */
   root: string;
-  /** Whether that is a linked work tree. */
+  /** Whether the root is a linked work tree. */
   isLinked: boolean;
   /** ISO 8601. */
   startedAt: string;
@@ -26,12 +23,12 @@ export interface CommandFacts extends RunDirs {
   group: ProcessGroup | null;
 }
 
-/** The note exists from before the command starts until `.teddy/` is restored. */
+/** The note exists from before the command starts until teddy has restored `.teddy/`. */
 export const commandKind: OperationKind<CommandFacts> = { name: 'command', title: 'a command' };
 
 type LeftCommand = LeftOperation<CommandFacts>;
 
-/** Where a command is about to write, or to look. */
+/** The place that a command is about to write to or look at. */
 export interface SettleTarget {
   /** Null when only the files matter. */
   ref: RefName | null;
@@ -41,7 +38,7 @@ export interface SettleTarget {
 /**
  * Settles the commands that ran on this line or in its work tree. Throws LOCKED while one is still running;
  * RUN_INTERRUPTED when one has to be settled elsewhere, or, with `onlyLooking`, at all; DAMAGED_SESSION; WRITE_FAILED.
- * Nothing has changed then.
+ * In these cases, nothing has changed.
  */
 export async function settleCommands(
   project: Project,
@@ -92,7 +89,7 @@ async function putBack(
   await restore(project, workspace, facts);
 }
 
-/** Finds the work tree that the command ran in; null when it is gone. */
+/** Finds the work tree where the command ran; null when it is gone. */
 async function findWorkspace({ repository }: Project, { root, isLinked }: CommandFacts): Promise<Workspace | null> {
   if (repository.workspace?.root === root) return repository.workspace;
   const trees = await repository.workTrees();

@@ -1,4 +1,4 @@
-/** With `teddy.snapshot=all`, adds untracked files to the user's snapshot, unless something speaks against it. */
+/** With `teddy.snapshot=all`, adds untracked files to the user's snapshot, unless there is a reason not to. */
 import { equalBytes } from '../../session/text/bytes.ts';
 import { GitKilledError, TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
@@ -26,8 +26,8 @@ export interface NewFiles {
 }
 
 /**
- * Adds those of `untracked` that may be committed to `base`. Exactly the bytes that were checked are stored: a file
- * that is being written meanwhile is left out. Throws SNAPSHOT_FAILED.
+ * Adds to `base` the files in `untracked` that may be committed. Stores exactly the checked bytes: leaves out a file
+ * that another program is writing meanwhile. Throws SNAPSHOT_FAILED.
  */
 export async function addNewFiles(
   project: Project,
@@ -47,7 +47,7 @@ export async function addNewFiles(
   return dropWritten(project, workspace, { base, tree, seen, leftOut });
 }
 
-/** Returns the file's bytes, why it is left out, or null when it is gone. */
+/** Returns the file's bytes, or why to leave it out, or null when it is gone. */
 async function lookThrough(
   project: Project,
   workspace: Workspace,
@@ -94,7 +94,7 @@ async function dropWritten(
   for (const [path, bytes] of seen) {
     const oid = stored.get(path);
     if (oid === undefined || oid === (await nameOf(project, bytes))) continue;
-    // A git filter may have changed the stored bytes; then the file on disk still is what was checked.
+    // A git filter may have changed the stored bytes; then the file on disk still has the checked bytes.
     if (!(await isAsSeen(workspace, path, bytes))) written.push(path);
   }
   const added = [...seen.keys()].filter((path) => stored.has(path) && !written.includes(path));

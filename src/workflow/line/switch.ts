@@ -8,8 +8,8 @@ import { refuseRunsIn } from './unfinished-run.ts';
 import { moveRefs } from './move-refs.ts';
 
 /**
- * Returns the command that switches to a branch, by its short name; a branch that only a remote has is first created
- * locally.
+ * Returns the command that switches to a branch, by its short name; first creates a local branch for one that only a
+ * remote has.
  */
 export function toSwitchCommand(branch: string): string {
   const option = branch.startsWith('teddy/') ? '' : ' --track';
@@ -29,9 +29,8 @@ export function gitCommandFor({ repository }: Pick<Project, 'repository'>, ref: 
 export const canStay = 'To make it without switching: --no-switch.';
 
 /**
- * Switches to a line that was just made, and deletes the line if git refuses. `otherWay` is added to the hint when
- * files are in the way. Throws FILES_IN_THE_WAY or LOCKED, as `Workspace.switchTo` does; LOCKED or RUN_INTERRUPTED for
- * a run in these files.
+ * Switches to a new line, and deletes the line if git refuses. Adds `otherWay` to the hint when files are in the way.
+ * Throws FILES_IN_THE_WAY or LOCKED, as `Workspace.switchTo` does; LOCKED or RUN_INTERRUPTED for a run in these files.
  */
 export async function switchOrDelete(
   project: Project,
@@ -44,7 +43,7 @@ export async function switchOrDelete(
     await refuseRunsIn(project, workspace);
     await workspace.switchTo(ref);
   } catch (error) {
-    // git may have switched before it failed; the branch that HEAD is on must not be deleted.
+    // git may have switched before it failed, and teddy must not delete the branch that HEAD is on.
     if ((await workspace.head()).ref === ref) throw error;
     await moveRefs(project, [{ ref, old: commit, new: null }], 'taken back', { drops: true });
     throw otherWay === undefined ? error : withOtherWay(error, otherWay);

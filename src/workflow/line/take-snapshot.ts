@@ -17,13 +17,13 @@ import { previewGlobalFile, saveGlobalFile, type GlobalEdit } from './save-globa
 /**
  * Appends a `snapshot` entry if there are edits, and returns the line with it. `turn` is null before a message. A line
  * that is not checked out has no edits. Throws PARTIALLY_STAGED, UNCOMMITTED_EDITS, PLAN_MODIFIED, FILE_MODIFIED,
- * SNAPSHOT_FAILED; nothing has changed then.
+ * SNAPSHOT_FAILED; in these cases, nothing changes.
  */
 export async function takeSnapshot(project: Project, line: ReadyLine, turn: TurnName | null): Promise<LineState> {
   const { ref, workspace } = line;
   if (workspace === null) return line.state;
   const checkedOut = { ...line, workspace };
-  // After a lost race, the edits have to be compared with the new tip.
+  // After a lost race, compares the edits with the new tip.
   const read = async () => {
     const { state, ...edits } = await draftSnapshot(project, checkedOut, turn);
     return { ...state, ...edits };
@@ -41,10 +41,7 @@ export async function takeSnapshot(project: Project, line: ReadyLine, turn: Turn
   return commit === null ? state : withEntry(state, commit, entry);
 }
 
-/**
- * The line with the snapshot that `takeSnapshot` would append, in a commit that is on no branch, and the merged global
- * files.
- */
+/** The line with the snapshot that `takeSnapshot` would append, as a commit on no branch, and the merged global files. */
 export interface SnapshotPreview {
   state: LineState;
   global: GlobalBranch | null;
@@ -103,10 +100,7 @@ async function trustOwnList(project: Project, files: FileEdit[]): Promise<void> 
   );
 }
 
-/**
- * Merges the user's edits of memos and global context, which everybody shares, from the line's copy into
- * `teddy/global`, entry by entry.
- */
+/** Merges the user's edits of the shared memos and global context from the line's copy into `teddy/global`, entry by entry. */
 async function mergeIntoGlobal(project: Project, tip: Oid, files: FileEdit[]): Promise<void> {
   for (const edit of await readGlobalEdits(project, tip, files)) await saveGlobalFile(project, edit.name, edit);
 }

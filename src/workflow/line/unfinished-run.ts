@@ -1,4 +1,4 @@
-/** A run that was killed: which action it was in, and the refusal of everything that would build on what it left. */
+/** A killed run: the action it was in, and the refusal of everything that would build on its changes. */
 import { TeddyError } from '../../errors.ts';
 import type { JournaledRun, RunRecord } from '../../plan/report/journal.ts';
 import type { LeftRun } from '../../ports/disk.ts';
@@ -8,10 +8,10 @@ import { toShellWord } from '../../session/text/shell-word.ts';
 import { settleCommands } from './settle-commands.ts';
 import { readLineAt, type LineState } from '../../view/view.ts';
 
-/** The choices for a run that was killed. */
+/** The choices for a killed run. */
 export const interruptedChoices = ['resume', 'rollback', 'keep'] as const;
 
-/** RUN_INTERRUPTED with the run, for callers that can ask what to do. */
+/** RUN_INTERRUPTED with the run, for callers that can ask the user what to do. */
 export class InterruptedRun extends TeddyError {
   readonly run: JournaledRun;
 
@@ -25,7 +25,10 @@ export class InterruptedRun extends TeddyError {
   }
 }
 
-/** Returns the commands that settle a run, from where the user is. They need the files of the run, with HEAD on its line. */
+/**
+ * Returns the commands that settle a run, starting from the user's current place. They need the run's files, with HEAD
+ * on its line.
+ */
 export function describeSettleCommands(
   { repository }: Project,
   { ref, root }: Pick<RunRecord, 'ref' | 'root'>,
@@ -58,15 +61,15 @@ export interface LineInFiles {
 }
 
 /**
- * Returns whether the run is of the line's own plan, even if its branch was renamed since, or left for another one in
- * the same work tree.
+ * Returns whether the run belongs to the line's own plan, even if the user has since renamed its branch, or left it for
+ * another one in the same work tree.
  */
 export function isOfLine(run: RunRecord, { ref, session, workspace }: Omit<LineInFiles, 'tip'>): boolean {
   return run.ref === ref || (run.session === session && run.root === workspace?.root);
 }
 
 /**
- * Throws LOCKED while a run of the line, or in its files, is in progress, and RUN_INTERRUPTED when one with a pending
+ * Throws LOCKED while a run is in progress on the line or in its files, and RUN_INTERRUPTED when a run with a pending
  * plan was killed, unless the caller `settles` the line's own. Removes what is left of a run that has its report.
  */
 export async function checkUnfinishedRuns(
@@ -85,8 +88,8 @@ export async function checkUnfinishedRuns(
 }
 
 /**
- * Checks for runs before the files of a work tree are replaced. Reverts what an interrupted command of a conversation
- * changed in `.teddy/` there. Throws LOCKED, RUN_INTERRUPTED.
+ * Checks for runs before replacing a work tree's files. Reverts what a conversation's interrupted command changed in
+ * `.teddy/` there. Throws LOCKED, RUN_INTERRUPTED.
  */
 export async function refuseRunsIn(project: Project, { root }: { root: string }): Promise<void> {
   await settleCommands(project, { ref: null, workspace: { root } });
@@ -124,11 +127,11 @@ function otherLineError(project: Project, left: LeftRun): TeddyError {
   );
 }
 
-/** Refuses a line that is now checked out elsewhere or not at all, because the run left its changes where it ran. */
+/** Refuses a line that is now checked out elsewhere or nowhere, because the run left its changes where it ran. */
 export async function refuseElsewhere(project: Project, line: Omit<LineInFiles, 'tip'>): Promise<void> {
   const run = (await project.journals.list()).find((one) => isOfLine(one, line));
   if (run === undefined || run.root === line.workspace?.root) return;
-  // If that work tree is gone or was moved, this one is the only choice.
+  // If that work tree is gone or was moved, this work tree is the only choice.
   if (!(await project.repository.workTrees()).some(({ root }) => root === run.root)) return;
   const left = await findPending(project, run, null);
   if (left === null) return;

@@ -1,7 +1,4 @@
-/**
- * Names the commands that take the user from where they are to a line, or make a work tree leave it, so that git
- * accepts the next command.
- */
+/** Names the commands that take the user to a line, or make a work tree leave it, so that git accepts the next command. */
 import type { TreeChange, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { parentsOf, shortRef, type RefName, type RepoPath, type SessionId } from '../../names.ts';
@@ -9,8 +6,8 @@ import { toOperationSteps } from './refuse-operation.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
 
 /**
- * Returns `cd` to the work tree that has the line checked out, or else `git switch`, after whatever git needs first.
- * `workspace` is the work tree that has the line checked out, if known.
+ * Returns `cd` to the work tree that has the line checked out, or else `git switch`, after any commands that git needs
+ * first. `workspace` is the work tree that has the line checked out, if known.
  */
 export async function findWayTo(
   project: Project,
@@ -20,7 +17,7 @@ export async function findWayTo(
   const holder = (await project.repository.linkedWorkTrees()).find((tree) => tree.ref === ref);
   if (holder !== undefined && !holder.isGone) return `cd ${toShellWord(holder.root)}`;
   const steps = [
-    // git considers a branch checked out in a work tree that is gone until it is pruned.
+    // git considers a branch checked out in a deleted work tree until the user prunes it.
     ...(holder === undefined ? [] : toForgetSteps(holder)),
     ...(await toClearSteps(project, ref)),
     `git switch ${await toBranchWords(project, ref)}`,
@@ -58,9 +55,9 @@ export function toForgetSteps({ root, lock }: { root: string; lock: string | nul
 }
 
 /**
- * Returns the commands that git needs before it switches: it refuses in the middle of a merge or the like, with
- * unmerged files, and when an edited or untracked file differs on the branch. No uncommitted change is lost, except
- * what an operation has done so far.
+ * Returns the commands that git needs before it switches: it refuses during an operation such as a merge, with unmerged
+ * files, and when an edited or untracked file differs on the branch. Loses no uncommitted change, except what an
+ * operation has already done.
  */
 async function toClearSteps({ repository: { store, workspace } }: Project, ref: RefName): Promise<string[]> {
   if (workspace === null) return [];
