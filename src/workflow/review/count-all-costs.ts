@@ -1,6 +1,6 @@
 /**
- * Counts the cost of every session in the repository, with all of its lines. A line up to a given tip never changes, so
- * its answers are cached; those of the other lines are read with one git process.
+ * Counts the cost of every session in the repository across all its lines. A line up to a given tip never changes, so
+ * teddy caches its answers and reads the other lines' answers with one git process.
  */
 import type { SessionId, TurnName } from '../../names.ts';
 import type { Cache } from '../../ports/git.ts';
@@ -21,7 +21,7 @@ export interface SessionCost {
   spent: Spending;
 }
 
-/** Returns the sessions sorted by id. Answers that several lines share count once. */
+/** Returns the sessions sorted by ID. Counts an answer that several lines share once. */
 export async function countAllCosts(project: Project): Promise<{ sessions: SessionCost[]; total: Spending }> {
   const read = await readAnswers(project, await listRecorded(project));
   const answersOf = (lines: typeof read) => lines.flatMap(({ answers }) => answers);
@@ -29,7 +29,7 @@ export async function countAllCosts(project: Project): Promise<{ sessions: Sessi
   const sessions = [...groupBy(read, ({ session }) => session)].map(([session, own]) => ({
     session,
     lines: own.length,
-    // Different lines may use a turn name twice; turns that they share have the same first entry.
+    // Different lines may use the same turn name; turns that they share have the same first entry.
     turns: new Set(own.flatMap(({ opening }) => opening)).size,
     spent: sumSpent(answersOf(own), priceOf),
   }));
@@ -41,7 +41,7 @@ type LineTip = Pick<RecordedLine, 'session' | 'tip'>;
 
 interface LineAnswers {
   answers: CostedEntry[];
-  /** The id of the first entry of each turn. */
+  /** The ID of each turn's first entry. */
   opening: string[];
 }
 
@@ -76,7 +76,7 @@ function toAnswers(entries: readonly Entry[]): LineAnswers {
 }
 
 const cacheKey = 'line-answers';
-/** Rewriting the whole cache takes longer than reading this many lines again. */
+/** Rewriting the whole cache takes longer than rereading this many lines. */
 const rewrittenFor = 1000;
 
 function toKey({ session, tip }: LineTip): string {

@@ -1,4 +1,4 @@
-/** Counts the cost of a line so far, by turn and by model, against its budget. */
+/** Counts a line's cost up to now, by turn and by model, against its budget. */
 import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -18,11 +18,11 @@ export interface Tokens {
 
 interface TurnCost {
   turn: TurnName;
-  /** The label of its first message or of its answer. */
+  /** The label of the turn's first message or answer. */
   title: string;
   models: string[];
   spent: Spending;
-  /** Estimated tokens of the answers for which the endpoint reported none; null when there are no such answers. */
+  /** Estimated tokens of the answers for which the endpoint reported no count; null when there are no such answers. */
   estimated: Tokens | null;
 }
 
@@ -31,7 +31,7 @@ interface ModelCost {
   spent: Spending;
 }
 
-/** `limit` is null when none is set. */
+/** `limit` is null when no limit is set. */
 export interface BudgetPart {
   limit: number | null;
   spent: number;
@@ -43,15 +43,15 @@ export interface LineCost {
   turns: TurnCost[];
   models: ModelCost[];
   spent: Spending;
-  /** Models for which the endpoint reported no cost, and no price is known. */
+  /** Models with no known price and no cost reported by the endpoint. */
   unpriced: string[];
   estimated: Tokens | null;
   budget: { maxTurns: BudgetPart; maxTokens: BudgetPart };
 }
 
 /**
- * Counts along the first parents of the line. On a conversation branch that includes the turns before it, because its
- * budget counts them. Throws the errors of `findRecorded`.
+ * Counts along the line's first parents. On a conversation branch that includes the earlier turns, because its budget
+ * counts them. Throws the errors of `findRecorded`.
  */
 export async function countCost(project: Project, target: string | undefined): Promise<LineCost> {
   const { store } = project.repository;
@@ -92,7 +92,7 @@ export async function countCost(project: Project, target: string | undefined): P
   };
 }
 
-/** The size of the request is in its log; the answer is counted in the files of the turn. */
+/** The log gives the request's size; the turn's files give the answer's. */
 async function estimateTurn(store: Store, at: TurnAt, spent: Spending): Promise<Tokens> {
   const read = (name: string) => readTurnFile(store, at, name);
   const [log, transcript, plan] = await Promise.all([read('_context.log'), read('transcript.jsonl'), read('plan.md')]);

@@ -1,6 +1,6 @@
 /**
- * Counts numbers of all sessions: turns, plans, failures, cost, and the lines of code that are still in HEAD, by model
- * and by person.
+ * Computes statistics for all sessions: turns, plans, failures, cost, and the lines of code that are still in HEAD, by
+ * model and by person.
  */
 import { nullIfDamaged, TeddyError } from '../../errors.ts';
 import { parseReport } from '../../plan/report/report-yaml.ts';
@@ -18,7 +18,7 @@ import { toText, walkLines } from '../../view/view.ts';
 import { readPrices } from './count-cost.ts';
 
 export interface StatsRequest {
-  /** Only counts turns that began, and lines that were committed, since then; null for all. */
+  /** Only counts turns that began, and lines that were committed, since this time; null for all. */
   sinceMs: number | null;
   /** Called before the lines of each file are counted. */
   onFile?: ((done: number, all: number) => void) | undefined;
@@ -29,7 +29,7 @@ export interface Stats {
   sessions: number;
   turns: number;
   plans: {
-    /** Plans that were run, or that somebody approved. */
+    /** Plans that were executed, or that somebody approved. */
     accepted: number;
     rejected: number;
     /** Plans that nobody has judged. */
@@ -53,8 +53,8 @@ interface WalkedEntry {
   oid: Oid;
   entry: Entry;
   /**
-   * The id of the entry that opened its turn, because two lines may each have a turn of one name. Null when it belongs
-   * to no turn.
+   * The ID of the entry that opened its turn, because two lines may each have a turn with the same name. Null when the
+   * entry belongs to no turn.
    */
   opened: string | null;
 }
@@ -85,7 +85,7 @@ export async function countStats(project: Project, request: StatsRequest): Promi
 /** Reads the entries of all lines, oldest first. */
 async function readEntries({ repository }: Project, lines: Parameters<typeof walkLines>[1]): Promise<WalkedEntry[]> {
   const steps = [...(await walkLines(repository.store, lines)).values()].toReversed();
-  /** The turn of each commit. */
+  /** Each commit's turn. */
   const latest = new Map<Oid, { turn: TurnName; opened: string }>();
   const walked: WalkedEntry[] = [];
   for (const { commit: oid, parent, entry } of steps) {
@@ -119,7 +119,7 @@ async function addTurn(project: Project, stats: Stats, walked: readonly WalkedEn
   else stats.plans.pending += 1;
 }
 
-/** Returns null for a damaged report, which is not counted. */
+/** Returns null for a damaged report, which does not count. */
 async function readReport({ repository: { store } }: Project, { oid, entry }: WalkedEntry): Promise<Report | null> {
   const file = await store.readFile(oid, joinPath(turnDir(entry.session, entry.turn as TurnName), 'report.md'));
   try {

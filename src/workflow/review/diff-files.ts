@@ -1,4 +1,4 @@
-/** Shows the changes of files between two trees in git's format, and counts their lines. */
+/** Shows how files differ between two trees, in git's format, and counts the changed lines. */
 import { quoteDiffName, renderUnifiedDiff } from '../../plan/match/diff.ts';
 import type { Store, TreeChange, DiffKind } from '../../ports/git.ts';
 import { formatCount } from '../../session/text/format-count.ts';
@@ -7,7 +7,7 @@ import { repoPathFromGit, type Oid, type RepoPath } from '../../names.ts';
 export interface FileDiff {
   path: RepoPath;
   change: TreeChange['change'];
-  /** The number of lines; 0 when they are not counted. */
+  /** The number of lines; 0 when not counted. */
   added: number;
   removed: number;
   kind: DiffKind;
@@ -15,10 +15,10 @@ export interface FileDiff {
   diff: string;
 }
 
-/** A change without a mode, as in a report, counts as one of a plain file. */
+/** A change without a mode, as in a report, counts as a plain file's change. */
 type Change = Pick<TreeChange, 'path' | 'change' | 'before' | 'after'> & Partial<Pick<TreeChange, 'mode'>>;
 
-/** Larger files are not compared line by line: it takes long, and nobody reads it. */
+/** teddy does not compare larger files line by line: that takes long, and nobody reads the result. */
 const maxBytes = 4 * 1024 * 1024;
 const filesAtATime = 32;
 
@@ -84,7 +84,7 @@ function toUnread(change: Change, kind: FileDiff['kind'], text: string): FileDif
   return { path, change: change.change, added: 0, removed: 0, kind, diff: `${toHeader(change)}${text}\n` };
 }
 
-/** The mode of a deleted file is not known here. */
+/** A deleted file's mode is unknown here. */
 function toHeader({ path, before, after, mode }: Change): string {
   const kind = before === null ? `new file mode ${mode ?? '100644'}\n` : after === null ? 'deleted file\n' : '';
   return `diff --git ${quoteDiffName(`a/${path}`)} ${quoteDiffName(`b/${path}`)}\n${kind}`;

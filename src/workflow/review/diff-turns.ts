@@ -20,25 +20,25 @@ export interface ComparedTurn {
   /** The commit with the turn's code. */
   commit: Oid;
   status: TurnStatus | null;
-  /** The outcome in its report. */
+  /** The outcome according to its report. */
   outcome: Pick<Report['run_summary'], 'status' | 'error'> | null;
   changedFiles: number;
 }
 
-/** The comparison; a part is null when it was not requested. */
+/** The comparison; a part is null when the caller did not request it. */
 export interface TurnComparison {
   a: ComparedTurn;
   b: ComparedTurn;
-  /** Null when both are the same, or when it was not requested. */
+  /** Null when both messages are the same, or when the caller did not request them. */
   message: { a: string; b: string } | null;
-  /** The plans, or the answers given instead of a plan. */
+  /** The plans, or the answers that replace a plan. */
   plan: FileDiff | null;
   context: ContextComparison | null;
   /** The code without `.teddy`. */
   code: FileDiff[] | null;
 }
 
-/** Both turns are named as for `findTurnOf`. When `b` is undefined, `a` is compared with the turn before it on its line. */
+/** Names both turns as for `findTurnOf`. When `b` is undefined, compares `a` with the preceding turn on its line. */
 export interface DiffOptions {
   a: string;
   b?: string | undefined;
@@ -74,8 +74,8 @@ async function readSides(project: Project, { a, b, selector }: DiffOptions): Pro
   const first = await findTurnOf(project, { text: a, selector });
   if (b === undefined) return [await readBefore(store, first), await readSide(store, first)];
   const second = await findTurnOf(project, { text: b, selector });
-  // The turn `02` of a conversation branch means its 02-branch-01; when both are given, `02` is the turn of the main
-  // line.
+  // The turn `02` of a conversation branch means its 02-branch-01; when the user names both, `02` is the main line's
+  // turn.
   const isOne = a !== b && first.turn === second.turn && first.line.tip === second.line.tip;
   const find = (text: string, found: FoundTurn) => (isOne ? findExactTurn(project, { text, selector }) : found);
   const found = await Promise.all([find(a, first), find(b, second)]);
@@ -97,7 +97,7 @@ async function readSide(store: Store, found: FoundTurn): Promise<Side> {
     session,
     line: line.name,
     turn,
-    // A commit that was requested is used itself.
+    // For a requested commit, uses that commit itself.
     commit: line.ref === null ? line.tip : codeOf(found, content.steps),
     status: content.status,
     outcome: report && { status: report.run_summary.status, error: report.run_summary.error },
@@ -148,14 +148,14 @@ function diffAnswers(one: Side, other: Side): FileDiff | null {
   return toFileDiff({ ...change, change: kind }, before ?? null, after ?? null);
 }
 
-/** The files that two turns were shown, and which of them differ. */
+/** The files that the model saw in two turns, and the differences between them. */
 interface ContextComparison {
   /** `log` compares the content of `_context.log`; `list` compares `turn.context`, when nothing else is available. */
   source: 'log' | 'list';
   /** Paths or URLs; for lists, their lines. */
   added: string[];
   removed: string[];
-  /** Files shown to both turns with different content, or left out for different reasons. */
+  /** Files shown in both turns with different content, or left out for different reasons. */
   changed: string[];
 }
 
@@ -180,7 +180,7 @@ function compare(before: ReadonlyMap<string, string>, after: ReadonlyMap<string,
   };
 }
 
-/** Returns null when there is no log, or when it is incomplete. */
+/** Returns null when there is no log, or when the log is incomplete. */
 async function readShown(log: string | null): Promise<Map<string, string> | null> {
   if (log === null) return null;
   const { parseContextLog } = await import('../../session/context/context-log-parse.ts');

@@ -1,4 +1,4 @@
-/** Finds the turn that a person means: by its name on a line, or as the last one of a line or of a commit. */
+/** Finds the turn that a person means: by its name on a line, or as the last turn of a line or commit. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseTurnName, type Oid, type SessionId, type TurnName } from '../../names.ts';
@@ -11,20 +11,20 @@ import { listSessionLines } from '../../session/lines/session-lines.ts';
 export interface FoundTurn {
   session: SessionId;
   line: RecordedLine;
-  /** The state of the whole line, or at the commit that was named. */
+  /** The state of the whole line, or its state at the named commit. */
   state: LineTurns;
   turn: TurnName;
 }
 
 export interface TurnSelection {
-  /** A turn, or a line or a commit for its last turn. Without it, the last turn of the line. */
+  /** A turn, or a line or commit for its last turn. Defaults to the line's last turn. */
   text?: string | undefined;
   /** The line that has the turn, as `findRecorded` accepts it. */
   selector?: string | undefined;
 }
 
 /**
- * Finds a turn. If a line has no `02`, its `02-branch-01` is found. Throws UNKNOWN_TURN, USAGE, and what `findRecorded`
+ * Finds a turn. If a line has no `02`, finds its `02-branch-01`. Throws UNKNOWN_TURN, USAGE, and what `findRecorded`
  * throws.
  */
 export async function findTurnOf(project: Project, { text, selector }: TurnSelection): Promise<FoundTurn> {
@@ -36,7 +36,7 @@ export async function findTurnOf(project: Project, { text, selector }: TurnSelec
   return elsewhere ?? { session: state.session, line, state, turn: findTurn(state, text) };
 }
 
-/** Finds a turn as `findTurnOf` does, but prefers a line of exactly this name, even the main line, for comparing two turns. */
+/** Finds a turn as `findTurnOf` does, but prefers a line with exactly this name, even the main line, to compare two turns. */
 export async function findExactTurn(project: Project, { text, selector }: TurnSelection): Promise<FoundTurn> {
   if (text !== undefined && isTurnLike(text)) {
     const line = await findRecorded(project, selector);
@@ -48,7 +48,7 @@ export async function findExactTurn(project: Project, { text, selector }: TurnSe
   return findTurnOf(project, { text, selector });
 }
 
-/** Seven digits or more may be a commit. */
+/** A name of seven or more digits may be a commit. */
 function isTurnLike(text: string): boolean {
   return /^\d{1,6}(?:-branch-\d{1,6})?$/.test(text);
 }
@@ -91,18 +91,18 @@ async function findOnLine(
   return { session, line: { session, name, ref, tip, after: null }, state, turn };
 }
 
-/** Returns the turn before it on its line; null when it is the first. */
+/** Returns the preceding turn on the line; null for the first turn. */
 export function turnBefore({ state, turn }: FoundTurn): TurnName | null {
   const at = state.turns.indexOf(turn);
   return at > 0 ? (state.turns[at - 1] ?? null) : null;
 }
 
-/** Returns the commit with the code as the turn left it; the user's own later edits are not part of it. */
+/** Returns the commit with the code as the turn left it, without the user's own later edits. */
 export function codeOf({ line }: FoundTurn, entries: readonly Pick<LoggedEntry, 'commit' | 'entry'>[]): Oid {
   return entries.findLast(({ entry }) => !mayFollowTurn(entry?.kind))?.commit ?? line.tip;
 }
 
-/** Throws SHALLOW_CLONE when the history is shallow and no commit of the turn is here. */
+/** Throws SHALLOW_CLONE when the history is shallow and this clone has none of the turn's commits. */
 export function requireCommits({ steps, isCut }: Pick<Session, 'steps' | 'isCut'>, turn: TurnName): void {
   if (!isCut || steps.some(({ entry }) => entry?.turn === turn)) return;
   throw new TeddyError(

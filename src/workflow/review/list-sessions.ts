@@ -1,4 +1,4 @@
-/** Lists the sessions, with the progress of their main lines and their conversation branches. */
+/** Lists the sessions, with the progress of their main lines and conversation branches. */
 import { findCommitted } from '../line/find-committed.ts';
 import { describeSessions, type DescribedSession } from '../../view/view.ts';
 import type { Project } from '../../ports/project.ts';
@@ -8,7 +8,7 @@ import { skewMs, toMainLines, type MainLine } from '../../session/lines/main-lin
 import { entryMs } from '../../session/entries/logged-entry.ts';
 import { readStarts, type SessionStart } from '../../session/lines/session-starts.ts';
 
-/** A session in the list. When the user is on another line of the session, that line is described. */
+/** A session in the list. When the user is on another line of the session, the entry describes that line. */
 export interface ListedSession extends DescribedSession {
   current: boolean;
 }
@@ -16,7 +16,7 @@ export interface ListedSession extends DescribedSession {
 interface ListOptions {
   /** Includes archived sessions. */
   archived?: boolean;
-  /** Only lists sessions with a start that was committed with the e-mail address of this repository's user. */
+  /** Lists only sessions whose start has the e-mail address of this repository's user as its committer. */
   mine?: boolean;
 }
 
@@ -26,8 +26,8 @@ export async function listSessions(project: Project, options: ListOptions = {}):
 }
 
 /**
- * Lists the sessions with the newest steps and the one that HEAD is on, oldest first, and counts all sessions. Reads no
- * more of the others than the index has.
+ * Lists the sessions with the newest steps and the one that HEAD is on, oldest first, and counts all sessions. Reads
+ * only the index for the others.
  */
 export async function listNewest(
   project: Project,
@@ -62,7 +62,7 @@ export async function listNewest(
   return { sessions, count: all.length + older };
 }
 
-/** A different work tree that has a branch of a session checked out. */
+/** Another work tree that has one of a session's branches checked out. */
 export interface SessionWorkTree {
   path: string;
   branch: string;
@@ -75,7 +75,7 @@ export async function findWorkTreesOf(
   const trees = (await repository.workTrees()).flatMap(({ ref, root }) =>
     ref === null || root === repository.workspace?.root ? [] : [{ path: root, branch: shortRef(ref) }],
   );
-  // The row may describe another line than the main line, and the main line may have another name.
+  // The row may describe a line other than the main line, and the main line may have another name.
   const isOf = ({ session, line: branch, conversationBranches }: ListedSession, name: string) =>
     parseLineRef(`refs/heads/${name}` as RefName)?.session === session ||
     [branch, ...conversationBranches].includes(name);

@@ -1,4 +1,4 @@
-/** Draws all lines of a session as one graph: each commit once, and the points where the lines separate. */
+/** Draws all of a session's lines as one graph: shows each commit once, and the points where the lines separate. */
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { archivePrefix, type Oid, type SessionId } from '../../names.ts';
@@ -8,17 +8,20 @@ import { readLines, type OwnPart, type Step } from '../../view/view.ts';
 import { listSessionLines, type RefLabel, type SessionLine } from '../../session/lines/session-lines.ts';
 
 export interface GraphLine extends Omit<SessionLine, 'ref' | 'branch' | 'isMain'> {
-  /** True when HEAD is on it. */
+  /** True when HEAD is on this line. */
   isHead: boolean;
-  /** The entry that it continues from, and the line that has it; null when it begins the session, or the known part of it. */
+  /**
+   * The entry that this line continues from, and the line with that entry; null when this line begins the session or
+   * its known part.
+   */
   leaves: { commit: Oid; line: string } | null;
-  /** The number of lines between it and a line that leaves no other. */
+  /** The number of lines between this line and a line that leaves no other. */
   depth: number;
 }
 
 export interface GraphEntry extends LoggedEntry {
   parent: Oid | null;
-  /** The first line that has it; the main line comes before its branches. */
+  /** The first line with this entry; the main line comes before its branches. */
   line: string;
   /** Other refs that point here. */
   labels: string[];
@@ -27,7 +30,7 @@ export interface GraphEntry extends LoggedEntry {
 export interface SessionGraph {
   session: SessionId;
   lines: GraphLine[];
-  /** Newest first: each line as a whole, and a branch directly above the entry that it leaves from. */
+  /** Newest first: each line as a whole, and a branch directly above the entry where it leaves. */
   entries: GraphEntry[];
 }
 
@@ -53,7 +56,7 @@ export async function graphSession(project: Project, target: string | undefined)
   return { session: wanted.session, lines: walked.map(({ line }) => line), entries: inOrder(walked) };
 }
 
-/** Adds a commit that was requested, or a line with commits of the user's on top under a custom name. */
+/** Adds a requested commit, or a custom-named line with the user's commits on top. */
 function withWanted(lines: SessionLine[], { ref, name, tip }: RecordedLine): SessionLine[] {
   if (lines.some((line) => line.tip === tip)) return lines;
   const kind = ref?.startsWith(archivePrefix) ? 'archived' : 'local';
@@ -89,7 +92,7 @@ function addLabels(walked: readonly Walked[], labels: readonly RefLabel[]): void
   for (const { name, tip } of labels) if (!lines.has(name)) entries.get(tip)?.labels.push(name);
 }
 
-/** Sorts the newest of several branches that leave one entry to the top. */
+/** Sorts the newest of several branches that leave the same entry to the top. */
 function inOrder(walked: readonly Walked[]): GraphEntry[] {
   const leaving = new Map<Oid | null, Walked[]>();
   for (const one of walked) {

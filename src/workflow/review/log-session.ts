@@ -1,4 +1,4 @@
-/** The entries of a line, newest first. */
+/** A line's entries, newest first. */
 import type { Project } from '../../ports/project.ts';
 import { toLogged, type LoggedEntry } from '../../session/entries/logged-entry.ts';
 import type { SessionId } from '../../names.ts';
@@ -11,10 +11,7 @@ export interface SessionLog {
   entries: LoggedEntry[];
 }
 
-/**
- * Lists the entries down to the session's `start` entry, or to the beginning of a range. `target` is named as for
- * `findRecorded`.
- */
+/** Lists the entries down to the session's `start` entry, or to the beginning of a range. `target` is as for `findRecorded`. */
 export async function logSession(project: Project, target: string | undefined): Promise<SessionLog> {
   const line = await findRecorded(project, target);
   const read = await readSteps(project.repository.store, line);

@@ -48,21 +48,21 @@ export interface Status {
   line: string | null;
   /** How that line was found. */
   found: Line['found'] | null;
-  /** Null when nothing has been said yet. `isOfAgent` means that another agent made the plan and carries it out. */
+  /** Null when nobody has said anything yet. `isOfAgent` means that another agent made the plan and carries it out. */
   turn: { turn: TurnName; status: TurnStatus; hasMessage: boolean; isOfAgent: boolean } | null;
-  /** A plan that was not executed. `problems` counts the reasons why it cannot be executed now. */
+  /** A plan not yet executed. `problems` counts the reasons why teddy cannot execute it now. */
   plan: { title: string | null; actions: number; problems: number } | null;
-  /** The question about the plan that is waiting for an answer. */
+  /** The question about the plan that still needs an answer. */
   question: string | null;
-  /** The plan of another agent that is waiting for a verdict. */
+  /** Another agent's plan that still needs a verdict. */
   handedIn: { title: string } | null;
-  /** The last verdict on the plan of the turn. */
+  /** The last verdict on the turn's plan. */
   verdict: Verdict | null;
-  /** How the run of the turn ended, unless it succeeded. */
+  /** How the turn's run ended, unless it succeeded. */
   outcome: FailedOutcome | null;
   /** For example `1 of 2 actions was not run`, after a run that otherwise succeeded. */
   notRun: string | null;
-  /** The session that this one was started on top of, unless that has landed. */
+  /** The session below this one in the stack, unless that session has landed. */
   startsOn: SessionId | null;
   /** True when a run of the plan was killed. */
   isInterrupted: boolean;
@@ -72,23 +72,23 @@ export interface Status {
   hasLanded: boolean;
   /**
    * The commits that landed the line on its base branch, when the branch no longer has all of the code. `command`
-   * brings it back.
+   * restores the code.
    */
   lost: { branch: string; landed: Oid[]; command: string } | null;
   /**
-   * The commit in which somebody has committed what another agent did on the line; null when there is none, and for
-   * teddy's own sessions.
+   * The commit in which somebody committed another agent's work on the line; null when there is none, and for teddy's
+   * own sessions.
    */
   committed: Oid | null;
   /** The session's other branches with a plan that waits to be executed, newest first; empty when a plan waits on this line. */
   pendingOn: string[];
   /** The user's own edits to tracked files in this work tree. */
   edits: string[];
-  /** An operation that git is in the middle of, such as a merge or a rebase. */
+  /** The git operation in progress, such as a merge or a rebase. */
   operation: string | null;
-  /** The ids of write sessions that are neither over nor in progress. */
+  /** The IDs of write sessions that are neither over nor in progress. */
   leftoverWrites: string[];
-  /** The number of memos that agents have proposed. */
+  /** The number of memos proposed by agents. */
   proposedMemos: number;
   /** Commands to run next; the first one is the most likely. */
   next: string[];
@@ -96,9 +96,9 @@ export interface Status {
 
 export interface FailedOutcome {
   status: Exclude<RunStatus, 'SUCCESS'>;
-  /** The reason in words, when it is not the failure of an action. */
+  /** The reason in words, unless an action failed. */
   error: string | null;
-  /** The first action that failed. `target` is its path or its command. */
+  /** The first failed action. `target` is its path or its command. */
   failed: { index: number; type: string; target: string; exitCode: number | null } | null;
   actions: number;
   problems: number;
@@ -143,7 +143,7 @@ export async function readStatus(project: Project): Promise<Status> {
     proposedMemos: proposed.length,
   };
   if (status.operation !== null) return { ...status, next: toOperationSteps(status.operation, isUnmerged) };
-  // git refuses to switch branches or commit now, and explains itself how to resolve the conflicts.
+  // git refuses to switch branches or commit now, and itself explains how to resolve the conflicts.
   if (isUnmerged) return { ...status, next: ['git status'] };
   const next =
     line === null ? toStart(project, head) : toNext(project, { ...status, others: state?.pendingOn ?? [] }, line);
@@ -231,7 +231,7 @@ async function readLost(project: Project, tip: Oid, nearest: NearestEntry): Prom
   const { branch } = start;
   const ref = `refs/heads/${branch}` as RefName;
   const base = await store.resolve(ref);
-  // A branch that has not moved since the session began cannot have lost any of it.
+  // A branch that has not moved since the session began cannot have lost any of the code.
   if (base === null || base === (await store.readCommit(start.oid)).parents[0]) return null;
   const lost = await findLost(store, { session: nearest.entry.session, tip }, base);
   if (lost === null) return null;
@@ -328,7 +328,7 @@ async function toNext(
   const recover = leftoverWrites
     .slice(0, 1)
     .map((id) => (leftoverWrites.length > 1 ? `teddy write recover ${id}` : 'teddy write recover'));
-  // The files that it wrote are already in the work tree.
+  // The files written by the session are already in the work tree.
   if (line.found === 'open' && isForWrites(line.session))
     return [...recover, ...(turn?.status === 'open' ? ['teddy write ask'] : []), 'teddy session new <name>'];
   // When HEAD is not on a line, the user has to switch to one first.
@@ -366,7 +366,7 @@ async function toNext(
   return [plans, ...beside, ...(await toLanding(project, line)), ...recover];
 }
 
-/** The branch that the session started from may be gone or unknown. */
+/** The session's base branch may be gone or unknown. */
 async function toLandingSteps(
   project: Project,
   line: { ref: RefName; tip: Oid },

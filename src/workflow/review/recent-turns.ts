@@ -1,4 +1,4 @@
-/** Reads the newest turns of a line that fit into a number of characters, masked. */
+/** Reads a line's newest turns that fit into a given number of characters, masked. */
 import { compareTurns, type TurnName } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
 import { cutText } from '../../session/text/clip-line.ts';
@@ -10,14 +10,14 @@ export interface RecentTurns {
   /** Oldest first. */
   turns: TurnName[];
   text: string;
-  /** Turns that were cut or have parts left out. */
+  /** Turns that are cut or incomplete. */
   cut: TurnName[];
-  /** The newest turn that was left out; null when there is none. */
+  /** The newest turn left out; null when there is none. */
   next: TurnName | null;
   total: number;
 }
 
-/** The number of characters that are shown of a call or its result. */
+/** The number of characters to show of a call or its result. */
 const maxCall = 400;
 const leastPart = 400;
 
@@ -51,7 +51,7 @@ export async function readRecentTurns(
   };
 }
 
-/** Returns null when the turn does not fit, even without the calls of tools and their results. */
+/** Returns null when the turn does not fit, even without tool calls and their results. */
 async function renderWithin(project: Project, turn: TurnName, parts: readonly HistoryPart[], room: number) {
   const most = Math.max(leastPart, Math.floor(room / 3));
   for (const withCalls of [true, false]) {
@@ -67,7 +67,7 @@ async function renderWithin(project: Project, turn: TurnName, parts: readonly Hi
   return null;
 }
 
-/** The first and the last words of a turn are the most informative. */
+/** A turn's first and last words are the most informative. */
 async function renderBeginning(project: Project, turn: TurnName, parts: readonly HistoryPart[], room: number) {
   const said = parts.filter((part) => !isCall(part));
   const ends = said.length > 2 ? [...said.slice(0, 1), ...said.slice(-1)] : said;

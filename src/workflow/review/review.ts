@@ -7,7 +7,7 @@ import type { Answerer, Approver, Worker } from './who.ts';
 export interface OwnCommit {
   commit: Oid;
   subject: string;
-  /** The turn that it follows; null when it precedes the first. */
+  /** The turn before it; null when it precedes the first turn. */
   after: TurnName | null;
 }
 
@@ -15,17 +15,17 @@ export interface Review {
   session: SessionId;
   line: string;
   tip: Oid;
-  /** The commit that the line started from; null when it started from none. */
+  /** The commit where the line started; null when it started from no commit. */
   base: Oid | null;
   baseBranch: string | null;
-  /** The session with the line that `base` is on, unless that session has landed. */
+  /** The session whose line `base` is on, unless that session has landed. */
   baseSession: SessionId | null;
   turns: ReviewedTurn[];
-  /** The models that have answered, including those of turns that are not shown. */
+  /** The models that have answered, including models in turns not shown. */
   models: Answerer[];
-  /** The people who have approved or rejected plans, as far as the turns record it. */
+  /** The people who have approved or rejected plans, if the turns record it. */
   approvers: Approver[];
-  /** The people who have edited or committed something of their own on the line. */
+  /** The people who have their own edits or commits on the line. */
   people: Worker[];
   /** The user's own commits. */
   commits: OwnCommit[];
@@ -34,7 +34,7 @@ export interface Review {
   files: ChangedFile[];
 }
 
-/** The turns as described by the labels of all commits, and a way to read some of them in full. */
+/** Turns described by their commits' labels, and a way to read some turns in full. */
 export interface ReviewedLine extends Omit<Review, 'turns' | 'approvers'> {
   turns: TurnLabel[];
   /** Reads the turns on demand, newest first. Throws DAMAGED_SESSION or MASKING_FAILED. */

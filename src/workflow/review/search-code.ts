@@ -1,4 +1,4 @@
-/** Finds lines of the code that entries of a session brought, as they are at the tip of the line. */
+/** Finds lines of code that a session's entries added and that are still at the line's tip. */
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
@@ -11,7 +11,7 @@ import { toText } from '../../view/view.ts';
 import { isFile, type SearchedText } from './search-texts.ts';
 
 export interface CodeSearch {
-  /** Finds texts by line and by the turn that brought them. */
+  /** Finds texts by line and by the turn that added them. */
   find(lines: readonly KnownLine[]): Promise<Map<KnownLine, Map<TurnName, SearchedText[]>>>;
 }
 
@@ -26,7 +26,7 @@ interface ChangedFile {
   path: RepoPath;
 }
 
-/** The number of lines that are compared at once, because their trees are held in memory. */
+/** The number of lines to compare at once, because memory holds their trees. */
 const linesAtOnce = 100;
 
 export function openCodeSearch(
@@ -54,8 +54,8 @@ export function openCodeSearch(
 }
 
 /**
- * Lists the files of each line that differ between its start and its tip, by content. A line without a start has lost
- * its history.
+ * Lists, by content, each line's files that differ between its start and its tip. A line without a start has lost its
+ * history.
  */
 async function listChanged(
   { repository: { store } }: Project,
@@ -81,7 +81,7 @@ async function findHolding(
   blobs: Oid[],
   { patterns, signal }: CodeRequest,
 ): Promise<Oid[]> {
-  // Needles in the forms of JSON and YAML are harmless, since a file that has them is read.
+  // Needles in JSON or YAML form do no harm, because teddy then reads the file.
   const [texts] = sortNeeded(patterns.flatMap(({ needles }) => needles));
   if (texts === undefined) return blobs;
   const ignoresCase = patterns.some((pattern) => pattern.ignoresCase);
@@ -120,7 +120,7 @@ async function findBrought(
   return (await Promise.all(found)).flat();
 }
 
-/** Opens the versions of a file, from the tip down to the start of the session, which are read on demand. */
+/** Opens a file's versions, from the tip down to the session's start, and reads each on demand. */
 function openHistory(
   { repository: { store } }: Project,
   { line, start, path }: ChangedFile,
@@ -144,13 +144,13 @@ function openHistory(
     return steps[at] ?? null;
   };
   return {
-    /** Returns null when the line was there at the start, or came with a commit of the user's, such as a merge. */
+    /** Returns null when the line of text existed at the start, or came with a user's commit, such as a merge. */
     async findTurn(text) {
       let [above, undone, isBrought]: [TurnName | null, TurnName | null, boolean] = [null, null, false];
       for (let at = 0; ; at += 1) {
         const here = await step(at);
         if (here === null) return null;
-        // An undo restores lines from before the run that it undid.
+        // An undo restores lines from before the run that it reverts.
         if (undone !== null) {
           if (here.entry?.kind === 'report' && here.entry.turn === undone) undone = null;
           continue;
@@ -164,7 +164,8 @@ function openHistory(
           isBrought = !below.lines.has(text);
           if (isBrought && here.entry !== null && revertsTurn(here.entry)) [undone, isBrought] = [turn, false];
         }
-        // A snapshot of edits made before a message belongs to that turn, and without a message to the turn below.
+        // A snapshot of edits made before a message belongs to that message's turn; without a message, it belongs to
+        // the turn below.
         if (isBrought && above !== null) return above;
       }
     },

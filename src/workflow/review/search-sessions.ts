@@ -1,4 +1,4 @@
-/** Finds what was said, planned, run and written in all sessions; the session that was worked on last comes first. */
+/** Searches messages, plans, runs and written files in all sessions; the session worked on last comes first. */
 import {
   isTurnName,
   nameRef,
@@ -19,38 +19,38 @@ import { openCodeSearch, type CodeSearch } from './search-code.ts';
 import { readSearchedTurn, type SearchedText } from './search-texts.ts';
 
 export interface SearchRequest {
-  /** A turn must match each of them. */
+  /** A turn must match all patterns. */
   patterns: readonly TextPattern[];
   places: readonly SearchScope[];
-  /** Only finds turns in which something was said since then; null for all turns. */
+  /** Finds only turns with a record since this time; null for all turns. */
   sinceMs: number | null;
-  /** The number of characters that are returned of a line, around its first match. */
+  /** The number of characters to return from a line, around its first match. */
   width: number;
   signal: AbortSignal;
 }
 
 export interface FoundTurn {
   line: KnownLine;
-  /** The name for a person: a branch, also of a remote, or an archive. */
+  /** The name for a person: a branch, which may be a remote's, or an archive. */
   lineName: string;
-  /** The name of the line for `session show -s`. */
+  /** The line's name for `session show -s`. */
   selector: string;
   turn: TurnName;
-  /** The title of its plan, or the beginning of its message. */
+  /** The title of the turn's plan, or the beginning of its message. */
   title: string;
-  /** The time of the last thing said in it, in ISO 8601. */
+  /** The time of the turn's last record, in ISO 8601. */
   at: string;
   matches: FoundMatch[];
 }
 
 /** A line with a match, clipped and masked. */
 export interface FoundMatch extends Pick<SearchedText, 'place' | 'title' | 'file'>, Pick<FoundLine, 'text' | 'marks'> {
-  /** The number of the line in the file, from 1; null when the text is not a line of a file. */
+  /** The line number in the file, from 1; null when the text is not a line in a file. */
   number: number | null;
 }
 
 export interface Search {
-  /** The number of lines of sessions that are searched. */
+  /** The number of session lines searched. */
   lines: number;
   /** The turns found; the search ends when the caller stops reading. */
   turns: AsyncIterable<FoundTurn>;
@@ -63,7 +63,7 @@ const growth = 5;
 const maxGroups = 3;
 const turnsAtOnce = 16;
 
-/** Throws what `Store.searchTrees` throws; reading the turns may throw it too. */
+/** Throws what `Store.searchTrees` throws; reading the turns may throw the same errors. */
 export async function searchSessions(project: Project, request: SearchRequest): Promise<Search> {
   const lines = await listSearched(project, request.sinceMs);
   return { lines: lines.length, turns: findTurns(project, lines, request) };
@@ -71,14 +71,14 @@ export async function searchSessions(project: Project, request: SearchRequest): 
 
 interface SearchedLine extends Pick<FoundTurn, 'line' | 'lineName' | 'selector'> {
   time: string;
-  /** Sorts by time, as the ids of entries do. */
+  /** Sorts by time, as entry IDs do. */
   order: string;
-  /** The directory of its session. */
+  /** The session's directory. */
   tree: string;
 }
 
 /**
- * Lists the lines session by session; the main line of each comes first, so that it gets the turns that several lines
+ * Lists the lines session by session, with each session's main line first, so that it gets the turns that several lines
  * share.
  */
 async function listSearched(project: Project, sinceMs: number | null): Promise<SearchedLine[]> {
@@ -104,8 +104,8 @@ async function listSearched(project: Project, sinceMs: number | null): Promise<S
 }
 
 /**
- * Returns whether the other line holds the same, or the line is an archive and its branch exists. Branches are listed
- * first.
+ * Returns whether the other line has the same content, or the line is an archive and its branch exists. Branches come
+ * first in the list.
  */
 function isCovered(line: KnownLine, other: KnownLine): boolean {
   if (line.nearest.oid === other.nearest.oid) return true;
@@ -140,7 +140,7 @@ async function* findTurns(
   const chunks = toChunks(lines);
   const find = (chunk: readonly SearchedLine[] | undefined) => {
     const found = chunk === undefined ? null : findCandidates(project.repository.store, chunk, searching, code);
-    // Whoever awaits it gets the error.
+    // The caller who awaits the search gets the error.
     found?.catch(() => undefined);
     return found;
   };
@@ -149,7 +149,7 @@ async function* findTurns(
     const seen = openSeen();
     for (let at = 0; next !== null; at += 1) {
       const candidates = await next;
-      // git continues the search while these are read.
+      // git continues the search while teddy reads these results.
       next = find(chunks[at + 1]);
       for (let from = 0; from < candidates.length; from += turnsAtOnce) {
         const some = candidates.slice(from, from + turnsAtOnce);
@@ -171,7 +171,7 @@ function toChunks(lines: readonly SearchedLine[]): SearchedLine[][] {
   return chunks;
 }
 
-/** Leaves out turns that another line of the session has already shown, because branches share their beginning. */
+/** Leaves out turns that another of the session's lines has already shown, because branches share their beginning. */
 function openSeen(): { takeUnseen(found: FoundTurn): FoundTurn | null } {
   let session: SessionId | null = null;
   let seen = new Set<string>();
@@ -255,7 +255,7 @@ function intersect(one: TurnsOfTree, other: TurnsOfTree): TurnsOfTree {
   return new Map(both.filter(([, turns]) => turns.size > 0));
 }
 
-/** Lists all turns, when no text narrows down which ones may match. */
+/** Lists all turns when no text narrows down the possible matches. */
 async function listTurns(store: Store, lines: readonly SearchedLine[]): Promise<TurnsOfTree> {
   const listed = lines.map(async ({ line: { nearest, session }, tree }) => {
     const dir = await store.readDir(nearest.oid, sessionDir(session));
@@ -303,7 +303,7 @@ async function findInText(
   const held = new Set<number>();
   const find = async (whole: string): Promise<FoundLine[]> => {
     if (!patterns.some(({ isIn }) => isIn(whole))) return [];
-    // The whole text is masked before it is cut into lines, because half a secret would not be recognized.
+    // Masks the whole text before cutting it into lines, because teddy would not recognize half a secret.
     const masked = (await project.masker.mask(whole, file ?? undefined)).text;
     const lines = new Map<number, FoundLine>();
     for (const [at, pattern] of patterns.entries())
@@ -317,7 +317,7 @@ async function findInText(
   };
   const lines = await find(text);
   const ofValues = (await Promise.all(values.map(find))).flat();
-  // A value that the file shows in the same form has already been found.
+  // A value that the file shows in the same form is already a match.
   const others = ofValues.filter((value) => !lines.some((line) => line.text.includes(value.text)));
   const toMatch = ({ text: found, marks }: FoundLine, number: number | null): FoundMatch => ({
     place,

@@ -1,4 +1,4 @@
-/** Reads the texts of a turn for a search, unmasked, each with its place. */
+/** Reads a turn's texts for a search, unmasked, each with its place. */
 import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import { toContentText } from '../../conversation/records/content-text.ts';
 import type { TranscriptRecord } from '../../conversation/records/record.ts';
@@ -12,20 +12,20 @@ export interface SearchedText {
   place: SearchScope;
   /** A heading for people: `Message`, `Plan`. */
   title: string;
-  /** The file of these lines, in the turn or in the project. Null for a record of the transcript. */
+  /** The file that contains these lines, in the turn or in the project. Null for a transcript record. */
   file: string | null;
   text: string;
   /** Values that `text` may hold in another form. */
   values?: string[];
-  /** The lines to search; all when absent. */
+  /** The lines to search; undefined for all. */
   only?: ReadonlySet<string>;
 }
 
 export interface SearchedTurn {
   texts: SearchedText[];
-  /** The title of its plan, or the beginning of its message; empty when it has neither. */
+  /** The title of the turn's plan, or the beginning of its message; empty when the turn has neither. */
   title: string;
-  /** The time of the last thing said in it, in ISO 8601; empty when no record has a time. */
+  /** The time of the turn's last record, in ISO 8601; empty when no record has a time. */
   time: string;
 }
 
@@ -64,7 +64,7 @@ export function isFile({ mode }: Pick<TreeChange, 'mode'>): boolean {
   return mode === '100644' || mode === '100755';
 }
 
-/** Reads pages, and outputs that were too long for the report. */
+/** Reads pages, and outputs too long for the report. */
 async function readBelow(store: Store, entries: readonly TreeEntry[]): Promise<SearchedText[]> {
   const dirs = entries.filter(({ name, mode }) => mode === '40000' && /^(?:output|pages)$/.test(name));
   const read = async ({ name: dir, oid }: TreeEntry) => {
@@ -100,7 +100,7 @@ function toTexts(record: TranscriptRecord): SearchedText[] {
   }
 }
 
-/** Leaves out files of the turn, which are searched themselves. */
+/** Leaves out the turn's files, which the search covers separately. */
 function toSaid(
   place: SearchScope,
   title: string,
@@ -113,7 +113,7 @@ function toReportText(report: string): SearchedText {
   return { place: 'report', title: 'Report', file: 'report.md', text: report, values: listValues(report) };
 }
 
-/** Returns no values for a damaged report; its lines are searched anyway. */
+/** Returns no values for a damaged report; the search covers its lines anyway. */
 function listValues(report: string): string[] {
   try {
     return listTexts(parseReportYaml(report));

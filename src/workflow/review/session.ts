@@ -1,4 +1,4 @@
-/** Collects the turns of a line for a reviewer, with their plans, results and cost, and the changed files. */
+/** Collects a line's turns for a reviewer, with their plans, results and cost, and the changed files. */
 import type { ChangedCommit, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { sessionDir, type Oid, type TurnName } from '../../names.ts';
@@ -60,13 +60,13 @@ export async function openReview(project: Project, target: string | undefined): 
 }
 
 /**
- * The number of turns that the first walk reads the changes of. Each walk covers twice as many as the one before, so
- * that a few are enough for all turns.
+ * The number of turns whose changes the first walk reads. Each walk covers twice as many turns as the previous one, so
+ * that a few walks are enough for all turns.
  */
 const firstTurns = 32;
-/** A review shows no more than this of any text. */
+/** A review shows no more than this from any text. */
 const maxKept = 65_536;
-/** Limits how many turns are read at once, because they may be large. */
+/** Limits how many turns teddy reads at once, because they may be large. */
 const turnsAtOnce = 4;
 
 async function* readNewest(
@@ -85,7 +85,7 @@ async function* readNewest(
   const changes = changeReader(store, session);
   for (let at = 0; at < newest.length; at = 2 * at + firstTurns) {
     const some = newest.slice(at, 2 * at + firstTurns);
-    // Turns are sorted by their first steps, so no step of these is older than the first step of the last one.
+    // Turns are sorted by their first steps, so no step in these turns is older than the last turn's first step.
     const read = await changes(some.at(-1)?.steps[0]);
     const changesOf = (commit: Oid) => read.get(commit) ?? [];
     const readOne = async (outline: TurnOutline) => {
@@ -105,7 +105,7 @@ async function* readNewest(
 type Changes = ReadonlyMap<Oid, ChangedCommit['changes']>;
 
 /**
- * Reads the changes from the given step on, and never twice. The changes of the first commit of a shallow history are
+ * Reads the changes from the given step on, and reads none twice. The changes in a shallow history's first commit are
  * unknown.
  */
 function changeReader(store: Store, { steps, isCut }: Session): (first: Step | undefined) => Promise<Changes> {

@@ -1,4 +1,4 @@
-/** Shows one turn of a line: what was said, the plan, and what running it did. */
+/** Shows one of a line's turns: what was said, the plan, and what running it did. */
 import {
   isCaptured,
   maxShownText,
@@ -26,30 +26,30 @@ export interface ShownTurn extends TurnSummary {
   turn: TurnName;
   plan: string | null;
   report: Report | null;
-  /** Unified diff of the changes in the report. */
+  /** Unified diff of the report's changes. */
   diff: string;
-  /** The commits of the turn, oldest first. */
+  /** The turn's commits, oldest first. */
   entries: LoggedEntry[];
-  /** The agent that gave the last answer; in a captured turn, the program that was captured. Null when nobody has answered. */
+  /** The agent that gave the last answer; in a captured turn, the captured program. Null when nobody has answered. */
   agent: string | null;
   provider: string | null;
   model: string | null;
-  /** The cost of all its answers, as far as the endpoint has reported it. */
+  /** The cost of all its answers, if the endpoint has reported it. */
   spent: Spending;
-  /** The commit that reverted the code of the turn. */
+  /** The commit that reverted the turn's code. */
   undoneBy: Oid | null;
-  /** The commit that reverted only some of it. */
+  /** The commit that reverted only some of the turn's code. */
   partlyUndoneBy: Oid | null;
   /** The verdicts on its plan, oldest first. */
   verdicts: Verdict[];
-  /** With `bounded`, the files with long texts that end with the number of characters left out. */
+  /** With `bounded`, the files with long texts that end with the number of omitted characters. */
   cut: CutFile[];
 }
 
 /**
- * Shows the last turn of the line unless `turn` is given. `turn` may also be a line or a commit: then the last turn
- * there, as far as it had progressed. `bounded` keeps no more of a long text than a person reads. Throws UNKNOWN_TURN
- * and what `findRecorded` throws.
+ * Shows the line's last turn unless `turn` is given. `turn` may also be a line or a commit: this then shows the last
+ * turn there, in its state at that point. `bounded` keeps no more of a long text than a person reads. Throws
+ * UNKNOWN_TURN and what `findRecorded` throws.
  */
 export async function showTurn(
   project: Project,
@@ -88,7 +88,7 @@ export async function showTurn(
   };
 }
 
-/** Names the program whose session was captured when this turn was made; a later turn may be teddy's own. */
+/** Names the program whose session teddy captured in this turn; a later turn may be teddy's own. */
 async function findFollowed(
   project: Project,
   { session, state }: FoundTurn,

@@ -1,4 +1,4 @@
-/** One turn in a review: in full from its records and commits, or as a row from the labels of its commits alone. */
+/** One turn in a review: in full from its records and commits, or as a row from its commits' labels alone. */
 import type { TurnContent, TurnOutline, Verdict } from '../../view/view.ts';
 import type { TranscriptRecord } from '../../conversation/records/record.ts';
 import { toParams } from '../../plan/actions/actions.ts';
@@ -17,31 +17,31 @@ export interface ReviewedAction {
   type: string;
   /** A path, the first line of a command, and so on. */
   target: string;
-  /** Null when it was not run. */
+  /** Null when the action did not run. */
   status: Report['action_logs'][number]['status'] | null;
   exitCode: number | null;
   durationMs: number | null;
   reason: string | null;
 }
 
-/** The turn as described by the labels of its commits; the text of a label is short and has one line. */
+/** The turn as described by its commits' labels; a label's text is short and has one line. */
 export type TurnLabel = Omit<TurnOutline, 'steps'>;
 
 export interface ReviewedTurn extends TurnLabel, Pick<TurnContent, 'asides' | 'cut'> {
   /** Everything that the user said, in order. */
   messages: string[];
-  /** The status in its report; null when it was not run, or when there is nothing to run. */
+  /** The status in the turn's report; null when the plan did not run, or when there is nothing to run. */
   outcome: RunStatus | null;
   error: string | null;
   actions: ReviewedAction[];
   /** The models with their providers, and anybody else who answered. */
   answeredBy: Answerer[];
   commits: Oid[];
-  /** The files outside of `.teddy` that all of its commits together have changed. */
+  /** The files outside of `.teddy` that the turn's commits changed. */
   files: ChangedFile[];
   /** The verdicts on its plan, oldest first. */
   verdicts: Verdict[];
-  /** The decisions when it was run or declined. */
+  /** The decisions made when the plan was executed or declined. */
   decisions: Decision[];
 }
 
@@ -52,12 +52,12 @@ export function labelTurn({ steps: _steps, ...label }: TurnOutline): TurnLabel {
 interface ReadTurn {
   turn: TurnOutline & TurnContent;
   verdicts: Verdict[];
-  /** The other agent that the session belongs to. */
+  /** The other agent that owns the session. */
   agent: string | null;
   changesOf(commit: Oid): ChangedCommit['changes'];
 }
 
-/** Reviews a turn; `changesOf` returns the changes of a commit. */
+/** Reviews a turn; `changesOf` returns a commit's changes. */
 export async function reviewTurn(store: Store, { turn, verdicts, agent, changesOf }: ReadTurn): Promise<ReviewedTurn> {
   const { steps, records, asides, cut } = turn;
   const entries = steps.flatMap(({ entry }) => entry ?? []);
@@ -81,7 +81,7 @@ export async function reviewTurn(store: Store, { turn, verdicts, agent, changesO
   };
 }
 
-/** Returns the texts of the user's records with a wanted source: words, or commands that ran. */
+/** Returns the texts of the user's records from the wanted sources: words, or executed commands. */
 function textsOf(records: readonly TranscriptRecord[], isWanted: (source: string) => boolean): string[] {
   return records.flatMap((record) =>
     record.type === 'user' && isWanted(record.source) && 'content' in record.message ? [record.message.content] : [],
@@ -93,7 +93,7 @@ function readReport(records: readonly TranscriptRecord[]): Report | null {
   return text === undefined ? null : parseReport(text);
 }
 
-/** Reads the actions of a plan that has not been run. */
+/** Reads the actions of a plan that has not run. */
 async function readPlanned(records: readonly TranscriptRecord[]): Promise<ReviewedAction[]> {
   const planned = records.findLast((record) => record.type === 'assistant' && record.source === 'plan');
   if (planned?.type !== 'assistant' || !('content' in planned.message)) return [];

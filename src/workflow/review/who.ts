@@ -1,4 +1,7 @@
-/** Lists who took part in a session: the models that answered, and the people who decided, or worked on the line themselves. */
+/**
+ * Lists who took part in a session: the models that answered, and the people who made decisions or worked on the line
+ * themselves.
+ */
 import type { Report } from '../../plan/report/report.ts';
 import { isRejected } from '../../page/turn-state.ts';
 import type { TurnName } from '../../names.ts';
@@ -7,7 +10,7 @@ import { toAuthor, type CommitAuthor } from '../../session/entries/logged-entry.
 import type { Verdict } from '../../view/view.ts';
 
 export interface Answerer {
-  /** Null when nothing names it. `manual` means that a person brought the answers. */
+  /** Null when no record names the model. `manual` means that a person entered the answers. */
   model: string | null;
   provider: string | null;
   /** Another agent that asked the model; null for teddy. */
@@ -15,10 +18,10 @@ export interface Answerer {
   answers: number;
 }
 
-/** The decision when a plan was run. */
+/** The decision made when a plan was executed. */
 export interface Decision {
   decision: 'approved' | 'rejected';
-  /** `flag` means that nobody was asked because of `-y`. */
+  /** `flag` means that teddy asked nobody because of `-y`. */
   by: 'user' | 'flag';
   /** The person who ran the plan. */
   author: CommitAuthor;
@@ -27,7 +30,7 @@ export interface Decision {
 }
 
 export interface Approver extends CommitAuthor {
-  /** The turns with plans, or actions of plans, that they approved. */
+  /** The turns with plans, or with plan actions, that they approved. */
   approved: TurnName[];
   /** The turns with plans that they ran with `-y`. */
   byFlag: TurnName[];
@@ -46,7 +49,7 @@ export interface Worker extends CommitAuthor {
 
 const answering: readonly EntryKind[] = ['plan', 'reply', 'exchange', 'write'];
 
-/** Lists the models in the order of their first answers. `agent` is the one that the session belongs to. */
+/** Lists the models in the order of their first answers. `agent` is the agent that owns the session. */
 export function listAnswerers(entries: readonly Entry[], agent: string | null): Answerer[] {
   const found = new Map<string, Answerer>();
   for (const { kind, model = null, provider = null, agent: own } of entries) {
@@ -64,8 +67,8 @@ export function listAnswerers(entries: readonly Entry[], agent: string | null): 
 }
 
 /**
- * Lists the decisions in a report; `author` is the author of its commit. When somebody had rejected the plan, the
- * report only closes its turn.
+ * Lists the decisions in a report; `author` is its commit's author. When somebody had rejected the plan, the report
+ * only closes its turn.
  */
 export function listDecisions(
   report: Report | null,
@@ -107,7 +110,7 @@ export function listApprovers(turns: readonly DecidedTurn[]): Approver[] {
   return [...found.values()];
 }
 
-/** Lists people in the order of their first work. A snapshot in a turn of another agent has that agent's work. */
+/** Lists people in the order of their first work. A snapshot in another agent's turn has that agent's work. */
 export function listWorkers(steps: readonly { entry: Entry | null; ident: string }[]): Worker[] {
   const found = new Map<string, Worker>();
   for (const { entry, ident } of steps) {

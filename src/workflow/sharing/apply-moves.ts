@@ -1,4 +1,7 @@
-/** Moves lines as planned: first all that are not checked out anywhere, at once, then the others, each in its work tree. */
+/**
+ * Moves lines as planned: first all lines that are not checked out anywhere, at once, then each of the others in its
+ * work tree.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { RefUpdate, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -11,7 +14,7 @@ import { moveRefs } from '../line/move-refs.ts';
 
 export interface AppliedMoves {
   done: Move[];
-  /** Lines that were blocked by their work tree; nothing has changed for them. */
+  /** Lines blocked by their work tree, and therefore unchanged. */
   held: { move: Move; problem: TeddyError }[];
 }
 
@@ -22,8 +25,8 @@ interface ReadyMove {
 }
 
 /**
- * Moves the lines, and the remote-tracking branches in `tracking` along with them. Returns null when something has
- * moved meanwhile; nothing has changed then. A dry run only looks for obstacles.
+ * Moves the lines, and the remote-tracking branches in `tracking` along with them. Returns null and changes nothing
+ * when something has moved meanwhile. A dry run only looks for obstacles.
  */
 export async function applyMoves(
   project: Project,
@@ -74,7 +77,7 @@ async function prepareMoves(
   return { ready, held };
 }
 
-/** Returns the error of a guard, and throws any other error. */
+/** Returns a guard's error, and throws any other error. */
 async function hold(act: () => Promise<void>): Promise<TeddyError | null> {
   try {
     await act();
@@ -85,7 +88,7 @@ async function hold(act: () => Promise<void>): Promise<TeddyError | null> {
   }
 }
 
-/** A branch that is being rebased counts as not checked out, and git will read its tip again when the rebase ends. */
+/** During a rebase, its branch counts as not checked out, and git will reread its tip when the rebase ends. */
 async function refuseRebase(workspace: Workspace | null, ref: RefName): Promise<void> {
   const operation = await workspace?.operationInProgress(ref);
   if (operation === `rebase of ${shortRef(ref)}`)
@@ -130,7 +133,7 @@ async function refuseEdits({ repository: { store } }: Project, workspace: Worksp
   );
 }
 
-/** A line that is checked out moves in its work tree instead; but its tail is created first, so that HEAD can go there. */
+/** A checked-out line moves in its work tree instead; but this creates its tail first, so that HEAD can go there. */
 function toUpdates({ move, workspace }: ReadyMove): RefUpdate[] {
   const { ref, old, tail } = move;
   const made: RefUpdate[] = tail?.isNew === true ? [{ ref: tail.ref, old: null, new: old }] : [];
@@ -143,11 +146,11 @@ async function followIn(project: Project, workspace: Workspace, move: Move): Pro
   if (head.ref !== ref || head.oid !== old) throw toMoved(ref);
   if (move.tail === null) {
     await workspace.fastForward(move.new);
-    // git moves the branch that HEAD is on at that moment.
+    // git moves the branch that HEAD is on at this moment.
     if ((await project.repository.store.resolve(ref)) !== move.new) throw toMoved(ref);
     return;
   }
-  // Both are the same commit, so no file changes.
+  // Both branches point to the same commit, so no file changes.
   await workspace.switchTo(move.tail.ref);
   if (await moveRefs(project, [{ ref, old, new: move.new }], 'from a remote')) {
     project.notices.info(`HEAD in ${workspace.root} is on ${shortRef(move.tail.ref)} now; no file has changed.`);
@@ -161,8 +164,8 @@ async function followIn(project: Project, workspace: Workspace, move: Move): Pro
 }
 
 /**
- * Marks lines from an address, which leave no other trace of their origin; the user is asked about their agents and
- * lists because of this mark.
+ * Marks lines from an address, which leave no other trace of their origin; because of this mark, teddy asks the user
+ * about their agents and lists.
  */
 async function markFetched(project: Project, ready: readonly ReadyMove[]): Promise<RefUpdate[]> {
   const came = ready[0]?.move.new;

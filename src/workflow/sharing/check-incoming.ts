@@ -1,9 +1,4 @@
-/**
- * Judges the lines in quarantine before any ref here moves: their names, what they build on, and each of their entries.
- *
- * Symbolic links in the project's code are allowed to point anywhere: git creates them, and teddy never follows one out
- * of the project.
- */
+/** Judges the lines in quarantine before any local ref moves: their names, what they build on, and each of their entries. */
 import { isDamage, TeddyError } from '../../errors.ts';
 import type { FetchedLine, Project } from '../../ports/project.ts';
 import {
@@ -28,20 +23,20 @@ import { changeCounter } from './shared-line.ts';
 export interface IncomingRef {
   ref: RefName;
   tip: Oid;
-  /** The tip of the ref here; null when it is not here yet. */
+  /** The local ref's tip; null when the ref is not here yet. */
   local: Oid | null;
-  /** The session here that a line with a name of its own belongs to. */
+  /** The local session that owns a custom-named line. */
   session?: SessionId | null;
 }
 
 export interface RefusedRef {
   ref: RefName;
-  /** The reason, for a person; it quotes text from the remote unchanged. */
+  /** The reason, for a person; it quotes the remote's text unchanged. */
   reason: string;
   violations: Violation[];
-  /** True when a session here has the same name but another start, and nothing else is wrong. */
+  /** True when a local session has the same name but another start, and nothing else is wrong. */
   isNamesake?: true;
-  /** True when an object of the line is missing or damaged here. */
+  /** True when this clone lacks one of the line's objects, or has it damaged. */
   isUnread?: true;
 }
 
@@ -52,19 +47,19 @@ export interface CheckedIncoming {
 
 export interface IncomingOptions {
   signal?: AbortSignal;
-  /** Reports how many refs have been judged. */
+  /** Reports how many refs are already judged. */
   onProgress?(done: number, total: number): void;
 }
 
-/** Forges accept files of this size too. */
+/** Forges also accept files of this size. */
 const maxIncomingFileBytes = 100 * 1024 * 1024;
 
 interface Judge {
   project: Project;
   options: IncomingOptions;
-  /** The tips here of each session. */
+  /** Each session's local tips. */
   known: Map<SessionId, Oid[]>;
-  /** The id of the entry that starts each session: the one here, or the one of the first line that was accepted. */
+  /** The ID of each session's start entry: the local session's, or that of the first accepted line. */
   starts: Map<SessionId, string | null>;
 }
 
@@ -76,9 +71,8 @@ interface NamedRef extends IncomingRef {
 type Verdict = Omit<RefusedRef, 'ref'> | null;
 
 /**
- * Judges the refs in the order in which they arrived. A secret in a line is only a notice: it has leaked already, and
- * whoever reads the line should know. Throws INTERRUPTED, and errors that say nothing about the lines, such as
- * BAD_SETTING.
+ * Judges the refs in the order of their arrival. A secret in a line is only a notice: it has leaked already, and anyone
+ * who reads the line should know. Throws INTERRUPTED, and errors that say nothing about the lines, such as BAD_SETTING.
  */
 export async function checkIncoming(
   project: Project,
@@ -102,13 +96,13 @@ export async function checkIncoming(
   };
 }
 
-/** Returns why a line that only a remote has is refused; null when it passes. Throws as `checkIncoming` does. */
+/** Returns why teddy refuses a line that only a remote has; null when the line passes. Throws as `checkIncoming` does. */
 export async function judgeFetched(project: Project, line: FetchedLine): Promise<string | null> {
   const { refused } = await checkIncoming(project, [{ ...line, local: null }]);
   return refused[0]?.reason ?? null;
 }
 
-/** Sorts main lines first, because their start is the session's start. */
+/** Sorts main lines first, because a main line's start is its session's start. */
 async function openJudge(
   project: Project,
   incoming: readonly IncomingRef[],
@@ -134,14 +128,14 @@ async function openJudge(
   return { named, judge: { project, options, known, starts: new Map() } };
 }
 
-/** Groups the refs that could be in the way of a ref, because there may be tens of thousands of both. */
+/** Groups the refs that could be in a ref's way, because there may be tens of thousands of both. */
 function groupByName(refs: readonly string[]): (ref: string) => string[] {
   const toKey = (ref: string) => ref.toLowerCase().split('/').slice(0, 4).join('/');
   const groups = groupBy(refs, toKey);
   return (ref) => [...(groups.get(toKey(ref)) ?? []), ...(groups.get('refs/heads/teddy') ?? [])];
 }
 
-/** A concurrent `git gc` can hide an object for a moment. The line is not at fault, so the object is looked for again. */
+/** A concurrent `git gc` can hide an object for a moment. The line is not at fault, so teddy looks for the object again. */
 const looksAgainAfterMs = [0, 100, 300];
 
 async function judgeRef(judge: Judge, one: NamedRef): Promise<Verdict> {
@@ -189,14 +183,14 @@ async function judgeLine(judge: Judge, one: NamedRef & { session: SessionId }): 
   return null;
 }
 
-/** Finds another session that uses the name of one that is here already. */
+/** Finds another session that uses a local session's name. */
 async function findForgedStart(
   { project, starts }: Judge,
   session: SessionId,
   { startId }: Survey,
   known: readonly Oid[],
 ): Promise<string | null> {
-  // The line continues one that is here.
+  // The line continues a local one.
   if (startId === null) return null;
   if (!starts.has(session)) starts.set(session, await readStartId(project, session, known));
   const own = starts.get(session) ?? null;
@@ -243,13 +237,13 @@ const maxDigits = 9;
 export interface IncomingName {
   /** Null for `teddy/global`. */
   session: SessionId | null;
-  /** True for a conversation branch, which is judged after the main line. */
+  /** True for a conversation branch, which teddy judges after the main line. */
   isBranch: boolean;
 }
 
 /**
- * Returns a string that says why the name is refused. `taken` lists the refs here; `session` is the session of a line
- * here that has this name in any form.
+ * Returns a string that says why teddy refuses the name. `taken` lists the local refs; `session` is the session of a
+ * local line with this name in any form.
  */
 export function readIncomingName(
   ref: RefName,
@@ -265,7 +259,7 @@ export function readIncomingName(
   return { session: line?.session ?? session, isBranch: line?.branch != null };
 }
 
-/** Finds a ref that git cannot store next to this one, either in general or on a disk that ignores case. */
+/** Finds a ref that git cannot store next to this one, either in general or on a case-insensitive disk. */
 function findCollision(ref: RefName, taken: Iterable<string>): string | null {
   for (const other of taken) {
     const folded = other.toLowerCase();
@@ -275,14 +269,14 @@ function findCollision(ref: RefName, taken: Iterable<string>): string | null {
   return null;
 }
 
-/** The files are part of every request, and nobody writes a larger one by hand. */
+/** Every request includes the files, and nobody writes a larger file by hand. */
 const maxFileBytes = 1024 * 1024;
 const maxAgents = 1000;
 const maxCommits = 100_000;
 
 type Found = { reason: string; violations: Violation[] };
 
-/** Returns null when it is accepted. `local` is the tip here, which is not checked again. */
+/** Returns null when teddy accepts the branch. `local` is the local tip, which needs no new check. */
 async function checkIncomingGlobal(project: Project, tip: Oid, local: Oid | null): Promise<Found | null> {
   const { store } = project.repository;
   const violations: Violation[] = [];
@@ -323,7 +317,7 @@ function isGlobalPath(path: string): boolean {
   return agent !== undefined && (isAgentName(agent) || agent === 'README');
 }
 
-/** Checks the whole tree, including files that are older than the first new commit. */
+/** Checks the whole tree, including files older than the first new commit. */
 async function checkTip(
   store: Store,
   tip: Oid,

@@ -9,15 +9,15 @@ import { isSessionPath } from '../../session/global/global-files.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 import { contentReader, type AwaitedContent } from '../line/read-content.ts';
 
-/** A secret that would leave, described without its value. */
+/** A secret in the push, described without its value. */
 export interface OutgoingSecret {
   commit: Oid;
-  /** Null when the secret is in the commit itself: in its message, its author or committer, or the name of a file. */
+  /** Null when the secret is in the commit itself: in its message, author or committer, or in a file name. */
   path: RepoPath | null;
   kind: string;
 }
 
-/** A file of this size fits into memory several times; nobody writes a larger text by hand. */
+/** Memory can hold a file of this size several times; nobody writes a larger text by hand. */
 const maxFileBytes = 64 * 1024 * 1024;
 /** git treats a file as binary when it finds a NUL in this many bytes. */
 const binaryProbeBytes = 8000;
@@ -31,9 +31,9 @@ interface Leaving {
 }
 
 /**
- * Searches all commits that would leave, including those of the code below a session; `known` is what the remote has.
- * Skips binary files, and secrets that the previous version of the file had: they have left already, or are reported
- * there. Throws INTERRUPTED or MASKING_FAILED.
+ * Searches all commits in the push, including the code commits below a session; `known` are the commits that the remote
+ * has. Skips binary files, and secrets already in the file's previous version: the remote has these, or teddy reports
+ * them there. Throws INTERRUPTED or MASKING_FAILED.
  */
 export async function checkOutgoing(
   project: Project,
@@ -60,7 +60,7 @@ export async function checkOutgoing(
   return [...found.values()];
 }
 
-/** Lists each content once, at its first appearance. */
+/** Lists each content once, where it first appears. */
 async function* listLeaving(
   { repository: { store } }: Project,
   tips: readonly Oid[],
@@ -135,7 +135,7 @@ interface Walk {
 }
 
 /**
- * Walks every commit that `tips` reach and `known` does not, each once however many parents lead to it, with its
+ * Walks every commit reachable from `tips` but not from `known`, each once however many parents lead to it, with its
  * changes against its first parent.
  */
 async function* walkNewCommits(
@@ -158,16 +158,16 @@ async function* walkNewCommits(
   }
 }
 
-/** The commits that a merge brought in leave too, one by one. */
+/** The push also sends the commits that a merge brought in, one by one. */
 function toMerged({ commit: { parents } }: ChangedCommit, not: readonly Oid[]): Walk[] {
   return parents.slice(1).map((from, at) => ({ from, not: [...not, ...parents.slice(0, at + 1)] }));
 }
 
 /** A masker gets pieces of this size, because it scans a text several times. */
 const pieceChars = 4 * 1024 * 1024;
-/** Longer than any key, so that at least one of two pieces contains all of it. */
+/** Longer than any key, so that at least one of two neighboring pieces contains the whole key. */
 const overlapChars = 64 * 1024;
-/** The number of lines that identify a key: the first line of all keys is the same. */
+/** The number of lines that identify a key: all keys have the same first line. */
 const keyLines = 3;
 
 export interface ChangedText {
@@ -190,7 +190,7 @@ export async function findNewSecrets(masker: Masker, { path, text, known }: Chan
   return kinds;
 }
 
-/** Cuts off the known beginning of a file that only grows, such as a transcript, so that it is not searched again each time. */
+/** Cuts off the known beginning of a file that only grows, such as a transcript, to avoid searching it again each time. */
 function withoutBeginning(text: string, known: string): string {
   if (known.length <= overlapChars || !text.startsWith(known)) return text;
   return text.slice(known.lastIndexOf('\n', known.length - overlapChars) + 1);

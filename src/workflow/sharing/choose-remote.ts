@@ -14,8 +14,8 @@ export interface ChosenRemote {
 }
 
 /**
- * Without a name, chooses the remote for sessions; otherwise follows git: the remote of the branch that HEAD is on, for
- * a push `remote.pushDefault`, then `origin`, then the only remote. Throws UNKNOWN_REMOTE.
+ * Without a name, chooses the remote for sessions; otherwise follows git: the remote of HEAD's branch, for a push
+ * `remote.pushDefault`, then `origin`, then the only remote. Throws UNKNOWN_REMOTE.
  */
 export async function chooseRemote(
   project: Project,

@@ -1,4 +1,4 @@
-/** Chooses which lines are shared: one session's, or all. */
+/** Chooses which lines to share: one session's, or all. */
 import { TeddyError } from '../../errors.ts';
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -17,9 +17,9 @@ interface ScopeRequest {
 }
 
 /**
- * The line that is named or that HEAD is on is shared under its own name, and so is a main line that was renamed; the
- * user's other branches are not shared. A session that only the remote has may be named too. Throws UNKNOWN_SESSION,
- * AMBIGUOUS_SESSION, NO_OPEN_SESSION or NOT_APPROVED.
+ * Shares the named line or HEAD's line under its own name, and also a renamed main line, but not the user's other
+ * branches. The user may also name a session that only the remote has. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION,
+ * NO_OPEN_SESSION or NOT_APPROVED.
  */
 export async function chooseScope(
   project: Project,
@@ -40,9 +40,9 @@ export async function chooseScope(
     months: new Set(request.months),
     named: new Map([
       ...local.filter((one) => goes(one) && !isNamedLikeIts(one)).map((one) => [one.ref, one.session] as const),
-      // The main line of a session that only a remote has, whatever its name is there.
+      // The main line of a session that only a remote has, whatever the line's name is there.
       ...listRemoteMains(lines.filter(isWanted)).map((one) => [one.branchRef, one.session] as const),
-      // A line that only a remote has and that was requested by its name.
+      // A line that only a remote has and that the user requested by name.
       ...(line !== null && session !== null && parseLineRef(line)?.session !== session
         ? [[line, session] as const]
         : []),
@@ -57,7 +57,7 @@ export async function chooseScope(
   };
 }
 
-/** Lists the last fetch's lines that are not named in teddy's form, for sessions that have no line here. */
+/** Lists the last fetch's custom-named lines of sessions that have no local line. */
 function listRemoteMains(lines: readonly KnownLine[]): KnownLine[] {
   const sessions = new Set(lines.map(({ session }) => session));
   for (const { session, remote } of lines) if (remote === null) sessions.delete(session);
@@ -67,7 +67,7 @@ function listRemoteMains(lines: readonly KnownLine[]): KnownLine[] {
   });
 }
 
-/** Chooses the line by its branch; null when the whole session is meant. */
+/** Chooses the line by its branch; null when the user means the whole session. */
 async function chooseLine(
   project: Project,
   { selector, all = false, offLine }: ScopeRequest,

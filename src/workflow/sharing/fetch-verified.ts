@@ -1,6 +1,6 @@
 /**
- * Fetches refs from which git may refuse objects. One bad object makes git refuse the whole fetch, so the refs that
- * bring it are found, and the others are fetched.
+ * Fetches refs even if git refuses some of their objects. One bad object makes git refuse the whole fetch, so teddy
+ * finds the refs with bad objects and fetches the others.
  */
 import { TeddyError } from '../../errors.ts';
 import type { TransferOptions } from '../../ports/git.ts';
@@ -12,10 +12,10 @@ export interface WantedRef {
   to: RefName;
 }
 
-/** A remote with bad objects in more refs than this probably has them in all. */
+/** A remote with bad objects in more refs than this probably has bad objects in all of them. */
 const maxRefusals = 40;
 
-/** Returns the refs that were not fetched, each with the reason. Throws as `Remotes.fetch` does, except HOSTILE_SESSION. */
+/** Returns the refs not fetched, each with the reason. Throws as `Remotes.fetch` does, except HOSTILE_SESSION. */
 export async function fetchVerified(
   project: Project,
   remote: string,
@@ -40,7 +40,7 @@ export async function fetchVerified(
   return refused;
 }
 
-/** Returns null when the refs were fetched. */
+/** Returns null when git has fetched the refs. */
 async function tryFetch(
   { repository: { remotes } }: Project,
   remote: string,

@@ -1,4 +1,4 @@
-/** Plans how each line here changes when the remote's are merged in. Only reads values and asks git; nothing moves. */
+/** Plans how merging in the remote's lines changes each local line. Only reads values and asks git; moves nothing. */
 import type { RefTip, Store, TreeFile } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import {
@@ -26,10 +26,7 @@ import { type TreeEdit, editTree } from '../../session/paths/edit-tree.ts';
 import { isTrusted, trustTexts } from '../line/foreign-texts.ts';
 import { toText } from '../../view/view.ts';
 
-/**
- * A change to a line here. `moved` means that the remote's commits keep the name, and `tail` has the commits that were
- * only here.
- */
+/** A change to a local line. `moved` means that the remote's commits keep the name, and `tail` has the local-only commits. */
 export interface Move {
   ref: RefName;
   old: Oid | null;
@@ -79,7 +76,7 @@ export async function planMoves(
 
 const stays: ReadonlySet<Standing> = new Set(['same', 'push', 'only-local', 'gone', 'archived-there']);
 
-/** Finds the lines of a session that are certain to be here, with their tips; a line that still has to move may be held up. */
+/** Finds a session's lines that are certain to be here, with their tips; a line that still has to move may be blocked. */
 function findKeepers(lines: readonly StandingTips[], session: SessionId): Map<RefName, Oid> {
   return new Map(
     lines.flatMap(({ ref, session: owner, local, remote, standing }) => {
@@ -89,10 +86,10 @@ function findKeepers(lines: readonly StandingTips[], session: SessionId): Map<Re
   );
 }
 
-/** The branch for commits that were only here, when the remote's commits keep the name of the line. */
+/** The branch for local-only commits, when the remote's commits keep the line's name. */
 interface Tail {
   ref: RefName;
-  /** False when another line of the session already ends at the same commit. */
+  /** False when another of the session's lines already ends at the same commit. */
   isNew: boolean;
 }
 
@@ -135,10 +132,7 @@ async function readLeavingTurn(store: Store, session: SessionId, local: Oid, rem
   return Math.max(0, ...numbers) + 1;
 }
 
-/**
- * `teddy/global` after both repositories have changed it: one commit on top of both, with the additions and removals of
- * both.
- */
+/** `teddy/global` after changes in both repositories: one commit on top of both, with both sides' additions and removals. */
 interface MergedGlobal {
   commit: Oid;
   /** Sentences about lines that a person should look at. */
@@ -149,9 +143,9 @@ interface Merge {
   project: Project;
   edits: TreeEdit[];
   notes: string[];
-  /** The commit here, for the notes. */
+  /** The local commit, for the notes. */
   local: Oid;
-  /** Names that must not be used. */
+  /** Names that are not available. */
   taken: Set<string>;
 }
 
@@ -159,7 +153,7 @@ type Sides = Record<'base' | 'mine' | 'theirs', TreeFile | undefined>;
 
 /**
  * Creates a commit with both as parents, the remote's first, and moves no ref. When only a person could merge a file,
- * the remote's version is kept, and ours is stored next to it under another name.
+ * keeps the remote's version, and stores the local version next to it under another name.
  */
 async function mergeRemoteGlobal(project: Project, local: Oid, remote: Oid): Promise<MergedGlobal> {
   const { store } = project.repository;
@@ -192,7 +186,7 @@ async function readSides(store: Store, tips: Record<keyof Sides, Oid | null>): P
 async function mergeFile(merge: Merge, path: RepoPath, { base, mine, theirs }: Sides): Promise<void> {
   if (isSame(mine, base) || isSame(mine, theirs)) return;
   if (isSame(theirs, base)) return put(merge, path, mine);
-  // One side changed the file and the other removed it; the changed file is kept.
+  // One side changed the file and the other removed it; the merge keeps the changed file.
   if (mine === undefined) return;
   if (theirs === undefined) return put(merge, path, mine);
   const text = await mergeTexts(merge, path, { base, mine, theirs });
@@ -223,7 +217,7 @@ async function mergeTexts(
   }
 }
 
-/** The merge of two trusted lists adds nothing new, so it is trusted as well. */
+/** Merging two trusted lists adds nothing new, so teddy trusts the result as well. */
 async function keepTrust(project: Project, texts: { mine: string; theirs: string }, merged: string): Promise<void> {
   const known = await Promise.all(
     [texts.mine, texts.theirs].map((text) => isTrusted(project, { kind: 'context', text })),
@@ -231,7 +225,7 @@ async function keepTrust(project: Project, texts: { mine: string; theirs: string
   if (known.every(Boolean)) await trustTexts(project, [{ text: merged }]);
 }
 
-/** Keeps an agent under another name, so that it can still be chosen; any other file remains in our old commit. */
+/** Keeps an agent under another name, so that the user can still choose it; any other file remains in the old local commit. */
 function keepBeside(merge: Merge, path: RepoPath, mine: TreeFile): void {
   const agent = toAgent(path);
   if (agent === null) {
@@ -254,7 +248,7 @@ function toAgent(path: string): string | null {
   try {
     return parseGlobalFile(path).agent;
   } catch {
-    // A file of the user's own that is not an agent.
+    // A user's own file that is not an agent.
     return null;
   }
 }

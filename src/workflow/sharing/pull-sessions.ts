@@ -1,4 +1,4 @@
-/** Pulls a remote's lines, which are checked in quarantine before any ref here moves. */
+/** Pulls a remote's lines and checks them in quarantine before any local ref moves. */
 import type { Project } from '../../ports/project.ts';
 import { chooseScope } from './choose-session.ts';
 import { chooseRemote } from './choose-remote.ts';
@@ -8,9 +8,9 @@ import { listMonthsLeft, readSides } from './shared-refs.ts';
 import { receiveBranches } from './take-in.ts';
 
 /**
- * Pulls the lines of a session and `teddy/global` as branches. When both sides have added commits, those that were only
- * here move to a conversation branch. A line that is refused, or that its work tree blocks, gets a `problem`; the
- * others are pulled. Throws UNKNOWN_REMOTE, UNKNOWN_SESSION, REMOTE_CHANGED, and as `Remotes` does.
+ * Pulls a session's lines and `teddy/global` as branches. When both sides have added commits, moves the local-only
+ * commits to a conversation branch. A line that teddy refuses, or that its work tree blocks, gets a `problem`; teddy
+ * pulls the others. Throws UNKNOWN_REMOTE, UNKNOWN_SESSION, REMOTE_CHANGED, and as `Remotes` does.
  */
 export async function pullSessions(
   project: Project,

@@ -24,7 +24,7 @@ export function toPushes(lines: readonly StandingTips[]): RefUpdate[] {
 type SharedRefs = Pick<Sides, 'remote' | 'here'> & Pick<Scope, 'named'> & { listed: readonly RefTip[] };
 
 /**
- * Returns `moved` when a lease did not hold; nothing has changed then. Throws SECRET_FOUND, FAULTY_SESSION, and as
+ * Returns `moved` when a lease did not hold; in that case nothing changes. Throws SECRET_FOUND, FAULTY_SESSION, and as
  * `Remotes.push` does.
  */
 export async function pushLines(
@@ -36,7 +36,7 @@ export async function pushLines(
   if (updates.length === 0) return 'done';
   const known = await findKnown(project, remote, refs);
   const tips = [...new Set(known.map(({ oid }) => oid))];
-  // The progress shown is for the check of the lines, which takes longer; a secret is reported first.
+  // The progress display covers the line check, which takes longer; teddy reports a secret first.
   const refusals = await Promise.allSettled([
     refuseSecrets(project, updates, tips, signal),
     refuseFaulty(project, updates, known, named, { signal, onProgress }),
@@ -81,7 +81,7 @@ async function refuseSecrets(
   );
 }
 
-/** Returns the commands that share everything before the secret; none when no line holds it. */
+/** Returns the commands that share everything before the secret; empty when no line holds the secret. */
 async function adviseSharing(project: Project, updates: readonly RefUpdate[], commit: Oid): Promise<string> {
   const { store } = project.repository;
   const parent = (await store.readCommit(commit)).parents[0];
@@ -109,7 +109,7 @@ async function findKnown(
   return [...listed.filter((_, at) => isHere[at] !== null), ...tracked];
 }
 
-/** git has updated the tracking refs itself if the remote has a name; a `git fetch` may have updated them too. */
+/** git itself has updated the tracking refs if the remote has a name; a `git fetch` may have updated them too. */
 export async function moveTracking(
   project: Project,
   remote: ChosenRemote,
@@ -123,13 +123,13 @@ export async function moveTracking(
   if (wanted.length === 0) return;
   const now = await Promise.all(wanted.map(async (one) => ({ ...one, old: await store.readRef(one.ref) })));
   const moves = now.filter(({ old, new: tip }) => old !== tip);
-  // The tracking refs only record what was last seen; whoever has moved them meanwhile knows better.
+  // The tracking refs only record the last known state; a process that has moved them meanwhile knows better.
   await moveRefs(project, moves, 'pushed');
 }
 
 /**
  * Refuses to send lines that nobody else would accept, with the same check as a pull. `known` are the remote's tips;
- * `named` maps lines with custom names to their sessions. Throws FAULTY_SESSION.
+ * `named` maps custom-named lines to their sessions. Throws FAULTY_SESSION.
  */
 async function refuseFaulty(
   project: Project,
@@ -154,7 +154,7 @@ async function refuseFaulty(
     const onEntries = (done: number) => onProgress?.({ phase: 'Checking entries', done, total: null });
     const verified = await verifyLine(project, line, {
       known: [...(checked.get(session) ?? [])],
-      // Everything that would leave has already been searched for secrets.
+      // teddy has already searched the whole push for secrets.
       isSearched: true,
       signal,
       onProgress: onEntries,
@@ -169,7 +169,7 @@ function toBranch(ref: RefName): RefName {
   return ref.replace(/^refs\/remotes\/[^/]+\//, 'refs/heads/') as RefName;
 }
 
-/** Returns the session of a ref, also of a remote-tracking branch. */
+/** Returns the session of a ref, which may be a remote-tracking branch. */
 function sessionOfName(ref: RefName): SessionId | null {
   const name = ref.replace(/^refs\/remotes\/.*?\/(?=teddy\/)/, 'refs/heads/');
   return (parseLineRef(name) ?? parseArchiveRef(name))?.session ?? null;

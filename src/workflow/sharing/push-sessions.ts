@@ -1,4 +1,4 @@
-/** Pushes the lines of a session, provided that the remote has nothing that is missing here. */
+/** Pushes a session's lines, provided that the remote has nothing that is missing here. */
 import { TeddyError } from '../../errors.ts';
 import type { RefUpdate } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -26,7 +26,7 @@ export async function pushSessions(project: Project, request: ShareRequest): Pro
   if (sides.isEmpty) throw await toEmpty(project, sides, session);
   const read = (here: Sides['here']) => readStandings(project, toSharedTips({ ...sides, here }, scope));
   const before = await read(sides.here);
-  // Another process may have added to a line here, and pushed it, before the remote listed its refs.
+  // Another process may have extended a local line, and pushed it, before the remote listed its refs.
   const tips = before.some(isBehind) ? await read(await listRefsHere(project.repository.store)) : before;
   refuseBehind(remote, tips);
   // Naming a session pushes it again even if the remote has deleted it.
@@ -44,7 +44,7 @@ export async function pushSessions(project: Project, request: ShareRequest): Pro
   return { remote, session, lines, leftOut: scope.leftOut, monthsLeft: [], notes: [], refusal: null };
 }
 
-/** A push that was killed had sent the line, but could not record it. */
+/** A killed push had sent the line, but could not record that. */
 function isUnseen({ standing, known, remote }: StandingTips): boolean {
   return standing === 'same' && remote !== null && known !== remote;
 }
@@ -77,15 +77,15 @@ function refuseBehind({ label }: ChosenRemote, lines: readonly StandingTips[]): 
   );
 }
 
-/** `teddy/global` and the archives belong to others as well, so they only matter when this repository has added to them. */
+/** `teddy/global` and the archives belong to others as well, so they matter only when this repository has added to them. */
 function isBehind({ kind, standing, local, known }: StandingTips): boolean {
   if (kind === 'line') return standing === 'pull' || standing === 'diverged';
   return standing === 'diverged' && (known === null || known !== local);
 }
 
 /**
- * Refuses to push to an empty remote, because forges make the first branch that arrives their default. The only branch
- * here with the code may be one of another remote.
+ * Refuses to push to an empty remote, because forges make the first branch that arrives their default. The only local
+ * branch with the code may be another remote's.
  */
 export async function toEmpty(
   project: Project,

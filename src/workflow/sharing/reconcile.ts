@@ -1,4 +1,4 @@
-/** Compares a line here with the same line on the remote, purely on values: git's answers are passed in. */
+/** Compares a local line with the same line on the remote, purely on values: the caller passes in git's answers. */
 import type { Store } from '../../ports/git.ts';
 import type { Oid } from '../../names.ts';
 import { isOnLine } from '../../session/entries/ancestry.ts';
@@ -10,17 +10,17 @@ export type Standing =
   | 'push'
   /** Only the remote has new commits. */
   | 'pull'
-  /** Each side has commits that the other does not. */
+  /** Each side has commits that the other side lacks. */
   | 'diverged'
   | 'only-local'
   | 'only-remote'
-  /** The line has no branch here, and its archive has everything that the remote's branch has. */
+  /** The line has no local branch, and its local archive has everything on the remote's branch. */
   | 'archived-here'
-  /** The reverse: no branch on the remote, and an archive there that has everything. */
+  /** The line has no branch on the remote, and its archive there has everything on the local branch. */
   | 'archived-there'
-  /** A line here with a custom name has everything that this line has. */
+  /** A custom-named local line has everything on this line. */
   | 'renamed'
-  /** The remote had the line and deleted it; nothing has been added here since. */
+  /** The remote had the line and deleted it; nobody has added anything here since. */
   | 'gone';
 
 /**
@@ -46,8 +46,8 @@ function toLocalStanding({ known, archived }: SharedTips, local: Oid, contains: 
 }
 
 /**
- * The remote's archive is pulled too, and becomes the archive here. A landing keeps an archive as well, so the archive
- * only means that the branch was put away when the branch is older.
+ * teddy also pulls the remote's archive, which becomes the local archive. A landing keeps an archive as well, so the
+ * archive means that the branch was put away only when the branch is older.
  */
 function toRemoteStanding({ archived, renamed }: SharedTips, remote: Oid, contains: Contains): Standing {
   if (renamed.some((tip) => contains(tip, remote))) return 'renamed';
@@ -56,7 +56,7 @@ function toRemoteStanding({ archived, renamed }: SharedTips, remote: Oid, contai
   return isKept || isOlder ? 'archived-here' : 'only-remote';
 }
 
-/** Lists the questions that `toStanding` may ask `contains`: a yes decides, regardless of the later ones. */
+/** Lists the questions that `toStanding` may ask `contains`: a yes decides, regardless of later questions. */
 export function listQuestions({ local, remote, known, archived, renamed }: SharedTips): { tip: Oid; commit: Oid }[] {
   if (local === remote) return [];
   const asked: [Oid | null, Oid | null][] =
@@ -76,14 +76,14 @@ export function listQuestions({ local, remote, known, archived, renamed }: Share
 
 const askedAtOnce = 8;
 
-/** A commit that is not here cannot be in the history of one that is. */
+/** A commit that is not in this clone cannot be in a local commit's history. */
 export async function readAncestry(store: Store, tips: readonly SharedTips[]): Promise<Contains> {
   const yes = new Set<string>();
   const ask = async (one: SharedTips) => {
     for (const { tip, commit } of listQuestions(one)) {
       const sizes = await Promise.all([store.readSize(tip), store.readSize(commit)]);
       if (sizes.includes(null)) continue;
-      // `teddy/global` is made of merges.
+      // `teddy/global` consists of merges.
       const isIn = one.kind === 'global' ? await store.isAncestor(commit, tip) : await isOnLine(store, tip, commit);
       if (!isIn) continue;
       yes.add(`${tip} ${commit}`);

@@ -1,4 +1,4 @@
-/** The request and the result of a push, a pull or a sync, and the retries for a remote that changes meanwhile. */
+/** The request and result of a push, pull or sync, and the retries for a remote that changes meanwhile. */
 import { TeddyError } from '../../errors.ts';
 import type { TransferOptions, Commit, Store } from '../../ports/git.ts';
 import type { Oid, RefName, SessionId } from '../../names.ts';
@@ -11,13 +11,13 @@ import { maxChangedPaths, pathCounter } from '../../session/paths/count-paths.ts
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface ShareRequest extends TransferOptions {
-  /** A configured name, a URL or a path; git decides when absent. */
+  /** A configured name, a URL or a path; git decides by default. */
   remote?: string | undefined;
   selector?: string | undefined;
   all?: boolean | undefined;
-  /** Months (`2026-01`) to pull archives of, even for sessions that are not here. */
+  /** Months (`2026-01`) whose archives to pull, even for sessions that are not here. */
   months?: readonly string[] | undefined;
-  /** Looks at everything, but moves no refs here or there except those in quarantine. */
+  /** Looks at everything, but moves no local or remote refs except refs in quarantine. */
   dryRun?: boolean | undefined;
 }
 
@@ -28,18 +28,18 @@ export interface SharedLine {
   ref: RefName;
   /** Null for `teddy/global`. */
   session: SessionId | null;
-  /** The standing before anything was done. */
+  /** The standing before the first step. */
   standing: Standing;
-  /** The steps in the order in which they were or would be done. */
+  /** The steps that teddy took or would take, in this order. */
   did: Step[];
-  /** The tip here afterwards. */
+  /** The local tip afterwards. */
   local: Oid | null;
   remote: Oid | null;
-  /** The ref that received the commits that were only here. */
+  /** The ref that received the local-only commits. */
   tail: RefName | null;
-  /** The reason why nothing, or not everything, was done: `HOSTILE_SESSION`, or a guard of the line's work tree. */
+  /** The reason why teddy did nothing, or not everything: `HOSTILE_SESSION`, or a guard of the line's work tree. */
   problem: TeddyError | null;
-  /** The faults of a line that was refused. */
+  /** A refused line's faults. */
   violations: Violation[];
 }
 
@@ -49,14 +49,14 @@ export interface Shared {
   session: SessionId | null;
   /** Sorted by name. */
   lines: SharedLine[];
-  /** Lines here that differ from the remote's but were not meant to be shared. */
+  /** Local lines that differ from the remote's but were not meant to be shared. */
   leftOut: RefName[];
-  /** The months of archives on the remote that were not pulled, newest first; empty when a session was named. */
+  /** The months whose archives on the remote teddy did not pull, newest first; empty when the user named a session. */
   monthsLeft: string[];
   notes: string[];
-  /** The reason why nothing was pushed after the pull. */
+  /** The reason why teddy pushed nothing after the pull. */
   refusal: TeddyError | null;
-  /** The result of the push when a sync pushes to another remote than `remote`, from which it pulls. */
+  /** The push's result when a sync pushes to a remote other than `remote`, from which it pulls. */
   pushed?: Shared;
 }
 
@@ -68,18 +68,18 @@ export function sortLines(lines: readonly SharedLine[]): SharedLine[] {
   return lines.toSorted((a, b) => (a.ref < b.ref ? -1 : 1));
 }
 
-/** Counts the paths that all commits of a line change, before git is asked which ones. */
+/** Counts the paths that all of a line's commits change, before asking git which ones. */
 interface ChangeCounter {
   /**
-   * Counts the changes against the commit's first parent. Resolves to false when this commit makes it too many, or when
-   * they are nested too deep. Several commits may be added at a time.
+   * Counts the changes against the commit's first parent. Resolves to false when this commit exceeds the limit, or when
+   * its changes are nested too deep. The caller may add several commits at a time.
    */
   add(commit: Commit): Promise<boolean>;
 }
 
 export function changeCounter(store: Store): ChangeCounter {
   let [sum, left] = [0, maxChangedPaths];
-  // The trees of one commit are compared with those of the next, so recent ones are kept.
+  // Compares one commit's trees with the next commit's, so this keeps recent trees.
   const count = pathCounter(keepRecent(store.readTree, { max: 512 }), () => (left -= 1) >= 0);
   return {
     async add({ tree, parents: [parent] }) {
@@ -90,7 +90,7 @@ export function changeCounter(store: Store): ChangeCounter {
   };
 }
 
-/** Many may push to one remote at once; whoever was slower starts again a little later. */
+/** Many may push to one remote at once; a slower push starts again a little later. */
 const maxRounds = 5;
 const firstWaitMs = 100;
 

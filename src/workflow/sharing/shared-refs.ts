@@ -1,6 +1,6 @@
 /**
- * Decides which refs are transferred between repositories, and reads each one's tip here, on the remote and as of the
- * last fetch.
+ * Decides which refs to transfer between repositories, and reads each ref's tip here, on the remote and as of the last
+ * fetch.
  */
 import type { RefTip, Store, TransferOptions } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -27,18 +27,18 @@ const listedPrefixes = ['refs/heads/', archivePrefix];
 /** Both sides of a transfer, read once and passed on. */
 export interface Sides {
   remote: ChosenRemote;
-  /** The branches and archives of the remote. */
+  /** The remote's branches and archives. */
   listed: RefTip[];
   /** True when the remote has no refs at all. */
   isEmpty: boolean;
   here: RefTip[];
-  /** The lines here, and those of the last fetch. */
+  /** The local lines, and the last fetch's lines. */
   lines: KnownLine[];
   stale: KnownLine[];
 }
 
 /**
- * Reads this repository while the remote answers, so what is read here may be older than the remote's list. Throws as
+ * Reads this repository while the remote answers, so the local data may be older than the remote's list. Throws as
  * `Remotes.list` does.
  */
 export async function readSides(project: Project, remote: ChosenRemote, options: TransferOptions): Promise<Sides> {
@@ -65,32 +65,32 @@ export interface SharedTips {
   session: SessionId | null;
   local: Oid | null;
   remote: Oid | null;
-  /** The tip of the remote-tracking branch; null if the remote does not have the branch. */
+  /** The remote-tracking branch's tip; null if the remote does not have the branch. */
   known: Oid | null;
-  /** The tips of the archives, which keep a line when its branch is gone. */
+  /** The archives' tips; an archive keeps a line when its branch is gone. */
   archived: { local: Oid | null; remote: Oid | null };
   /**
-   * For a line that is not here: the tips here of the session's lines with custom names, because one may be this line
-   * under another name.
+   * For a line that is not here: the local tips of the session's custom-named lines, because one of them may be this
+   * line under another name.
    */
   renamed: Oid[];
 }
 
-/** The lines that are shared. `teddy/global` is always included. */
+/** The lines to share. `teddy/global` is always included. */
 export interface Scope {
   /** Null for all sessions. */
   session: SessionId | null;
-  /** Months to pull archives of, for any session. */
+  /** Months whose archives to pull, for any session. */
   months: ReadonlySet<string>;
-  /** Lines with custom names that are shared too, and the sessions they belong to. */
+  /** Custom-named lines to share, and the sessions they belong to. */
   named: ReadonlyMap<RefName, SessionId>;
-  /** Lines here that are not shared: those of other sessions, and branches of the user that were not named. */
+  /** Local lines not to share: other sessions' lines, and the user's branches that nobody named. */
   leftOut: RefName[];
-  /** The tips of all lines here with custom names, for each session that is shared. */
+  /** The tips of all custom-named local lines, for each session to share. */
   ownNamed: ReadonlyMap<SessionId, Oid[]>;
 }
 
-/** Returns null for a branch of the user's, and for teddy's own refs that are never shared. */
+/** Returns null for a user's branch, and for teddy's own refs that it never shares. */
 export function parseShared(ref: string): Pick<SharedTips, 'kind' | 'session'> | null {
   if (ref === globalRef) return { kind: 'global', session: null };
   const line = parseLineRef(ref);
@@ -99,7 +99,7 @@ export function parseShared(ref: string): Pick<SharedTips, 'kind' | 'session'> |
   return archive && { kind: 'archive', session: archive.session };
 }
 
-/** Returns null when refs of that kind are not tracked, or when the remote is an address. */
+/** Returns null when teddy does not track refs of that kind, or when the remote is an address. */
 export function toTracking({ name, isConfigured }: ChosenRemote, ref: RefName): RefName | null {
   if (!isConfigured || !ref.startsWith('refs/heads/')) return null;
   return ref.replace(/^refs\/heads\//, `refs/remotes/${name}/`) as RefName;
@@ -114,7 +114,7 @@ export function toSharedTips(
   const own = new Map(refs.map(({ ref, oid }) => [ref, oid]));
   const theirs = new Map(listed.map(({ ref, oid }) => [ref, oid]));
   const names = new Set([...own.keys(), ...theirs.keys()]);
-  // When one session is meant, all of its lines are included, whatever else is here.
+  // When the user means one session, includes all of its lines, whatever else is here.
   const here = scope.session === null ? [...own.keys()] : [];
   const known = new Set([
     ...here.map((ref) => parseShared(ref)?.session),
@@ -127,7 +127,7 @@ export function toSharedTips(
     const parsed = other === undefined ? parseShared(ref) : { kind: 'line' as const, session: other };
     if (parsed === null || !isShared(scope, known, parsed, own.has(ref))) return [];
     const trackedRef = toTracking(remote, ref);
-    // A main line with a custom name is archived under its session's name; another line next to it is not.
+    // A custom-named main line is archived under its session's name; another line next to it is not.
     const line = other === undefined ? ref : mainLineRef(other);
     const archive = parsed.kind === 'line' && (line === ref || !names.has(line)) ? archiveRef(line) : null;
     const local = own.get(ref) ?? null;
@@ -162,8 +162,8 @@ function listTwofold(theirs: ReadonlyMap<RefName, Oid>): SessionId[] {
 }
 
 /**
- * Leaves out the remote's archive of a session that is not here unless it was requested, because there may be ten
- * thousand of them. For a session that is here, the archive says whether a branch was put away or deleted.
+ * Leaves out the remote's archive of a session that is not here unless the user requested it, because there may be ten
+ * thousand archives. For a local session, the archive says whether somebody put a branch away or deleted it.
  */
 function isShared(
   scope: Pick<Scope, 'session' | 'months'>,
@@ -178,7 +178,7 @@ function isShared(
   return !isNew || known.has(session);
 }
 
-/** Lists the months of archives on the remote that are not among `tips`, newest first. */
+/** Lists the months with archives on the remote that are not among `tips`, newest first. */
 export function listMonthsLeft(
   { session }: Scope,
   listed: readonly RefTip[],
@@ -190,7 +190,7 @@ export function listMonthsLeft(
   return [...new Set(left.map(archiveMonth))].toSorted().toReversed();
 }
 
-/** Reads every name that a new line must not use: of branches here and there, and of archives. */
+/** Reads every name that a new line must not use: names of local and remote branches, and of archives. */
 export async function readTakenRefs(store: Store, listed: readonly RefTip[]): Promise<Set<string>> {
   const own = await store.listRefs('refs/heads/teddy/', archivePrefix, 'refs/remotes/*/teddy/*');
   return new Set(

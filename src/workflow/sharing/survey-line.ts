@@ -1,6 +1,6 @@
 /**
- * Takes a first look at a foreign line: how large it is, and whether it is a line at all. The checks that follow may
- * then read it.
+ * Takes a first look at a foreign line: how large it is, and whether it is a line at all. Afterwards, the other checks
+ * may read the line.
  */
 import { foldPart } from '../../session/paths/paths.ts';
 import { DamagedObjectError } from '../../errors.ts';
@@ -14,11 +14,11 @@ import type { Violation } from '../../session/entries/violation.ts';
 import { changeCounter } from './shared-line.ts';
 
 export interface Survey {
-  /** The id of the entry that starts the line; null when the line continues one that is here. */
+  /** The ID of the line's start entry; null when the line continues a local one. */
   startId: string | null;
 }
 
-/** Sessions are built for 10,000 turns, of a few entries each. */
+/** teddy supports sessions with up to 10,000 turns, each with a few entries. */
 const maxCommits = 200_000;
 
 /** Counting one by one would spend most of the time waiting for git. */
@@ -36,10 +36,7 @@ interface Descent {
 
 export const tooManyPaths = `its commits change more than ${maxChangedPaths} paths`;
 
-/**
- * Returns a string that says why the line is refused. `known` are the tips here of the same session. Throws
- * DAMAGED_SESSION.
- */
+/** Returns a string that says why teddy refuses the line. `known` are the same session's local tips. Throws DAMAGED_SESSION. */
 export async function surveyLine(
   store: Store,
   { tip, session }: { tip: Oid; session: SessionId },
@@ -48,7 +45,7 @@ export async function surveyLine(
   const { startId, below, end, count, isLarge } = await descend(store, { tip, session }, known);
   if (isLarge) return tooManyPaths;
   if (count > maxCommits) return `it has more than ${maxCommits} commits`;
-  // Commits that a merge brought into a line here were never checked as a line.
+  // Nobody has checked commits that a merge brought into a local line as a line.
   if (startId === null && known.length > 0 && !(await isOnAnyLine(store, known, end ?? tip)))
     return surveyLine(store, { tip, session }, []);
   if (count === 0) return { startId: null };
@@ -73,9 +70,9 @@ async function descend(
   for await (const { commit } of store.firstParents(tip, [...known])) {
     found.count += 1;
     found.end = commit.parents[0] ?? null;
-    // Counted before git is asked for the changes, because git holds all of them in memory.
+    // Counts before asking git for the changes, because git holds all of them in memory.
     const counted = counter.add(commit);
-    // The error is reported to whoever awaits the promise.
+    // The caller who awaits the promise gets the error.
     counted.catch(() => undefined);
     counting.push(counted);
     found.isLarge = counting.length > countedAtATime && (await counting.shift()) === false;
@@ -92,7 +89,7 @@ async function descend(
   return found;
 }
 
-/** Returns whether the nearest entry at or below a commit belongs to the session. */
+/** Returns whether a commit's nearest entry, at or below it, belongs to the session. */
 async function isOfSession(store: Store, commit: Oid, session: SessionId): Promise<boolean> {
   if (!(await holdsSession(store, commit, session))) return false;
   let count = 0;
@@ -105,8 +102,8 @@ async function isOfSession(store: Store, commit: Oid, session: SessionId): Promi
 }
 
 /**
- * Checks the top directory of the last tree, whoever put files there: a line may begin on code that has such files
- * already, and then no entry of the line changes them.
+ * Checks the last tree's top directory, whoever put files there: a line may begin on code that already has such files,
+ * and in that case none of the line's entries changes them.
  */
 export async function findTopViolations(store: Store, tip: Oid): Promise<Violation[]> {
   const read = async (path: string) => (await store.readDir(tip, path as RepoPath))?.entries ?? [];

@@ -41,10 +41,7 @@ export async function syncSessions(project: Project, request: ShareRequest): Pro
   });
 }
 
-/**
- * Sends nothing to a remote that is only pulled from: `remote.pushDefault` and similar settings name another one for
- * pushes.
- */
+/** Sends nothing to a pull-only remote: `remote.pushDefault` and similar settings name another remote for pushes. */
 async function pullThenPush(project: Project, request: ShareRequest, target: ChosenRemote): Promise<Shared> {
   const pulled = await pullSessions(project, request, { offLine: 'open' });
   const pushed = await tryPush(() => pushSessions(project, { ...request, remote: target.name }));
@@ -59,7 +56,7 @@ function foresee({ lines }: TakenIn): RefUpdate[] {
   });
 }
 
-/** Returns the error instead of throwing it, so that the lines that were pulled are reported even if the push fails. */
+/** Returns the error instead of throwing it, so that teddy reports the pulled lines even if the push fails. */
 async function tryPush<Pushed>(push: () => Promise<Pushed>): Promise<Pushed | TeddyError> {
   try {
     return await push();
@@ -69,7 +66,7 @@ async function tryPush<Pushed>(push: () => Promise<Pushed>): Promise<Pushed | Te
   }
 }
 
-/** Reports a line that was moved in two rounds once. */
+/** Reports a line that moved in two rounds once. */
 function joinRounds(before: readonly SharedLine[], lines: readonly SharedLine[]): SharedLine[] {
   const earlier = new Map<RefName, SharedLine>(before.map((line) => [line.ref, line]));
   return lines.map((line) => {

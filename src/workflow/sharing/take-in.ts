@@ -1,4 +1,4 @@
-/** Fetches a remote's lines into quarantine, has them checked, and moves the lines here to those that passed. */
+/** Fetches a remote's lines into quarantine, has them checked, and moves the local lines to the ones that passed. */
 import { TeddyError } from '../../errors.ts';
 import type { RefUpdate } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -22,7 +22,7 @@ export interface Source extends Pick<Sides, 'remote' | 'listed' | 'here'> {
 
 export interface TakenIn {
   lines: SharedLine[];
-  /** The same lines as tips, as they are afterwards, without those that were refused. */
+  /** The same lines as tips after the transfer, without the refused lines. */
   tips: SharedTips[];
   notes: string[];
 }
@@ -55,8 +55,8 @@ export async function packMany(
 
 /**
  * Fetches and checks the lines. `git fetch` treats an unreachable object as present, although a concurrent `git gc` may
- * drop it. So a line with a missing object is checked once more, and then everything is fetched. The fetched refs stay
- * in quarantine until the end, or the next gc would drop more.
+ * drop it. When a line has a missing object, checks it once more, then fetches everything. The fetched refs stay in
+ * quarantine until the end, or the next gc would drop more.
  */
 async function takeChecked(
   project: Project,
@@ -96,7 +96,7 @@ async function fetchAndCheck(
     signal,
     onProgress: (done, total) => onProgress?.({ phase: 'Checking lines', done, total }),
   });
-  // A line that was not accepted explicitly is refused.
+  // teddy refuses a line that was not accepted explicitly.
   const unjudged = arrived.filter(({ ref }) => !accepted.includes(ref) && !isAmong(refused, ref));
   return [...unfit, ...refused, ...unjudged.map(({ ref }) => ({ ref, reason: 'it was not checked', violations: [] }))];
 }
@@ -106,7 +106,7 @@ function isAmong(refused: readonly RefusedRef[], ref: RefName): boolean {
 }
 
 /**
- * Throws REMOTE_CHANGED when the remote moved between the listing and the fetch, since the decision was about the
+ * Throws REMOTE_CHANGED when the remote moved between the listing and the fetch, because the decision was about the
  * listed tips.
  */
 async function readArrived(
@@ -130,12 +130,12 @@ async function readArrived(
   });
 }
 
-/** Leaves out the lines that were refused, so that they cause no change here. */
+/** Leaves out the refused lines, so that they change nothing here. */
 function withoutRefused(source: Source, refused: readonly RefusedRef[]): Source {
   return { ...source, listed: source.listed.filter(({ ref }) => !isAmong(refused, ref)) };
 }
 
-/** `known` holds the tips when nothing has been fetched since they were read. */
+/** `known` holds the tips if teddy has fetched nothing since it read them. */
 async function moveLines(
   project: Project,
   source: Source,
@@ -147,7 +147,7 @@ async function moveLines(
   const read = async () => {
     const tips = toSharedTips({ ...source, here: await listRefsHere(store) }, source.scope);
     const namesakes = listNamesakes(refused);
-    // If the remote has another session of that name, a push would send it lines that do not belong to its session.
+    // If the remote has another session with that name, a push would send it lines that do not belong to its session.
     return tips.filter(({ ref, session }) => !isAmong(refused, ref) && (session === null || !namesakes.has(session)));
   };
   let tips = known ?? (await read());
@@ -156,7 +156,7 @@ async function moveLines(
     for (const one of standings) noteStanding(lines, one);
     const { moves, notes } = await planMoves(project, standings, source.listed);
     const tracking = toTrackingUpdates(source.remote, standings);
-    // The attributes must be installed before any file of a session is checked out here.
+    // The attributes must be in place before git checks out any of a session's files here.
     if (!dryRun && moves.length > 0) await project.repository.installAttributes();
     const applied = await applyMoves(project, moves, tracking, dryRun);
     if (applied !== null) noteMoves(lines, applied);
@@ -172,7 +172,7 @@ async function moveLines(
   }
 }
 
-/** A line that somebody else has moved is reported at its new tip, without a problem. */
+/** Reports a line that somebody else has moved at its new tip, without a problem. */
 function noteStanding(lines: Map<RefName, SharedLine>, one: StandingTips): void {
   const line = lines.get(one.ref);
   if (line === undefined) lines.set(one.ref, toSharedLine(one));
@@ -202,8 +202,8 @@ function addTail(lines: Map<RefName, SharedLine>, { session }: SharedLine, { tai
 }
 
 /**
- * Updates the tracking refs as `git fetch` does. A ref that the remote no longer has is forgotten when nothing here
- * depends on it.
+ * Updates the tracking refs as `git fetch` does. Forgets a ref that the remote no longer has when nothing here depends
+ * on it.
  */
 function toTrackingUpdates(remote: ChosenRemote, lines: readonly StandingTips[]): RefUpdate[] {
   return lines.flatMap(({ ref, known, remote: tip, local }) => {
@@ -236,7 +236,7 @@ function listNamesakes(refused: readonly RefusedRef[]): Set<SessionId> {
   );
 }
 
-/** Never advises anyone to take published commits back, because others may have built on them. */
+/** Never advises anyone to undo published commits, because others may have built on them. */
 function toHostile({ label }: ChosenRemote, { ref }: SharedTips, { reason, violations }: RefusedRef): TeddyError {
   if (reason === cutBeforeStart) return cutOffError(`${shortRef(ref)} of ${label} cannot be taken`);
   const look = `To look at it: \`git fetch ${toShellWord(label)} ${ref} && teddy session verify FETCH_HEAD\`. `;
@@ -248,7 +248,7 @@ function toHostile({ label }: ChosenRemote, { ref }: SharedTips, { reason, viola
 }
 
 function toNamesake({ label }: ChosenRemote, { ref, session, local, archived }: SharedTips): TeddyError {
-  // A line with a custom name is kept under its session's name.
+  // A custom-named line is archived under its session's name.
   const archive = archiveRef(session === null || parseLineRef(ref) !== null ? ref : mainLineRef(session));
   const name = `${session?.slice('20260124-'.length)}-2`;
   const begun = `git branch -m teddy/${session} ${name}-begun`;

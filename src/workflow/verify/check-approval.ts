@@ -7,7 +7,7 @@ import type { Violation } from '../../session/entries/violation.ts';
 import { toText } from '../../view/view.ts';
 import type { Step, WalkedLine } from './walked-line.ts';
 
-/** `others` requires an approval by somebody who did not write the message. */
+/** `others` requires an approval from somebody who did not write the message. */
 export type NeededApproval = 'anybody' | 'others';
 
 export function checkApproval(walk: WalkedLine, { entry, blame }: Step): void {
@@ -21,25 +21,25 @@ export function checkApproval(walk: WalkedLine, { entry, blame }: Step): void {
     blame('trailers', path, 'The record names a different sha256 than Teddy-Sha256.');
 }
 
-/** A plan of the line, with everything that matters for whether it was approved. */
+/** A plan on the line, with everything that decides whether it counts as approved. */
 interface JudgedPlan {
   turn: TurnName;
   sha256: string | undefined;
   /**
-   * The commit where the plan went ahead, because teddy ran it or the agent carried it out. Null when it waits or was
-   * refused.
+   * The commit where the plan went ahead, because teddy or the agent executed it. Null when the plan waits or a person
+   * refused it.
    */
   ranIn: Oid | null;
-  /** True when a person was asked about every action that ran. */
+  /** True when teddy asked a person about every action that ran. */
   wasAsked: boolean;
-  /** Null for a plan of teddy's own. */
+  /** Null for teddy's own plan. */
   record: PlanRecord | null;
 }
 
 export interface ApprovalWatch {
   /** Must be called after the entry's own checks. */
   see(walk: WalkedLine, step: Step): Promise<void>;
-  /** `keysOf` returns the fingerprints of the keys that signed a commit; when it is null, people are compared by name. */
+  /** `keysOf` returns the fingerprints of the keys that signed a commit; when null, teddy compares people by name. */
   violations(keysOf: ((commit: Oid) => readonly string[]) | null): Violation[];
 }
 
@@ -55,7 +55,7 @@ export function watchApprovals(needed: NeededApproval): ApprovalWatch {
       if (turn === null) return;
       const asker = { commit: commit.oid, email: parseIdent(commit.commit.author).email.toLowerCase() };
       const plan = plans.get(turn);
-      // A question about the plan does not count as asking for it.
+      // A question about the plan does not count as a request for it.
       if (kind === 'message' && plan === undefined) askers.set(turn, asker);
       if (waiting !== null && !followPlan(waiting, walk, { commit, entry })) waiting = null;
       if (kind === 'plan') {
@@ -92,14 +92,14 @@ export function watchApprovals(needed: NeededApproval): ApprovalWatch {
   };
 }
 
-/** Returns false once the outcome of the plan is certain. */
+/** Returns false once the plan's outcome is certain. */
 function followPlan(
   plan: JudgedPlan,
   walk: WalkedLine,
   { commit, entry: { kind, turn } }: Pick<Step, 'commit' | 'entry'>,
 ): boolean {
   const callId = plan.record?.tool_call_id;
-  // An agent that plans again was told no. For a plan that was only said, the person's next message decides.
+  // An agent that plans again was refused. For a plan that exists only in words, the person's next message decides.
   if (kind === 'plan') plan.ranIn = null;
   if (kind === 'plan' || (kind === 'message' && (callId !== undefined || plan.ranIn !== null))) return false;
   if (kind === 'message') plan.ranIn = commit.oid;
@@ -119,7 +119,7 @@ function recordsOf({ current }: WalkedLine, turn: TurnName): readonly Transcript
   return current !== null && current.turn === turn ? current.records : [];
 }
 
-/** A report that cannot be read is reported as a fault of its own; its plan counts as run. */
+/** Another check reports an unreadable report as a separate fault; its plan counts as executed. */
 async function readRun(walk: WalkedLine, { commit, entry }: Pick<Step, 'commit' | 'entry'>) {
   const path = joinPath(turnDir(walk.session, entry.turn as TurnName), 'report.md');
   const content = await commit.contents.get(path)?.read();

@@ -1,7 +1,7 @@
 /**
- * Compares the time in an entry's id with the entry before it, with the dates of their commits, and with the files that
- * it brings. Clocks get adjusted, so an id that is earlier than the one before it is a fault only when nothing else was
- * dated back along with it.
+ * Compares the time in an entry's ID with the preceding entry, with their commit dates, and with the entry's files.
+ * Clocks get adjusted, so an ID earlier than its predecessor is a fault only when nothing else is dated back along with
+ * it.
  */
 import type { TranscriptRecord } from '../../conversation/records/record.ts';
 import { parseReport } from '../../plan/report/report-yaml.ts';
@@ -12,14 +12,14 @@ import { entryMs, identSeconds, isLaterId } from '../../session/entries/logged-e
 import { toText } from '../../view/view.ts';
 import type { DatedEntry, Step, WalkedLine } from './walked-line.ts';
 
-/** Two entries that were written almost at the same time, but are in the wrong order, are less than this apart. */
+/** Entries written almost at the same time, but in the wrong order, are less than this apart. */
 const neighboursMs = 60_000;
-/** An id may be this much older than the records that are made with it, because a slow machine takes a while in between. */
+/** An ID may be this much older than the records created with it, because a slow machine takes a while in between. */
 const togetherMs = 10_000;
-/** The entries of these kinds are made together with the records that they bring, by the same clock. */
+/** teddy creates entries of these kinds together with their records, by the same clock. */
 const dated: ReadonlySet<EntryKind> = new Set(['message', 'plan', 'report']);
 
-/** Checks the id of an entry; `added` are the records that the entry adds. */
+/** Checks an entry's ID; `added` are the records that the entry adds. */
 export async function checkId(walk: WalkedLine, step: Step, added: readonly TranscriptRecord[]): Promise<void> {
   const { entry, commit, blame } = step;
   const { author, committer } = commit.commit;
@@ -35,12 +35,12 @@ export async function checkId(walk: WalkedLine, step: Step, added: readonly Tran
   const madeMs = Math.max(now.seconds, identSeconds(committer)) * 1000;
   if (now.ms > madeMs + dayMs && last !== undefined && !isLaterId(entry.id, last))
     blame('order', null, 'Its id is from long after its commit was made.');
-  // A clock that was set back is reported elsewhere.
+  // Another check reports a clock that was set back.
   const isEarly = classifyEarlyId(entry, commit.commit) !== null;
   const ownMs = dated.has(entry.kind) && !isEarly ? await readOwnMs(walk, step, added) : 0;
   if (now.ms < ownMs - togetherMs) blame('order', null, 'Its id is from before the files that it brings.');
   if (last === undefined || now.ms >= last.ms || isEarly) return;
-  // A memo is first made for teddy/global, and something may be said on the line meanwhile.
+  // teddy first adds a memo to teddy/global, and somebody may continue the line meanwhile.
   if (entry.kind === 'memo' && last.kind !== 'plan') return;
   const isSwapped = before !== undefined && before.ms < now.ms && last.ms - now.ms < neighboursMs;
   if (now.seconds >= last.seconds || isSwapped)
@@ -48,7 +48,7 @@ export async function checkId(walk: WalkedLine, step: Step, added: readonly Tran
   else walk.early += 1;
 }
 
-/** Returns the time of the newest record, or of the start of the run, that the entry brings; 0 when they have none. */
+/** Returns the time of the entry's newest record, or of its run's start; 0 when it has neither. */
 async function readOwnMs(
   walk: WalkedLine,
   { entry, commit }: Step,
@@ -63,7 +63,7 @@ async function readOwnMs(
   return Math.max(0, ...times.filter((ms) => !Number.isNaN(ms)));
 }
 
-/** Returns 0 for a text that is not a report, which is reported as a fault of its own. */
+/** Returns 0 for a text that is not a report, which another check reports as a fault. */
 function readStartMs(text: string): number {
   try {
     return Date.parse(parseReport(text).run_summary.start_time);

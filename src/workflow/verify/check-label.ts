@@ -1,4 +1,4 @@
-/** Compares an entry's label, which `git log` shows, with the files that the entry brings. */
+/** Compares an entry's label, which `git log` shows, with the entry's files. */
 import { operations } from '../../session/settings/write-limits.ts';
 import type { KnownRecord, TranscriptRecord } from '../../conversation/records/record.ts';
 import { parsePlan } from '../../plan/parse/parse.ts';
@@ -23,10 +23,10 @@ import {
 import { toText } from '../../view/view.ts';
 import type { Step, WalkedLine } from './walked-line.ts';
 
-/** Checks the label of an entry; `added` are the records that the entry adds. Reports have a check of their own. */
+/** Checks an entry's label; `added` are the records that the entry adds. Reports have a separate check. */
 export async function checkLabel(walk: WalkedLine, step: Step, added: readonly TranscriptRecord[]): Promise<void> {
   const { entry, commit } = step;
-  // A text that is masked in one of them may be masked differently in the other.
+  // A text masked in one of them may be masked differently in the other.
   if (entry.kind === 'report' || commit.commit.message.includes('[masked')) return;
   const possible = await listLabels(walk, step, added);
   if (possible === null || possible.some((label) => isLabelOf(label, commit.commit.message, entry))) return;
@@ -73,9 +73,9 @@ async function listLabels(walk: WalkedLine, step: Step, added: readonly Transcri
   }
 }
 
-/** Describes an answer by its words, and other records by the words of the first one, or by their calls. */
+/** Describes an answer by its words, and other records by the first one's words, or by their calls. */
 function listRecordLabels(added: readonly TranscriptRecord[]): Label[] | null {
-  // A record of an unknown kind is described by its type.
+  // Describes a record of an unknown kind by its type.
   const records = added as readonly KnownRecord[];
   if (records.length === 0) return null;
   return [describeRecords(records), ...records.map((record) => describeRecords([record]))];
@@ -115,7 +115,7 @@ function listPathLabels(
   });
 }
 
-/** The label lists the changes that were decided, some of which may have been made before. */
+/** The label lists the decided changes, some of which may have been made earlier. */
 async function listMemoLabels({ entry, commit }: Step): Promise<Label[] | null> {
   const content = await commit.contents.get(memosPath)?.read();
   if (content?.kind !== 'bytes') return null;

@@ -1,4 +1,4 @@
-/** Checks the log of what the model was shown, and what the entries say about who was asked. */
+/** Checks the log of what the model saw, and what the entries say about who was asked. */
 import { isDamage } from '../../errors.ts';
 import { joinPath, turnDir, type Oid } from '../../names.ts';
 import { parseLogFront } from '../../session/context/context-log-parse.ts';
@@ -8,7 +8,7 @@ import { searchText } from './check-texts.ts';
 import type { Asked } from './verify.ts';
 import type { Step, WalkedLine } from './walked-line.ts';
 
-/** Checks that a log shows what the commit and the line hold. */
+/** Checks that a log agrees with the commit and the line. */
 export async function checkLog(walk: WalkedLine, step: Step): Promise<void> {
   const { entry, commit, blame } = step;
   if ((entry.kind !== 'message' && entry.kind !== 'branch') || entry.turn === null) return;
@@ -17,7 +17,7 @@ export async function checkLog(walk: WalkedLine, step: Step): Promise<void> {
   if (content?.kind !== 'bytes') return;
   const { session, turn } = entry;
   const ahead = await commit.rendered;
-  // A difference is checked again on its own, because an object that crashes git fails all concurrent reads.
+  // Rechecks a difference separately, because an object that crashes git fails all concurrent reads.
   const isSure = ahead !== null && ahead.differences.length === 0;
   const rendered = isSure
     ? ahead
@@ -43,14 +43,14 @@ export async function checkLog(walk: WalkedLine, step: Step): Promise<void> {
   for (const body of rendered.unproven) await searchText(walk, step, path, body);
 }
 
-/** Checks that an answer comes from the model that the log of its turn names. */
+/** Checks that an answer comes from the model named in its turn's log. */
 const keys = ['agent', 'provider', 'model'] as const;
 
-/** An answer that a person brought in is `manual`, no matter who was asked. */
+/** An answer that a person entered is `manual`, no matter who was asked. */
 export async function checkAsked(walk: WalkedLine, { entry, blame }: Step): Promise<void> {
   const isPlan = entry.kind === 'plan';
   if (!isPlan && entry.kind !== 'exchange' && entry.kind !== 'reply') return;
-  // Records that a program appended, and imported ones, name nobody.
+  // Records that a program appended, and imported records, name nobody.
   if (!isPlan && keys.every((key) => entry[key] === undefined)) return;
   const asked = await readAsked(walk, entry);
   if (asked === null) return;
@@ -60,7 +60,7 @@ export async function checkAsked(walk: WalkedLine, { entry, blame }: Step): Prom
       blame('trailers', null, `The log names a different ${key} than the entry.`);
 }
 
-/** Returns null when the turn has no log, or when the log cannot be read, which is reported elsewhere. */
+/** Returns null when the turn has no log, or an unreadable log, which another check reports. */
 async function readAsked(walk: WalkedLine, { turn }: Entry): Promise<Asked | null> {
   const oid = turn === null ? undefined : walk.published.get(joinPath(turnDir(walk.session, turn), '_context.log'));
   if (oid === undefined) return null;

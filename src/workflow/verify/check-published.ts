@@ -10,8 +10,8 @@ import { decodeAdded, readWalkedTurn, type Step, type WalkedCommit, type WalkedL
 import type { Rule } from '../../session/entries/violation.ts';
 
 /**
- * Checks a commit that is not an entry: one of the user's, of a landing, or of a forger. The next entry restores the
- * files that it damages.
+ * Checks a commit that is not an entry: a user's, a landing's, or a forger's. The next entry restores the files that it
+ * damages.
  */
 export function checkForeign(
   walk: WalkedLine,
@@ -40,12 +40,12 @@ function noteBroken({ broken, published, result }: WalkedLine, path: RepoPath): 
   broken.set(path, { was, violations: [...violations, ...result.violations.slice(-1)] });
 }
 
-/** Returns whether the file is as published again; earlier damage to it then no longer counts as a fault. */
+/** Returns whether the file is as published again; in that case earlier damage no longer counts as a fault. */
 function applyRepair(walk: WalkedLine, path: RepoPath, now: Oid | null): boolean {
   const { broken, published, result } = walk;
   if (published.get(path) !== (now ?? undefined)) return false;
   const known = broken.get(path);
-  // A file that was published in between is reported as a fault of its own.
+  // Another check reports a file that was published in between.
   if (known === undefined || known.was !== published.get(path)) return true;
   result.violations = result.violations.filter((violation) => !known.violations.includes(violation));
   broken.delete(path);
@@ -65,7 +65,7 @@ export async function checkPublished(walk: WalkedLine, step: Step): Promise<void
     step.blame('published', second.path, 'A write has one target, but this one changes several files.');
 }
 
-/** The transcript must contain the words of an entry no later than that entry itself. */
+/** The transcript must contain an entry's words no later than the entry itself. */
 function checkSpoken({ session, published }: WalkedLine, { entry: { kind, turn }, blame }: Step): void {
   if (turn === null || !unitKinds.some((known) => known === kind)) return;
   const path = joinPath(turnDir(session, turn), 'transcript.jsonl');
@@ -98,7 +98,10 @@ async function checkOwn(walk: WalkedLine, step: Step, change: CommitChange): Pro
   published.set(path, after);
 }
 
-/** Checks the attributes, because with others git would show and check out different bytes than were published. */
+/**
+ * Checks the attributes, because with other attributes git would show and check out different bytes than the published
+ * ones.
+ */
 async function checkAttributes({ commit, blame }: Step, path: RepoPath): Promise<void> {
   const content = await commit.contents.get(path)?.read();
   if (content?.kind === 'bytes' && toText(content.bytes) !== attributesText)
@@ -112,13 +115,13 @@ async function checkChanged(walk: WalkedLine, step: Step, change: CommitChange):
   if (file !== 'turn.context' && file !== '_context.log')
     return step.blame('published', path, 'A published file was changed.');
   const turn = await readWalkedTurn(walk, step.entry.turn, step.commit.commit.parents[0]);
-  // A question about a plan that waits brings its own request.
+  // A question about a pending plan has its own request.
   const isAnswered = turn?.plan != null && (step.entry.kind !== 'message' || hasAgentPlan(turn.records));
   if (turn !== null && (isAnswered || turn.hasReport))
     step.blame('published', path, `What the model was shown was changed after turn ${turn.turn} was answered.`);
 }
 
-/** Decodes only the end of the transcript, because nothing else is new. */
+/** Decodes only the transcript's end, because nothing else is new. */
 async function addToTranscript(walk: WalkedLine, step: Step, { path }: CommitChange): Promise<void> {
   const { turn = '' } = turnOfPath(walk.session, path) ?? {};
   const content = await step.commit.contents.get(path)?.read();

@@ -49,12 +49,12 @@ function compare({ session, current, project }: WalkedLine, { entry }: Step, rep
   ];
 }
 
-/** Returns the faults of the line's log where it does not show what the report says. */
+/** Returns faults for labels on the line that disagree with the report. */
 function compareLabels({ current }: WalkedLine, { commit, entry }: Step, report: Report): string[] {
   const { agent, title, model } = report.plan;
   const written = current?.turn === entry.turn ? current.planEntry : undefined;
   const label = (text: string | null | undefined) => (text == null ? null : toLabel(text, labelLimits.title));
-  // A text that is masked in one of them may be masked differently in the other.
+  // A text masked in one of them may be masked differently in the other.
   const isMasked = [commit.commit.message, title, written?.title].some((text) => text?.includes('[masked'));
   const isPlanned =
     written === undefined ||
@@ -80,7 +80,7 @@ interface Difference {
   message: string;
 }
 
-/** Compares the changes, which must be of exactly the same files, from the same content to the same content. */
+/** Compares the changes, which must affect exactly the same files, from the same content to the same content. */
 function compareChanges(reported: readonly ReportedChange[], made: readonly CommitChange[]): Difference[] {
   const code = new Map(made.filter(({ path }) => !isSessionPath(path)).map((change) => [change.path, change]));
   const named = new Set(reported.map(({ path }) => path));

@@ -1,4 +1,4 @@
-/** Checks the files that an entry brings: their sha256, that they can be read, and that they hold no secrets. */
+/** Checks an entry's files: their sha256, that they are readable, and that they hold no secrets. */
 import { TeddyError } from '../../errors.ts';
 import { checkListSize } from '../../session/context/context-lines.ts';
 import { parseMemos } from '../../session/global/memos.ts';
@@ -38,7 +38,7 @@ export async function checkSha256(walk: WalkedLine, step: Step): Promise<void> {
     blame('sha256', path, 'Teddy-Sha256 does not match the file.');
 }
 
-/** git's filters may have changed the content when it was committed. */
+/** git's filters may have changed the content when the user committed it. */
 async function checkWritten(walk: WalkedLine, { entry: { sha256 }, commit, blame }: Step): Promise<void> {
   const [target] = commit.changes.filter(({ path }) => !isSessionPath(path));
   const content = target && (await commit.contents.get(target.path)?.read());
@@ -81,9 +81,9 @@ function whyUnreadable(bytes: Uint8Array): string | null {
 }
 
 /**
- * Searches for secrets. In a log, only the parts that `check-log.ts` cannot derive are searched, because the rest is in
- * the files of the commits. In a transcript, only new records count. When anything else is wrong with a fetched line,
- * its code is not searched, because the line is refused anyway.
+ * Searches for secrets. In a log, searches only the parts that `check-log.ts` cannot derive, because the commits' files
+ * contain the rest. In a transcript, only new records count. When anything else is wrong with a fetched line, skips its
+ * code, because teddy refuses the line anyway.
  */
 export async function checkSecrets(
   walk: WalkedLine,
@@ -91,7 +91,7 @@ export async function checkSecrets(
   transcriptBefore: ReadonlyMap<RepoPath, number>,
 ): Promise<void> {
   const isRefused = walk.limitsAll && walk.result.violations.at(-1)?.commit === step.commit.oid;
-  // A large content is read once for all of its paths.
+  // Reads a large content once for all of its paths.
   for (const [awaited, held] of groupBy(step.commit.contents, ([, content]) => content)) {
     const paths = held.map(([path]) => path);
     const searched = paths.filter((path) => !path.endsWith('/_context.log') && !(isRefused && !isSessionPath(path)));
@@ -117,7 +117,7 @@ async function searchBytes(
   }
 }
 
-/** Names the kinds of secrets that were found, never the secrets. `path` is null for the text of the commit itself. */
+/** Names the kinds of secrets found, never the secrets. `path` is null for the text of the commit itself. */
 export async function searchText(
   { project, isSearched }: WalkedLine,
   { blame }: Pick<Step, 'blame'>,
@@ -154,8 +154,8 @@ interface Written {
 }
 
 /**
- * Returns whether git's version of a file can come from a file on disk of which only the sha256 is known. Also true
- * when one of the user's filters is involved, because then nobody can tell.
+ * Returns whether git's version of a file can come from a file on disk with this sha256, the only thing known about it.
+ * Also true when one of the user's filters is involved, because then nobody can tell.
  */
 async function isInstalled(project: Project, { commit, path, bytes, sha256 }: Written): Promise<boolean> {
   if (project.hash(bytes) === sha256) return true;

@@ -1,4 +1,4 @@
-/** Reads the trees of many similar commits, each shared part only once. */
+/** Reads many similar commits' trees, each shared part only once. */
 import { TeddyError } from '../../errors.ts';
 import type { Store, TreeEntry, TreeFile } from '../../ports/git.ts';
 import { keepRecent } from '../../session/context/keep-recent.ts';
@@ -6,20 +6,17 @@ import { maxChangedPaths, pathCounter } from '../../session/paths/count-paths.ts
 import type { Oid, RepoPath } from '../../names.ts';
 import { renderTreeListing } from '../../session/paths/tree-listing.ts';
 
-/**
- * The trees of commits. A tree with more paths than any project has is refused with DAMAGED_SESSION before its paths
- * are listed.
- */
+/** The trees of commits. Refuses a tree with more paths than any project has with DAMAGED_SESSION, before listing its paths. */
 export interface CodeTrees {
   /** Finds a commit's file at a path of the code; null when there is none. */
   find(commit: Oid, path: RepoPath): Promise<TreeEntry | null>;
-  /** Lists all files below a directory of a commit, with their full paths. */
+  /** Lists all files below a commit's directory, with their full paths. */
   files(commit: Oid, dir: RepoPath): Promise<TreeFile[]>;
   /** Lists the project's files in the form that a model sees. */
   listing(commit: Oid): Promise<string>;
 }
 
-/** The number of trees that are remembered, because memory is limited. */
+/** The number of trees to keep, because memory is limited. */
 const maxTrees = 20_000;
 
 export function openCodeTrees(store: Store): CodeTrees {

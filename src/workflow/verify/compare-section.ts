@@ -1,12 +1,12 @@
-/** Compares a section of a log with what it should be. */
+/** Compares a log's section with its expected content. */
 import type { Store } from '../../ports/git.ts';
 import type { LogSection } from '../../session/context/context-log-sections.ts';
 import type { Oid } from '../../names.ts';
 import type { RenderedLog, Expected } from './verify.ts';
 
 /**
- * Compares one section. `isTaken` means that a branch took the section from the turn it left, which may have been asked
- * several times, in other states of the line.
+ * Compares one section. `isTaken` means that a branch took the section from the turn it left, in which the user may
+ * have asked several times, in other states of the line.
  */
 export function compare(section: LogSection, expected: Expected, result: RenderedLog, isTaken = false): void {
   if (expected.kind === 'wrong') {
@@ -24,14 +24,14 @@ export function compare(section: LogSection, expected: Expected, result: Rendere
     result.differences.push({ section: nameOf(section), message: 'It does not match the commits.', shown: section });
 }
 
-/** Sections that are not identified by a blob. */
+/** Sections not identified by a blob. */
 const fromLine: LogSection['name'][] = ['history', 'tree'];
 
 function nameOf({ name, path }: LogSection): string {
   return path === null ? name : `${name} ${path}`;
 }
 
-/** Compares a section that was taken over; a text that has become a secret since then is masked in it. */
+/** Compares a section that a branch took over; masking hides a text that has become a secret since then. */
 export function compareKept(section: LogSection, wanted: LogSection | undefined, result: RenderedLog): void {
   if (wanted === undefined || nameOf(wanted) !== nameOf(section))
     result.differences.push({
@@ -58,7 +58,7 @@ const fences = /`{3,}/g;
 
 /**
  * Returns whether a text is its source with parts masked. The masked parts are unknown, but the rest must match, and
- * each mask stands for at least one character of the source. Never true when anything else differs.
+ * each mask stands for at least one character in the source. Never true when anything else differs.
  */
 export function isMaskedFrom(shown: string, source: string): boolean {
   const pieces = shown.replace(fences, '```').split(mask);
@@ -77,8 +77,8 @@ export function isMaskedFrom(shown: string, source: string): boolean {
 }
 
 /**
- * Returns whether a commit was rebased: teddy gives author and committer the same time, and git keeps only the author's
- * in a rebase.
+ * Returns whether somebody rebased a commit: teddy gives author and committer the same time, and a rebase keeps only
+ * the author's time.
  */
 export async function isRebased(store: Store, commit: Oid): Promise<boolean> {
   const { author, committer } = await store.readCommit(commit);
@@ -86,7 +86,7 @@ export async function isRebased(store: Store, commit: Oid): Promise<boolean> {
   return written !== made;
 }
 
-/** Excuses differences, because the code and the line below it are no longer those that were shown. */
+/** Excuses differences, because the code and the line below the commit are no longer the ones shown. */
 export function excuseRebased(result: RenderedLog): void {
   const left: RenderedLog['differences'] = [];
   for (const difference of result.differences) {

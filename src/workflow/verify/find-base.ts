@@ -1,4 +1,4 @@
-/** Finds where the check of a line begins: at its start, after an earlier check, or where this clone ends. */
+/** Finds where a line's check begins: at the line's start, after an earlier check, or where this clone ends. */
 import { isDamage } from '../../errors.ts';
 import type { Commit, Store } from '../../ports/git.ts';
 import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
@@ -10,17 +10,17 @@ import { startsSession } from '../line/session-start.ts';
 export interface LineBase {
   /** The commits to exclude. */
   not: Oid[];
-  /** The commit before the first one to check; null when there is none. */
+  /** The commit before the first commit to check; null when there is none. */
   commit: Oid | null;
   /**
-   * `start`: the line's first entry is checked. `later`: the history before it was named as known. `cut`: the history
-   * before it is not in this clone. `headless`: it is in the clone, but the line has no start. `none`: no commit is an
-   * entry of the session.
+   * `start`: checks the line's first entry. `later`: the caller named the earlier history as known. `cut`: the earlier
+   * history is not in this clone. `headless`: the earlier history is in the clone, but the line has no start. `none`:
+   * no commit is an entry of the session.
    */
   kind: 'start' | 'later' | 'cut' | 'headless' | 'none';
-  /** The nearest entry of the same session at or below `commit`. */
+  /** The same session's nearest entry at or below `commit`. */
   entry: Entry | null;
-  /** The commit of that entry, because the user's later changes to the session's files were never published. */
+  /** That entry's commit, because the user's later changes to the session's files were never published. */
   entryOid: Oid | null;
 }
 
@@ -53,14 +53,14 @@ export async function findBase(
       };
   }
   const { commit, kind } = await findEnd(store, { tip, oldest, last, isBounded: not.length > 0 });
-  // Commits that a merge brought into a known line were never checked as a line.
+  // Nobody has checked commits that a merge brought into a known line as a line.
   if (kind === 'later' && commit !== null && known.length > 0 && !(await isOnAnyLine(store, not, commit)))
     return findBase(store, { tip, session, after }, []);
   const below = commit === null ? null : await findEntryBelow(store, commit, session);
   return { not: commit === null ? not : [...not, commit], commit, kind, ...(below ?? { entry: null, entryOid: null }) };
 }
 
-/** Returns how a walk ended that found no start. */
+/** Returns how a walk without a start ended. */
 async function findEnd(
   store: Store,
   { tip, oldest, last, isBounded }: { tip: Oid; oldest: Found | null; last: Found | null; isBounded: boolean },

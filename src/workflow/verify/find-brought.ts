@@ -7,16 +7,16 @@ import { findRecorded, parseRange, requireCommit, type RecordedLine } from '../l
 
 interface BroughtLine extends RecordedLine {
   after: Oid;
-  /** The newest entry of the line. */
+  /** The line's newest entry. */
   entry: Oid;
 }
 
-/** The commits between two others. `base` is the one that the change is to be merged into. */
+/** The commits between two others. `base` is the merge target. */
 export interface BroughtChange {
   name: string;
   base: Oid;
   head: Oid;
-  /** The line that `head` is on comes first. Every entry of the change is on one of the lines. */
+  /** The line that `head` is on comes first. Every entry in the change is on one of the lines. */
   lines: BroughtLine[];
 }
 
@@ -38,13 +38,13 @@ async function findHead(project: Project, to: string): Promise<Oid> {
 
 async function listLines(store: Store, { name, base, head }: Omit<BroughtChange, 'lines'>): Promise<BroughtLine[]> {
   const lines = new Map<Oid, BroughtLine>();
-  // The commits of the lines listed so far, by session, so that they are not walked again.
+  // The commits of the lines already listed, by session, so that teddy does not walk them again.
   const walked = new Map<SessionId, Set<Oid>>();
   const add = async (tip: Oid, line: Pick<BroughtLine, 'session' | 'entry' | 'name'>) => {
     const seen = walked.get(line.session) ?? new Set<Oid>();
     walked.set(line.session, seen);
     for await (const { oid } of store.firstParents(tip, [base])) {
-      // A line that was listed separately is part of this one.
+      // A separately listed line is part of this one.
       if (oid !== tip && lines.get(oid)?.session === line.session) lines.delete(oid);
       if (seen.has(oid)) break;
       seen.add(oid);

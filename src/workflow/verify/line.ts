@@ -1,4 +1,4 @@
-/** Checks every promise that a line makes, commit by commit. Never throws because of the content of a hostile repository. */
+/** Checks every promise that a line makes, commit by commit. Never throws because of a hostile repository's content. */
 import { isDamage, TeddyError } from '../../errors.ts';
 import type { Signature, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -34,29 +34,29 @@ import type { TranscriptRecord } from '../../conversation/records/record.ts';
 import { hasAgentPlan, mayEndOpen } from '../../conversation/records/transcript.ts';
 
 export interface VerifyOptions {
-  /** Commits whose history was verified before. */
+  /** Commits whose history teddy verified earlier. */
   known?: readonly Oid[];
   /**
-   * The size limit for every file that a commit brings; without it, only teddy's own files and those of entries have a
+   * The size limit for every file that a commit adds; without it, only teddy's own files and the entries' files have a
    * limit, which is large.
    */
   maxFileBytes?: number;
-  /** Skips the search for secrets, because everything has been searched already. */
+  /** Skips the search for secrets, because teddy has already searched everything. */
   isSearched?: boolean;
-  /** Fingerprints of the keys; every entry has to be signed by one of them. */
+  /** Key fingerprints; one of these keys must have signed every entry. */
   signedBy?: ReadonlySet<string> | undefined;
-  /** Requires an approval, even a later one, for every plan that went ahead. */
+  /** Requires an approval, even a later one, for every executed plan. */
   requireApproval?: NeededApproval | undefined;
   signal?: AbortSignal;
   onProgress?(entries: number): void;
 }
 
-/** Larger than any transcript that has been imported so far. */
+/** Larger than any transcript imported up to now. */
 const usualMaxFileBytes = 256 * 1024 * 1024;
 
 /**
- * Returns all that is wrong with the line instead of throwing. Throws only INTERRUPTED and errors that say nothing
- * about the line: GIT_FAILED when git cannot be started, and BAD_SETTING.
+ * Returns all of the line's faults instead of throwing. Throws only INTERRUPTED and errors that say nothing about the
+ * line: GIT_FAILED when git cannot start, and BAD_SETTING.
  */
 export async function verifyLine(
   given: Project,
@@ -125,7 +125,7 @@ async function verifyFrom(
     result.notes.push(
       `Commits outside of the session changed ${walk.mended} of its files, and later commits restored them.`,
     );
-  // Each signed commit starts gpg, which may ask a server for a key; that is not worth it for a line that is refused
+  // Each signed commit starts gpg, which may ask a server for a key; that is not worth it for a line that teddy refuses
   // anyway.
   if (walk.limitsAll && result.violations.length > 0) return;
   const { signal, signedBy } = options;
@@ -185,7 +185,7 @@ function addSignatures(
   for (const [oid, { state }] of states)
     if (state === 'bad')
       addViolation(result, 'signature', oid, seen.get(oid)?.turn ?? null, null, 'Its signature is bad.');
-  // When keys were named, each entry is checked against them, no matter which keys git trusts.
+  // When the user named keys, checks each entry against them, no matter which keys git trusts.
   const unknown = states.filter(
     ([oid, { state }]) => state === 'unknown' && !(hasKeys && seen.get(oid)?.isEntry === true),
   ).length;
@@ -264,7 +264,7 @@ async function checkEntry(walk: WalkedLine, step: Step): Promise<void> {
   await checkAsked(walk, step);
 }
 
-/** Reads how long the entry's transcript was before, because that part has already been searched for secrets. */
+/** Reads the entry's earlier transcript length, because teddy has already searched that part for secrets. */
 async function readTranscriptLengths(walk: WalkedLine, { commit, entry }: Step): Promise<Map<RepoPath, number>> {
   if (entry.turn === null) return new Map();
   const path = joinPath(turnDir(walk.session, entry.turn), 'transcript.jsonl');
@@ -287,7 +287,7 @@ async function keepTurn(walk: WalkedLine, { commit, entry }: Step): Promise<void
   };
 }
 
-/** Checks that an entry is allowed in its place. */
+/** Checks that an entry may come in its place. */
 async function checkOrder(walk: WalkedLine, { commit, entry, blame }: Step): Promise<void> {
   if (commit.commit.parents.length > 1) blame('order', null, 'An entry has one parent; this one is a merge.');
   for (const problem of walk.order.add(entry, await readFacts(walk, { commit, entry, blame })))
@@ -307,7 +307,7 @@ async function readFacts(walk: WalkedLine, { commit, entry }: Step): Promise<Ord
   };
 }
 
-/** Reads the records that the entry adds to the transcript of its turn. */
+/** Reads the records that the entry adds to its turn's transcript. */
 async function readAdded(
   walk: WalkedLine,
   { commit, entry }: Pick<Step, 'commit' | 'entry'>,

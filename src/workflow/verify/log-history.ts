@@ -1,4 +1,4 @@
-/** Derives the history that a log shows from the line before its entry; each turn is rendered once. */
+/** Derives a log's history section from the line before its entry; renders each turn once. */
 import type { Project } from '../../ports/project.ts';
 import type { ParsedContextLog } from '../../session/context/context-log-parse.ts';
 import { clippedTo, countMasked, historySection, type LogSection } from '../../session/context/context-log-sections.ts';
@@ -10,7 +10,7 @@ import { isMaskedFrom } from './compare-section.ts';
 import type { Expected } from './verify.ts';
 
 export interface Histories {
-  /** Returns the expected section; `state` is the state at the parent of the entry. */
+  /** Returns the expected section; `state` is the state at the entry's parent. */
   expect(state: LineState, parsed: ParsedContextLog, section: LogSection): Promise<Expected>;
   /** Reads the turn's own records before its message, unmasked. */
   earlier(
@@ -21,13 +21,13 @@ export interface Histories {
   isExpected(state: LineState, turn: TurnName): boolean;
 }
 
-/** Beyond this many characters, all of them are forgotten, because memory is limited. */
+/** Beyond this many characters, forgets all kept texts, because memory is limited. */
 const maxKept = 64 * 1024 * 1024;
 
 export function openHistories(given: Project): Histories {
-  // Text that was masked when the log was made is compared around its masks (`isMaskedFrom`).
+  // For text that was masked when the log was made, compares the parts around its masks (`isMaskedFrom`).
   const project = withoutMasks(given);
-  // Many logs are rendered at once, and most of them show the same turns.
+  // teddy renders many logs at once, and most of them show the same turns.
   const texts = new Map<string, Promise<string>>();
   let kept = 0;
 
@@ -90,7 +90,7 @@ export function openHistories(given: Project): Histories {
       );
       const text = joinHistory(newestFirst.slice(count).toReversed(), rendered.toReversed());
       const { body } = historySection({ text, masked: 0 });
-      // A mask is not as long as the text it replaces, so a text that is clipped after a mask is clipped elsewhere.
+      // A mask's length differs from the text it replaces, so a text clipped after a mask is clipped elsewhere.
       const isProvable = clipped === undefined || countMasked([section]) === 0 || isMaskedFrom(section.body, body);
       return isProvable ? { kind: 'text', body } : { kind: 'unknown' };
     },

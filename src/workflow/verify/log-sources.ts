@@ -1,4 +1,4 @@
-/** Derives the sections of a log that come from a blob or a prompt. */
+/** Derives a log's sections that come from a blob or a prompt. */
 import type { Project } from '../../ports/project.ts';
 import { maxShownBytes, type ShownFile, readContextFiles } from '../../session/context/context-files.ts';
 import type { RequestMode } from '../../session/context/context-log.ts';
@@ -38,7 +38,7 @@ export function openSources(project: Project, code: CodeTrees): Sources {
     isKept: ({ kind }) => kind === 'text',
   });
   return {
-    // The same prompt begins every turn, so it is checked and rendered once.
+    // Every turn begins with the same prompt, so teddy checks and renders it once.
     system(asked, section) {
       const key = [asked.agent, asked.mode, renderLabel(section), section.body].join('\0');
       return prompt(key, () => expectSystem(project, asked, section));
@@ -49,7 +49,7 @@ export function openSources(project: Project, code: CodeTrees): Sources {
       if (path === null || provenance.kind === 'refused') return unknown;
       const isPage = /^https?:\/\//.test(path);
       const found = isPage ? null : await code.find(commit, path as RepoPath);
-      // A branch keeps what was shown at another commit.
+      // A branch keeps the content shown at another commit.
       const isKept = isBranchTurn(turn);
       if (provenance.kind === 'missing')
         return found === null || isKept
@@ -71,7 +71,7 @@ export function openSources(project: Project, code: CodeTrees): Sources {
         source.oid,
         provenance.lossy,
       );
-      // Nothing here can show that the turn that was left has shown the blob at this path.
+      // Nothing here can show that the turn it left showed the blob at this path.
       const isElsewhere = isKept && !isPage && found?.oid !== source.oid;
       return isElsewhere && expected.kind === 'text' && expected.body === body ? unknown : expected;
     },
@@ -97,8 +97,8 @@ async function expectNotShown(
 }
 
 /**
- * Renders a prompt of the same version of teddy again; for another version, the log names the sha256, which the section
- * must have.
+ * Renders a prompt again if it is from the same teddy version; for another version, the section must have the sha256
+ * named in the log.
  */
 async function expectSystem(
   project: Project,
@@ -117,7 +117,7 @@ async function expectSystem(
   const again = listPrompts(agent, new Map([[agent, text]]), mode).map(systemBody);
   const found = again.find((one) => one === body || isMaskedFrom(body, one));
   if (found !== undefined) return { kind: 'text', body: found };
-  // The protocol that follows may be that of another version of teddy.
+  // The protocol after the prompt may be another teddy version's.
   return body.startsWith(`${text.trim()}\n`) ? unknown : { kind: 'text', body: again[0] ?? '' };
 }
 
@@ -130,7 +130,7 @@ function systemBody(text: string): string {
   return systemSection({ text, source: { kind: 'stored' }, masked: 0 }).body;
 }
 
-/** `teddy/global` is not on the line, but the commit has its content at the time. */
+/** `teddy/global` is not on the line, but the commit has its content from that time. */
 async function expectMemos(
   project: Project,
   { commit, turn }: LogRequest,
@@ -149,7 +149,7 @@ async function readText({ repository: { store } }: Project, oid: Oid): Promise<s
   return (await store.readSize(oid)) === null ? null : toText(await store.readBlob(oid));
 }
 
-/** Renders each file once, because most files are shown in many turns. */
+/** Renders each file once, because most files appear in many turns. */
 function openBodies({ repository: { store } }: Project) {
   const read = async (_: string, path: RepoPath, oid: Oid, isLossy: boolean): Promise<Expected> => {
     if ((await store.readSize(oid)) === null)
@@ -163,7 +163,7 @@ function openBodies({ repository: { store } }: Project) {
   return keepRecent(read, { max: 256, isKept: (one) => one.kind === 'text' && one.body.length <= 256 * 1024 });
 }
 
-/** Opens the pages that earlier turns of the session fetched. */
+/** Opens the pages fetched in the session's earlier turns. */
 function openPages({ repository: { store } }: Project) {
   const listPages = async (_: Oid, commit: Oid, turn: RepoPath) =>
     ((await store.readDir(commit, joinPath(turn, 'pages')))?.entries ?? []).map(({ oid }) => oid);

@@ -1,4 +1,4 @@
-/** Requests the objects of commits before they are checked, so that the check does not wait for git. */
+/** Requests the objects of commits before checking them, so that the check does not wait for git. */
 import type { ChangedCommit } from '../../ports/git.ts';
 import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
 import { isSessionPath } from '../../session/global/global-files.ts';
@@ -9,12 +9,12 @@ import type { AwaitedContent } from '../line/read-content.ts';
 import type { WalkedCommit, WalkedLine } from './walked-line.ts';
 import type { RenderedLog } from './verify.ts';
 
-/** The number of commits that are read ahead. */
+/** The number of commits to read ahead. */
 const commitsAhead = 32;
-/** The limit of changed files that are read ahead, because memory is limited. */
+/** The limit of changed files to read ahead, because memory is limited. */
 const changesAhead = 10_000;
 
-/** Yields each commit, whose contents are valid until the next one is requested. */
+/** Yields each commit, whose contents are valid until the caller requests the next one. */
 export async function* readAhead(
   walk: WalkedLine,
   commits: AsyncIterable<ChangedCommit>,
@@ -25,7 +25,7 @@ export async function* readAhead(
     const entry = decodeEntry(commit.commit.message);
     const contents = awaitContents(walk, commit, entry !== null);
     const rendered = renderAhead(walk, commit, entry, contents);
-    // Whoever awaits the log gets the error, as with a content.
+    // The caller who awaits the log gets the error, as with a content.
     rendered.catch(() => undefined);
     waiting.push({ ...commit, decoded: entry, contents, rendered });
     changes += commit.changes.length;
@@ -60,7 +60,7 @@ function awaitContents(walk: WalkedLine, { changes }: ChangedCommit, isEntry: bo
   return contents;
 }
 
-/** Renders a log ahead, because it takes many small reads, one after the other. */
+/** Renders a log ahead, because rendering takes many small reads, one after the other. */
 async function renderAhead(
   walk: WalkedLine,
   { oid }: ChangedCommit,

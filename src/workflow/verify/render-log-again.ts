@@ -22,11 +22,11 @@ import { renderTurnContext } from '../../session/context/context-lines.ts';
 import { assembleLog } from '../../session/context/context-log.ts';
 
 export interface LogRenderer {
-  /** Never throws, except for failures of git itself. */
+  /** Throws only when git itself fails. */
   render(request: LogRequest): Promise<RenderedLog>;
 }
 
-/** Opens a renderer that reads and renders the common parts of logs once. */
+/** Opens a renderer that reads and renders parts shared by several logs once. */
 export function openLogRenderer(project: Project): LogRenderer {
   const code = openCodeTrees(project.repository.store);
   const tools: Tools = {
@@ -132,14 +132,14 @@ async function checkPresence(
 }
 
 /**
- * Reads the log with which a turn that keeps another turn's context began. Returns null when it is not such a turn, or
- * when its log begins here.
+ * Reads the first log of a turn that keeps another turn's context. Returns null for other turns, and when that log
+ * begins here.
  */
 async function readKept(project: Project, { commit, session, turn }: LogRequest): Promise<string | null> {
   return isBranchTurn(turn) ? readBranchLog(project.repository.store, { commit, session, turn }) : null;
 }
 
-/** Compares the log of another message on a conversation branch: everything but prompt and message is taken over. */
+/** Compares the log of another message on a conversation branch, which takes over everything but prompt and message. */
 async function compareWithKept(
   tools: Tools,
   request: LogRequest,
@@ -169,7 +169,7 @@ async function compareWithKept(
 
 /**
  * Reads the log of the turn that a conversation branch left. Returns null when the commit is the one that began the
- * branch, or when none began it here.
+ * branch, or when no commit here began it.
  */
 async function readBranchLog(
   store: Store,
@@ -184,7 +184,7 @@ async function readBranchLog(
   return null;
 }
 
-/** Counts the tokens of a log, and remembers the counts of sections, because most of them were in the log before. */
+/** Counts a log's tokens, and remembers each section's count, because the previous log had most of the sections. */
 export function rememberCounts(): (sections: readonly LogSection[]) => number {
   let known = new Map<string, { body: string; tokens: number }>();
   return (sections) => {
@@ -214,7 +214,7 @@ async function expectMessage(
   return { kind: 'text', body: message.replace(/\p{Surrogate}/gu, '\uFFFD') };
 }
 
-/** The parts that follow from a log's own sections: boundary, counts, order, and the list of the turn. */
+/** The parts that follow from a log's own sections: boundary, counts, order, and the turn's context list. */
 interface Frame {
   hash: Project['hash'];
   /** Counts the tokens of sections. */
@@ -230,7 +230,7 @@ function checkFrame(
 ): void {
   const add = (message: string) => result.differences.push({ section: 'front matter', message });
   if (frontMatter.session !== session) add(`It is of the session ${frontMatter.session}.`);
-  // The log of a conversation branch was taken over from the turn that it left.
+  // A conversation branch took its log over from the turn that it left.
   if (frontMatter.turn !== turn && !isBranchTurn(turn)) add(`It is of turn ${frontMatter.turn}.`);
   const again = assembleLog(frontMatter, sections, hash, { count, hasDigest: frontMatter.digest !== null });
   if (again.log !== log) add('It does not match the sections.');

@@ -1,4 +1,4 @@
-/** Verifies a line, a range of a line, or every line of the repository. */
+/** Verifies a line, a range of a line, or every line in the repository. */
 import type { Project } from '../../ports/project.ts';
 import { sessionDir, joinPath, type Oid, type RepoPath, type SessionId } from '../../names.ts';
 import { findRecorded, listRecorded, type RecordedLine } from '../line/find-recorded.ts';
@@ -12,9 +12,9 @@ export interface VerifySessionRequest extends Pick<
   VerifyOptions,
   'signal' | 'onProgress' | 'signedBy' | 'requireApproval'
 > {
-  /** The target as `findRecorded` accepts it. */
+  /** The target, as `findRecorded` accepts it. */
   target?: string | undefined;
-  /** Every line of the repository. */
+  /** True to verify every line in the repository. */
   all: boolean;
   fsck: boolean;
 }
@@ -27,9 +27,9 @@ interface VerifiedChange {
 
 export interface VerifiedSessions {
   lines: VerifiedLine[];
-  /** Faults of the session files that a range brings, including those in merges; only present for a range. */
+  /** Faults in the session files that a range adds, including files from merges; only present for a range. */
   change?: VerifiedChange;
-  /** The output of `git fsck`; null when it was not run. */
+  /** The output of `git fsck`; null when fsck did not run. */
   fsck: string[] | null;
 }
 
@@ -63,7 +63,7 @@ async function listMeant(
   return change !== null && change.violations.length > 0 ? [] : [await findRecorded(project, target)];
 }
 
-/** Checks commits that several lines of a session share once, and reports them there. */
+/** Checks commits that several of a session's lines share once, and reports them there. */
 async function verifyLines(
   project: Project,
   recorded: readonly RecordedLine[],
@@ -87,13 +87,13 @@ async function verifyLines(
   return lines;
 }
 
-/** The session files that a change brings must match the version of an entry that it brings. */
+/** A change's session files must match the version in an entry that the change adds. */
 const sessionsDir = '.teddy/sessions' as RepoPath;
 
 /**
  * A merge can hold any tree, whatever its parents hold. Skips files that are the same in `base`, because the merge
- * cannot have changed them; whole sessions that are left out, as `land` does; and lists of files, which the user may
- * edit.
+ * cannot have changed them; whole sessions that the merge leaves out, as `land` does; and context lists, which the user
+ * may edit.
  */
 async function checkEntriesOf(store: Store, change: BroughtChange): Promise<Violation[]> {
   const { base, head } = change;
@@ -126,7 +126,7 @@ async function checkEntriesOf(store: Store, change: BroughtChange): Promise<Viol
   return violations;
 }
 
-/** Reads the files of the newest entry on each line of each session. */
+/** Reads the files in the newest entry on each line of each session. */
 async function readBrought(store: Store, { lines }: BroughtChange): Promise<Map<SessionId, Map<RepoPath, TreeFile>[]>> {
   const brought = new Map<SessionId, Map<RepoPath, TreeFile>[]>();
   for (const { session, entry } of lines) {

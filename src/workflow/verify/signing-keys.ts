@@ -1,8 +1,8 @@
-/** Reads the keys that entries have to be signed with, as a person names them. */
+/** Reads the keys that must sign entries, in any form in which a person names them. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 
-/** Fingerprints as `git log --format=%GF` shows them, of an OpenPGP key or an SSH key. */
+/** An OpenPGP or SSH key's fingerprint, as `git log --format=%GF` shows it. */
 const fingerprint = /^(?:[0-9A-F]{40}|[0-9A-F]{64}|SHA256:[A-Za-z0-9+/]{43})$/;
 const sshKey =
   /(?:^|[\s,"])(?:sk-)?(?:ssh-[a-z0-9]+|ecdsa-sha2-nistp\d+)(?:@openssh\.com)?\s+([A-Za-z0-9+/]{40,}={0,2})(?=\s|$)/;

@@ -1,9 +1,9 @@
-/** The types that the checks of a line share: the log that is rendered again, and the differences found in it. */
+/** The types that a line's checks share: the log rendered again, and the differences found in it. */
 import type { LogSection } from '../../session/context/context-log-sections.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 
 export interface LogRequest {
-  /** The entry that wrote the log; its first parent has the files that were shown. */
+  /** The entry that wrote the log; its first parent has the files that the model saw. */
   commit: Oid;
   session: SessionId;
   turn: TurnName;
@@ -17,30 +17,30 @@ interface LogDifference {
   message: string;
   /** The missing object that prevents the comparison. */
   missing?: Oid;
-  /** The section of the log that differs. */
+  /** The log's differing section. */
   shown?: LogSection;
 }
 
 export interface RenderedLog {
-  /** The number of sections that came out the same. */
+  /** The number of sections that turned out identical. */
   derived: number;
   /**
-   * The number of sections that cannot be rendered again: from files that were only on disk, prompts of another
-   * version, or masked text.
+   * The number of sections that teddy cannot render again: from files that were only on disk, another version's
+   * prompts, or masked text.
    */
   attested: number;
   differences: LogDifference[];
-  /** Who was asked according to the log; null when it cannot be read. */
+  /** Who was asked according to the log; null when the log is unreadable. */
   asked: { agent: string; provider: string; model: string } | null;
   /** The bodies of sections that nothing but the log itself proves. */
   unproven: string[];
-  /** The number of sections that differ because the entry was rebased. */
+  /** The number of sections that differ because of a rebase of the entry. */
   rebased: number;
 }
 
-/** The expected form of a section. */
+/** A section's expected form. */
 export type Expected =
-  /** The text of an available source. */
+  /** Text from an available source. */
   | { kind: 'text'; body: string }
   /** Nothing here can show the section's content. */
   | { kind: 'unknown' }

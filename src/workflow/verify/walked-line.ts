@@ -1,4 +1,4 @@
-/** The facts about a line at one of its commits, while the line is walked from its start to its tip. */
+/** The facts about a line at one of its commits, while teddy walks the line from its start to its tip. */
 import { isDamage } from '../../errors.ts';
 import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import type { TranscriptRecord } from '../../conversation/records/record.ts';
@@ -17,29 +17,29 @@ import type { AwaitedContent, ContentReader } from '../line/read-content.ts';
 import type { Rule, VerifiedLine, Violation } from '../../session/entries/violation.ts';
 import type { RenderedLog, Asked } from './verify.ts';
 
-/** The turn of the newest entry. */
+/** The newest entry's turn. */
 export interface WalkedTurn {
   turn: TurnName;
   records: TranscriptRecord[];
   transcript: Uint8Array;
   plan: Uint8Array | null;
-  /** The entry of the turn's plan, once the walk has reached it. */
+  /** The plan's entry, once the walk has reached it. */
   planEntry?: Entry;
   hasReport: boolean;
 }
 
 interface BrokenFile {
-  /** Undefined when nothing was published at this path. */
+  /** Undefined when no file was published at this path. */
   was: Oid | undefined;
   violations: Violation[];
 }
 
-/** An entry that has been checked. */
+/** A checked entry. */
 export interface DatedEntry {
   id: string;
   created: string;
   ms: number;
-  /** The author's date of its commit. */
+  /** Its commit's author date. */
   seconds: number;
   kind: EntryKind;
 }
@@ -51,36 +51,36 @@ export interface WalkedLine {
   maxFileBytes: number;
   /** Applies the limit to all files, including those that nobody reads. */
   limitsAll: boolean;
-  /** True when secrets have already been searched for. */
+  /** True when teddy has already searched for secrets. */
   isSearched: boolean;
   logs: LogRenderer;
   order: LineOrder;
-  /** The version of each of teddy's files in the last valid commit. */
+  /** Each of teddy's files, in its version in the last valid commit. */
   published: Map<RepoPath, Oid>;
   /** Published files that foreign commits have changed, until an entry restores them. */
   broken: Map<RepoPath, BrokenFile>;
-  /** The number of files that were restored. */
+  /** The number of restored files. */
   mended: number;
-  /** The number of entries that a clock that was set back dated before the session, or before the entry above them. */
+  /** The number of entries that a clock set back dated before the session or before the entry above them. */
   early: number;
   /** The last two entries, newest first. */
   dated: readonly DatedEntry[];
-  /** True when another agent or an import has written entries of the line, which have the words and times of their source. */
+  /** True when another agent or an import has written some of the line's entries, which have their source's words and times. */
   isForeign: boolean;
-  /** The objects that were reported as missing. */
+  /** The objects already reported as missing. */
   missing: Set<Oid>;
   current: WalkedTurn | null;
-  /** Who was asked according to the log that was read last. */
+  /** Who was asked according to the most recently read log. */
   asked: { oid: Oid; asked: Asked | null } | null;
   result: VerifiedLine;
 }
 
-/** A commit with the content that the line needs of it. */
+/** A commit with the content that the line needs from it. */
 export interface WalkedCommit extends ChangedCommit {
-  /** The entry in its message; null when it is not an entry. */
+  /** The entry in its message; null when the commit is not an entry. */
   decoded: Entry | null;
   contents: ReadonlyMap<RepoPath, AwaitedContent>;
-  /** Its log as the commits give it; null when it has none, or when there was no room to render it ahead. */
+  /** Its log, rendered from the commits; null when it has none, or when there was no room to render it ahead. */
   rendered: Promise<RenderedLog | null>;
 }
 
@@ -120,7 +120,7 @@ export async function openWalk(
     mended: 0,
     early: 0,
     dated: [],
-    // Only the beginning of a line decides this.
+    // Only a line's beginning decides this.
     isForeign: base.kind !== 'start',
     missing: new Set(),
     current: null,
@@ -143,7 +143,7 @@ function toTurns(session: SessionId, published: ReadonlyMap<RepoPath, Oid>) {
   return [...turns.values()];
 }
 
-/** Reads the turn's state before the commit; null when it is missing or cannot be read. */
+/** Reads the turn's state before the commit; null when missing or unreadable. */
 export async function readWalkedTurn(
   walk: WalkedLine,
   turn: TurnName | null,
@@ -167,7 +167,7 @@ function isUnknownTurn(error: unknown): boolean {
 }
 
 /**
- * Returns the turn's status. Without a report nothing records the grammar: an answer that used only the oldest one
+ * Returns the turn's status. Without a report, no record shows the grammar: an answer that used only the oldest grammar
  * closed its turn.
  */
 export function statusOf({ records, plan, hasReport }: WalkedTurn): TurnStatus {
@@ -175,7 +175,7 @@ export function statusOf({ records, plan, hasReport }: WalkedTurn): TurnStatus {
   return status === 'planned' && isOnlyMessage(parsePlan(toText(plan), { grammar: 1 })) ? 'closed' : status;
 }
 
-/** Decodes lines that were added to a transcript, and returns the damage in them along with the records. */
+/** Decodes lines added to a transcript, and returns their damage along with the records. */
 export function decodeAdded(bytes: Uint8Array): { records: TranscriptRecord[]; damage: string | null } {
   const text = toText(bytes);
   const { records, skipped, mended } = decodeTranscript(text);
@@ -189,9 +189,9 @@ function describeEqualKey(text: string): string | null {
   return key === null ? null : `the key ${JSON.stringify(key.slice(0, 40))} appears twice`;
 }
 
-/** Returns the first key that an object has twice, or null. The text must be JSON. Takes linear time. */
+/** Returns the first key that occurs twice in an object, or null. The text must be JSON. Takes linear time. */
 export function findEqualKey(text: string): string | null {
-  /** The keys of each open object; null for an array. */
+  /** Each open object's keys; null for an array. */
   const open: (Set<string> | null)[] = [];
   let isKey = false;
   for (let at = 0; at < text.length; at += 1) {

@@ -1,4 +1,4 @@
-/** Adds content to a write session at a known offset, so that a request that is sent twice adds nothing twice. */
+/** Adds content to a write session at a known offset, so that a request sent twice adds nothing twice. */
 import { equalBytes } from '../../session/text/bytes.ts';
 import { OffsetMismatch } from '../../write/write-errors.ts';
 import type { Project } from '../../ports/project.ts';
@@ -6,14 +6,14 @@ import { dispatch, readContent, saveWrite, withWrite, type HeldWrite } from './h
 
 export interface AppendRequest {
   id: string;
-  /** The offset in the content at which the bytes begin; at its end when absent. */
+  /** The offset in the content where the bytes begin; defaults to its end. */
   offset?: number | undefined;
   bytes: Uint8Array;
 }
 
 /**
  * Resolves when the bytes are durable; `size` counts the content including them. Throws UNKNOWN_WRITE,
- * CONTENT_TOO_LARGE, OffsetMismatch, WRITE_FINALIZING, DISK_FULL or WRITE_FAILED; nothing was added then.
+ * CONTENT_TOO_LARGE, OffsetMismatch, WRITE_FINALIZING, DISK_FULL or WRITE_FAILED; in these cases adds nothing.
  */
 export async function appendWrite(project: Project, request: AppendRequest): Promise<{ size: number; added: number }> {
   return withWrite(project, request.id, async (held) => {
@@ -27,7 +27,7 @@ export async function appendWrite(project: Project, request: AppendRequest): Pro
   });
 }
 
-/** Returns the bytes that have not been received yet; the overlap must be identical. */
+/** Returns the bytes not received yet; the overlap must be identical. */
 async function toFresh(held: HeldWrite, offset: number, bytes: Uint8Array): Promise<Uint8Array> {
   const { size } = held.write.state;
   if (offset > size) throw toMismatch(offset, size, 'There is a gap before the bytes');
@@ -59,8 +59,8 @@ export async function replaceContent(project: Project, held: HeldWrite, bytes: U
 }
 
 /**
- * Removes the end marker from a last line without a line break, which the cut connection left; the marker is not
- * content. With `isPart`, also removes the beginning of a marker.
+ * Removes the end marker from a last line without a line break, left by a cut connection; the marker is not content.
+ * With `isPart`, also removes the beginning of a marker.
  */
 export async function dropMarker(project: Project, held: HeldWrite, { isPart }: { isPart: boolean }): Promise<void> {
   const { endMarker } = held.record;

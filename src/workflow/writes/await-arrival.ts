@@ -5,8 +5,8 @@ export type Arrival = { type: 'bytes'; bytes: Uint8Array } | { type: 'end' } | {
 
 export interface Arrivals {
   /**
-   * Resolves to one event at a time; `tick` means that `dueMs` was reached before any bytes arrived. Throws what the
-   * source throws.
+   * Resolves to one event at a time; `tick` means that `dueMs` passed before any bytes arrived. Throws what the source
+   * throws.
    */
   next(dueMs: number | null): Promise<Arrival>;
   /** Stops listening. The source stays open, because it belongs to the caller. */
@@ -74,7 +74,7 @@ export function openArrivals(
 
   return {
     async next(dueMs) {
-      // An alarm that rang while nobody waited rings again, because pieces that have already arrived are handled first.
+      // An alarm that rang while nobody waited rings again, because pieces that have already arrived come first.
       hasRung = false;
       setAlarm(dueMs);
       for (;;) {

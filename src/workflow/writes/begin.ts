@@ -26,13 +26,19 @@ export interface WriteRequest {
   /** The path as typed: relative to the root, or absolute. */
   target: string;
   operation: string;
-  /** A session id or a unique part of it, a branch, or a session directory; the line of HEAD when absent. */
+  /** A session ID or a unique part of it, a branch, or a session directory; defaults to HEAD's line. */
   session?: string | undefined;
-  /** True when the request could have named a session but did not; only one such request may be open at a time. */
+  /** True when the request could have named a session but did not; only one such session may be open at a time. */
   isUnnamed?: boolean;
-  /** Chooses an end marker that does not occur in content: `DONE-<8 hex>`. A target with a line DONE always gets one. */
+  /**
+   * Chooses an end marker that does not occur in content: `DONE-<8 hex>`. teddy always does so for a target with a line
+   * DONE.
+   */
   ownMarker?: boolean | undefined;
-  /** True when this process receives the content itself, so that the session is orphaned when it ends. False when absent. */
+  /**
+   * True when this process receives the content itself, so that the session becomes orphaned when the process ends.
+   * Defaults to false.
+   */
   hasController?: boolean;
 }
 
@@ -47,7 +53,7 @@ export interface Begun {
 }
 
 /**
- * Throws BAD_TARGET, BAD_OPERATION, FILES_IN_THE_WAY (`create` of an existing file), FILE_NOT_FOUND (`append` to a
+ * Throws BAD_TARGET, BAD_OPERATION, FILES_IN_THE_WAY (`create` for an existing file), FILE_NOT_FOUND (`append` to a
  * missing file), PARTIALLY_STAGED, WRITE_ACTIVE, and whatever keeps a line from accepting an entry.
  */
 export async function beginWrite(project: Project, request: WriteRequest): Promise<Begun> {
@@ -76,7 +82,7 @@ export function toInstructions({ endMarker }: WriteRecord): string {
   return `Now output content. End with ${endMarker} on its own line.`;
 }
 
-/** Gives up a session that has no content yet, and leaves nothing of it. */
+/** Gives up a session that has no content yet, and removes every trace. */
 export async function dropHeldWrite(held: HeldWrite): Promise<void> {
   dispatch(held, { type: 'cancel' });
   await held.staged.remove();

@@ -1,4 +1,4 @@
-/** Offers recent write sessions that were left, moves old ones into git, and cancels sessions. */
+/** Offers recent abandoned write sessions, moves old ones into git, and cancels sessions. */
 import { TeddyError } from '../../errors.ts';
 import type { FoundWrite, StagedWrite } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
@@ -14,21 +14,21 @@ import { toView, type WriteView } from './list.ts';
 export interface CleanedWrite {
   id: string;
   target: string | null;
-  /** The first blob is the received content; the others were set aside when a crash was detected. */
+  /** The first blob is the received content; teddy set the others aside when it detected a crash. */
   kept: Oid[];
-  /** True when its file is committed and only the record of that was removed. */
+  /** True when its file is committed and teddy removed only the session's record. */
   isCommitted: boolean;
 }
 
 export interface Swept {
-  /** The sessions that can be recovered. */
+  /** The recoverable sessions. */
   orphans: WriteView[];
   cleaned: CleanedWrite[];
 }
 
 /**
- * Runs first in every command that writes. Keeps the content of a session that is over an hour old under
- * `refs/teddy/keep/writes/<id>`. A session that cannot be cleared now is left for the next time.
+ * Runs first in every command that writes. Keeps the content of a session over an hour old under
+ * `refs/teddy/keep/writes/<id>`. Leaves a session that it cannot clear now for the next time.
  */
 export async function sweepWrites(project: Project): Promise<Swept> {
   const found = await project.writes.list();
@@ -39,7 +39,7 @@ export async function sweepWrites(project: Project): Promise<Swept> {
   const isOld = (write: FoundWrite) => nowMs - write.savedAt.getTime() >= keptMs(write, limits);
   const cleaned = await cleanAll(project, left.filter(isOld));
   const orphans = left.filter((write) => !isOld(write) && isUnfinished(write));
-  // The user did not ask for this, and the removed record of a committed session is not worth mentioning.
+  // The user did not ask for this cleanup, and the removed record of a committed session is not worth mentioning.
   const told = cleaned.filter(({ isCommitted }) => !isCommitted);
   return { orphans: orphans.map((write) => toView(write, limits, nowMs)), cleaned: told };
 }
@@ -59,8 +59,8 @@ export async function cleanWrites(project: Project): Promise<CleanedWrite[]> {
 }
 
 /**
- * Decides what should become of a write session: `held` (in use), `placed` (has to be finished), `orphaned` (can be
- * recovered), `old` (has to be cleared), or `result` (its result is kept for a while).
+ * Decides what to do with a write session: `held` (in use), `placed` (must be finished), `orphaned` (recoverable),
+ * `old` (must be cleared), or `result` (its result stays for a while).
  */
 export function judgeWrite(
   found: FoundWrite,
@@ -88,14 +88,14 @@ function keptMs({ state }: FoundWrite, limits: Limits): number {
 }
 
 /**
- * Returns whether the target may have been replaced with only the entry missing. Such a session has to be finished,
- * however old it is.
+ * Returns whether the session may have replaced the target without committing the entry. Such a session must be
+ * finished, however old it is.
  */
 function isPlaced({ phase }: WriteState): boolean {
   return phase === 'installing' || phase === 'installed';
 }
 
-/** A session that failed was reported at the time. */
+/** teddy reported a failed session when it failed. */
 function isUnfinished({ state, tailBytes }: FoundWrite): boolean {
   return state === null ? tailBytes > 0 : !isOver(state.phase) && state.size + tailBytes > 0;
 }
@@ -109,10 +109,10 @@ async function cleanAll(project: Project, found: FoundWrite[]): Promise<CleanedW
   return cleaned;
 }
 
-/** Returns null when somebody has resumed the session, or when its files cannot be removed. */
+/** Returns null when somebody has resumed the session, or when removing its files fails. */
 export async function clearWrite(project: Project, found: FoundWrite): Promise<CleanedWrite | null> {
   try {
-    // The session is held while it is read and removed, because bytes added in between would be lost. A damaged session
+    // Holds the session while reading and removing it, because bytes added in between would be lost. A damaged session
     // accepts none.
     const staged = found.state === null || found.isDamaged ? null : await project.writes.open(found.id);
     try {
@@ -145,7 +145,7 @@ async function keepAndRemove(
 
 /**
  * Gives up a write session, which frees its slot and removes its staging. Throws UNKNOWN_WRITE for a session that is
- * over, has expired or never existed, and WRITE_FINALIZING while the target is being replaced.
+ * over, expired or never existed, and WRITE_FINALIZING while it is replacing the target.
  */
 export async function cancelWrite(project: Project, id: string): Promise<void> {
   await withWrite(
@@ -159,7 +159,7 @@ export async function cancelWrite(project: Project, id: string): Promise<void> {
   );
 }
 
-/** Installed content only needs its entry, and the file that was there before cannot be restored. */
+/** Installed content only needs its entry, and teddy cannot restore the previous file. */
 export async function refusePlaced(
   project: Project,
   { record, write }: Pick<HeldWrite, 'record' | 'write'>,

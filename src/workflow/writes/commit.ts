@@ -1,4 +1,4 @@
-/** Makes the one entry of a write session: exactly its target, with labels for the origin of the content. */
+/** Makes a write session's only entry: exactly its target, with labels for the content's origin. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry } from '../../session/entries/entry.ts';
@@ -10,9 +10,9 @@ import { inspectTarget, type Place } from './inspect-target.ts';
 import { isInPlace, requireBase, targetChangedError } from './install.ts';
 
 /**
- * Commits the session's entry unless the line has it already, and returns the commit. Returns null when the session
+ * Commits the session's entry unless the line already has it, and returns the commit. Returns null when the session
  * began without a work tree, which would hold the content, and there is no `final`. Throws TARGET_CHANGED when the
- * target is not what was installed.
+ * target differs from the installed content.
  */
 export async function commitWrite(
   project: Project,
@@ -81,7 +81,7 @@ function toDraft(state: LineState, record: WriteRecord, { sha256, summary }: Ins
   };
 }
 
-/** Describes in the entry's label what was checked, and which findings were accepted. */
+/** Describes, in the entry's label, the checks made and the findings accepted. */
 export function describeValidation({ passed, failed, skipped }: ValidationSummary): string {
   const parts = [
     ...(failed.length === 0 ? [] : [`forced: ${failed.join(', ')}`]),

@@ -1,4 +1,4 @@
-/** A dialogue with a model that has the writing tool, in whole answers, even when a limit has cut them. */
+/** A dialogue with a model that has the writing tool, in whole answers, even when a limit cuts them. */
 import type { Model, ModelMessage, ModelRequest, ModelToolCall } from '../../ports/model.ts';
 import { parseObject } from '../../session/text/parse-object.ts';
 import { checkRequest } from '../../conversation/history/check-request.ts';
@@ -6,7 +6,7 @@ import { streamAnswer, sumUsage, type Received, type Usage } from '../line/recei
 
 export interface Dialogue {
   readonly model: Model;
-  /** The part that all requests share, apart from the messages and the advice for a failure. */
+  /** The part that all requests share, apart from the messages and the advice after a failure. */
   readonly request: Omit<ModelRequest, 'messages' | 'again'>;
   readonly messages: ModelMessage[];
   /** The usage of all requests; null when no request has reported any. */
@@ -14,24 +14,24 @@ export interface Dialogue {
 }
 
 export interface AnswerOptions {
-  /** Returns whether an answer that was cut by its limit should be continued. */
+  /** Returns whether to continue an answer cut by its limit. */
   isWanted(): boolean;
   /** Advice for a person when the request fails. */
   again: string;
 }
 
-/** An answer that another process has begun. `shown` is its text as the model may see it. */
+/** An answer begun by another process. `shown` is its text as the model may see it. */
 export interface EarlierText {
   text: string;
   shown: string;
 }
 
-// A file of one megabyte takes about thirty of the longest answers that models give.
+// A file of one megabyte takes about thirty of a model's longest answers.
 const maxContinuations = 64;
 
 /**
  * Yields the next answer in pieces, and fills `answer`; a complete answer joins the dialogue. With `earlier`, the model
- * continues that text, and only the rest is yielded. Throws what the model throws.
+ * continues that text, and this yields only the rest. Throws what the model throws.
  */
 export async function* streamNextAnswer(
   dialogue: Dialogue,
@@ -64,7 +64,7 @@ function toReadable(call: ModelToolCall): ModelToolCall {
     : call;
 }
 
-/** Returns an unused id, because some servers give one id to the calls of several answers. */
+/** Returns an unused ID, because some servers reuse one ID for the calls in several answers. */
 export function toFreeId(messages: readonly ModelMessage[], id: string): string {
   const taken = new Set(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])));
   let free = id;
@@ -72,14 +72,14 @@ export function toFreeId(messages: readonly ModelMessage[], id: string): string 
   return free;
 }
 
-/** Adds a message of the user. After an empty answer, the content joins the message before it. */
+/** Adds a user's message. After an empty answer, appends the content to the preceding message. */
 export function say({ messages }: Dialogue, content: string): void {
   const last = messages.at(-1);
   if (last?.role === 'user') messages[messages.length - 1] = { role: 'user', content: `${last.content}\n\n${content}` };
   else messages.push({ role: 'user', content });
 }
 
-/** Answers a tool call; each call of an answer needs a result before any other message. */
+/** Answers a tool call; each of an answer's calls needs a result before any other message. */
 export function answerCall(dialogue: Dialogue, { id }: ModelToolCall, content: string): void {
   dialogue.messages.push({ role: 'tool', toolCallId: id, content });
 }

@@ -30,7 +30,7 @@ export interface FinalizeRequest {
   content?: Uint8Array | undefined;
   /** Accepts every finding, so the content is written unchanged. */
   force?: boolean | undefined;
-  /** Stops the checkers that the user has set. */
+  /** Stops the user's checkers. */
   signal?: AbortSignal | undefined;
 }
 
@@ -43,13 +43,13 @@ export type Finalized =
       summary: ValidationSummary;
       /** Describes all findings to the writer. */
       message: string;
-      /** The reason why no further correction is accepted; null when one is. The content stays in staging. */
+      /** The reason why teddy accepts no further correction; null when it accepts one. The content stays in staging. */
       reason: string | null;
-      /** True when the change was declined; staging no longer holds the content. */
+      /** True when the user declined the change; staging no longer holds the content. */
       isDeclined: boolean;
     };
 
-/** A change to a file that has been checked but not installed. */
+/** A checked change to a file, not yet installed. */
 interface CheckedChange {
   path: RepoPath;
   /** Null for a new file. */
@@ -62,14 +62,14 @@ export type ApproveChange = (change: CheckedChange) => Promise<boolean>;
 
 export interface FinalizeOptions extends Pick<FinalizeRequest, 'force' | 'signal'> {
   isOfModel?: boolean;
-  /** Approves every change when absent. */
+  /** Defaults to approving every change. */
   approve?: ApproveChange | undefined;
 }
 
 /**
  * Finalizes a session. Finalizing again with the same content returns the same result and makes no second commit.
  * Throws UNKNOWN_WRITE, VALIDATION_FAILED for empty content, TARGET_CHANGED, NOT_ON_LINE, CONTENT_TOO_LARGE, DISK_FULL
- * or WRITE_FAILED; the received content then stays in staging.
+ * or WRITE_FAILED; in these cases the received content stays in staging.
  */
 export async function finalizeWrite(project: Project, request: FinalizeRequest): Promise<Finalized> {
   return withWrite(
@@ -95,7 +95,7 @@ function answerAgain(project: Project, held: HeldWrite, content: Uint8Array | un
   return { isWritten: true, record: held.record, result };
 }
 
-/** A call that stopped while it replaced the target resumes when it is repeated. */
+/** Repeating a call that stopped while it replaced the target resumes it. */
 function isBeingInstalled(project: Project, { write }: HeldWrite, content: Uint8Array): boolean {
   const { phase, install } = write.state;
   return (phase === 'installing' || phase === 'installed') && install?.contentSha256 === project.hash(content);
@@ -117,7 +117,7 @@ interface Finalizing {
   validated: Validated | null;
 }
 
-/** Finalizes a session that the caller holds, whose content may be in memory only. */
+/** Finalizes a session that the caller holds, whose content may be only in memory. */
 export async function finalizeHeld(
   project: Project,
   held: HeldWrite,
@@ -125,7 +125,7 @@ export async function finalizeHeld(
 ): Promise<Finalized> {
   if (held.write.state.size === 0) throw emptyContentError();
   const place = await openTarget(project, held).catch(async (error: unknown) => {
-    // Whoever resumes the session has to know that its content is complete.
+    // The process that resumes the session has to know that its content is complete.
     if (isOfModel) dispatch(held, { type: 'done', atMs: now(project) });
     if (isOfModel) await saveWrite(project, held);
     throw error;
@@ -143,7 +143,7 @@ export async function finalizeHeld(
   return toFinalized(run);
 }
 
-/** Adds a hint on how to recover the staged content, no matter what stopped the call. */
+/** Adds a hint on how to recover the staged content, no matter why the call stopped. */
 function withRecoveryHint({ record, write, savedBytes, isReplaced }: HeldWrite, error: unknown): unknown {
   if (!(error instanceof TeddyError) || isOver(write.state.phase)) return error;
   const lost = write.state.size - (isReplaced ? 0 : savedBytes);
@@ -182,7 +182,7 @@ async function perform(run: Finalizing, effect: Effect): Promise<Event | null> {
   const final = run.validated?.final ?? null;
   switch (effect) {
     case 'save':
-      // The file is committed even if this cannot be recorded.
+      // The file is committed even if saving this state fails.
       if (held.write.state.phase !== 'committed') await saveWrite(project, held);
       else await warnIfRefused(project, held, () => held.staged.save(new Uint8Array(), held.write.state));
       return null;
@@ -242,7 +242,7 @@ async function runChecks(
     },
     { repair },
   );
-  // The message quotes lines of the content, and is sent to a model, a log or a terminal.
+  // The message quotes lines from the content, and goes to a model, a log or a terminal.
   const message = await maskString(masker, renderFindings(validation.findings, content, limits));
   const findings: Finding[] = [];
   for (const finding of validation.findings.slice(0, limits.maxFindings))
@@ -255,7 +255,7 @@ async function skipChecker(project: Project, path: RepoPath): Promise<Validators
   return (await findCheckers(project, path)).length === 0 ? null : async () => ({ skipped });
 }
 
-/** After the last correction, the content is repaired where that can be done mechanically. */
+/** After the last correction, teddy repairs the content if it can do so mechanically. */
 function isLastTry({ write }: HeldWrite, { findings }: Validated): boolean {
   const { validations, findings: before } = write.state;
   const isRepeated = validations > 0 && JSON.stringify(findings) === JSON.stringify(before);
@@ -283,7 +283,10 @@ async function toInstall(
   };
 }
 
-/** People look for the file in their own work tree and expect the commit on their own branch, so any other place is named. */
+/**
+ * People look for the file in their own work tree and expect the commit on their own branch, so the text names any
+ * other place.
+ */
 function describePlace({ line, root }: WriteRecord, branch: string, here: string | null): string[] {
   if (line === null)
     return [
@@ -314,7 +317,7 @@ function now(project: Project): number {
 /** Removes the content, and only warns when that fails. */
 async function discardContent(project: Project, held: HeldWrite): Promise<void> {
   await keepTails(project, held);
-  // Without its record, a session whose commit is not on disk yet would be offered again.
+  // Without its record, teddy would again offer a session whose commit is not on disk yet.
   const isTold = held.staged.state.phase === 'committed';
   await warnIfRefused(project, held, () => (isTold ? held.staged.dropContent() : held.staged.remove()));
 }
@@ -329,7 +332,7 @@ async function warnIfRefused(project: Project, held: HeldWrite, act: () => Promi
   }
 }
 
-/** Keeps the bytes that no save had confirmed, because no commit contains them. */
+/** Keeps the bytes that no save has confirmed, because no commit contains them. */
 async function keepTails(project: Project, { record }: HeldWrite): Promise<void> {
   for (const { bytes } of await project.writes.readTails(record.id)) {
     const oid = await keepBytes(project, `writes/${record.id}`, bytes);

@@ -17,7 +17,7 @@ import type { Place } from './inspect-target.ts';
 
 export interface WriteTarget {
   place: Place;
-  /** Null when HEAD is not on a line; the entry then goes to the session named `writes`. */
+  /** Null when HEAD is not on a line; in that case the entry goes to the session named `writes`. */
   line: { ref: RefName; session: SessionId } | null;
 }
 
@@ -46,8 +46,8 @@ async function findPlainTarget(project: Project): Promise<WriteTarget> {
 }
 
 /**
- * Returns the one session for files that are written while HEAD is on no line; it is created once and then reused.
- * Throws LINE_CHECKED_OUT.
+ * Returns the only session for files written while HEAD is on no line, and creates it if necessary. Throws
+ * LINE_CHECKED_OUT.
  */
 export async function findWritesLine(project: Project): Promise<{ ref: RefName; session: SessionId }> {
   return (await findNewestWrites(project)) ?? newSession(project, { name: 'writes', switch: false });
@@ -69,7 +69,7 @@ export async function findNewestWrites(project: Project): Promise<{ ref: RefName
 
 /**
  * Opens the work tree, or the tip of a line that is not checked out anywhere. Throws NOT_ON_LINE when the work tree has
- * left the line, and OPERATION_IN_PROGRESS or RUN_INTERRUPTED when it is in the middle of an operation.
+ * left the line, and OPERATION_IN_PROGRESS or RUN_INTERRUPTED during an operation in it.
  */
 export async function openTarget(project: Project, { record, write }: HeldWrite): Promise<Place> {
   const { line } = record;
@@ -77,10 +77,10 @@ export async function openTarget(project: Project, { record, write }: HeldWrite)
   const workspace = await openRoot(project.repository, record);
   if (workspace === null && tip !== null) return tip;
   if (workspace === null) throw toLeft(record, true);
-  // A crash of teddy may have left its lock on the index, and the index out of step with HEAD.
+  // If teddy crashed, its index lock may remain, and the index may differ from HEAD.
   await repair(project, workspace);
   const { ref } = await workspace.head();
-  // Content that is already installed only needs its entry.
+  // Content already installed only needs its entry.
   if (write.state.phase !== 'installed') {
     await refuseOperation(workspace, line?.ref ?? ref ?? ('HEAD' as RefName));
     await refuseRunsIn(project, workspace);
@@ -101,7 +101,7 @@ function toLeft({ id, line }: WriteRecord, isGone: boolean): TeddyError {
 }
 
 /**
- * Opens the work tree in which the session began. A repository that was moved or copied has other roots, and must not
+ * Opens the work tree where the session began. A repository that was moved or copied has other roots, and must not
  * write to the old ones. Returns null when the session began without a work tree and the line is still not checked out
  * anywhere.
  */

@@ -10,12 +10,12 @@ export interface HeldWrite {
   readonly staged: StagedWrite;
   readonly record: WriteRecord;
   write: Write;
-  /** All received bytes, when they are in memory; the bytes beyond `savedBytes` exist nowhere else. */
+  /** All received bytes, when in memory; the bytes beyond `savedBytes` exist nowhere else. */
   content: Uint8Array | null;
   savedBytes: number;
   /** True when the whole content is new and none of it is on disk. */
   isReplaced: boolean;
-  /** True when the command continues with bytes in memory that could not be saved. */
+  /** True when the command continues with bytes in memory that it could not save. */
   isTolerant: boolean;
   /** True when the last save failed. */
   isFailing: boolean;
@@ -36,16 +36,13 @@ export function holdWrite(staged: StagedWrite, limits: Limits, nowMs: number): H
   };
 }
 
-/** Reads the limits of write sessions: constants, and one that can be set. */
+/** Reads the limits of write sessions: constants, and one that the user can set. */
 export async function readWriteLimits({ settings, writeLimits }: Project): Promise<Limits> {
   const maxBytes = await settings.get('write.maxBytes');
   return { ...writeLimits, ...(maxBytes === undefined ? {} : { maxBytes: Number(maxBytes) }) };
 }
 
-/**
- * Holds a session while `use` runs. Throws UNKNOWN_WRITE for a session that is over, has expired or never existed, and
- * LOCKED.
- */
+/** Holds a session while `use` runs. Throws UNKNOWN_WRITE for a session that is over, expired or never existed, and LOCKED. */
 export async function withWrite<Value>(
   project: Project,
   id: string,
@@ -55,7 +52,7 @@ export async function withWrite<Value>(
   const limits = await readWriteLimits(project);
   const nowMs = project.clock.now().getTime();
   const found = await findActive(project, id, limits, nowMs, accepts);
-  // The controller is dead. Resuming the session takes the slot of the line, which another session may hold now.
+  // The controller is dead. Resuming the session takes the line's slot, which another session may hold now.
   const isOrphan = takesSlot && isOrphaned(found) && !isOver(found.state?.phase ?? 'failed');
   reportTail(project, found);
   const staged = isOrphan ? await project.writes.resume(id, limits) : await project.writes.open(id);

@@ -1,4 +1,4 @@
-/** Inspects the target of a write session: whether its path may be written, and what it holds now. */
+/** Inspects a write session's target: whether its path is writable, and its present content. */
 import { TeddyError } from '../../errors.ts';
 import { parseRepoPath } from '../../session/paths/paths.ts';
 import type { Workspace } from '../../ports/git.ts';
@@ -55,7 +55,7 @@ export function parseOperation(text: string): Operation {
   );
 }
 
-/** Throws BAD_TARGET for a path that cannot be written or committed. */
+/** Throws BAD_TARGET for a path that teddy cannot write or commit. */
 export async function inspectTarget(project: Project, place: Place, path: RepoPath): Promise<Target> {
   const isOnDisk = typeof place !== 'string';
   const inspect = isOnDisk ? project.filesOf(place.root).inspect : inspectTree(project.repository.store, place);
@@ -77,7 +77,7 @@ export function findTwinAt(project: Project, place: Place, path: RepoPath): Prom
   return typeof place === 'string' ? findTwinIn(project.repository.store, place, path) : findTwin(project, place, path);
 }
 
-/** Throws PARTIALLY_STAGED when the file is staged and edited further, since one of the two states would be lost. */
+/** Throws PARTIALLY_STAGED when the file is staged and edited further, because one of the two states would be lost. */
 export async function refusePartlyStaged(workspace: Workspace, path: RepoPath): Promise<void> {
   const { edits, unmerged } = await workspace.status({ untracked: false, path });
   const edit = edits.find((found) => found.path === path);

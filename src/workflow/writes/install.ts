@@ -10,8 +10,8 @@ import { append } from '../line/append.ts';
 import { keepBytes } from '../line/keep-bytes.ts';
 
 /**
- * Returns `unprepared` when the target has not changed and there is no `final` to install. Without a work tree, nothing
- * is installed and the content only has to be committed.
+ * Returns `unprepared` when the target has not changed and there is no `final` to install. Without a work tree,
+ * installs nothing; the content only needs a commit.
  */
 export async function installWrite(
   project: Project,
@@ -28,7 +28,7 @@ export async function installWrite(
   }
   const workspace = place;
   const files = project.filesOf(workspace.root);
-  // A crash happened after the installation.
+  // teddy crashed after the installation.
   if (isInPlace(project, record, sha256, target)) {
     await files.removeLeftovers(record.target);
     return 'installed';
@@ -48,7 +48,7 @@ export async function installWrite(
 /** Throws TARGET_CHANGED. */
 export function requireBase(project: Project, record: WriteRecord, { path, bytes }: Target): void {
   const sha256 = bytes === null ? null : project.hash(bytes);
-  // A link that was created since would lead to another file.
+  // A link created since then would lead to another file.
   if (path !== record.target || sha256 !== (record.base?.sha256 ?? null)) throw targetChangedError(record);
 }
 
@@ -76,7 +76,7 @@ async function keepBase(project: Project, workspace: Workspace, record: WriteRec
   await (known.some((file) => file !== null) ? takeSnapshotOf : keepUntracked)(project, workspace, record, ref);
 }
 
-/** Returns the tip's tree with the target as it is on disk; null when the tip already has it. */
+/** Returns the tip's tree with the target's version on disk; null when the tip already has that version. */
 async function findEdit(
   { repository: { store } }: Project,
   workspace: Workspace,

@@ -19,7 +19,7 @@ import { findKnown, isOrphaned, readWriteLimits } from './held.ts';
 export interface WriteView {
   id: string;
   status: Status;
-  /** `orphaned` means that the controller of the session is dead; `damaged`, that its state cannot be read. */
+  /** `orphaned` means that the session's controller is dead; `damaged`, that its state is unreadable. */
   stage: Phase | 'orphaned' | 'damaged';
   record: WriteRecord | null;
   /** The number of confirmed bytes of content. */
@@ -49,7 +49,7 @@ export async function findWrite(project: Project, id: string): Promise<WriteView
   return toView(found, await readWriteLimits(project), project.clock.now().getTime());
 }
 
-/** Reads the received content, even that of a damaged session. Throws UNKNOWN_WRITE. */
+/** Reads the received content, even from a damaged session. Throws UNKNOWN_WRITE. */
 export async function showWrite(project: Project, id: string): Promise<WriteContent> {
   const content = isWriteId(id) ? await project.writes.readContent(id) : null;
   if (content === null) throw unknownWriteError();

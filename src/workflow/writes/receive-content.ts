@@ -1,4 +1,4 @@
-/** Receives content as plain text up to its end marker, saves it as it arrives, and asks the writer when nothing arrives. */
+/** Receives content as plain text up to its end marker, saves it as it arrives, and prompts the writer when nothing arrives. */
 import { writeLimits } from '../../session/settings/write-limits.ts';
 import { ContentTooLarge, isDiskError } from '../../write/write-errors.ts';
 import { TeddyError, toMessage } from '../../errors.ts';
@@ -10,33 +10,32 @@ import type { WriteState, Write } from '../../write/write.ts';
 import { dispatch } from './held.ts';
 import { openArrivals, type Arrival, type Arrivals } from './await-arrival.ts';
 
-/** The place where content is saved: staging, or a server. */
+/** The place to save content: staging, or a server. */
 interface ContentSink {
   /**
-   * Saves the bytes that follow those of the last successful call; never called while a save is running. After
-   * DISK_FULL or WRITE_FAILED it is called again later with the same bytes and those received since; any other error
-   * stops the reception.
+   * Saves the bytes after the last successful call's; never called while a save is running. After DISK_FULL or
+   * WRITE_FAILED, called again later with the same bytes and those received since; any other error stops the reception.
    */
   save(bytes: Uint8Array, state: WriteState): Promise<void>;
 }
 
 export interface ReceiveOptions {
   write: Write;
-  /** The content that was saved before the session was resumed. */
+  /** The content saved before the session was resumed. */
   before?: Uint8Array;
   marker: string;
   isMarkdown: boolean;
-  /** True when the source is one answer, which is read to its end, even after the marker. */
+  /** True when the source is one answer, which teddy reads to its end, even after the marker. */
   isAnswer: boolean;
-  /** True when a stream is read for another moment after the marker. */
+  /** True when teddy continues to read a stream for a moment after the marker. */
   readsOn?: boolean;
-  /** Returns, at the end of the source, whether the answer was cut, so that its last line may be incomplete. */
+  /** Returns, at the end of the source, whether the answer was cut and its last line may be incomplete. */
   isCut?(): boolean;
   clock: Clock;
   signal: AbortSignal;
   notices: Notices;
   sink: ContentSink;
-  /** Called when the writer is silent and its content is saved, so that it should be asked whether it has finished. */
+  /** Called when the writer is silent and its content is saved, to ask whether the writer has finished. */
   onPrompt(): void;
 }
 
@@ -44,18 +43,18 @@ export interface ReceivedContent {
   write: Write;
   /** True when the marker has arrived. */
   isDone: boolean;
-  /** The whole content, including what was saved before. */
+  /** The whole content, including the part saved earlier. */
   content: Uint8Array;
-  /** The text after the marker, no longer than content may be; empty when it is only white space. */
+  /** The text after the marker, no longer than content may be; empty when it is only whitespace. */
   trailing: Uint8Array;
   /** True when the sink has saved everything. */
   isSaved: boolean;
 }
 
-/** After the marker, an open stream may stay silent for `silenceMs`, and is read for no longer than `patienceMs`. */
+/** After the marker, an open stream may stay silent for `silenceMs`, and teddy reads it for no longer than `patienceMs`. */
 const silenceMs = 250;
 const patienceMs = 2000;
-/** A lower limit on the content of a stream does not cut the text after the marker. */
+/** A lower limit on a stream's content does not cut the text after the marker. */
 const maxTrailingBytes = writeLimits.maxBytes;
 
 interface Intake {
@@ -74,8 +73,8 @@ interface Intake {
 
 /**
  * Receives content until the marker or the end of the source. Leaves the source open, because a correction may follow
- * on it. The pieces must not be changed while this runs. Throws CONTENT_TOO_LARGE, INTERRUPTED, and what the source and
- * the sink throw; everything received is saved then.
+ * on it. The caller must not change the pieces while this runs. Throws CONTENT_TOO_LARGE, INTERRUPTED, and what the
+ * source and the sink throw; in these cases everything received is saved.
  */
 export async function receiveContent(
   source: AsyncIterable<Uint8Array>,
@@ -87,7 +86,7 @@ export async function receiveContent(
     await receive(intake, arrivals);
     if (intake.isDone && (options.isAnswer || options.readsOn)) await receiveTrailing(intake, arrivals);
   } catch (error) {
-    // The interruption is reported, no matter what else fails now.
+    // Reports the interruption, no matter what else fails now.
     if (error instanceof Aborted) {
       const failure = await stop(intake).catch((thrown: unknown) => thrown);
       if (failure !== undefined && !(failure instanceof TeddyError)) throw failure;
@@ -150,7 +149,7 @@ function add(intake: Intake, { content, lines }: Scanned): Effect[] {
   const fitting = content.subarray(0, limits.maxBytes - state.size);
   const effects = dispatch(intake, { type: 'content', bytes: fitting.length, lines, atMs: nowMs(intake) });
   intake.content.append(fitting);
-  // Endless white space after a marker would fill the memory too.
+  // Endless whitespace after a marker would fill the memory too.
   if (fitting.length < content.length || intake.scanner.heldBytes() > limits.maxBytes)
     throw new ContentTooLarge(limits);
   return effects;
@@ -175,7 +174,7 @@ async function receiveTrailing(intake: Intake, arrivals: Arrivals): Promise<void
         addTrailing(intake, arrival.bytes);
         [silentMs, hasRung] = [nowMs(intake) + silenceMs, false];
       } else if (arrival.type !== 'tick' || hasRung || nowMs(intake) >= silentMs) return;
-      // An alarm that was set earlier has rung, for the content or for the piece before.
+      // An earlier alarm has rung, for the content or for the preceding piece.
       else hasRung = true;
     }
   } catch (error) {

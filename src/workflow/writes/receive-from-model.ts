@@ -1,4 +1,4 @@
-/** Receives the content of one file from a model, from its first line through corrections to the commit. */
+/** Receives one file's content from a model, from its first line through corrections to the commit. */
 import { TeddyError } from '../../errors.ts';
 import type { ModelToolCall } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
@@ -15,21 +15,21 @@ import { openScanner } from '../../write/done-scanner.ts';
 import { fileKind } from '../../write/file-kind.ts';
 import { heldDestination, receiveInto, runWrite, type Destination } from './run-write.ts';
 
-/** Reports the progress of the content. */
+/** Reports the content's progress. */
 export interface FileListener {
-  /** Reports the size of the session's content so far. */
+  /** Reports the current size of the session's content. */
   onContent(progress: { bytes: number; lines: number }): void;
-  /** Called when the answer ended without the end marker, and the model is asked for it. */
+  /** Called when the answer ended without the end marker and teddy asks the model for it. */
   onPrompt(text: string): void;
   /** Called when the findings go back to the model, or when it has used up its corrections. */
   onFindings(text: string): void;
-  /** Asks about the change before the file is written; every change is approved when absent. */
+  /** Asks about the change before writing the file; defaults to approving every change. */
   approveChange?: ApproveChange | undefined;
 }
 
 export interface FileFromModel {
   result: WriteResult;
-  /** The tool calls of the last answer, which follow the content. */
+  /** The last answer's tool calls, which follow the content. */
   calls: ModelToolCall[];
 }
 
@@ -42,22 +42,22 @@ interface Receiving {
   prompts: number;
   /** True when the next answer replaces the whole content. */
   isRestart: boolean;
-  /** The number of lines of the content. */
+  /** The number of lines in the content. */
   lines: number;
 }
 
-/** A session that was left by a cut connection, an error or a crash. */
+/** A session left after a cut connection, an error or a crash. */
 export interface LeftWrite {
   held: HeldWrite;
-  /** True when its end marker had arrived. */
+  /** True when its end marker has arrived. */
   isWhole: boolean;
 }
 
 /**
- * Receives the content that the model has been told to send. A session that was left resumes after the last line that
- * was saved; complete content is checked again, and corrected if necessary. Throws END_MISSING, VALIDATION_FAILED,
- * NOT_APPROVED, MODEL_INTERRUPTED, CONTENT_TOO_LARGE, and what the model and `finalizeHeld` throw; everything received
- * is in staging then.
+ * Receives the content that teddy has told the model to send. Resumes an abandoned session after its last saved line;
+ * checks complete content again, and has the model correct it if necessary. Throws END_MISSING, VALIDATION_FAILED,
+ * NOT_APPROVED, MODEL_INTERRUPTED, CONTENT_TOO_LARGE, and what the model and `finalizeHeld` throw; in these cases
+ * everything received is in staging.
  */
 export async function receiveFromModel(
   project: Project,
@@ -78,7 +78,7 @@ export async function receiveFromModel(
   return receiveFile(receiving, () => receiveWhole(receiving, earlier.text.trim() === '' ? undefined : earlier));
 }
 
-/** Text is masked before it goes into a request, no matter who wrote it. */
+/** Masks text before it goes into a request, no matter who wrote it. */
 async function readShown(project: Project, held: HeldWrite): Promise<EarlierText> {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(await readContent(held));
   return { text, shown: await maskString(project.masker, text) };
@@ -135,7 +135,7 @@ async function receiveWhole(receiving: Receiving, earlier?: EarlierText): Promis
         describeResume(held.record),
       );
     }
-    // The next answer continues the cut content, even within a line.
+    // The next answer continues the cut content, even in the middle of a line.
     const isSilent = heard.answer.text === goesOn?.text && heard.answer.calls.length === 0;
     goesOn = isSilent ? goesOn : undefined;
     askAgain(receiving, heard.answer, isSilent);
@@ -173,7 +173,7 @@ async function receiveAnswer(
 const newline = 10;
 const encoder = new TextEncoder();
 
-/** Begins the answer on a new line when `isLineOpen`, because the previous answer ended within a line. */
+/** Begins the answer on a new line when `isLineOpen`, because the previous answer ended in the middle of a line. */
 async function* toBytes(
   receiving: Receiving,
   pieces: AsyncIterable<string>,
@@ -229,7 +229,7 @@ function askAgain(receiving: Receiving, { calls }: Received, isSilent: boolean):
   else if (!isSilent) say(dialogue, text);
 }
 
-/** Refuses the calls, because no call can begin another session while this one receives content. */
+/** Refuses the calls, because no call can begin another session while this session receives content. */
 function refuseCalls(
   dialogue: Dialogue,
   calls: ModelToolCall[],
@@ -263,7 +263,7 @@ async function askForCorrection(receiving: Receiving, answer: Received, rejected
 
 type Rejected = Extract<Finalized, { isWritten: false }>;
 
-/** No further correction is accepted. */
+/** teddy accepts no further correction. */
 async function toRejected(project: Project, { record, findings, reason }: Rejected): Promise<TeddyError> {
   const { id, target } = record;
   const [first] = findings;
@@ -279,11 +279,11 @@ async function toRejected(project: Project, { record, findings, reason }: Reject
 
 interface EndWatch {
   take(bytes: Uint8Array): void;
-  /** Returns whether the answer has reached the end marker, even one at its very end without a line break. */
+  /** Returns whether the answer has reached the end marker, even a marker at its very end without a line break. */
   isReached(answer: Received): boolean;
 }
 
-/** An answer that was cut after its end marker is not continued. */
+/** teddy does not continue an answer cut after its end marker. */
 async function watchForEnd(held: HeldWrite, isRestart: boolean): Promise<EndWatch> {
   const { endMarker: marker, target } = held.record;
   const before = isRestart ? new Uint8Array(0) : await readContent(held);

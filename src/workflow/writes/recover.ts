@@ -16,7 +16,7 @@ import type { LeftWrite } from './receive-from-model.ts';
 import { dispatch, findKnown, holdWrite, readWriteLimits, saveWrite, reportTail, type HeldWrite } from './held.ts';
 
 /**
- * Resumes a session, with the slot of its line; the caller closes `held.staged`. Throws UNKNOWN_WRITE, WRITE_ACTIVE,
+ * Resumes a session and takes its line's slot; the caller closes `held.staged`. Throws UNKNOWN_WRITE, WRITE_ACTIVE,
  * LOCKED or STAGING_DAMAGED.
  */
 export async function claimWrite(project: Project, id: string): Promise<HeldWrite> {
@@ -41,8 +41,8 @@ export async function claimWrite(project: Project, id: string): Promise<HeldWrit
 }
 
 /**
- * Resumes a session for a model. Throws NOT_ON_LINE and TARGET_CHANGED before the model is asked for content that could
- * not be written.
+ * Resumes a session for a model. Throws NOT_ON_LINE and TARGET_CHANGED before asking the model for content that teddy
+ * could not write.
  */
 export async function claimLeftover(project: Project, id: string): Promise<LeftWrite> {
   const isWhole = await hasEnded(project, id);
@@ -64,13 +64,13 @@ export async function claimLeftover(project: Project, id: string): Promise<LeftW
   }
 }
 
-/** Records that the content is complete, which stays true even if finalizing it fails. */
+/** Records that the content is complete, which remains true even if finalizing it fails. */
 async function keepEnded(project: Project, held: HeldWrite): Promise<void> {
   dispatch(held, { type: 'done', atMs: project.clock.now().getTime() });
   await saveWrite(project, held);
 }
 
-/** Returns whether the end marker had arrived. */
+/** Returns whether the end marker has arrived. */
 async function hasEnded(project: Project, id: string): Promise<boolean> {
   const { state } = await findKnown(project, id);
   return state !== null && !['awaiting_content', 'receiving', 'expired'].includes(state.phase);

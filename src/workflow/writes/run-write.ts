@@ -11,24 +11,24 @@ import { keepBytes } from '../line/keep-bytes.ts';
 import { TeddyError } from '../../errors.ts';
 import { receiveContent, type ReceivedContent, type ReceiveOptions } from './receive-content.ts';
 
-/** The staging of this repository, or a server. */
+/** This repository's staging, or a server. */
 export interface Destination<Outcome> {
   readonly id: string;
   readonly target: string;
   readonly endMarker: string;
-  /** Reads everything that has been received. */
+  /** Reads all content received up to now. */
   content(): Promise<Uint8Array>;
   write(): Write;
-  /** Saves the bytes that follow those of the last call, as a `ContentSink` does. With `replaces`, they begin new content. */
+  /** Saves the bytes after the last call's, as a `ContentSink` does. With `replaces`, they begin new content. */
   save(bytes: Uint8Array, state: WriteState, replaces: boolean): Promise<void>;
   savedBytes(): number;
-  /** Takes over the received content. With `replaces`, none of it was saved, and it replaces the earlier content. */
+  /** Takes over the received content. With `replaces`, none of it is saved yet, and it replaces the earlier content. */
   take(received: ReceivedContent, replaces: boolean): void;
-  /** Finalizes the content. A correction is accepted when `isRejected`. */
+  /** Finalizes the content. When `isRejected`, the writer may send a correction. */
   finalize(options: { force: boolean }): Promise<{ outcome: Outcome; isRejected: boolean }>;
   /**
-   * Keeps the part that a remote destination has not accepted, and returns the error that says where it is; null when
-   * the destination has everything.
+   * Keeps the part that a remote destination has not accepted, and returns the error that says where that part is; null
+   * when the destination has everything.
    */
   keep?(error: unknown): Promise<TeddyError | null>;
   /** Removes the session, because nothing in it is worth keeping. */
@@ -37,7 +37,7 @@ export interface Destination<Outcome> {
   readonly ways: { finalize: string; goOn: string; look: string; giveUp: string };
 }
 
-/** The answer to rejected content. `leave` leaves it in its place. */
+/** The answer to rejected content. `leave` leaves the content in place. */
 export type Decision = 'correct' | 'accept' | 'leave';
 
 export interface Writer<Outcome> {
@@ -67,7 +67,7 @@ interface ReceiveIntoOptions extends Pick<ReceiveOptions, 'isAnswer' | 'isCut' |
   isRestart: boolean;
 }
 
-/** Throws as `receiveContent` does; the bytes received so far are saved then. */
+/** Throws as `receiveContent` does; in that case the bytes already received are saved. */
 export async function receiveInto<Outcome>(
   project: Project,
   destination: Destination<Outcome>,
@@ -96,7 +96,7 @@ export async function receiveInto<Outcome>(
   });
   const { isDone, content, trailing } = received;
   const hasContent = content.length > before.length;
-  // A model that answers nothing has not corrected anything.
+  // A model with an empty answer has not corrected anything.
   if (!isRestart || hasContent || !options.isAnswer) destination.take(received, replaces);
   if (trailing.length > 0) await keepTrailing(project, destination, trailing);
   return { isDone, hasContent, size: content.length };
@@ -161,11 +161,14 @@ export interface WholeContent {
   content: Uint8Array;
   signal: AbortSignal;
   approve: ApproveChange;
-  /** The checks whose findings are refused; the findings of all other checks are accepted. */
+  /** The checks whose findings to refuse; teddy accepts all other checks' findings. */
   refuses: string[];
 }
 
-/** Writes content that is available as a whole. Leaves nothing in staging when it is not written. Throws TARGET_CHANGED. */
+/**
+ * Writes content that is available as a whole. If it does not write the content, leaves nothing in staging. Throws
+ * TARGET_CHANGED.
+ */
 export async function writeWhole(
   project: Project,
   held: HeldWrite,

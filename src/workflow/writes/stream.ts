@@ -15,7 +15,7 @@ export interface StreamOptions {
   eofIsDone: boolean;
   /** Accepts every finding. */
   force: boolean;
-  /** True when a correction can arrive on the same source, which is then read only up to the marker. */
+  /** True when a correction can arrive on the same source, which teddy then reads only up to the marker. */
   isCorrectable: boolean;
   signal: AbortSignal;
 }
@@ -38,7 +38,7 @@ export async function streamWrite(
   return streamHeld(project, held, options, listener, async () => listener.onBegun(begun));
 }
 
-/** Resumes a session that was left. Throws what `claimWrite` and `streamInto` throw. */
+/** Resumes an abandoned session. Throws what `claimWrite` and `streamInto` throw. */
 export async function continueWrite(
   project: Project,
   id: string,
@@ -47,7 +47,7 @@ export async function continueWrite(
 ): Promise<Finalized> {
   const held = await claimWrite(project, id);
   return streamHeld(project, held, options, listener, async () => {
-    // The content was complete when the session was left, and nothing can be added to it.
+    // The abandoned session's content is complete, so nothing can be added to it.
     if (held.write.state.install !== null) throw finalizingError();
     await readContent(held);
     listener.onTakenUp(held);
@@ -71,8 +71,8 @@ async function streamHeld(
 }
 
 /**
- * Throws END_MISSING, CONTENT_TOO_LARGE, INTERRUPTED, and what `finalizeWrite` throws; the saved content then stays in
- * staging.
+ * Throws END_MISSING, CONTENT_TOO_LARGE, INTERRUPTED, and what `finalizeWrite` throws; in these cases the saved content
+ * stays in staging.
  */
 export function streamInto<Outcome>(
   project: Project,
@@ -85,7 +85,7 @@ export function streamInto<Outcome>(
     try {
       const { isDone, size } = await receiveInto(project, destination, source, {
         isRestart: isCorrection,
-        // Complete content is written at once, even when its writer keeps the stream open while it waits.
+        // Writes complete content at once, even when its writer keeps the stream open while waiting.
         isAnswer: false,
         signal,
         onPrompt: () => onPrompt(renderIdlePrompt(destination.endMarker)),
