@@ -1,5 +1,5 @@
 /**
- * Attributes the lines of several files of a commit, and returns for each turn among the authors who answered and who
+ * Attributes the lines of several of a commit's files, and returns for each turn among the authors who answered and who
  * asked.
  */
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
@@ -10,13 +10,13 @@ import type { BlameSource, CodeSteps } from './code-steps.ts';
 import type { Step } from '../../view/view.ts';
 import { readTurnSteps } from './read-story.ts';
 
-/** Who answered in a turn, as far as its entries say. */
+/** Who answered in a turn, according to its entries. */
 export interface Contributor {
   session: SessionId;
   turn: TurnName;
-  /** The other agent that the turn belongs to; null for teddy. */
+  /** The other agent that owns the turn; null for teddy. */
   agent: string | null;
-  /** Null when nothing names the model, for example when a person brought the answer. */
+  /** Null when no record names the model, for example when a person entered the answer. */
   provider: string | null;
   model: string | null;
   /** `Name <email>` of the person who asked. */
@@ -24,11 +24,11 @@ export interface Contributor {
 }
 
 export interface AttributedFiles {
-  /** The files in the order in which they were given; a file without requested lines is left out. */
+  /** The files in the given order, without files that have no requested lines. */
   files: { path: RepoPath; runs: AttributedRun[] }[];
-  /** The files that are too large to examine, or that have names that are not UTF-8. */
+  /** The files that are too large to examine, or that have non-UTF-8 names. */
   leftOut: RepoPath[];
-  /** The contributors by the commits of the turns among the authors. */
+  /** The contributors, by the commits of the authors' turns. */
   contributors: ReadonlyMap<Oid, Contributor>;
 }
 
@@ -38,8 +38,8 @@ const maxBytes = 16 * 1024 * 1024;
 const filesAtOnce = 4;
 
 /**
- * Only text has lines, so links, submodules and binary files are left out. `ownOnly` limits the result to lines that
- * the commit itself brought and its parents do not have. Throws what `attributeLines` throws.
+ * Only text has lines, so this leaves out links, submodules and binary files. `ownOnly` limits the result to lines that
+ * the commit itself brought and that its parents lack. Throws what `attributeLines` throws.
  */
 export async function attributeFiles(
   source: BlameSource,
@@ -68,10 +68,7 @@ export async function attributeFiles(
   };
 }
 
-/**
- * Returns the first and last lines of each run by key, in the order of their first lines; lines with the key null are
- * left out.
- */
+/** Returns the first and last lines of each run by key, in the order of their first lines; leaves out lines with a null key. */
 export function groupLines<Key>(
   runs: readonly AttributedRun[],
   keyOf: (author: Author) => Key | null,
@@ -111,7 +108,7 @@ async function readContributors(
     const { commit, step, session, turn } = author;
     const origin = originals.get(step.entry ?? '') ?? commit;
     const key = `${session} ${turn}`;
-    // A turn of a captured session may have brought code in thousands of commits.
+    // A captured session's turn may have brought code in thousands of commits.
     const read = turns.get(key)?.some((step) => step.commit === origin) ? turns.get(key) : undefined;
     const steps = read ?? (await readTurnSteps(source, origin, session, turn));
     turns.set(key, steps);
@@ -134,7 +131,7 @@ function toContributor(
   const { provider, model } = answer == null || nameless.includes(answer.provider) ? {} : answer;
   const opener = steps.find(({ entry }) => entry?.kind === 'message') ?? steps[0];
   const { name, email } = parseIdent(opener?.ident ?? '');
-  // teddy's own turns may continue a captured line, and they record which of its agents planned.
+  // teddy's own turns may continue a captured line, and they record which of teddy's agents planned.
   const isOwn = steps.some(({ entry }) => entry?.agent !== undefined);
   return {
     session,

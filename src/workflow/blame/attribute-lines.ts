@@ -1,4 +1,4 @@
-/** Attributes the lines of a file: `git blame`, led through landings, undone turns and squashes into the lines of sessions. */
+/** Attributes a file's lines: `git blame`, led through landings, undone turns and squashes into the sessions' lines. */
 import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import { decodeText } from '../../session/text/bytes.ts';
 import type { Report } from '../../plan/report/report.ts';
@@ -15,7 +15,7 @@ export interface AttributeQuery extends Omit<BlameQuery, 'grafts'> {
   without?: readonly Oid[];
 }
 
-/** The facts that files of one commit, or of the work tree, have in common, so that they are read only once. */
+/** The facts shared by all files in a commit or the work tree, so that teddy reads them only once. */
 export interface Tracing {
   head: Oid | null;
   known: CodeSteps;
@@ -52,7 +52,7 @@ export async function openTracing(source: BlameSource, commit: Oid | null): Prom
 }
 
 /**
- * Returns the lines in the order of the file. A line belongs to its author or is unknown; it is never attributed to
+ * Returns the lines in the file's order. A line belongs to its author or is unknown; teddy never attributes it to
  * anybody who did not bring it. Throws what `Blame.lines` throws.
  */
 export async function attributeLines(
@@ -80,7 +80,7 @@ interface TracedRun extends BlamedRun {
   left: TracedRun | null;
 }
 
-/** Explains the lines of a commit where a shallow clone ends, to which git attributes all earlier lines. */
+/** Explains the lines in a commit where a shallow clone ends, to which git attributes all earlier lines. */
 const beforeCut: Origin = {
   unsure: null,
   reason: 'The history of this clone is cut off there. `git fetch --unshallow` brings the rest.',
@@ -95,8 +95,8 @@ const misled: Origin = { unsure: null, reason: 'git takes a text of the session 
 const isText = ({ path }: { path: RepoPath }) => path.startsWith('.teddy/');
 
 /**
- * A squash may contain another one, and agents take turns, so the search continues from its results up to this number
- * of times.
+ * A squash may contain another squash, and agents take turns, so the search continues from its results up to this
+ * number of times.
  */
 const maxRounds = 24;
 
@@ -106,7 +106,7 @@ async function traceLines(
   query: AttributeQuery,
 ): Promise<TracedRun[]> {
   const { blame, store } = source.repository;
-  // The history ends at these commits, so they are not traced.
+  // The history ends at these commits, so there is no need to trace them.
   const { without = [], ignored = [] } = query;
   const isIgnored = new Set(ignored);
   const origins = new Map<Oid, Origin | null>([...without, ...ignored].map((oid) => [oid, null]));
@@ -149,7 +149,7 @@ async function traceLines(
 }
 
 /**
- * Keeps the lines that no commit of `without` has. When a landing renamed a file, its session already has the new name,
+ * Keeps the lines that no commit in `without` has. When a landing renamed a file, its session already has the new name,
  * so git would not look for the old name after following the landing to the session.
  */
 async function keepOwn(
@@ -189,7 +189,7 @@ async function keepUntraced(
   );
 }
 
-/** Returns, for each commit that was not traced, the file with the most lines. */
+/** Returns, for each untraced commit, the file with the most lines. */
 function groupUntraced(runs: readonly TracedRun[], asked: ReadonlyMap<Oid, unknown>): UntracedLines[] {
   const groups = new Map<Oid, Map<RepoPath, Map<number, string>>>();
   for (const { commit, path, originalLine, texts } of runs) {
@@ -205,7 +205,7 @@ function groupUntraced(runs: readonly TracedRun[], asked: ReadonlyMap<Oid, unkno
   });
 }
 
-/** With more ranges, reading them is no faster than reading the whole file. */
+/** With more ranges, reading only these is no faster than reading the whole file. */
 export const maxRanges = 200;
 
 async function traceAgain(
@@ -235,8 +235,8 @@ async function traceAgain(
 }
 
 /**
- * Returns whether the commit holds the user's own edits on an agent's line. These lines belong to the user's own commit
- * of them.
+ * Returns whether the commit holds the user's own edits on an agent's line. The lines belong to the user's own commit
+ * with these edits.
  */
 function isOwnEdit({ steps, agents }: CodeSteps, commit: Oid | null): boolean {
   const step = commit === null ? undefined : steps.get(commit);
@@ -268,7 +268,7 @@ function isSame(one: Author, other: Author): boolean {
   return commitOf(one) === commitOf(other) && markOf(one) === markOf(other);
 }
 
-/** Returns a function that finds the authors of a commit's lines; it reads the facts about each commit only once. */
+/** Returns a function that finds the authors of a commit's lines; it reads each commit's facts only once. */
 function authorReader(
   source: BlameSource,
   known: CodeSteps,
@@ -351,15 +351,15 @@ function toTurnAt({ oid: commit, session, turn }: TurnStep): TurnAt {
   return { commit, session, turn };
 }
 
-/** Reads files of turns once, because one report has the changes of many files. */
+/** Reads turns' files once, because one report has the changes of many files. */
 interface TurnFiles {
   text(at: TurnStep, name: string): Promise<string | null>;
   report(at: TurnStep): Promise<Report | null>;
 }
 
 /**
- * When `isAmended`, the other lines were added to the commit after the run, and their author is unknown; otherwise they
- * are the user's.
+ * When `isAmended`, somebody added the other lines to the commit after the run, and their author is unknown; otherwise
+ * they are the user's.
  */
 interface Edits {
   ofTurn: ReadonlySet<string>;
@@ -367,7 +367,7 @@ interface Edits {
 }
 
 /**
- * Finds the lines of a report that are the turn's when not all are: the user changed an action before it ran, or had
+ * Finds which of a report's lines are the turn's when not all are: the user changed an action before it ran, or had
  * edited an untracked file before an EDIT changed it, or somebody amended or merged the commit. Returns null when all
  * lines are the turn's.
  */
@@ -397,7 +397,7 @@ async function readEdits(
 }
 
 /**
- * Finds the files that commands of a conversation changed since the code was last committed; only this commit has those
+ * Finds the files that a conversation's commands changed since the last commit of the code; only this commit has those
  * changes.
  */
 async function findCommanded(source: BlameSource, step: CodeStep): Promise<Set<string>> {
@@ -419,8 +419,8 @@ async function findCommanded(source: BlameSource, step: CodeStep): Promise<Set<s
 
 /**
  * `turn` is a model, or the agent that it works for. `person` is the author of a commit, or of an edit that a line has
- * as a snapshot. `uncommitted` lines are only in the work tree; with `isOwn`, an agent's line has them as an edit of
- * the user. The author of `unknown` lines cannot be determined, and may have been a turn.
+ * as a snapshot. `uncommitted` lines are only in the work tree; with `isOwn`, an agent's line has them as a user's
+ * edit. The author of `unknown` lines cannot be determined, and may have been a turn.
  */
 export type Author =
   | { kind: 'turn'; commit: Oid; step: CodeStep; session: SessionId; turn: TurnName; byContent: boolean }
@@ -428,17 +428,17 @@ export type Author =
   | { kind: 'uncommitted'; isOwn: boolean }
   | { kind: 'unknown'; commit: Oid; reason: string };
 
-/** Adjacent lines of one author. */
+/** Adjacent lines by one author. */
 export interface AttributedRun {
   author: Author;
   /** The number of the first line, from 1, in the requested file. */
   line: number;
-  /** The number of that line in the file of the author's commit. */
+  /** The line's number in its file in the author's commit. */
   originalLine: number;
   path: RepoPath;
   texts: string[];
-  /** Set when the lines are in the work tree, as the author's commit has them, but not in HEAD. */
+  /** Set when the work tree has the lines as in the author's commit, but HEAD does not. */
   uncommitted?: true;
-  /** The author whom git guesses past a commit of `blame.ignoreRevsFile`. */
+  /** The author whom git guesses beyond a commit in `blame.ignoreRevsFile`. */
   guess?: Author;
 }

@@ -1,4 +1,4 @@
-/** Attributes the lines of a file on disk: what HEAD does not have may be a turn's, as the newest snapshot of the file shows. */
+/** Attributes the lines of a file on disk: lines missing from HEAD may be a turn's, as the file's newest snapshot shows. */
 import { tooShortError } from '../../errors.ts';
 import { decodeText } from '../../session/text/bytes.ts';
 import { listKept } from '../../plan/match/diff.ts';
@@ -56,8 +56,8 @@ export async function attributeWorkTree(
 }
 
 /**
- * With more ranges, reading them is no faster than reading the whole file; with more changed lines, the comparison is
- * skipped.
+ * With more ranges, reading only these is no faster than reading the whole file; with more changed lines, teddy skips
+ * the comparison.
  */
 const [maxRanges, maxChanged] = [200, 2_000];
 
@@ -73,8 +73,8 @@ function toRuns(text: string, { path, ranges }: Pick<AttributeQuery, 'path' | 'r
 }
 
 /**
- * Returns the step that brought the version of the file in its newest snapshot, considering only snapshots based on
- * commits that HEAD contains. Returns null when there is no such snapshot, or when the file did not exist in it.
+ * Returns the step that brought the file's version in its newest snapshot, considering only snapshots based on commits
+ * that HEAD contains. Returns null when there is no such snapshot, or when the file did not exist in it.
  */
 export async function findSnapshot(
   source: WorkTreeSource,

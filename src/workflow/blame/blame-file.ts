@@ -1,4 +1,4 @@
-/** Reads the lines of a file with their authors, and the story of each turn among them. */
+/** Reads a file's lines with their authors, and the story of each turn among them. */
 import type { Commit } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseIdent, toAuthor, type CommitAuthor } from '../../session/entries/logged-entry.ts';
@@ -12,20 +12,20 @@ import { findFileRange, type FileRange, type FileRangeRequest } from './find-fil
 import { readTurnStory, type TurnStory } from './read-story.ts';
 
 export interface BlameRequest extends FileRangeRequest {
-  /** Finds lines that were moved within the file. */
+  /** Finds lines moved within the file. */
   moves?: boolean | undefined;
-  /** Finds lines that were copied from other files. */
+  /** Finds lines copied from other files. */
   copies?: boolean | undefined;
 }
 
-/** A commit of a person, or one about which nothing is known. */
+/** A person's commit, or a commit about which nothing is known. */
 export interface CommitStory {
   commit: Oid;
   author: CommitAuthor;
   /** In ISO 8601. */
   at: string;
   subject: string;
-  /** True when it holds the user's edits that a session committed. */
+  /** The session whose commit of the user's edits this is; null for any other commit. */
   session: SessionId | null;
   turn: TurnName | null;
 }
@@ -37,7 +37,7 @@ export interface BlamedFile extends FileRange {
   /** All other commits among them. */
   commits: ReadonlyMap<Oid, CommitStory>;
   known: CodeSteps;
-  /** Sentences for the user about git settings that cannot be applied. */
+  /** Sentences for the user about git settings that teddy cannot apply. */
   problems: string[];
 }
 
@@ -64,8 +64,8 @@ interface Guessed {
 }
 
 /**
- * Guesses where lines were before a commit that `blame.ignoreRevsFile` names, as `git blame` does. Guesses are added to
- * what is certain, and never replace it. `runs` are the attributed lines of the query.
+ * Guesses where lines were before a commit named in `blame.ignoreRevsFile`, as `git blame` does. Adds guesses to what
+ * is certain, and never replaces it. `runs` are the query's attributed lines.
  */
 async function guessLines(source: BlameSource, query: AttributeQuery, runs: AttributedRun[]): Promise<Guessed> {
   const { blame } = source.repository;
@@ -102,7 +102,7 @@ async function readIgnored({ repository: { store, blame } }: BlameSource) {
   for (const { file, text } of revisions) {
     const oid = /^[0-9a-f]{4,64}$/i.test(text) ? await store.resolve(text) : null;
     if (oid !== null) ignored.add(oid);
-    // A full id may belong to another clone.
+    // A full ID may belong to another clone.
     else if (!isOid(text)) problems.push(`${file} names ${JSON.stringify(text)}, which is no commit here.`);
   }
   return { ignored, problems };

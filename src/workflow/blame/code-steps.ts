@@ -1,6 +1,6 @@
 /**
- * The commits by which sessions brought code: entries of lines, and landings. All of the repository's are read once and
- * cached; after that, only new commits are read.
+ * The commits by which sessions brought code: entries of lines, and landings. teddy reads all of the repository's once
+ * and caches them; after that, it reads only new commits.
  */
 import { isOid, archivePrefix, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import type { Grafts, MarkedCommit, Repository } from '../../ports/git.ts';
@@ -8,7 +8,7 @@ import { decodeEntry, type Entry, type EntryKind } from '../../session/entries/e
 import { codeKinds } from '../../session/lines/line-order.ts';
 import { decodeLandings, landingText, type LandedFrom } from '../../session/lines/landing.ts';
 
-/** The parts of a project that tracing lines needs: objects and refs, `git blame`, and the cache. */
+/** A project's parts needed to trace lines: objects and refs, `git blame`, and the cache. */
 export interface BlameSource {
   repository: Pick<Repository, 'store' | 'blame' | 'cache'>;
 }
@@ -17,12 +17,12 @@ export interface CodeStep {
   oid: Oid;
   seconds: number;
   kind: EntryKind | 'landing';
-  /** The id of the entry, which a cherry-pick or a rebase copies; null when it is not an entry. */
+  /** The entry's ID, which a cherry-pick or a rebase copies; null when the commit is not an entry. */
   entry: string | null;
   /** For a landing, the session that it lands first. */
   session: SessionId;
   turn: TurnName | null;
-  /** The commit that the user's HEAD was on, for a snapshot of a captured line. */
+  /** For a captured line's snapshot, the commit that the user's HEAD was on. */
   head: Oid | null;
   /** The other agent, when its session begins with this commit; otherwise null. */
   agent: string | null;
@@ -32,13 +32,13 @@ export interface CodeStep {
 
 export interface CodeSteps {
   steps: ReadonlyMap<Oid, CodeStep>;
-  /** The additional parents: a landing continues in the lines that it landed, and an undo in what it restored. */
+  /** The additional parents: a landing continues in its landed lines, and an undo in what it restored. */
   grafts: Grafts;
   /** Landings of lines that are not in this repository. */
   untraced: ReadonlySet<Oid>;
-  /** The other agent of each captured session; null when a shallow clone lacks the session's start. */
+  /** The other agent that owns each captured session; null when a shallow clone lacks the session's start. */
   agents: ReadonlyMap<SessionId, string | null>;
-  /** The first commit of each entry, by the entry's id. Copies may lack the rest of the turn. */
+  /** The first commit of each entry, by entry ID. Copies may lack the rest of the turn. */
   originals: ReadonlyMap<string, Oid>;
 }
 
@@ -47,11 +47,11 @@ const version = 4;
 
 interface Kept {
   version: number;
-  /** The tips from which everything has been read. */
+  /** The tips from which teddy has read everything. */
   tips: Oid[];
   steps: CodeStep[];
   grafts: [Oid, Oid[]][];
-  /** Landings, with the tips of their lines that are missing here. */
+  /** Landings, with those of their lines' tips that are missing here. */
   missing: [Oid, Oid[]][];
 }
 
@@ -75,7 +75,7 @@ export async function readCodeSteps(source: BlameSource, also: readonly Oid[]): 
   return toCodeSteps(next);
 }
 
-/** Reads the cached steps. Starts over when a tip that was missing has arrived since its landing was read. */
+/** Reads the cached steps. Starts over when a tip missing at the time has arrived since teddy read its landing. */
 async function readKept(source: BlameSource): Promise<Kept> {
   const kept = decodeKept(await source.repository.cache.read(cacheKey));
   const missing = kept.missing.flatMap(([, oids]) => oids);
@@ -139,7 +139,7 @@ async function addSteps(source: BlameSource, kept: Kept, tips: readonly Oid[]): 
       if (absent.length > 0) missing.push([step.oid, absent]);
       added.push(...there);
     }
-    // A landed line may have no ref anymore, but its commits exist until git removes them.
+    // A landed line may no longer have a ref, but its commits exist until git removes them.
     const asked = new Set(not);
     next = [...new Set(added)].filter((oid) => !asked.has(oid));
   }
@@ -148,7 +148,7 @@ async function addSteps(source: BlameSource, kept: Kept, tips: readonly Oid[]): 
     version,
     tips: [],
     steps: [...steps.values()],
-    // The links cannot form a circle, because the id of a landing is a hash of the tips that it names.
+    // The links cannot form a cycle, because a landing's ID is a hash of the tips that it names.
     grafts: [...kept.grafts, ...grafts],
     missing: [...kept.missing, ...missing],
   };
@@ -160,7 +160,7 @@ interface ReadCommit {
   from: LandedFrom[];
 }
 
-/** Returns null for a commit that brought no code of a session, or not as a single step. */
+/** Returns null for a commit that brought none of a session's code, or not as a single step. */
 function toRead(commit: MarkedCommit): ReadCommit | null {
   const { oid, seconds, message } = commit;
   const files = commit.changes.filter(({ path }) => path !== '.teddy' && !path.startsWith('.teddy/'));
@@ -185,8 +185,8 @@ function toRead(commit: MarkedCommit): ReadCommit | null {
 }
 
 /**
- * Returns the entry that a commit is; null when it is not one. A commit that a forge or a rebase made of several
- * entries is not one either: it ends with the trailers of one entry, but begins with another subject.
+ * Returns the entry that a commit is; null when it is not an entry. A commit that a forge or a rebase made from several
+ * entries does not count: it ends with one entry's trailers, but begins with another subject.
  */
 export function decodeStep(message: string): Entry | null {
   const entry = decodeEntry(message);
@@ -195,12 +195,12 @@ export function decodeStep(message: string): Entry | null {
   return message.startsWith(begin) ? entry : null;
 }
 
-/** The number of commits without entries that are searched for what an undo put back. */
+/** The number of commits without entries to search for what an undo restored. */
 const maxOthers = 1000;
 
 /**
- * Returns the newest commits before an undo that have its files as the undo left them; they, or copies of them, are the
- * origin of what it restored.
+ * Returns the newest commits before an undo that have its files as the undo left them; these commits, or copies of
+ * them, are the origin of what it restored.
  */
 async function findPutBack({ repository: { store } }: BlameSource, { parents }: MarkedCommit, { files }: CodeStep) {
   const found: Oid[] = [];
@@ -233,7 +233,7 @@ function toCodeSteps({ steps, grafts, missing }: Kept): CodeSteps {
 
 /**
  * Keeps the first of an entry's copies, which a cherry-pick or a rebase creates; of copies from the same second, the
- * one that was found first.
+ * first one found.
  */
 export function dropCopies(steps: readonly CodeStep[]): CodeStep[] {
   const later = steps.toReversed().toSorted((a, b) => b.seconds - a.seconds);

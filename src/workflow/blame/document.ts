@@ -1,4 +1,4 @@
-/** The findings of blame in the form of `--json` and of the tool for agents. */
+/** Blame's findings in the form of `--json` and of the tool for agents. */
 import type { Oid, RepoPath } from '../../names.ts';
 import type { Author } from './attribute-lines.ts';
 import type { BlamedFile, CommitStory } from './blame-file.ts';
@@ -16,9 +16,9 @@ interface AuthorDocument {
    */
   uncommitted?: true;
   ownEdit?: true;
-  /** The author whom git guesses past a commit of `blame.ignoreRevsFile`. */
+  /** The author whom git guesses beyond a commit in `blame.ignoreRevsFile`. */
   guess?: AuthorDocument;
-  /** The reason why it is unknown. */
+  /** The reason why the author is unknown. */
   reason?: string;
   turn?: TurnStory | null;
   person?: CommitStory | null;
@@ -42,10 +42,10 @@ export interface WhyDocument {
   commit: Oid | null;
   stories: (AuthorDocument & {
     lines: { line: number; count: number; texts: string[] }[];
-    /** The lines that were there before; null when there were none, or when this is unknown. */
+    /** The previous lines; null when there were none, or when they are unknown. */
     replaced: string[] | null;
     landed: PlaceStory['landed'];
-    /** The name that `-s` accepts for the line of its turn; null when it has none. */
+    /** The name that `-s` accepts for its turn's line; null when the line has none. */
     selector: string | null;
   })[];
 }

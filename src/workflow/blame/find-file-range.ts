@@ -9,7 +9,7 @@ import { openTracing } from './attribute-lines.ts';
 import { findSnapshot } from './attribute-work-tree.ts';
 
 export interface FileRangeRequest {
-  /** A path of the repository, with or without line numbers. */
+  /** A path in the repository, with or without line numbers. */
   place: string;
   /** A revision; by default the file in the work tree, or at HEAD when there is no work tree. */
   revision?: string | undefined;
@@ -34,7 +34,7 @@ export async function findFileRange(project: Project, { place, revision }: FileR
   if (found === null) throw await toMissing(project, { place: place.replace(/:[\d,-]*$/, ''), revision, commit });
   const [, first, last = first] = /^(\d+)(?:[-,](\d+))?$/.exec(lines) ?? [];
   const range = [Number(first), Number(last)] as const;
-  // NaN is rejected too.
+  // Also rejects NaN.
   if (!(range[0] >= 1 && range[1] >= range[0]))
     throw new TeddyError(
       'USAGE',
@@ -49,7 +49,7 @@ async function findCommit({ repository }: Project, revision: string | undefined)
   return requireCommit(repository.store, revision ?? 'HEAD', '`git log --oneline` lists the commits.');
 }
 
-/** Returns null when it is not a file there, or when neither git nor a snapshot knows it. */
+/** Returns null when there is no such file, or when neither git nor a snapshot knows it. */
 async function findFile(
   project: Project,
   commit: Oid | null,

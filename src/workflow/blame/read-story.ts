@@ -23,17 +23,17 @@ export interface TurnStory {
   turn: TurnName;
   /** The commit that brought the code. */
   commit: Oid;
-  /** The other agent that the session belongs to; null for teddy. */
+  /** The other agent that owns the session; null for teddy. */
   agent: string | null;
-  /** Null when nothing was said in the turn. */
+  /** Null when nobody said anything in the turn. */
   asked: Asked | null;
-  /** The model that answered, as its endpoint calls it; null when nothing names it. */
+  /** The model that answered, as its endpoint calls it; null when no record names it. */
   model: string | null;
   provider: string | null;
   /** Null when the turn has no plan, as in a conversation. */
   plan: { title: string; actions: string[] } | null;
   approvals: Approval[];
-  /** How the run of the plan ended; null when there was no run. */
+  /** How the plan's run ended; null when there was no run. */
   status: string | null;
   /** The plan's actions on the file. */
   actions: DoneAction[];
@@ -69,7 +69,7 @@ interface DoneAction {
 }
 
 /**
- * A turn of a captured session may have thousands of entries, so its story is read from the last ones and its first
+ * A captured session's turn may have thousands of entries, so teddy reads its story from the last entries and its first
  * message.
  */
 const maxSteps = 256;
@@ -122,7 +122,7 @@ export async function readTurnStory(
   };
 }
 
-/** Reads the steps of a turn up to a commit of it, oldest first; of a turn with very many, the last ones. */
+/** Reads a turn's steps up to one of its commits, oldest first; of a turn with very many steps, only the last ones. */
 export async function readTurnSteps(
   { repository: { store } }: BlameSource,
   tip: Oid,
@@ -148,7 +148,7 @@ async function toAsked(project: Project, { steps, records }: Turn): Promise<Aske
   };
 }
 
-/** The author of the report is the person who ran the plan. */
+/** The report's author is the person who ran the plan. */
 function toRun(
   { action_logs: logs, run_summary: { end_time: at } }: Report,
   author: string,
@@ -176,7 +176,7 @@ async function toActions(project: Project, report: Report | null, path: RepoPath
   );
 }
 
-/** Returns null when there is none, or it is damaged. */
+/** Returns null when there is no report, or the report is damaged. */
 export async function readReport({ repository: { store } }: BlameSource, at: TurnAt): Promise<Report | null> {
   const text = await readTurnFile(store, at, 'report.md');
   try {

@@ -1,7 +1,7 @@
 /**
  * Finds the origin of lines whose commit does not name it: a forge has squashed a line, or somebody has committed what
- * an agent left in the work tree. A version of the file that equals a version of a session belongs to that session;
- * otherwise, runs of equal lines decide. Nothing is guessed: what may be a coincidence counts as unknown.
+ * an agent left in the work tree. If a session has an identical version of the file, the version belongs to that
+ * session; otherwise, runs of equal lines decide. teddy guesses nothing: a possible coincidence counts as unknown.
  */
 import { decodeText } from '../../session/text/bytes.ts';
 import type { Commit } from '../../ports/git.ts';
@@ -18,7 +18,7 @@ export interface UntracedLines {
   lines: ReadonlyMap<number, string>;
 }
 
-/** `oid` is the step to continue in. `unsure` holds the lines that may or may not be a session's; null for all of them. */
+/** `oid` is the step to continue in. `unsure` holds the lines that may or may not be a session's; null for all lines. */
 export type Origin = { oid: Oid } | { unsure: ReadonlySet<string> | null; reason: string };
 
 export interface StepIndex extends Pick<CodeSteps, 'grafts' | 'agents'> {
@@ -79,12 +79,12 @@ async function findGone({ repository: { store } }: BlameSource, { path, commit, 
   return new Set(changes.filter(({ change }) => change === 'deleted').map(({ path: name }) => name));
 }
 
-/** The commit that brought untraced lines, and the file that it brought them to. */
+/** The commit that brought untraced lines, and the file with these lines. */
 interface Change extends Omit<UntracedLines, 'commit'> {
   oid: Oid;
   commit: Commit;
   seconds: number;
-  /** The snapshot of a session that this commit is, which recorded what others had brought; null for any other commit. */
+  /** The session snapshot that this commit is, which recorded what others had brought; null for any other commit. */
   own: Entry | null;
 }
 
@@ -96,21 +96,21 @@ function nameStep({ session, turn }: CodeStep): string {
   return turn === null ? session : `${session} turn ${turn}`;
 }
 
-/** Returns the sessions that the message names: in trailers that a forge copied, by their branches, or by the hook. */
+/** Returns the sessions that the message names: in trailers copied by a forge, by their branches, or by the hook. */
 function findNamed(message: string): SessionId[] {
   const named = message.matchAll(/^\s*\*?\s*Teddy-(?:Session|During|Landed-From): ([^\s@]+)|teddy\/([^\s'"]+)/gm);
   return [...named].map(([, one, other]) => (one ?? other?.replace(/--.*$/, '')) as SessionId);
 }
 
-/** Orders steps by time. Commits record whole seconds; the ids of entries are more precise. */
+/** Orders steps by time. Commits record whole seconds; entry IDs are more precise. */
 export function byTime(a: CodeStep, b: CodeStep): number {
   return a.seconds - b.seconds || ((a.entry ?? '') < (b.entry ?? '') ? -1 : 1);
 }
 
-/** The maximum difference between the clocks of two machines. */
+/** The maximum difference between two machines' clocks. */
 const skewSeconds = 600;
 
-/** Keeps the steps that are earlier than the commit, because a commit cannot come from a later one. */
+/** Keeps the steps that are earlier than the commit, because a commit cannot come from a later step. */
 async function keepEarlier(source: BlameSource, place: Change, steps: readonly CodeStep[]): Promise<CodeStep[]> {
   const isEarlier = async (step: CodeStep) => {
     if (step.oid === place.oid) return false;
@@ -139,7 +139,7 @@ async function findUnsure(
 
 /**
  * Returns whether the step was built on the commit, and so cannot be its origin, regardless of the clocks. A landing is
- * also built on what it landed.
+ * also built on the line that it landed.
  */
 async function isAbove(
   { repository: { store } }: BlameSource,
@@ -165,7 +165,7 @@ async function isCommittedDuring(source: BlameSource, place: Change, step: CodeS
 
 /**
  * Returns the time of the last message in the step's turn, in seconds since 1970; null when the turn has none, or when
- * something else was committed since.
+ * somebody committed something else since.
  */
 async function readBegin({ repository: { store } }: BlameSource, { oid, turn }: CodeStep): Promise<number | null> {
   for await (const { commit } of store.firstParents(oid)) {
@@ -178,8 +178,7 @@ async function readBegin({ repository: { store } }: BlameSource, { oid, turn }: 
 
 /**
  * Drops the snapshots of captured lines that only recorded what another turn had brought or was about to bring, because
- * all agents work on the same files. Of turns that ran at the same time, keeps the ones with a call that names the
- * file.
+ * all agents work on the same files. Among concurrent turns, keeps the turns with a call that names the file.
  */
 export async function dropFound(
   source: BlameSource,
@@ -213,12 +212,12 @@ async function knew({ repository: { store } }: BlameSource, { oid }: Change, { h
   return store.isAncestor(oid, head);
 }
 
-/** The number of versions that are compared with each other. */
+/** The number of versions to compare with each other. */
 const maxCompared = 8;
 
 /**
- * Chooses one step. The last step of a line represents the earlier ones; of several lines, the one with most of the
- * commit's other files wins.
+ * Chooses one step. A line's last step represents the earlier ones; of several lines, the one with most of the commit's
+ * other files wins.
  */
 async function chooseOne(
   source: BlameSource,
@@ -270,7 +269,7 @@ async function dropAncestors(source: BlameSource, index: StepIndex, steps: reado
   return kept;
 }
 
-/** The maximum number of session versions that are read. */
+/** The maximum number of session versions to read. */
 const maxRead = 12;
 
 async function findByLines(
@@ -318,8 +317,8 @@ async function findByLines(
 const maxBetween = 8;
 
 /**
- * Returns whether the user's HEAD is, or was a few commits ago, the commit that the snapshot was based on. The snapshot
- * then shows the same files a little earlier.
+ * Returns whether the user's HEAD is, or was a few commits ago, the commit that the snapshot was based on. In that case
+ * the snapshot shows the same files a little earlier.
  */
 async function isNear(
   { repository: { store } }: BlameSource,

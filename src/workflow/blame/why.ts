@@ -1,4 +1,4 @@
-/** Explains a place in a file: what it contains, who brought it and why, what it replaced, and how it got here. */
+/** Explains a place in a file: its content, who brought it and why, what it replaced, and how it got here. */
 import { decodeText } from '../../session/text/bytes.ts';
 import { listReplaced } from '../../plan/match/diff.ts';
 import type { Project } from '../../ports/project.ts';
@@ -11,13 +11,13 @@ import { blameFile, type BlamedFile, type BlameRequest, type CommitStory } from 
 import type { CodeSteps } from './code-steps.ts';
 import { groupBy } from '../../session/text/group-by.ts';
 
-/** All lines of one author, and what is known about them. */
+/** All of one author's lines, and their known facts. */
 export interface PlaceStory {
   author: Author;
   runs: AttributedRun[];
-  /** Null when the lines replaced nothing, or when this is unknown. */
+  /** Null when the lines replaced nothing, or when the replaced lines are unknown. */
   replaced: Replaced | null;
-  /** The commit that brought the lines to the requested branch, when it is a different one. */
+  /** The commit that brought the lines to the requested branch, if different. */
   landed: Landed | null;
   /**
    * The turn that brought the lines, or that git guesses, with the name that `-s` accepts for its line; null when there
@@ -80,10 +80,10 @@ async function findShown(
   return { turn, selector: await findSelector(project, session, turn, originals.get(step.entry ?? '') ?? commit) };
 }
 
-/** The maximum number of lines that are shown, and that may differ between two versions of a file. */
+/** The maximum number of lines to show, and the maximum number that may differ between two versions of a file. */
 const [maxShown, maxChanged] = [20, 2_000];
 
-/** Finds the lines that the previous version had in this place. */
+/** Finds the previous version's lines in this place. */
 async function findReplaced(project: Project, commit: Oid, runs: readonly AttributedRun[]): Promise<Replaced | null> {
   const { store } = project.repository;
   const [parent] = (await store.readCommit(commit)).parents;

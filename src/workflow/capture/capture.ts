@@ -1,4 +1,4 @@
-/** Shared by all of capture: the state of a followed log, and the ways to list such states. */
+/** Types shared by all of capture: a followed log's state, and the ways to list such states. */
 import { findAgentName, type AgentName } from '../../agents/agents.ts';
 import type { AgentCheckpoint } from '../../conversation/logs/agent-log.ts';
 import { TeddyError } from '../../errors.ts';
@@ -8,39 +8,39 @@ import { shortRef, type Oid, type RefName, type SessionId, type TurnName } from 
 import type { Project } from '../../ports/project.ts';
 import { awaitsVerdict, readLine } from '../../view/view.ts';
 
-/** The place in the conversation, as noted between two readings of the log. */
+/** The place in the conversation, noted between two readings of the log. */
 export interface TurnPosition {
   turn: TurnName | null;
   /** Characters of the turn's transcript, and of all its versions together. */
   length: number;
   written: number;
-  /** The turn has only notes so far, so the first message joins it. */
+  /** True while the turn has only notes, so that the first message joins it. */
   isSilent?: boolean;
-  /** The record that the next one follows. */
+  /** The record that the next record follows. */
   last?: string;
 }
 
-/** A branch of the conversation in a log, and its state in the repository. */
+/** A branch of a log's conversation, and its state in the repository. */
 export interface FollowedBranch {
   /**
-   * The number of the branch that it leaves, and the record after which it does; null for the branch on which the log
+   * The number of the branch that it leaves, and the record after which it leaves; null for the branch on which the log
    * begins.
    */
   leaves: { branch: number; after: string | null } | null;
-  /** Null while nothing has been written on it. */
+  /** Null while nothing is written on it. */
   ref: RefName | null;
-  /** The place at which the next unit is written, at the checkpoint. */
+  /** The place for the next unit, as of the checkpoint. */
   at: TurnPosition;
 }
 
-/** The hashes of the latest text of each role. */
+/** The hashes of each role's latest text. */
 export type LastTexts = Record<'user' | 'assistant', string | null>;
 
-/** A log, up to where its reading was noted. Everything in it can be recomputed from the log and the line. */
+/** A log, up to the point where its reading was noted. teddy can recompute everything in it from the log and the line. */
 export interface FollowedLog {
   version: 1;
   agent: AgentName;
-  /** The agent's own id of the session. */
+  /** The agent's own ID for the session. */
   id: string;
   path: string;
   /** Where a reader with this checkpoint continues; null at the beginning. */
@@ -48,17 +48,17 @@ export interface FollowedLog {
   checkpoint: AgentCheckpoint | null;
   /** The size and time of the file when it was read to its end. */
   seen: { size: number; mtimeMs: number } | null;
-  /** Everything that was read is on the lines; nothing waits for more. */
+  /** True when everything read is on the lines and nothing waits for more. */
   isWhole: boolean;
   session: SessionId | null;
   branches: FollowedBranch[];
-  /** The id of the first record: a fork of the session begins with it as well. */
+  /** The first record's ID; a fork of the session begins with that record as well. */
   firstRecord: string | null;
   /** The sessions whose lines the log may repeat. */
   copiedFrom?: string[];
-  /** The first record that it does not repeat. */
+  /** The first record that the log does not repeat. */
   firstOwn?: string;
-  /** The process of the agent, as reported by its hooks; null when none has. */
+  /** The agent's process, as reported by its hooks; null when no hook has reported one. */
   pid: number | null;
   /** The directory in which the session began. */
   cwd: string | null;
@@ -68,17 +68,17 @@ export interface FollowedLog {
   records: number;
   /** Lines that no reader understands. */
   unknown: number;
-  /** The part of these before the checkpoint. */
+  /** How many of the unknown lines come before the checkpoint. */
   unknownBefore?: number;
-  /** The branch that was read last. */
+  /** The branch read last. */
   latest?: number;
   lastTexts?: LastTexts;
   /** ISO 8601. */
   startedAt: string | null;
   updatedAt: string;
-  /** Why nothing more is read from it; null while it is followed. */
+  /** Why teddy no longer reads the log; null while teddy follows it. */
   stopped: 'vanished' | 'line-gone' | 'elsewhere' | null;
-  /** How much of the log of each sub-agent is on the line, by its path. */
+  /** How much of each sub-agent's log is on the line, by the log's path. */
   folded: Record<string, { records: number; size: number }>;
 }
 
@@ -113,14 +113,14 @@ export function newFollowedLog(agent: AgentName, path: string, now: string): Fol
   };
 }
 
-/** Returns null for a state of another version; the log is then read from its beginning. */
+/** Returns null for another version's state; in that case teddy reads the log from its beginning. */
 export function toFollowedLog(state: Record<string, unknown> | null): FollowedLog | null {
   if (state?.['version'] !== 1 || findAgentName(state['agent']) === null) return null;
   const isWhole = Array.isArray(state['branches']) && state['branches'].every(isObject) && isObject(state['folded']);
   return isWhole ? (state as unknown as FollowedLog) : null;
 }
 
-/** Notes a log that teddy wrote itself; it is not a new session until the agent continues it. */
+/** Notes a log that teddy itself wrote; it is not a new session until the agent continues it. */
 export async function noteOwnLog(
   { logs, states }: Capture,
   agent: AgentName,
@@ -141,22 +141,22 @@ export async function noteProblems({ clock }: Project, { states }: Capture, prob
   await states.write(lastDrainKey, { at: clock.now().toISOString(), problems: problems.slice(0, 5) });
 }
 
-/** Lists the logs that are followed in this repository, the one read last first. */
+/** Lists the logs that teddy follows in this repository, the most recently read first. */
 export async function listFollowedLogs({ states }: Pick<Capture, 'states'>): Promise<FollowedLog[]> {
   const logs = (await states.list()).map(toFollowedLog).filter((log) => log !== null);
   return logs.toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
 }
 
-/** A person who commits an agent's work most likely commits that of one of these. */
+/** A person who commits an agent's work most likely commits work from one of these lines. */
 const maxListed = 8;
 
-/** Lists the lines written last, by branch. */
+/** Lists the most recently written lines, by branch. */
 export async function listCapturedLines(capture: Pick<Capture, 'states'>): Promise<RefName[]> {
   const logs = await listFollowedLogs(capture);
   return logs.flatMap(({ branches, latest = 0 }) => branches[latest]?.ref ?? []).slice(0, maxListed);
 }
 
-/** A session of another agent with recent activity. */
+/** Another agent's session with recent activity. */
 export interface RecentCapture {
   agent: AgentName;
   /** `teddy/20260124-claude-code-add-login`. */
@@ -196,25 +196,25 @@ export function interruptedError(): TeddyError {
   return new TeddyError('INTERRUPTED', 'Interrupted.', 'Nothing is lost: `teddy capture sweep` captures the rest.');
 }
 
-/** Returns whether the session belongs to this repository: it began there, in any of its work trees. */
+/** Returns whether the session belongs to this repository because it began in one of its work trees. */
 export async function isOurSession(
   { repository }: Project,
   { logs }: Pick<Capture, 'logs'>,
   cwd: string | null,
-  /** The directory in which a hook noted it here. */
+  /** The directory in which a hook noted the session here. */
   hooked: string | null = null,
 ): Promise<boolean> {
   if (cwd === null) return false;
   const roots = (await repository.workTrees()).map(({ root }) => root);
   const top = await logs.topOf(cwd);
   if (top !== null) return roots.includes(top);
-  // The directory is gone, as when a work tree was removed; a hook that was called in it is the proof.
+  // The directory is gone, as after the removal of a work tree; a hook called in it is the proof.
   const real = await logs.realPath(cwd);
   if (real === hooked) return true;
   return roots.some((root) => `${real}/`.startsWith(`${root}/`));
 }
 
-/** Returns a function that says whether capture was paused at a time. */
+/** Returns a function that says whether capture was paused at a given time. */
 export async function openPauses({ spool }: Pick<Project, 'spool'>): Promise<(time: unknown) => boolean> {
   const pauses = await spool.pauses();
   return (time) => {
@@ -223,7 +223,7 @@ export async function openPauses({ spool }: Pick<Project, 'spool'>): Promise<(ti
   };
 }
 
-/** The key of the state that says that a session is left out, because TEDDY_CAPTURE=0 was set where it ran. */
+/** The key of the state that marks a session as left out, because TEDDY_CAPTURE=0 was set where it ran. */
 export function leftOutKey(agent: string, id: string): string {
   return `left-out/${agent}/${id}`;
 }

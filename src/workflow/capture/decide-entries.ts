@@ -1,4 +1,4 @@
-/** Decides what becomes of the units of a log, based only on what is known of the log and of the line they are for. */
+/** Decides what to do with a log's units, based only on facts about the log and the line they are for. */
 import type { AgentUnit } from '../../conversation/logs/agent-log.ts';
 import type { KnownRecord } from '../../conversation/records/record.ts';
 import { encodeRecord, versionLimits } from '../../conversation/records/transcript.ts';
@@ -10,28 +10,28 @@ import { describeUnits } from '../line/describe-records.ts';
 import type { LineTurns } from '../../view/view.ts';
 import { newBranch, type FollowedBranch, type FollowedLog, type LastTexts, type TurnPosition } from './capture.ts';
 
-/** Everything known of a followed log. It is immutable: each step makes the next state. */
+/** Everything known about a followed log. It is immutable: each step makes the next state. */
 export interface FollowState {
   /** The part that is saved. */
   log: FollowedLog;
-  /** The current places of the branches, and how far the log was read; `log` has both as of its checkpoint. */
+  /** The branches' current places, and the current reading position; `log` has both as of its checkpoint. */
   places: TurnPosition[];
   position: LogPosition | null;
   /**
-   * Counts lines that no reader understands: those before the reader began, the later ones, and how many of the later
-   * ones are on the line.
+   * Counts lines that no reader understands: lines before the reader began, later lines, and how many of the later
+   * lines are on the line.
    */
   unknownBefore: number;
   unknown: number;
   rawWritten: number;
-  /** The branch that was read last. */
+  /** The branch read last. */
   latest: number;
   texts: LastTexts;
   /** Counts records from a pause. */
   paused: number;
   stops: 'elsewhere' | 'line-gone' | null;
   /**
-   * Whether it is known which units the log repeats from another one, the place after those, and how many steps to hold
+   * Whether teddy knows which units the log repeats from another log, the place after them, and how many steps to hold
    * until then.
    */
   isOwn: boolean;
@@ -39,47 +39,50 @@ export interface FollowState {
   heldSteps: number;
 }
 
-/** The place on the line of a log of the same origin after which this log continues, and how many of its units come before. */
+/** The place on a related log's line after which this log continues, and how many of its units come before. */
 export interface Copied {
   line: BranchLine;
   after: string | null;
   count: number;
 }
 
-/** A branch to write to: where its ref is, and the records that it has. */
+/** A branch to write to: its ref's tip, and its records. */
 export interface BranchLine extends LineTurns {
   ref: RefName;
-  /** The turn of each record, by id, without turns before the first one that was asked for. */
+  /** Each record's turn, by ID, without turns before the first requested one. */
   known: Map<string, TurnName>;
-  /** The number of the last turn on the line, no matter who opened it. */
+  /** The number of the line's last turn, no matter who opened it. */
   lastTurn: number;
   /** The turns that have a plan, among those with records in `known`. */
   planned: Set<TurnName>;
   /**
-   * The last turn waits for an answer to somebody else's message, or for a run of teddy's, so the agent cannot open a
-   * turn after it.
+   * True when the last turn waits for an answer to somebody else's message, or for teddy's run, so the agent cannot
+   * open a turn after it.
    */
   isTaken: boolean;
-  /** In the last turn, somebody else has continued after the agent's words, so no more of those can follow. */
+  /**
+   * True when somebody else has continued the last turn after the agent's words, so no more of the agent's words can
+   * follow.
+   */
   isShared: boolean;
-  /** The newest code on the line is somebody else's; a work tree that is not on the line does not have it. */
+  /** True when the line's newest code is somebody else's; a work tree that is not on the line does not have that code. */
   hasCode: boolean;
 }
 
-/** A branch of the conversation on its line, and the facts that a decision about it rests on. */
+/** A branch of the conversation on its line, and the facts for a decision about it. */
 export interface BranchFacts {
   branch: number;
   line: BranchLine;
-  /** The turn of a branch that was made for the next units, and what that turn repeats. */
+  /** The turn of a branch made for the next units, and what that turn repeats. */
   opens: TurnName | null;
   before: AgentUnit | null;
-  /** Records that no other branch of the session has. */
+  /** Records that none of the session's other branches has. */
   absent: Set<string>;
-  /** An entry of the line names the agent's session, so the branch's name has not been reused by another session. */
+  /** True when one of the line's entries names the agent's session, so no other session has reused the branch's name. */
   isOfSession: boolean;
 }
 
-/** An entry that holds units of a log. */
+/** An entry that holds a log's units. */
 type UnitsDraft = Draft & { turn: TurnName; records: KnownRecord[]; files: Record<string, string> };
 
 /**
@@ -90,12 +93,12 @@ type UnitsDraft = Draft & { turn: TurnName; records: KnownRecord[]; files: Recor
 type Decision = { drafts: UnitsDraft[]; next: FollowState } | Elsewhere | { isGone: true };
 export type Elsewhere = { seek: string; after: string } | { fork: FreshUnit };
 
-/** How many steps are held before they are written. */
+/** How many steps to hold before writing them. */
 export const maxSteps = 512;
 
 export const startOfLine: TurnPosition = { turn: null, length: 0, written: 0 };
 
-/** The state in which a log is opened. */
+/** The state for opening a log. */
 export function startState(log: FollowedLog): FollowState {
   return {
     log,
@@ -118,14 +121,14 @@ export function placeOf({ places }: FollowState, branch: number): TurnPosition {
   return places[branch] ?? startOfLine;
 }
 
-/** Records the current place of a branch. */
+/** Records a branch's current place. */
 export function putBranch(state: FollowState, branch: number, change: Partial<FollowedBranch>): FollowState {
   const { at = placeOf(state, branch), ...more } = change;
   const branches = put(state.log.branches, branch, { ...(state.log.branches[branch] ?? newBranch(null)), ...more });
   return { ...state, log: { ...state.log, branches }, places: put(state.places, branch, at) };
 }
 
-/** Records the texts of these units as the latest ones. */
+/** Records these units' texts as the latest ones. */
 export function noteTexts(state: FollowState, units: readonly AgentUnit[], hash: Hash): FollowState {
   const texts = { ...state.texts };
   for (const record of units.flatMap(({ records }) => records))
@@ -135,9 +138,9 @@ export function noteTexts(state: FollowState, units: readonly AgentUnit[], hash:
 }
 
 /**
- * Decides on the entries. A message opens the next turn, unless it was typed while the model was working; so does a
- * plan when the turn already has one. Each unit becomes an entry; when the versions of a turn's transcript would grow
- * too large, several units share one. A record that the branch already has is not written again.
+ * Decides on the entries. A message opens the next turn, unless the user typed it while the model was working; so does
+ * a plan when the turn already has one. Each unit becomes an entry; when the versions of a turn's transcript would grow
+ * too large, several units share one. Never rewrites a record that the branch already has.
  */
 export function decide(state: FollowState, units: readonly AgentUnit[], facts: BranchFacts, hash: Hash): Decision {
   const { branch, line, opens, before, absent, isOfSession } = facts;
@@ -146,7 +149,7 @@ export function decide(state: FollowState, units: readonly AgentUnit[], facts: B
   if (fresh?.after !== undefined) {
     const { id, after } = fresh;
     const isHere = line.known.has(after);
-    // When the log is read from its beginning, another branch may have what comes next.
+    // When teddy reads the log from its beginning, another branch may have what comes next.
     const sought = last === undefined ? id : isHere ? null : after;
     if (sought !== null && !absent.has(sought)) return { seek: sought, after };
     if (!isHere && !isOfSession) return { isGone: true };
@@ -163,8 +166,8 @@ export function decide(state: FollowState, units: readonly AgentUnit[], facts: B
 }
 
 /**
- * Returns the first record that the line does not have, its unit, and the agent's record before it; null when the line
- * has them all.
+ * Returns the first record missing from the line, its unit, and the agent's preceding record; null when the line has
+ * all records.
  */
 export function findFresh({ known }: BranchLine, last: string | undefined, units: readonly AgentUnit[]) {
   let after = last;
@@ -189,7 +192,7 @@ function isLeft(line: BranchLine, { unit, after }: FreshUnit): boolean {
   return line.isTaken || turn === undefined || isInLast;
 }
 
-/** Returns whether the unit opens the next turn: a message that was not typed while the model was working. */
+/** Returns whether the unit opens the next turn: a message that the user did not type while the model was working. */
 export function isNext({ kind, queued }: AgentUnit): boolean {
   return kind === 'message' && queued !== true;
 }
@@ -199,10 +202,10 @@ interface PlannedEntry {
   units: AgentUnit[];
 }
 
-/** The position while entries are planned. */
+/** The position while planning entries. */
 interface PlanningPosition extends TurnPosition {
   lastTurn: number;
-  /** The first turn of a conversation branch, until something opens it. */
+  /** A conversation branch's first turn, until something opens it. */
   opening: TurnName | null;
 }
 
@@ -226,11 +229,11 @@ function planEntries(line: BranchLine, from: TurnPosition, units: readonly Agent
       if (seenIn !== undefined && seenIn !== to.turn) moveTo(seenIn);
       continue;
     }
-    // An earlier teddy, which did not read plans yet, has written what follows it.
+    // An older teddy, which did not read plans yet, has written what follows this plan.
     if (isPlan(unit) && units.slice(at + 1).some(({ records }) => records.some(({ id }) => line.known.has(id))))
       continue;
     const isMessage = isNext(unit) && to.isSilent !== true;
-    // A plan belongs to the latest turn, and only if that has none.
+    // A plan belongs to the latest turn, and only if that turn has no plan.
     const isNextPlan = isPlan(unit) && to.turn !== null && (withPlan.has(to.turn) || turnNumber(to.turn) < to.lastTurn);
     const opensTurn = to.turn === null || isMessage || isNextPlan;
     if (to.opening !== null || (opensTurn && seenIn === undefined)) {
@@ -277,7 +280,7 @@ function put<Item>(list: readonly Item[], at: number, item: Item): Item[] {
   return Object.assign([...list], { [at]: item });
 }
 
-/** Returns a UUID version 7 with the time of the record, and the rest from a hash of `name`. */
+/** Returns a UUID version 7 with the record's time, and the rest from a hash of `name`. */
 export function toDerivedId(hash: Hash, time: string, name: string): string {
   const hex = hash(name);
   const ms = Math.max(0, Math.trunc(Date.parse(time)) || 0)

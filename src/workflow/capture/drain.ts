@@ -1,4 +1,4 @@
-/** Processes the notes of hooks, follows the logs they name while turns are open, and ends when nothing is left to do. */
+/** Processes the notes of hooks, follows the logs they name while turns are open, and ends when no work is left. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toMessage } from '../../errors.ts';
 import type { BellMeaning } from '../../agents/agent.ts';
@@ -24,51 +24,54 @@ export interface Drained {
   sessions: number;
   entries: number;
   records: number;
-  /** Sentences for the user about what could not be captured, and why. */
+  /** Sentences for the user about what teddy could not capture, and why. */
   problems: string[];
 }
 
 export interface DrainOptions {
   signal: AbortSignal;
-  /** How long an open turn is followed after its log last grew, in milliseconds. */
+  /** How long to follow an open turn after its log last grew, in milliseconds. */
   lingerMs: number;
-  /** How long to wait for a line that a hook has announced. */
+  /** How long to wait for a line announced by a hook. */
   waitMs?: number;
 }
 
-/** A hook is called before its line is written, seconds before it under load. */
+/** An agent calls a hook before it writes the line, seconds before under load. */
 const usualWaitMs = 10_000;
-/** How long the log has to be quiet when a hook does not say what to wait for; agents write it every tenth of a second. */
+/**
+ * How long the log has to be quiet when a hook does not say what to wait for; agents write their logs every tenth of a
+ * second.
+ */
 const graceMs = 500;
 const [busyMs, idleMs] = [40, 400];
 
 interface Followed {
   agent: AgentName;
   path: string;
-  /** The session's id, as the hooks give it. */
+  /** The session's ID, as the hooks give it. */
   id: string;
   cwd: string | null;
   /** The agent's process; 0 when unknown. */
   pid: number;
   follower: Follower | null;
-  /** A line that a hook has announced and that the log does not have yet. */
+  /** A line that a hook has announced and that is not in the log yet. */
   awaits: { text: string | null; untilMs: number } | null;
-  /** The turn is over as soon as the line has arrived. */
+  /** True when the turn ends as soon as the line has arrived. */
   ends: boolean;
   isOpen: boolean;
-  /** The code when the user sent the message, until that is written. */
+  /** The code when the user sent the message, until teddy writes it. */
   before: CodeState | null;
   /** The code when the turn ended. */
   after: CodeState | null;
-  /** The words that arrived with the hooks of this turn; the only ones left if the log vanishes. */
+  /** The words that arrived with this turn's hooks; the only ones left if the log vanishes. */
   words: { prompt: string | null; answer: string | null; at: number };
   size: number;
   grewMs: number;
 }
 
 /**
- * Drains the spool. Returns null when another process is already draining and will handle what is there now. Throws
- * INTERRUPTED; everything that had arrived is saved then.
+ * Drains the spool. Returns null when another process is already draining and will handle the present notes. Throws
+ * INTERRUPTED; in that case everything that has arrived is saved.
  */
 export async function drain(project: Project, capture: Capture, options: DrainOptions): Promise<Drained | null> {
   const sum: Drained = { bells: 0, sessions: 0, entries: 0, records: 0, problems: [] };
@@ -81,7 +84,7 @@ export async function drain(project: Project, capture: Capture, options: DrainOp
     } finally {
       await claim.release();
     }
-    // A hook that saw the claim starts no drainer, but its note, written before the release, is here now.
+    // A hook that saw the claim starts no drainer, but its note, written before the release, is already here.
     const { waiting, paused } = await project.spool.look();
     if (options.signal.aborted) throw interruptedError();
     if (waiting.length === 0 || paused) return sum;
@@ -144,7 +147,7 @@ async function handleCall(
   if (event === 'turn-begins') {
     await finish(project, capture, one, sum);
     const words = { prompt: asText(payload['prompt']) ?? null, answer: null, at };
-    // The agent has been working since, so the user's edits can no longer be told from its own.
+    // The agent has been working since then, so teddy can no longer tell the user's edits from the agent's.
     const isLate = later.some((bell) => sessionOf(bell.payload) === id && meaningOf(agent, bell.payload) !== 'other');
     Object.assign(one, {
       isOpen: true,
@@ -158,7 +161,7 @@ async function handleCall(
     one.words.answer = text ?? asText(payload['prompt_response']) ?? null;
     Object.assign(one, { ends: true, after: await readCodeOf(project, cwd), awaits: { text, untilMs } });
   } else if (event === 'other' && asText(payload['tool_use_id']) !== undefined) {
-    // The call that submits a plan: the agent is held until the plan is on the line and judged.
+    // The call that submits a plan: teddy holds the agent until the plan is on the line and judged.
     Object.assign(one, { isOpen: true, awaits: { text: asText(payload['tool_use_id']), untilMs } });
   } else if (event === 'session-ends')
     Object.assign(one, { ends: true, awaits: one.awaits ?? { text: null, untilMs } });
@@ -185,8 +188,8 @@ async function readCodeOf(project: Project, cwd: string | null): Promise<CodeSta
 }
 
 /**
- * Reads what has arrived. When the turn is over, and its last line has arrived or no longer will, treats everything
- * open as complete.
+ * Reads what has arrived. When the turn is over, and its last line has arrived or will no longer arrive, treats
+ * everything open as complete.
  */
 async function pollLog(project: Project, capture: Capture, one: Followed, sum: Drained): Promise<void> {
   const stat = await capture.logs.stat(one.agent, one.path);
@@ -197,7 +200,7 @@ async function pollLog(project: Project, capture: Capture, one: Followed, sum: D
     if (hasGrown || one.follower === null) await follow(project, capture, one, sum);
     const { awaits } = one;
     const isQuiet = nowMs - one.grewMs >= graceMs;
-    // An agent that was killed neither calls hooks nor writes anymore.
+    // A killed agent neither calls hooks nor writes anymore.
     const isDead = isQuiet && one.pid > 0 && !(await capture.isAlive(one.pid));
     if (isDead) one.ends ||= one.isOpen;
     if (awaits === null && !(isDead && one.ends)) return;
@@ -237,7 +240,7 @@ function count(sum: Drained, before: FollowedLog, { state: { log } }: Follower):
   sum.records += log.records - before.records;
 }
 
-/** Ends the open turn: treats everything in it as complete, and appends the code that it left. */
+/** Ends the open turn: treats everything in it as complete, and appends its final code. */
 async function finish(project: Project, capture: Capture, one: Followed, sum: Drained): Promise<void> {
   const { follower, after, ends } = one;
   Object.assign(one, { ends: false, isOpen: false, after: null, awaits: null });
@@ -256,8 +259,8 @@ async function finish(project: Project, capture: Capture, one: Followed, sum: Dr
 }
 
 /**
- * Writes the turn's words from the hooks in place of a log that is gone, unless they were read in time. Returns the
- * number of entries.
+ * Writes the turn's words from the hooks in place of a vanished log, unless teddy read them in time. Returns the number
+ * of entries.
  */
 async function addWords(project: Project, follower: Follower, { path, words }: Followed): Promise<number> {
   const { log, texts: last } = follower.state;
@@ -276,7 +279,7 @@ async function addWords(project: Project, follower: Follower, { path, words }: F
   return units.length === 0 ? 0 : addUnits(follower, units);
 }
 
-/** Notes what is new from the sub-agents in the open turn, one note each time. Returns the number of entries. */
+/** Notes what is new from the sub-agents in the open turn, in one note per call. Returns the number of entries. */
 export async function foldSubAgents(project: Project, capture: Capture, follower: Follower): Promise<number> {
   const { agent, path, state } = follower;
   if (state.log.stopped === 'elsewhere') return 0;
@@ -296,7 +299,7 @@ export async function foldSubAgents(project: Project, capture: Capture, follower
     if (!reader.waitsForResult()) reader.settle();
     const all = reader.take().flatMap((step) => ('unit' in step ? step.unit.records : []));
     let count = before.records;
-    // A drainer that was killed has left notes that were not counted yet.
+    // A killed drainer has left notes that were not counted yet.
     for (let there = -1; there !== 0; count += there) there = await countNoted(follower, toNoteId(found.path, count));
     folded[found.path] = { records: all.length, size: stat.size };
     const records = all.slice(count);
@@ -306,13 +309,13 @@ export async function foldSubAgents(project: Project, capture: Capture, follower
   follower.state = { ...state, log: { ...state.log, folded } };
   if (units.length === 0) return 0;
   return addUnits(follower, units).catch((error: unknown) => {
-    // Nothing of it was written, so the next drain or sweep does it.
+    // None of it was written, so the next drain or sweep writes it.
     follower.state = { ...follower.state, log: { ...follower.state.log, folded: earlier } };
     throw error;
   });
 }
 
-/** Returns the id of a note; `before` is how many records the earlier notes have. */
+/** Returns a note's ID; `before` is how many records the earlier notes have. */
 function toNoteId(path: string, before: number): string {
   return before === 0 ? nameOf(path) : `${nameOf(path)}-${before}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Follows one log: reads what is new since the last time, appends the resulting entries to the lines, and notes how far
- * it got.
+ * Follows one log: reads what is new since the last time, appends the resulting entries to the lines, and notes its
+ * position.
  */
 import type { AgentLine, AgentLogReader, AgentStep, AgentUnit } from '../../conversation/logs/agent-log.ts';
 import type { ImportReport } from '../../conversation/logs/importer.ts';
@@ -31,27 +31,27 @@ import {
 type OpenBranch = Pick<BranchFacts, 'line'> & Partial<BranchFacts>;
 
 export interface FollowOptions {
-  /** The session's id, for a log that does not have it. */
+  /** The session's ID, for a log without one. */
   id?: string;
   /** The agent's process. */
   pid?: number;
-  /** Where the session began, for a log that does not say. */
+  /** The session's original directory, for a log without one. */
   cwd: string | null;
   /**
-   * Returns whether the session belongs to this repository, by the directory in which it began; called before its line
-   * is made.
+   * Returns whether the session belongs to this repository, judging by its original directory; called before teddy
+   * makes its line.
    */
   isOurs(cwd: string | null): Promise<boolean>;
-  /** Returns whether a record is left out because capture was paused; `time` is in ISO 8601. */
+  /** Returns whether to leave a record out because capture was paused; `time` is in ISO 8601. */
   isLeftOut(time: unknown): boolean;
-  /** Called before a message is written, with the current state of the line. */
+  /** Called with the line's current state before teddy writes a message. */
   beforeMessage?(line: BranchLine): Promise<void>;
 }
 
 /** The latest lines to remember, because a hook may name one. */
 const recentLimits = { lines: 16, characters: 256 * 1024 };
 
-/** A followed log, with everything that was opened for it. Each step replaces the state. */
+/** A followed log, with everything opened for it. Each step replaces the state. */
 export interface Follower {
   readonly project: Project;
   readonly capture: Capture;
@@ -59,10 +59,10 @@ export interface Follower {
   readonly path: string;
   readonly options: FollowOptions;
   readonly openLog: Awaited<ReturnType<typeof loadAgentLog>>;
-  /** `session` of its log is null while there is nothing to keep. */
+  /** Its log's `session` is null while there is nothing to keep. */
   state: FollowState;
   reader: AgentLogReader;
-  /** The reader knows that nothing more follows. */
+  /** True when the reader knows that nothing more follows. */
   isSettled: boolean;
   /** Steps that are not on a line yet. */
   readonly pending: AgentStep[];
@@ -95,7 +95,7 @@ function openReader({ project, openLog, state }: Pick<Follower, 'project' | 'ope
   return openLog(checkpoint === null ? options : { ...options, checkpoint });
 }
 
-/** Starts reading the log from its beginning; what is already on the lines is recognized by its ids. */
+/** Starts reading the log from its beginning; teddy recognizes what is already on the lines by its IDs. */
 function restart(one: Follower): void {
   const branches = one.state.log.branches.map((branch) => ({ ...branch, at: startOfLine }));
   const log = { ...one.state.log, position: null, checkpoint: null, branches };
@@ -106,7 +106,7 @@ function restart(one: Follower): void {
   one.branches.clear();
 }
 
-/** Captures what has arrived. Writes nothing twice, no matter what happened before. */
+/** Captures what has arrived. Writes nothing twice, no matter what has happened before. */
 export async function advance(one: Follower): Promise<void> {
   const { capture, agent, path, pending, recent } = one;
   const { log, position } = one.state;
@@ -152,7 +152,7 @@ export async function settle(one: Follower): Promise<void> {
   await save(one, one.state.stops === 'line-gone' ? { stopped: 'line-gone' } : {});
 }
 
-/** Writes the pending steps, as far as their lines exist. */
+/** Writes the pending steps whose lines exist. */
 async function write(one: Follower, readTo: LogPosition | null): Promise<void> {
   const { capture, options, pending, project, reader } = one;
   const unknown = reader.unknown().length;
@@ -180,7 +180,7 @@ async function write(one: Follower, readTo: LogPosition | null): Promise<void> {
     one.state = noteTexts({ ...one.state, paused, log: { ...log, ...counts, model } }, units, project.hash);
   }
   one.state = { ...one.state, position: readTo };
-  // Lines that no reader understands wait for the next entry, and are read again until then.
+  // Lines that no reader understands wait for the next entry, and teddy rereads them until then.
   const checkpoint = pending.length > 0 || one.state.rawWritten < unknown ? null : reader.checkpoint();
   if (checkpoint === null) return;
   const { log, places, unknownBefore } = one.state;
@@ -195,7 +195,7 @@ async function isWanted(one: Follower): Promise<boolean> {
   return leftOut === null && (await options.isOurs(reader.head().cwd ?? options.cwd));
 }
 
-/** Notes the forks that come next, and returns the following units of a single branch. */
+/** Notes the next forks, and returns the following units of a single branch. */
 function takeForks(one: Follower): AgentUnit[] {
   const { pending } = one;
   for (let [step] = pending; step !== undefined && 'fork' in step; [step] = pending) {
@@ -208,7 +208,7 @@ function takeForks(one: Follower): AgentUnit[] {
   return unitsOf(end === -1 ? pending : pending.slice(0, end));
 }
 
-/** Drops the units that another log has as well. Returns false when there are no others yet. */
+/** Drops the units that another log also has. Returns false when no other units have arrived yet. */
 async function dropCopiedUnits(one: Follower): Promise<boolean> {
   const { log } = one.state;
   const units = unitsOf(one.pending);
@@ -223,10 +223,7 @@ async function dropCopiedUnits(one: Follower): Promise<boolean> {
   return true;
 }
 
-/**
- * Finds the place on the line of a log of the same origin after which this log continues, and how many of its units
- * come before.
- */
+/** Finds the place on a related log's line after which this log continues, and how many of its units come before. */
 async function findCopied(one: Follower, units: readonly AgentUnit[]): Promise<Copied | null> {
   const { id } = toForeign(one);
   const others = await listOthers(one);
@@ -251,7 +248,7 @@ async function findCopied(one: Follower, units: readonly AgentUnit[]): Promise<C
   return found;
 }
 
-/** Appends units that are not in the log to the line written last. Returns the number of entries. */
+/** Appends units that are not in the log to the most recently written line. Returns the number of entries. */
 export async function addUnits(one: Follower, units: AgentUnit[]): Promise<number> {
   const written = await writeBranch(one, one.state.latest, units);
   if (written !== null) one.state = noteTexts(one.state, units, one.project.hash);
@@ -259,7 +256,7 @@ export async function addUnits(one: Follower, units: AgentUnit[]): Promise<numbe
   return written?.entries ?? 0;
 }
 
-/** Writes units where the agent's conversation continues now. Returns null when their line is gone. */
+/** Writes units where the agent's conversation now continues. Returns null when their line is gone. */
 async function writeBranch(one: Follower, branch: number, units: readonly AgentUnit[]) {
   const { project, options, reader } = one;
   const [first] = units;
@@ -321,7 +318,7 @@ async function openBranch(one: Follower, branch: number, first: AgentUnit): Prom
   return opened;
 }
 
-/** Sets the branch to this line, with no other facts known. */
+/** Sets the branch to this line, with no other known facts. */
 function setBranch(one: Follower, branch: number, { line, opens = null, before = null }: OpenBranch, at: TurnPosition) {
   const facts = { branch, line, opens, before, absent: new Set<string>(), isOfSession: false };
   one.branches.set(branch, facts);
@@ -333,7 +330,7 @@ async function findBranch(one: Follower, branch: number, first: AgentUnit): Prom
   const { project, state } = one;
   const { ref = null, leaves = null } = state.log.branches[branch] ?? {};
   if (ref !== null) {
-    // The user has deleted or archived the branch; what arrives is written once it exists again.
+    // The user has deleted or archived the branch; teddy writes what arrives once the branch exists again.
     const isGone = (await project.repository.store.resolve(ref)) === null;
     one.state = { ...state, stops: isGone ? 'line-gone' : null };
     return isGone ? null : { line: await openBranchLine(project, ref, placeOf(state, branch)) };
@@ -355,13 +352,13 @@ async function findBranch(one: Follower, branch: number, first: AgentUnit): Prom
 
 function toForeign({ project, agent, path, options, state: { log }, reader, realCwd }: Follower): ForeignSession {
   const head = reader.head();
-  // Stored in a trailer, so it must be a single word, no matter what the log or the hook says.
+  // Stored in a trailer, so this must be a single word, no matter what the log or the hook says.
   const id = (head.id ?? (log.id || options.id || nameOf(path))).replaceAll(/\s+/g, '-').slice(0, 200);
   const cwd = realCwd ?? log.cwd ?? options.cwd;
   return { agent, id, cwd, startedAt: head.startedAt ?? log.startedAt ?? timeOf(project) };
 }
 
-/** Finds another session of the same agent that has the first records of this one, or that this one names as its origin. */
+/** Finds the same agent's other session that has this session's first records, or that this session names as its origin. */
 async function findForkedFrom(one: Follower, first: AgentUnit) {
   const { copied } = one.state;
   if (copied !== null) return { left: copied.line, after: copied.after, first };
@@ -375,7 +372,7 @@ async function findForkedFrom(one: Follower, first: AgentUnit) {
       const last = (await readUnits(one, other, forkedFrom.endOffset)).at(-1)?.records.at(-1);
       return { left, after: last?.id ?? null, first };
     }
-    // A fork repeats the records of its origin under their own ids. The origin may be older than the reading of plans.
+    // A fork repeats its origin's records under their own IDs. The origin may be from before teddy read plans.
     const units = unitsOf(one.pending).filter(({ kind }) => kind !== 'plan');
     const fresh = findFresh(left, undefined, units);
     const after = fresh === null ? units.at(-1)?.records.at(-1)?.id : fresh.after;
@@ -384,7 +381,7 @@ async function findForkedFrom(one: Follower, first: AgentUnit) {
   return null;
 }
 
-/** Lists the other logs of the agent that have existing lines. */
+/** Lists the agent's other logs that have existing lines. */
 async function listOthers({ project, capture, agent, path }: Follower) {
   const others: (FollowedLog & { ref: RefName })[] = [];
   for (const other of await listFollowedLogs(capture)) {
@@ -395,7 +392,7 @@ async function listOthers({ project, capture, agent, path }: Follower) {
   return others;
 }
 
-/** Reads the units of the branch on which a log begins, up to a byte offset. */
+/** Reads the units on a log's first branch, up to a byte offset. */
 async function readUnits(one: Follower, { path }: FollowedLog, endOffset: number | null): Promise<AgentUnit[]> {
   const reading = await one.capture.logs.read(path, null);
   if (reading === null) return [];
@@ -434,7 +431,7 @@ async function save(one: Follower, change: Partial<FollowedLog>): Promise<void> 
   await capture.states.write(path, { ...log });
 }
 
-/** Returns the line that was read last and its open turn; null when nothing was written yet, or the line is gone. */
+/** Returns the most recently read line and its open turn; null when nothing is written yet, or the line is gone. */
 export async function findPlace({ project, state, branches }: Follower) {
   const { store } = project.repository;
   const ref = state.log.branches[state.latest]?.ref ?? null;
@@ -464,7 +461,7 @@ export function hasLine({ project, state, recent }: Follower, text: string): boo
   return recent.some((line) => holdsText(parseJson(line), text.trim()));
 }
 
-/** Counts what was read but is not part of the conversation, including records from a pause, by kind, in the plural. */
+/** Counts what teddy read but what is not part of the conversation, including records from a pause, by kind, in the plural. */
 export function countLeftOut({ reader, state }: Follower): ImportReport['leftOut'] {
   const { leftOut, skipped } = reader.report();
   const more = [
@@ -474,20 +471,20 @@ export function countLeftOut({ reader, state }: Follower): ImportReport['leftOut
   return [...leftOut, ...more.filter(({ count }) => count > 0)];
 }
 
-/** Returns the content to compare copies of a unit by; a copy has its own ids, times and call ids. */
+/** Returns the content for comparing copies of a unit; a copy has its own IDs, times and call IDs. */
 function toContent({ kind, plan, records }: AgentUnit): string {
   const contents = records.map((record) => ({ ...record, id: '', timestamp: '', tool_call_id: '' }));
   return JSON.stringify([kind, plan, contents]);
 }
 
-/** Ignores white space around the text, which a hook may leave out. */
+/** Ignores whitespace around the text, which a hook may leave out. */
 function holdsText(value: unknown, text: string, depth = 0): boolean {
   if (typeof value === 'string') return value.trim() === text;
   if (typeof value !== 'object' || value === null || depth > 32) return false;
   return Object.values(value).some((inner) => holdsText(inner, text, depth + 1));
 }
 
-/** Returns the name of a log's file, which serves as the id of a session that has none. */
+/** Returns the name of a log's file, which serves as the ID of a session without one. */
 export function nameOf(path: string): string {
   return (path.split('/').at(-1) ?? path).replace(/\.jsonl?$/, '').replace(/\s/g, '-');
 }

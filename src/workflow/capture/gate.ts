@@ -16,7 +16,7 @@ import type { Verdict } from '../../view/view.ts';
 import { toFollowedLog } from './capture.ts';
 import { workspaceOn } from './open-line.ts';
 
-/** An agent's question whether it may carry out a plan. */
+/** An agent's question about whether it may carry out a plan. */
 export interface GateCall extends PlanCall {
   agent: AgentName;
   /** The process that waits for the answer. */
@@ -37,15 +37,15 @@ interface GateOptions {
   pause(): Promise<boolean>;
 }
 
-/** Returns null for a call that is not about a plan of the session's own. */
+/** Returns null for a call that is not about the session's own plan. */
 export function readGateCall(agent: AgentName, pid: number, payload: Record<string, unknown>): GateCall | null {
   const call = agents[agent].hooks.gate?.readCall(payload) ?? null;
   return call === null ? null : { ...call, agent, pid };
 }
 
 /**
- * Returns false when the call gives neither the plan nor its place, so that no approval can be matched to what the
- * agent has.
+ * Returns false when the call gives neither the plan nor its place, so that teddy cannot match an approval to the
+ * agent's plan.
  */
 export function namesPlan({ plan, planFile }: GateCall): boolean {
   return plan !== undefined || planFile !== undefined;
@@ -90,8 +90,8 @@ async function lookForPlan(
 }
 
 /**
- * Waits for the verdict that counts, according to `teddy.approvals`. Returns null when the agent no longer waits, or
- * the line was moved and no longer has this plan.
+ * Waits for the verdict that counts according to `teddy.approvals`. Returns null when the agent no longer waits, or
+ * somebody has moved the line and it no longer has this plan.
  */
 export async function awaitVerdict(
   project: Project,
@@ -118,8 +118,8 @@ export async function awaitVerdict(
 }
 
 /**
- * Returns why an approval does not let the agent continue, as a sentence; null when the agent still has what was shown.
- * An agent reads its file again when it may continue, so the file may have changed while it waited.
+ * Returns a sentence that says why an approval does not let the agent continue; null when the agent still has the plan
+ * that the user saw. An agent rereads its file when it may continue, so the file may have changed in the meantime.
  */
 export async function findChange(
   { repository: { store }, masker }: Project,
@@ -142,7 +142,7 @@ async function isSamePlan(masker: Project['masker'], plan: string, shown: string
   return (await maskString(masker, plan)).trim() === shown.trim();
 }
 
-/** Returns the answer in the form of the agent's hooks; `payload` is the call's own. */
+/** Returns the answer in the form that the agent's hooks expect; `payload` is the call's own. */
 export function toGateAnswer(
   { agent }: GateCall,
   verdict: Verdict,
@@ -158,7 +158,7 @@ export function toGateAnswer(
   return agents[agent].hooks.gate?.answer({ isApproved, reason: said === '' ? head : `${head}\n${said}` }, payload);
 }
 
-/** `isSaid` means that the user was told that its end could not be noted. */
+/** `isSaid` means that teddy told the user that it could not note the gate's end. */
 type WaitingGate = WaitingPlan & { isSaid?: true };
 
 const gateKind: OperationKind<WaitingGate> = { name: 'gate', title: 'a plan that an agent waits with' };
@@ -169,7 +169,7 @@ export function openGate({ journal }: Project, plan: WaitingPlan): Promise<Settl
 }
 
 /**
- * Closes the gate. `reason` says, as a sentence, why no verdict has counted; null when one has. `isJudged` means that
+ * Closes the gate. `reason` says, in a sentence, why no verdict has counted; null when one has. `isJudged` means that
  * there is a verdict, which did not count.
  */
 export async function closeGate(
@@ -181,7 +181,7 @@ export async function closeGate(
   try {
     if (reason !== null) await noteUndecided(project, plan, reason, isJudged);
   } catch (error) {
-    // The next drain tries again, and the user has been told.
+    // The next drain tries again, and teddy has told the user.
     await gate.note({ isSaid: true });
     await gate.leave();
     throw error;
@@ -189,7 +189,7 @@ export async function closeGate(
   await gate.done();
 }
 
-/** Closes gates that were killed, by their notes. Returns what kept any from being closed, as sentences. */
+/** Closes killed gates, using their notes. Returns sentences that say why any could not be closed. */
 export async function closeLostGates(project: Project): Promise<string[]> {
   const problems: string[] = [];
   for (const { facts: plan, take } of await project.journal.left(gateKind)) {
@@ -213,7 +213,7 @@ async function noteUndecided(project: Project, plan: WaitingPlan, text: string, 
   const { session, turn } = plan;
   const bytes = (await store.readFile(tip, joinPath(turnDir(session, turn), 'plan.md')))?.bytes ?? null;
   const verdicts = await readVerdicts(project, { session, tip, turn });
-  // The line may have been moved and no longer have this plan.
+  // Somebody may have moved the line, so that it no longer has this plan.
   if (bytes === null || project.hash(bytes) !== sha256 || (verdicts.length > 0 && !isJudged)) return;
   const judged = await readTurnState(store, (await readLine(store, tip)).entryOid, session, turn);
   const line = { ref, workspace: await workspaceOn(project, ref) };

@@ -1,4 +1,4 @@
-/** Turns capture on in this repository and adds our hooks to the user's configuration of the agents, or removes both. */
+/** Turns on capture in this repository and adds teddy's hooks to the user's agent configurations, or removes both. */
 import { TeddyError } from '../../errors.ts';
 import type { AgentName } from '../../agents/agents.ts';
 import type { AgentSetup, AgentState } from '../../ports/agent-setup.ts';
@@ -11,11 +11,11 @@ export interface AgentOutcome {
   title: string;
   path: string;
   outcome: 'installed' | 'unchanged' | 'restored' | 'removed' | 'missing' | 'failed';
-  /** Why it failed, or null; the other agents were still handled. */
+  /** Why it failed, or null; teddy still handled the other agents. */
   error: TeddyError | null;
 }
 
-/** Returns the agents that are named, or else those found on this machine. Throws UNKNOWN_AGENT. */
+/** Returns the named agents, or else the agents found on this machine. Throws UNKNOWN_AGENT. */
 export async function chooseAgents(setup: AgentSetup, names: readonly string[]): Promise<AgentState[]> {
   const agents = await setup.list();
   const known = agents.map(({ name }) => name).join(', ');
@@ -36,12 +36,12 @@ export async function chooseAgents(setup: AgentSetup, names: readonly string[]):
   return chosen;
 }
 
-/** Installs capture. An agent with a file that cannot be changed does not stop the others. */
+/** Installs capture. An agent with a file that teddy cannot change does not stop the others. */
 export async function installCapture(
   { repository, spool }: CapturedProject,
   setup: AgentSetup,
   agents: readonly AgentState[],
-  /** Whether plans wait for a verdict, for agents that can do that; undefined leaves the setting alone. */
+  /** Whether plans wait for a verdict, for agents that support it; undefined leaves the setting alone. */
   gate?: boolean,
 ): Promise<AgentOutcome[]> {
   if (gate === true && !agents.some(({ canGate }) => canGate))
@@ -59,7 +59,7 @@ export async function installCapture(
   return outcomes;
 }
 
-/** Stops capture. `kept` is where the unprocessed notes of hooks are; the next installation restores them. */
+/** Stops capture. `kept` is where the hooks' unprocessed notes are; the next installation restores them. */
 export async function stopCapture({
   repository,
   spool,

@@ -1,7 +1,4 @@
-/**
- * The line of a captured session: the existing one, or a new one that starts where the work did; its forks, and how it
- * grows.
- */
+/** A captured session's line: the existing one, or a new one that starts where the work did; its forks, and how it grows. */
 import type { AgentFork, AgentLine, AgentUnit } from '../../conversation/logs/agent-log.ts';
 import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import { captureSource, type KnownRecord } from '../../conversation/records/record.ts';
@@ -47,8 +44,8 @@ export interface ForeignSession {
 type Foreign = NonNullable<Entry['foreign']>;
 
 /**
- * Finds the line of an agent's session by the trailer of its start, or, for a fork of another session, of the branch on
- * which it begins. Lines that only a remote has do not count.
+ * Finds the line of an agent's session by its start's trailer, or, for a fork of another session, by the trailer of its
+ * first branch. Ignores lines that only a remote has.
  */
 export async function findCapturedLine(
   { repository: { store } }: Project,
@@ -64,7 +61,7 @@ export async function findCapturedLine(
         : conversationBranchRef(entry.session, entry.turn ?? toTurnName(1));
     if ((await store.resolve(ref)) === null) continue;
     if (entry.kind === 'start') return ref;
-    // The newest comes first: branches on which the session went back are newer than the one on which it began.
+    // The newest comes first: branches on which the session went back are newer than its first branch.
     found = ref;
   }
   return found;
@@ -80,7 +77,7 @@ export async function startLine(project: Project, foreign: ForeignSession, first
   for (let attempt = 1; ; attempt += 1) {
     const number = attempt === 1 ? '' : `-${attempt}`;
     const session = toSessionId(started, toSessionName(title, longestName - number.length), attempt);
-    // A branch of the user's may need the line's name as a folder.
+    // One of the user's branches may need the line's name as a folder.
     const isFolder = (await project.repository.store.listRefs(`${mainLineRef(session)}/`)).length > 0;
     if (taken.has(session) || isFolder) continue;
     const id = toDerivedId(project.hash, foreign.startedAt, `${foreign.agent}\n${foreign.id}`);
@@ -99,7 +96,7 @@ const emptyLine = () => ({ turns: [], known: new Map(), lastTurn: 0, planned: ne
 /** Work that began a while ago began on an older commit of the branch. */
 const recentMs = 10 * 60 * 1000;
 
-/** Finds the commit that the user was on when the session began, as far as the history of HEAD shows. */
+/** Finds the commit that the user was on when the session began, if HEAD's history shows it. */
 async function findBase(project: Project, { cwd, startedAt }: ForeignSession): Promise<Base> {
   const { store, workspace: own } = project.repository;
   const workspace = (cwd === null ? null : await workTreeOf(project, cwd)) ?? own;
@@ -119,7 +116,7 @@ async function findBase(project: Project, { cwd, startedAt }: ForeignSession): P
 /** A branch is not longer than 40 characters, with `teddy/`, the date and a number. */
 const longestName = 40 - 'teddy/20260124-'.length;
 
-/** Returns a title like `claude-code Fix the login`; a message with a secret is not used for it. */
+/** Returns a title like `claude-code Fix the login`; does not use a message with a secret. */
 async function chooseTitle({ masker }: Project, agent: string, { records }: AgentUnit): Promise<string> {
   const message = records.find((record) => record.type === 'user');
   const text = message?.type === 'user' && 'content' in message.message ? message.message.content : '';
@@ -128,7 +125,7 @@ async function chooseTitle({ masker }: Project, agent: string, { records }: Agen
   return [agent, ...(count > 0 ? [] : [line])].join(' ');
 }
 
-/** Opens the line of an existing ref. Throws REF_MOVED when it is gone. */
+/** Opens an existing ref's line. Throws REF_MOVED when the ref is gone. */
 export async function openBranchLine(project: Project, ref: RefName, at: TurnPosition): Promise<BranchLine> {
   const parsed = parseLineRef(ref);
   const tip = await project.repository.store.resolve(ref);
@@ -141,7 +138,7 @@ export async function openBranchLine(project: Project, ref: RefName, at: TurnPos
   return readBranchLine(project, { ref, session: parsed.session }, at.turn);
 }
 
-/** Reads the branch again, with the records of all turns from `from` on. Throws REF_MOVED when it is gone. */
+/** Rereads the branch, with the records of all turns from `from` on. Throws REF_MOVED when the branch is gone. */
 async function readBranchLine(
   project: Project,
   { ref, session }: Pick<BranchLine, 'ref' | 'session'>,
@@ -173,20 +170,20 @@ async function readBranchLine(
     isShared ||= said !== undefined && 'source' in said && !['import', captureSource].includes(said.source);
   }
   const latest = last === undefined || isOwn ? null : await readTurnState(store, entryOid, session, last);
-  // A branch that was just opened has nothing in its turn yet.
+  // A newly opened branch has nothing in its turn yet.
   const waits = latest?.status === 'open' && latest.records.length > 0 && !mayEndOpen(latest.records);
   const isTaken = latest?.status === 'planned' || waits;
   const lastTurn = Math.max(0, ...turns.map(turnNumber));
   return { ...place, ref, known, lastTurn, planned, isTaken, isShared, hasCode };
 }
 
-/** Reads the line again if it has moved. */
+/** Rereads the line if it has moved. */
 export async function refreshBranchLine(project: Project, line: BranchLine, from: TurnName | null) {
   const tip = await project.repository.store.resolve(line.ref);
   return tip === line.tip ? line : Object.assign(line, await readBranchLine(project, line, from));
 }
 
-/** Finds the other branch of the session that has a record; when several do, the one on which its turn is the last. */
+/** Finds the session's other branch that has a record; when several do, the branch on which the record's turn is the last. */
 export async function findRecordElsewhere(
   project: Project,
   { ref: own, session }: BranchLine,
@@ -202,7 +199,7 @@ export async function findRecordElsewhere(
   return found.find(({ line, turn }) => line.lastTurn === turnNumber(turn)) ?? found[0] ?? null;
 }
 
-/** Returns whether an entry of the line names the agent's session; another session may have taken over the branch name. */
+/** Returns whether one of the line's entries names the agent's session; another session may have taken over the branch name. */
 export async function isOfSession(
   { repository: { store } }: Project,
   tip: Oid,
@@ -224,9 +221,9 @@ export interface ForkRequest {
 }
 
 /**
- * Opens a conversation branch after a record of another branch, or finds it if it exists. A message begins a turn, so
- * its branch leaves before the turn that follows; anything that continues in the middle of a turn, or after a turn that
- * somebody else has continued, leaves before that turn and repeats the turn so far.
+ * Opens a conversation branch after another branch's record, or finds the branch if it exists. A message begins a turn,
+ * so its branch leaves before the following turn; anything that continues in the middle of a turn, or after a turn that
+ * somebody else has continued, leaves before that turn and repeats the turn up to there.
  */
 export async function openFork(
   project: Project,
@@ -260,10 +257,7 @@ export async function openFork(
   }
 }
 
-/**
- * Finds the conversation branch that an earlier attempt opened, by the id of its first entry, which may have been given
- * a later time.
- */
+/** Finds the conversation branch that an earlier attempt opened, by its first entry's ID, which may have a later time. */
 async function findOpening({ repository: { store } }: Project, session: SessionId, id: string) {
   for (const oid of await store.findCommits(idTail(id), `refs/heads/teddy/${session}--*`)) {
     const entry = decodeEntry((await store.readCommit(oid)).message);
@@ -283,7 +277,7 @@ async function readRepeats(
   const all = (
     await readRecords(project.repository.store, await readLineTurns(project.repository.store, tip), turn)
   ).filter((record): record is KnownRecord => record.type !== 'other');
-  // The plan, and what was said about it, stay where they are.
+  // The plan, and the words about it, stay in place.
   const isRepeated = ({ type }: KnownRecord) => type !== 'plan' && type !== 'approval';
   const records = all.slice(0, all.findIndex(({ id }) => id === after) + 1).filter(isRepeated);
   if (records.length === 0) return null;
@@ -291,21 +285,21 @@ async function readRepeats(
   return { kind: has('tool_use') ? 'exchange' : has('assistant') ? 'reply' : 'message', records, branch: 0 };
 }
 
-/** Returns the branch in the form that `append` takes; it is brought up to date first, and no notices are given. */
+/** Returns the branch in the form that `append` takes; updates it first, and gives no notices. */
 export function toTarget(project: Project, line: BranchLine, from: TurnName | null): Line<BranchLine> {
   const { ref, session } = line;
   const read = () => refreshBranchLine(project, line, from);
   return { ref, workspace: () => workspaceOn(project, ref), read, reason: `capture ${session}`, isQuiet: true };
 }
 
-/** Returns the place after an entry that was appended. */
+/** Returns the place after an appended entry. */
 export function toPlace({ commit, entry }: Pick<AppendedEntry, 'commit' | 'entry'>) {
   return { tip: commit, entryOid: commit, entry };
 }
 
 /**
- * Appends what is decided about the units to the current line, which is brought up to date; `raw` are lines of the log
- * that no reader understands. Returns null when nothing was written because the units no longer have a place there.
+ * Appends the entries decided on for the units to the current line, after updating it; `raw` are lines of the log that
+ * no reader understands. Returns null when it wrote nothing because the units no longer have a place there.
  */
 export async function appendUnits(
   project: Project,
@@ -338,7 +332,7 @@ export async function appendUnits(
   return { next, entries: drafts.length, records: drafts.flatMap(({ records }) => records).length };
 }
 
-/** Returns the lines that the session does not have yet, masked. */
+/** Returns the lines missing from the session, masked. */
 async function readFresh(project: Project, line: BranchLine, lines: readonly AgentLine[]): Promise<string> {
   const known = new Set<string>();
   const isRaw = (path: string): boolean => path.endsWith('/raw.jsonl');

@@ -16,7 +16,7 @@ type StatusCapture = Pick<Capture, 'states' | 'logs'>;
 interface CapturedAgent extends AgentState {
   /** When the agent last called a hook in this repository, in seconds since 1970. */
   lastBell: number | null;
-  /** How many of its sessions are lines of this repository. */
+  /** How many of its sessions are lines in this repository. */
   sessions: number;
 }
 
@@ -83,7 +83,7 @@ function warnOfDrainer(drained: Record<string, unknown> | null): string[] {
   );
 }
 
-/** How many logs are named. */
+/** How many logs to name. */
 const namedLogs = 3;
 
 function warnOfLogs(followed: readonly FollowedLog[], refs: readonly { ref: RefName }[]): string[] {
@@ -105,8 +105,8 @@ function warnOfLogs(followed: readonly FollowedLog[], refs: readonly { ref: RefN
 }
 
 /**
- * Says how to get the line back. If neither an archive nor a deletion of teddy's has it, git has renamed or deleted its
- * branch.
+ * Says how to restore the line. If neither an archive nor a deletion of teddy's has it, the user has renamed or deleted
+ * its branch with git.
  */
 function restoreHint({ session, branches }: FollowedLog, refs: readonly { ref: RefName }[]): string {
   const isArchived = session !== null && refs.some(({ ref }) => ref === archiveRef(mainLineRef(session)));
@@ -121,10 +121,10 @@ function restoreHint({ session, branches }: FollowedLog, refs: readonly { ref: R
   return `its branch ${name} is not here: \`git branch -m <its new name> ${name}\` if you have renamed it, else \`teddy doctor --fix\` looks for it; then the rest is taken`;
 }
 
-/** How many of an agent's newest logs, and how many lines of each, are read to learn where it has worked. */
+/** How many of an agent's newest logs, and how many lines of each, to read to learn where the agent has worked. */
 const [maxLogs, maxLines] = [20, 50];
 
-/** Finds when each agent last wrote the log of a session in this repository, in seconds since 1970. */
+/** Finds when each agent last wrote a session's log in this repository, in seconds since 1970. */
 async function findNewestLogs(project: StatusProject, logs: Capture['logs'], since: number) {
   const newest = new Map<AgentName, number>();
   const roots = (await project.repository.workTrees()).map(({ root }) => root);
@@ -172,10 +172,10 @@ function warnOfScript({ state, path }: HookScript, agents: readonly AgentState[]
   return [];
 }
 
-/** Logs are written a little after the hook call that announces them. */
+/** Agents write logs a little after the hook call that announces them. */
 const marginSeconds = 120;
 
-/** `log` is when the agent last wrote one here; `since` is when capture began. */
+/** `log` is when the agent last wrote a log here; `since` is when capture began. */
 function warnOfAgent(
   { title, hooks, trusted, problem, lastBell }: CapturedAgent,
   log: number,

@@ -1,4 +1,4 @@
-/** Finds the logs of sessions in this repository that no hook announced, and captures what is new in them. */
+/** Finds the logs of this repository's sessions that no hook announced, and captures what is new in them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { notCapturedError, TeddyError, toMessage } from '../../errors.ts';
 import type { ImportReport } from '../../conversation/logs/importer.ts';
@@ -14,16 +14,16 @@ export interface SweptLog {
   agent: FollowedLog['agent'];
   id: string;
   path: string;
-  /** The line, without `refs/heads/`; null when nothing was captured. */
+  /** The line, without `refs/heads/`; null when teddy captured nothing. */
   line: string | null;
   entries: number;
   records: number;
-  /** Counts what was read but is not part of the conversation, by kind, in the plural. */
+  /** Counts what teddy read but what is not part of the conversation, by kind, in the plural. */
   leftOut: ImportReport['leftOut'];
 }
 
 export interface Swept {
-  /** Logs that were read, without those that have not changed since the last time. */
+  /** The logs read, without logs that have not changed since the last time. */
   logs: SweptLog[];
   unchanged: number;
   problems: string[];
@@ -31,7 +31,7 @@ export interface Swept {
 
 export interface SweepOptions {
   signal: AbortSignal;
-  /** Logs last written before this time are left alone; null means the time when capture was turned on here. */
+  /** Ignores logs last written before this time; null means the time when the user turned on capture here. */
   sinceMs: number | null;
   onLog?: (log: SweptLog) => void;
 }
@@ -43,7 +43,7 @@ const lastSweepKey = 'last-sweep';
 /** How often a command that lists sessions looks for logs that no hook announced. */
 const sweepEveryMs = 60_000;
 
-/** Returns whether it is time for a sweep. After a yes, no other command gets one for a minute. */
+/** Returns whether it is time for a sweep. After a yes, no other command gets a sweep for a minute. */
 export async function isSweepDue({ spool, clock }: Project, { states }: Capture): Promise<boolean> {
   const { exists, paused, drainer } = await spool.look();
   if (!exists || paused || drainer !== null) return false;
@@ -55,8 +55,8 @@ export async function isSweepDue({ spool, clock }: Project, { states }: Capture)
 }
 
 /**
- * Processes the notes of hooks first, and waits for a drainer that is running. Throws NOT_CAPTURED when capture is not
- * turned on here, and INTERRUPTED.
+ * Processes the notes of hooks first, and waits for a running drainer. Throws NOT_CAPTURED when capture is off here,
+ * and INTERRUPTED.
  */
 export async function sweepWhenFree(
   project: Project,
@@ -137,7 +137,7 @@ async function isFolded({ logs }: Capture, { agent, path, folded }: FollowedLog)
   return true;
 }
 
-/** Returns null for the log of a session that began elsewhere. */
+/** Returns null for a log whose session began elsewhere. */
 async function sweepLog(
   project: Project,
   capture: Capture,
@@ -160,7 +160,7 @@ async function sweepLog(
   return { agent, id, path, line, ...counts, leftOut: countLeftOut(follower) };
 }
 
-/** Settles the log unless an agent may be writing right now; then what is open stays open for the next sweep. */
+/** Settles the log unless an agent may be writing right now; in that case open items stay open for the next sweep. */
 async function settleWhenQuiet(follower: Follower, signal: AbortSignal): Promise<void> {
   const { project, capture, agent, path } = follower;
   const stat = await capture.logs.stat(agent, path);

@@ -1,7 +1,4 @@
-/**
- * Records the code of a work tree on a captured line: what the user edited before a message, and what the agent changed
- * in a turn.
- */
+/** Records a work tree's code on a captured line: the user's edits before a message, and the agent's changes in a turn. */
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -18,13 +15,13 @@ export interface CodeState {
   tree: Oid;
   /** The commit that HEAD was on. */
   head: Oid | null;
-  /** The work tree that it was read from. */
+  /** The work tree that teddy read it from. */
   root: string;
 }
 
 /**
- * Reads the tracked files and the new ones that git does not ignore; secrets and large files are left out. Does not
- * touch the user's index and files. Returns null when nothing can be read now: during a merge with conflicts, when
+ * Reads the tracked files and the new files that git does not ignore; leaves out secrets and large files. Does not
+ * touch the user's index and files. Returns null when nothing is readable now: during a merge with conflicts, when
  * there are no files, or when `teddy.snapshot` is `none`.
  */
 export async function readCode(project: Project, workspace: Workspace): Promise<CodeState | null> {
@@ -42,15 +39,15 @@ export async function readCode(project: Project, workspace: Workspace): Promise<
     const { tree } = await addNewFiles(project, workspace, tracked, untracked);
     return { tree, head: head.oid, root: workspace.root };
   } catch (error) {
-    // The files are being changed, or git cannot record one of them; the next snapshot includes them.
+    // Something is changing the files, or git cannot record one of them; the next snapshot includes them.
     if (error instanceof TeddyError && error.code === 'SNAPSHOT_FAILED') return null;
     throw error;
   }
 }
 
 /**
- * Appends a snapshot if the code differs from the line's, and brings `line` up to date. Returns false when the code has
- * no place there; nothing was written then.
+ * Appends a snapshot if the code differs from the line's, and updates `line`. Returns false and writes nothing when the
+ * code has no place there.
  */
 export async function appendCode(
   project: Project,

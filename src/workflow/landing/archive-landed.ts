@@ -1,4 +1,4 @@
-/** Archives sessions that have landed and have not been continued for a while. */
+/** Archives sessions that have landed and that nobody has continued for a while. */
 import { TeddyError } from '../../errors.ts';
 import { describeSessions } from '../../view/view.ts';
 import type { Project } from '../../ports/project.ts';
@@ -21,9 +21,9 @@ import {
 import { groupBy } from '../../session/text/group-by.ts';
 
 export interface ArchiveLandedRequest {
-  /** Keeps sessions with a later last step, in milliseconds since 1970; null keeps none of them. */
+  /** Keeps sessions with a later last step, in milliseconds since 1970; null archives landed sessions of any age. */
   beforeMs: number | null;
-  /** Changes nothing, and lists what would be archived. */
+  /** Changes nothing, and lists the sessions that it would archive. */
   isDryRun: boolean;
   signal: AbortSignal;
 }
@@ -31,14 +31,14 @@ export interface ArchiveLandedRequest {
 export interface ArchivedLanded {
   /** Oldest first. */
   archived: ArchivedSession[];
-  /** The landed sessions that were not archived, each with the error that the command for it alone would have reported. */
+  /** The landed sessions that were not archived, each with the error from archiving it alone. */
   refused: { session: SessionId; problem: TeddyError }[];
 }
 
 /**
- * Archives all branches of a session or none, each session on its own. One of the branches must have landed as it is,
- * and none may have a plan that was not run; the others count as rejected attempts. HEAD never moves in any work tree.
- * Throws INTERRUPTED; sessions archived before that stay archived.
+ * Archives all of a session's branches or none, session by session. One of the branches must have landed in its present
+ * state, and none may have a plan that was not run; the others count as rejected attempts. HEAD never moves in any work
+ * tree. Throws INTERRUPTED; sessions archived before that stay archived.
  */
 export async function archiveLanded(
   project: Project,
@@ -72,13 +72,13 @@ export async function archiveLanded(
 /** Errors that would affect every other session as well. */
 const ofRepository: ReadonlySet<string> = new Set(['WRITE_FAILED', 'DISK_FULL', 'GIT_FAILED', 'TOO_MANY_FILES']);
 
-/** Lists the local lines by session, sorted by the sessions' ids. */
+/** Lists the local lines by session, sorted by session ID. */
 async function groupLines(project: Project): Promise<[SessionId, KnownLine[]][]> {
   const lines = (await listLines(project)).filter(({ remote }) => remote === null);
   return [...groupBy(lines, ({ session }) => session)].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** Returns null when the session is gone meanwhile. */
+/** Returns null when the session no longer exists. */
 async function archiveOne(
   project: Project,
   session: SessionId,
@@ -97,7 +97,7 @@ async function archiveOne(
   await settle(project, session, branches);
   const archived = await archiveBranches(project, session, listed);
   if (archived !== 'moved') return archived;
-  // Somebody else has archived it at the same time.
+  // Somebody else has archived the session at the same time.
   if ((await listBranches(project, session)).branches.length === 0) return null;
   const hint = 'Somebody is working on the session. Run the command again.';
   throw new TeddyError('REF_MOVED', `The branches of ${session} have moved in the meantime.`, hint);

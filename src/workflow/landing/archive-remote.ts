@@ -1,6 +1,6 @@
 /**
- * Deletes an archived session's branches on a remote, with a lease; keeps each branch that has commits which are not
- * archived here.
+ * Deletes an archived session's branches on a remote, with a lease; keeps each branch that has commits missing from the
+ * local archives.
  */
 import { TeddyError } from '../../errors.ts';
 import type { RefTip, RefUpdate, TransferOptions } from '../../ports/git.ts';
@@ -17,7 +17,7 @@ import { moveTracking, pushLines } from '../sharing/push-lines.ts';
 interface RemoteBranch {
   ref: RefName;
   tip: Oid;
-  /** The author of its last entry: `Ada <ada@example.org>`. */
+  /** The author of the branch's last entry: `Ada <ada@example.org>`. */
   author: string;
   hasLanded: boolean;
 }
@@ -25,7 +25,7 @@ interface RemoteBranch {
 export interface RemoteArchive {
   remote: ChosenRemote;
   branches: RemoteBranch[];
-  /** Branches with commits that are not archived here, which are kept. */
+  /** Branches that stay because the local archives lack some of their commits. */
   left: RefName[];
   /** The remote's refs as listed. */
   listed: RefTip[];
@@ -34,7 +34,7 @@ export interface RemoteArchive {
 }
 
 /**
- * Checks the remote before anything is archived, which may move HEAD and thereby change the default remote; reports a
+ * Checks the remote before archiving anything, which may move HEAD and thereby change the default remote; reports a
  * wrong name or an unreachable remote first. Throws as `listRemoteArchive` does.
  */
 export async function requireRemote(
@@ -90,7 +90,7 @@ export async function listRemoteArchive(
   return { remote, branches, left: left.filter((ref) => !branches.some((one) => one.ref === ref)), listed, missing };
 }
 
-/** A commit that is not here cannot be in an archive here. */
+/** A commit that is not in this clone cannot be in a local archive. */
 async function isArchived({ repository: { store } }: Project, tip: Oid, archive: Oid): Promise<boolean> {
   return (await store.readSize(tip)) !== null && isOnLine(store, archive, tip);
 }

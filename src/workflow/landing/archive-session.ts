@@ -1,6 +1,6 @@
 /**
- * Archives the branches of a session, or restores them: the branches are deleted, and `refs/teddy/archive/` keeps
- * everything that was on them.
+ * Archives or restores a session's branches: archiving deletes the branches, and `refs/teddy/archive/` keeps all their
+ * commits.
  */
 import { TeddyError } from '../../errors.ts';
 import type { LinkedWorkTree, RefTip, RefUpdate, Repository, Workspace } from '../../ports/git.ts';
@@ -35,12 +35,12 @@ import { findRecorded } from '../line/find-recorded.ts';
 import { checkUnfinishedRuns, refuseRunsIn } from '../line/unfinished-run.ts';
 import { moveRefs } from '../line/move-refs.ts';
 
-/** A branch, the ref that keeps it now, and its tip. */
+/** A branch, the ref that now keeps its commits, and its tip. */
 interface ArchivedLine {
   line: RefName;
   archive: RefName;
   tip: Oid;
-  /** True when it was landed or merged, as far as this repository's refs show. */
+  /** True when this repository's refs show that the line was landed or merged. */
   hasLanded: boolean;
 }
 
@@ -48,26 +48,26 @@ export interface ArchivedSession {
   session: SessionId;
   /** Empty when the session was already archived. */
   lines: ArchivedLine[];
-  /** The session's lines with custom names, which are left for the user to delete. */
+  /** The session's custom-named lines, left for the user to delete. */
   kept: RefName[];
-  /** The branch that this work tree was switched to, because one of the lines was checked out in it. */
+  /** The branch that teddy switched this work tree to, because one of the lines was checked out in it. */
   switchedTo: string | null;
-  /** Roots of the linked work trees that teddy created for them. */
+  /** Roots of the linked work trees that teddy created for the lines. */
   workTrees: string[];
 }
 
-/** The number of times that others may move a branch in between. */
+/** How often others may move a branch in between. */
 const maxAttempts = 5;
 
 /**
- * Archives all of the session's local branches, or none. If this work tree is on one of them, it is switched to the
- * branch that the session started from. Throws USAGE without a name when HEAD is not on a line, UNKNOWN_SESSION,
- * LINE_CHECKED_OUT, OPERATION_IN_PROGRESS, BRANCH_IN_THE_WAY when an archive of the name holds other commits,
- * RUN_INTERRUPTED, WRITE_ACTIVE, LOCKED or REF_MOVED.
+ * Archives all of the session's local branches, or none. If this work tree is on one of them, switches it to the
+ * session's base branch. Throws USAGE without a name when HEAD is not on a line, UNKNOWN_SESSION, LINE_CHECKED_OUT,
+ * OPERATION_IN_PROGRESS, BRANCH_IN_THE_WAY when an archive of that name holds other commits, RUN_INTERRUPTED,
+ * WRITE_ACTIVE, LOCKED or REF_MOVED.
  */
 export async function archiveSession(project: Project, target?: string): Promise<ArchivedSession> {
   await repair(project);
-  // The newest session must not be archived unless the user names it.
+  // Never archives the newest session unless the user names it.
   if (target === undefined && (await findHeadLine(project)) === null) throw unnamedError();
   const { session, ref } = await findWhole(project, target, 'archive');
   let switchedTo: string | null = null;
@@ -97,11 +97,11 @@ async function archiveOnce(project: Project, session: SessionId, asked: RefName)
 
 export interface SessionBranches {
   branches: KnownLine[];
-  /** The branches that are not archived. */
+  /** The branches not archived. */
   kept: RefName[];
 }
 
-/** Archives all branches in the state in which they were listed, or none. Throws BRANCH_IN_THE_WAY. */
+/** Archives all branches in their listed state, or none. Throws BRANCH_IN_THE_WAY. */
 export async function archiveBranches(
   project: Project,
   session: SessionId,
@@ -136,14 +136,14 @@ export async function listBranches(project: Project, session: SessionId): Promis
   return toBranches((await listLines(project)).filter((line) => line.session === session && line.remote === null));
 }
 
-/** Splits the local lines of one session. */
+/** Splits a session's local lines. */
 export function toBranches(lines: readonly KnownLine[]): SessionBranches {
   const main = chooseMain(lines);
   const isOurs = (line: KnownLine) => line.isMain || line.branch !== null || line === main;
   return { branches: lines.filter(isOurs), kept: lines.filter((line) => !isOurs(line)).map(({ ref }) => ref) };
 }
 
-/** Succeeds when the session has an archive, even if a remote has a branch of that name, which was found instead. */
+/** Succeeds when the session has an archive, even if the lookup found a remote's branch of that name instead. */
 async function refuseAbsent(
   { repository: { store } }: Project,
   session: SessionId,
@@ -155,7 +155,7 @@ async function refuseAbsent(
   throw new TeddyError('UNKNOWN_SESSION', `${session} has no branch here.`, hint);
 }
 
-/** Returns null when none of them is checked out in this work tree. */
+/** Returns null when this work tree has none of them checked out. */
 export async function refuseCheckedOut(
   { repository }: Project,
   branches: readonly KnownLine[],
@@ -184,8 +184,8 @@ async function checkedOutError({ linkedWorkTrees }: Repository, ref: RefName, ro
 }
 
 /**
- * Switches to the branch that the session started from. Throws LINE_CHECKED_OUT when edits prevent it, or when that
- * branch is missing.
+ * Switches to the session's base branch. Throws LINE_CHECKED_OUT when edits prevent the switch, or when that branch is
+ * missing.
  */
 async function leaveLine(project: Project, workspace: Workspace, line: KnownLine): Promise<string> {
   await refuseRunsIn(project, workspace);
@@ -251,7 +251,7 @@ export async function refuseWrites(project: Project, branches: readonly KnownLin
   );
 }
 
-/** Adds the answers that a killed command left to their lines, as long as the lines exist. */
+/** Adds the answers left by a killed command to their lines, if the lines exist. */
 export async function settle(project: Project, session: SessionId, branches: readonly RefTip[]): Promise<void> {
   for (const { ref, oid } of branches) {
     await checkUnfinishedRuns(project, { ref, session, tip: oid, workspace: null }, { settles: false });
@@ -263,7 +263,7 @@ export async function settle(project: Project, session: SessionId, branches: rea
 export async function planLineArchive(project: Project, line: KnownLine): Promise<RefUpdate> {
   const { store } = project.repository;
   const { ref, oid, session, isMain, branch } = line;
-  // A main line with another name is kept under its session's name.
+  // A main line with another name is archived under its session's name.
   const { update, inTheWay } = await planArchive(store, isMain || branch !== null ? ref : mainLineRef(session), oid);
   if (inTheWay === null) return update;
   const { ref: held, oid: old } = inTheWay;
@@ -289,8 +289,8 @@ function unnamedError(): TeddyError {
 }
 
 /**
- * Finds a whole session. Throws USAGE for a commit, and for the name of a conversation branch, because its session has
- * more than that.
+ * Finds a whole session. Throws USAGE for a commit, and for a conversation branch's name, because its session has more
+ * than that branch.
  */
 export async function findWhole(
   project: Project,
@@ -310,13 +310,13 @@ export async function findWhole(
 
 export interface RestoredSession {
   session: SessionId;
-  /** The branches that were created; a branch that already existed is unchanged. */
+  /** The created branches; a branch that already existed stays unchanged. */
   lines: { line: RefName; archive: RefName; tip: Oid }[];
 }
 
 /**
- * Recreates the missing branches of an archived session; the archive stays. Throws UNKNOWN_SESSION when nothing is
- * archived, and BRANCH_IN_THE_WAY when a branch of the name lacks archived commits.
+ * Recreates an archived session's missing branches; the archive stays. Throws UNKNOWN_SESSION when there is no archive,
+ * and BRANCH_IN_THE_WAY when a branch of that name lacks archived commits.
  */
 export async function restoreArchived(project: Project, target: string): Promise<RestoredSession> {
   const { store } = project.repository;
@@ -333,7 +333,7 @@ export async function restoreArchived(project: Project, target: string): Promise
   throw new TeddyError('REF_MOVED', `Somebody has created ${shortRef(mainLineRef(session))} in the meantime.`, hint);
 }
 
-/** A branch that continues the archived one has all of it. */
+/** A branch that continues the archived branch has all of its commits. */
 async function refuseOther(
   { repository: { store } }: Project,
   branch: RefName,

@@ -1,8 +1,8 @@
 /**
- * Discloses which lines of a landing came from models: a log in git-ai's open format, the Git AI Standard v3.0.0, as a
- * note on the commit. Each turn is a session of that format, since it has one person who asked and one model that
- * answered. Lines of people are left out: the format has keys for people whom an editor has seen typing, while teddy
- * only knows that the lines came from no session.
+ * Discloses which of a landing's lines came from models: a log in git-ai's open format, the Git AI Standard v3.0.0, as
+ * a note on the commit. Each turn is a session in that format, because one person asked and one model answered. Leaves
+ * out people's lines: the format has keys for people whom an editor has seen typing, while teddy only knows that the
+ * lines came from no session.
  */
 import { findAgent } from '../../agents/agents.ts';
 import type { Oid, RefName, RepoPath } from '../../names.ts';
@@ -24,8 +24,8 @@ export interface AuthorshipNote {
 }
 
 /**
- * Adds the log of a commit. Returns null when the commit already has a note, which is kept, or when none of its lines
- * came from a model. Throws what `attributeFiles` throws, and REF_MOVED.
+ * Adds a commit's log. Returns null when the commit already has a note, which stays, or when none of its lines came
+ * from a model. Throws what `attributeFiles` throws, and REF_MOVED.
  */
 export async function addAuthorshipNote(project: Project, commit: Oid): Promise<AuthorshipNote | null> {
   const { store } = project.repository;
@@ -43,14 +43,14 @@ interface AttestedFile {
   claims: Claim[];
 }
 
-/** The lines that came with one commit of a turn. */
+/** The lines from one of a turn's commits. */
 interface Claim {
   step: Oid;
   by: Contributor;
   ranges: [first: number, last: number][];
 }
 
-/** A line of the log cannot hold such a name, or readers would misread it. */
+/** The log cannot hold such a name in a line, or readers would misread the line. */
 const unwritable = /["\uFFFD]|(?!\t)\p{Cc}/u;
 
 /** Lists the files with lines from models, sorted by name. */
@@ -80,8 +80,8 @@ async function attest(project: Project, commit: Oid): Promise<AttestedFile[]> {
 }
 
 /**
- * Renders the log without messages, which the format no longer has; they are in the session. The same commit gives the
- * same bytes, because a trace is named after the commit that brought the lines rather than at random.
+ * Renders the log without messages, which the format no longer has; they are in the session. The same commit always
+ * gives the same bytes, because each trace is named after the commit that brought the lines rather than at random.
  */
 function renderLog(hash: Hash, commit: Oid, files: readonly AttestedFile[]): string {
   const sessions = new Map<string, object>();
@@ -98,7 +98,7 @@ function renderLog(hash: Hash, commit: Oid, files: readonly AttestedFile[]): str
     keys.set(step, `${key}::t_${step.slice(0, 14)}`);
   }
   const rows = files.flatMap(({ path, claims }) => [
-    // The quotes distinguish a name that equals the divider.
+    // The quotes distinguish such a name from the divider.
     /\s|^---$/.test(path) ? `"${path}"` : path,
     ...claims.map((claim) => `  ${keys.get(claim.step)} ${claim.ranges.map(toRange).join(',')}`),
   ]);
@@ -115,14 +115,14 @@ function toRange([first, last]: readonly [number, number]): string {
   return first === last ? `${first}` : `${first}-${last}`;
 }
 
-/** Returns whether a commit has a note, where `git notes` finds it among those of others. */
+/** Returns whether a commit has a note, where `git notes` finds it among other commits' notes. */
 export async function hasNote(store: Store, ref: RefName, commit: Oid): Promise<boolean> {
   return (await findNote(store, await store.resolve(ref), commit)).isTaken;
 }
 
 /**
  * Adds a note by compare-and-swap, which `git notes add` does not use: of 20 concurrent notes it kept 7, and reported
- * no failure. Returns false when the commit already has a note, which is kept. Throws REF_MOVED.
+ * no failure. Returns false when the commit already has a note, which stays. Throws REF_MOVED.
  */
 export async function addNote(
   project: Pick<Project, 'repository'>,
@@ -143,8 +143,8 @@ export async function addNote(
 }
 
 /**
- * Finds the path of a commit's note. A notes tree is a table of ids, the first digits of which may be directory names;
- * git cannot merge a tree that mixes both forms.
+ * Finds the path of a commit's note. A notes tree is a table of IDs whose first digits may be directory names; git
+ * cannot merge a tree that mixes both forms.
  */
 async function findNote(store: Store, notes: Oid | null, commit: Oid): Promise<{ path: RepoPath; isTaken: boolean }> {
   let [tree, above, rest]: [Oid | null, string, string] = [notes && (await store.readCommit(notes)).tree, '', commit];

@@ -1,4 +1,4 @@
-/** Chooses the branch that a line's code is landed on. */
+/** Chooses the branch that a line's code lands on. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { globalRef, shortRef, type Oid, type RefName } from '../../names.ts';
@@ -18,8 +18,8 @@ export interface LandingTarget {
 }
 
 /**
- * Chooses `onto`, or by default the branch that the session started from. Throws UNKNOWN_BRANCH, USAGE for a branch
- * that accepts no code, and NOT_APPROVED when somebody else's session names another branch than the default one.
+ * Chooses `onto`, or by default the session's base branch. Throws UNKNOWN_BRANCH, USAGE for a branch that accepts no
+ * code, and NOT_APPROVED when somebody else's session names a branch other than the default one.
  */
 export async function chooseTarget(project: Project, line: LandableLine, request: LandRequest): Promise<LandingTarget> {
   const { onto, isDryRun = false } = request;
@@ -29,7 +29,7 @@ export async function chooseTarget(project: Project, line: LandableLine, request
   const name = onto?.replace(/^refs\/heads\//, '') ?? base;
   if (name === null) throw await toUnnamed(project, line, request);
   const ref = `refs/heads/${name}` as RefName;
-  // Looks the branch up by its full name, so that no commit or person can have it read as a revision.
+  // Looks the branch up by its full name, so that no commit or person can make git read it as a revision.
   const found = (await project.repository.store.listRefs('refs/heads/')).find((tip) => tip.ref === ref);
   if (found === undefined && (name !== base || started?.isFirst !== true))
     throw await toUnknown(project, name, line, { request, isBase: onto === undefined && started !== null });
@@ -77,7 +77,7 @@ async function toUnknown(
   );
 }
 
-/** Returns the command that creates the branch if a remote has it, otherwise the one that lands on the default branch. */
+/** Returns the command that creates the branch if a remote has it, otherwise the command that lands on the default branch. */
 async function adviseBranch(
   project: Project,
   line: LandableLine,
@@ -99,7 +99,7 @@ interface SessionStart {
   isFirst: boolean;
 }
 
-/** Returns null when the history is cut off before the start. */
+/** Returns null when a shallow clone lacks the start. */
 async function findStart({ repository: { store } }: Project, tip: Oid): Promise<SessionStart | null> {
   for await (const { commit } of store.firstParents(tip)) {
     const entry = decodeEntry(commit.message);

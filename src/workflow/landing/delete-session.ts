@@ -1,6 +1,6 @@
 /**
- * Deletes the local branches of a session. They are kept below `refs/teddy/keep/deleted/` for a while, from where they
- * can be restored.
+ * Deletes a session's local branches. `refs/teddy/keep/deleted/` keeps them for a while, and the user can restore them
+ * from there.
  */
 import { TeddyError } from '../../errors.ts';
 import type { RefTip, RefUpdate } from '../../ports/git.ts';
@@ -36,16 +36,16 @@ import { toShellWord } from '../../session/text/shell-word.ts';
 interface DoomedLine extends RefTip {
   turns: number;
   hasLanded: boolean;
-  /** True when a remote-tracking branch has all of it. */
+  /** True when a remote-tracking branch has all of its commits. */
   isPushed: boolean;
 }
 
 export interface Deletion {
   session: SessionId;
   lines: DoomedLine[];
-  /** The session's refs below `refs/teddy/archive/`, which are deleted too. */
+  /** The session's refs below `refs/teddy/archive/`, which the deletion includes. */
   archives: (RefTip & { turns: number; hasLanded: boolean })[];
-  /** The session's lines with custom names, which are left for the user to delete. */
+  /** The session's custom-named lines, left for the user to delete. */
   left: RefName[];
 }
 
@@ -97,8 +97,8 @@ export async function deleteSession(project: Project, { session, lines, archives
 }
 
 /**
- * Restores the missing refs of the last deletion, and removes the refs that kept them. `name` is a session's id, or the
- * part after the date. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION or BRANCH_IN_THE_WAY.
+ * Restores the last deletion's missing refs, and removes the refs that kept them. `name` is a session's ID, or the part
+ * after the date. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION or BRANCH_IN_THE_WAY.
  */
 export async function restoreDeleted(project: Project, name: string): Promise<RefTip[]> {
   const { store } = project.repository;
@@ -129,7 +129,7 @@ export async function restoreDeleted(project: Project, name: string): Promise<Re
   throw new TeddyError('BRANCH_IN_THE_WAY', `One of these already exists: ${inTheWay}. Nothing was changed.`, hint);
 }
 
-/** Returns the deleted session with that id, or with that name after the date; null when there is none. */
+/** Returns the deleted session with that ID, or with that name after the date; null when there is none. */
 function findDeleted(sessions: readonly SessionId[], name: string): SessionId | null {
   const namesakes = sessions.filter((session) => session.slice('20260124-'.length) === name);
   const exact = sessions.find((session) => session === name);
@@ -142,7 +142,7 @@ function findDeleted(sessions: readonly SessionId[], name: string): SessionId | 
   return exact ?? namesakes[0] ?? null;
 }
 
-/** Returns the ref that was deleted, and when. Returns null for a ref that no deletion made. */
+/** Returns the deleted ref, and the time of its deletion. Returns null for a ref that no deletion made. */
 function parseDeletedRef(kept: RefName): { stamp: string; ref: RefName; session: SessionId } | null {
   const match = kept.startsWith(deletedPrefix) ? /^(\d{8}T\d{6}Z)\/(.+)$/.exec(kept.slice(deletedPrefix.length)) : null;
   const ref = `refs/${match?.[2] ?? ''}` as RefName;
@@ -162,7 +162,7 @@ async function refuseHere(project: Project, branches: readonly KnownLine[]): Pro
   throw new TeddyError('LINE_CHECKED_OUT', `${shortRef(here.line.ref)} is checked out here.`, hint);
 }
 
-/** Throws LOCKED while a model is being asked for the line's next turn. */
+/** Throws LOCKED while teddy is asking a model for the line's next turn. */
 async function refuseAsking(project: Project, { ref, oid, session }: KnownLine): Promise<void> {
   const turn = nextTurn(await readLine(project.repository.store, oid));
   await (await project.answers.claim({ session, ref, turn })).release();

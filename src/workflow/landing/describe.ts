@@ -1,6 +1,6 @@
 /**
- * Describes a landing: its message lists the turns that it brings and the models that took part, and the user is told
- * when the target is behind its upstream.
+ * Describes a landing: its message lists the turns and the models that took part, and a warning tells the user when the
+ * target is behind its upstream.
  */
 import { findPlanTitle } from '../../plan/plan-comments.ts';
 import type { Commit, Store } from '../../ports/git.ts';
@@ -23,11 +23,11 @@ import type { LandingTarget } from './choose-target.ts';
 
 const shownTurns = 20;
 
-/** The entries after the base of a landing, described by what they bring. */
+/** The entries after a landing's base, described by what they add. */
 export interface LandingParts {
   /**
-   * Turns that changed code and were not undone, oldest first, each by its plan, or else by what it wrote or what was
-   * asked. `failed` is how its run ended, unless it succeeded. `partly` lists the files that an undo reverted, and
+   * Turns that changed code and were not undone, oldest first, each described by its plan, its written files or its
+   * message. `failed` is how its run ended, unless it succeeded. `partly` lists the files that an undo reverted, and
    * those that it did not.
    */
   turns: {
@@ -40,15 +40,15 @@ export interface LandingParts {
   others: string[];
   /** Files of write sessions in turns that also have a plan. */
   written: string[];
-  /** Files with edits that came from no turn of the session and no commit of the user's. */
+  /** Files with edits that came from none of the session's turns and none of the user's commits. */
   ownEdits: OwnEdit[];
-  /** The snapshots with edits from before the first message, newest first. */
+  /** The snapshots with edits made before the first message, newest first. */
   early: Oid[];
 }
 
 /**
- * Composes subject and body. The subject is the title of the newest plan; the body lists several turns, and everything
- * that belongs to no plan.
+ * Composes subject and body. The subject is the newest plan's title; the body lists several turns, and everything that
+ * belongs to no plan.
  */
 export function describeLanding({ session }: LandableLine, { turns, others, written, ownEdits }: LandingParts): string {
   const rows = [
@@ -82,7 +82,7 @@ function describeRest({ failed, partly }: LandingParts['turns'][number]): string
   return parts.length === 0 ? '' : ` (${parts.join('; ')})`;
 }
 
-/** Reads the parts of a landing; a part of a file that does not differ between the `sides` does not land. */
+/** Reads a landing's parts; a part of a file that does not differ between the `sides` does not land. */
 export async function readParts(
   project: Project,
   { session, tip }: LandableLine,
@@ -118,12 +118,12 @@ export async function readParts(
     if (isOwn && entry.kind === 'start') early = [...early, ...unasked.splice(0)];
     if (!isOwn || entry.turn === null) continue;
     const { kind, turn, title } = entry;
-    // Turns are walked newest first, so the first message of a turn comes last.
+    // Walks turns newest first, so a turn's first message comes last.
     if (kind === 'message' || isOfAgent) asked.set(turn, title);
     if (kind === 'plan' || (kind === 'write' && !titles.has(turn))) titles.set(turn, title);
     if (kind === 'write') for (const { path } of await changesOf(oid, commit)) written.set(path, turn);
     if (kind === 'report' && entry.status !== undefined && !ends.has(turn)) ends.set(turn, entry.status);
-    // A run that was rejected or rolled back has a report too.
+    // A rejected or rolled-back run has a report too.
     const isRun = kind === 'report' && (entry.status === 'SUCCESS' || (await changesOf(oid, commit)).length > 0);
     if (kind === 'write' || isRun || isOfAgent) changing.add(turn);
     if (kind === 'undo' && !undone.has(turn)) undone.set(turn, undoneExtent(entry));
@@ -135,7 +135,7 @@ export async function readParts(
   const turns: LandingParts['turns'] = [];
   for (const turn of changing) {
     if (undone.get(turn) === 'whole') continue;
-    // A plan may land before it was executed.
+    // A plan may land before its execution.
     const plan = titles.has(turn) ? null : await readTurnFile(store, { commit: tip, session, turn }, 'plan.md');
     const known = titles.get(turn) ?? (plan === null ? asked.get(turn) : undefined);
     const end = ends.get(turn) ?? 'SUCCESS';
@@ -164,7 +164,7 @@ export async function readParts(
   };
 }
 
-/** Returns whether `git revert` of a commit would remove it from a line; `gone` when the line no longer has any of it. */
+/** Returns whether `git revert` would remove a commit from a line; `gone` when the line no longer has any of its changes. */
 export async function takeOff(store: Store, tip: Oid, oid: Oid): Promise<'clean' | 'conflict' | 'gone'> {
   const [ours, { tree: base, parents }] = await Promise.all([store.readCommit(tip), store.readCommit(oid)]);
   const theirs = (await store.readCommit(parents[0] ?? oid)).tree;
@@ -183,9 +183,9 @@ function toWords(session: SessionId): string {
 }
 
 /**
- * Returns the trailers that disclose who wrote the landed code: the models that answered in turns which changed code
- * and were not undone, and everything that the user's own commits disclose. Returns none when `teddy.assistedBy` is
- * off. Throws BAD_SETTING.
+ * Returns the trailers that disclose who wrote the landed code: the models that answered in turns that changed code and
+ * were not undone, and everything that the user's own commits disclose. Returns none when `teddy.assistedBy` is off.
+ * Throws BAD_SETTING.
  */
 export async function discloseModels(project: Project, { tip }: LandableLine, base: Oid | null): Promise<string[]> {
   const template = toDisclosure(await project.settings.get('assistedBy'));
@@ -197,7 +197,7 @@ export async function discloseModels(project: Project, { tip }: LandableLine, ba
 }
 
 /**
- * Warns when the target is behind its upstream, with a command that works before the landing and after it. `root` is as
+ * Warns when the target is behind its upstream, with a command that works before and after the landing. `root` is as
  * for `gitCommandFor`.
  */
 export async function reportBehind(project: Project, { ref, tip }: LandingTarget, root: string | null): Promise<void> {
@@ -210,7 +210,7 @@ export async function reportBehind(project: Project, { ref, tip }: LandingTarget
   );
 }
 
-/** Returns the upstream in git's configuration; null also when it was never fetched. */
+/** Returns the upstream from git's configuration; also null when it was never fetched. */
 async function findUpstream(
   store: Project['repository']['store'],
   ref: RefName,
@@ -227,7 +227,7 @@ async function findUpstream(
   return oid === null ? null : { name: short, oid };
 }
 
-/** Warns of commits of the session's base branch that the landing brings to a target which does not have them. */
+/** Warns of the base branch's commits that the landing brings to a target without them. */
 export async function reportBrought(
   project: Project,
   line: LandableLine,

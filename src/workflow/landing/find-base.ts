@@ -1,4 +1,4 @@
-/** Finds the commit after which a line's code is new to a branch; code that landed there before counts as merged. */
+/** Finds the commit after which a line's code is new to a branch; code that landed there earlier counts as merged. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import {
@@ -15,15 +15,15 @@ import type { LandingTarget } from './choose-target.ts';
 import type { LandableLine } from './landing.ts';
 
 export interface LandingBase {
-  /** Null when the two have nothing in common. */
+  /** Null when the two have no common ancestor. */
   oid: Oid | null;
-  /** True when the branch has had code of this session before, landed or merged. */
+  /** True when code from this session has landed on the branch before, or was merged into it. */
   hasLanded: boolean;
-  /** Commits of this session that are not on this line, but on another attempt. */
+  /** This session's commits that are not on this line, but on another attempt. */
   others: Oid[];
   /**
-   * The newest commit on the branch that landed an undo of a turn which the line still has; null when something of the
-   * line has landed since.
+   * The newest commit on the branch that landed an undo of a turn still on the line; null when anything from the line
+   * has landed since.
    */
   takenBack: Oid | null;
   /** The commit that landed this line in its current state, if any. */
@@ -33,8 +33,7 @@ export interface LandingBase {
 
 /**
  * Returns the best common ancestor of the line and a merge of the branch with everything that has landed on it. Other
- * sessions count too, because the line may be based on one of them. Throws UNKNOWN_COMMIT when this clone lacks a
- * landed commit.
+ * sessions count too, because they may be the line's base. Throws UNKNOWN_COMMIT when this clone lacks a landed commit.
  */
 export async function findLandingBase(
   project: Project,
@@ -75,7 +74,7 @@ async function findTakenBack(
   return [...undone.values()].includes(true) ? landing.commit : null;
 }
 
-/** With an older base, changes that the line has reverted since would silently remain on the branch. */
+/** With an older base, changes that the line has since reverted would silently remain on the branch. */
 async function requireTips(
   { repository: { store } }: Project,
   line: LandableLine,

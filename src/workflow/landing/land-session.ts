@@ -1,4 +1,4 @@
-/** Lands the code of a line on a branch, as one commit; the branch keeps its own `.teddy/`. */
+/** Lands a line's code on a branch, as one commit; the branch keeps its own `.teddy/`. */
 import { userMessages } from '../../conversation/records/transcript.ts';
 import { DamagedObjectError, TeddyError } from '../../errors.ts';
 import type { Store, TreeChange, Workspace } from '../../ports/git.ts';
@@ -44,42 +44,42 @@ import { moveRefs } from '../line/move-refs.ts';
 export interface Landed {
   line: LandableLine;
   onto: RefName;
-  /** The branch's previous tip; null when the branch was created. */
+  /** The branch's previous tip; null when the landing created the branch. */
   before: Oid | null;
   /** Null after a dry run. */
   commit: Oid | null;
-  /** True when an earlier, interrupted landing made the commit, and only the remaining steps were done now. */
+  /** True when an earlier, interrupted landing made the commit, and this call only completed the remaining steps. */
   wasCutOff: boolean;
   message: string;
-  /** Other sessions with code that lands too, because the line is based on theirs. */
+  /** Other sessions whose code lands too, because the line is based on theirs. */
   along: SessionId[];
-  /** The trailers of the message that disclose which models took part. */
+  /** The message's trailers that disclose which models took part. */
   assistedBy: string[];
   changes: TreeChange[];
   ownEdits: OwnEdit[];
-  /** Turns that land although their run did not succeed. `status` is how it ended. */
+  /** Turns that land although their run did not succeed. `status` is how the run ended. */
   failed: { turn: TurnName; status: string }[];
-  /** The work tree that was updated; null when the branch is not checked out anywhere. */
+  /** The updated work tree; null when the branch is not checked out anywhere. */
   root: string | null;
   archive: RefName | null;
-  /** The authorship log that was added; null when `teddy.notes` does not ask for one, or when no lines came from a model. */
+  /** The added authorship log; null when `teddy.notes` does not ask for one, or when no lines came from a model. */
   note: AuthorshipNote | null;
-  /** The command that archives the line from the user's work tree; null when it is archived. */
+  /** The command that archives the line from the user's work tree; null when the line is already archived. */
   archiveCommand: string | null;
-  /** The remote that the branch is pushed to; null when none is configured. */
+  /** The remote to push the branch to; null when none is configured. */
   remote: string | null;
-  /** The reason why the landing would be refused, after a dry run; null when nothing prevents it. */
+  /** After a dry run, the reason why teddy would refuse the landing; null when nothing prevents it. */
   obstacle: TeddyError | null;
 }
 
-/** The number of times that others may move the branch in between. */
+/** How often others may move the branch in between. */
 const maxAttempts = 5;
 
 /**
- * Makes the commit durable before it moves the branch, then writes the archive, then the authorship log; the next
- * landing finishes one that was interrupted in between. Throws BAD_SETTING, UNKNOWN_BRANCH, UNKNOWN_COMMIT,
- * NOTHING_TO_LAND, OWN_EDITS, LAND_CONFLICT, FILES_IN_THE_WAY, OPERATION_IN_PROGRESS or REF_MOVED; no ref except the
- * archive has moved then.
+ * Makes the commit durable before moving the branch, then writes the archive, then the authorship log; if a landing is
+ * interrupted in between, the next one finishes it. Throws BAD_SETTING, UNKNOWN_BRANCH, UNKNOWN_COMMIT,
+ * NOTHING_TO_LAND, OWN_EDITS, LAND_CONFLICT, FILES_IN_THE_WAY, OPERATION_IN_PROGRESS or REF_MOVED; in these cases no
+ * ref except the archive moves.
  */
 export async function landSession(project: Project, asked: LandRequest): Promise<Landed> {
   if (asked.message?.trim() === '') throw emptyMessageError();
@@ -174,7 +174,7 @@ async function landOnce(
   return { ...landed, commit, archive: archive?.ref ?? null, note: await discloseLines(project, place, commit) };
 }
 
-/** Returns the first error that a landing would meet. A question to a person stays open. */
+/** Returns the first error that a landing would meet. Asks the user nothing. */
 async function findObstacle(
   project: Project,
   { line, workspace }: Landing,
@@ -207,14 +207,14 @@ function nameEarly(early: readonly OwnEdit[]): string {
   return nameEdits(early, (names) => `your own edits of ${names}`).join(' and ');
 }
 
-/** git merges files that only one side changed by their names, even when their contents are missing here. */
+/** git merges files that only one side changed by name, even when this clone lacks their contents. */
 async function requireContents(store: Store, changes: readonly TreeChange[]): Promise<void> {
   for (const { path, after, mode } of changes)
     if (after !== null && mode !== '160000' && (await store.readSize(after)) === null)
       throw new DamagedObjectError(`${path} (${after}) is missing here. Nothing was landed.`, 'See `teddy doctor`.');
 }
 
-/** Adds the authorship log; the landing stands even if that fails. */
+/** Adds the authorship log; the landing remains valid even if that fails. */
 async function discloseLines(
   project: Project,
   { line, target, hasNote }: Landing,
@@ -231,7 +231,7 @@ async function discloseLines(
   }
 }
 
-/** Returns the last entry of each other session with code that the line brings. */
+/** Returns the last entry of each other session whose code the line includes. */
 async function findAlong(
   { repository: { store } }: Project,
   { session, tip }: LandableLine,
@@ -260,8 +260,8 @@ async function composeMessage(project: Project, made: string, request: LandReque
 }
 
 /**
- * Asks about edits from before the first message, which may be meant for another commit. Returns true when the user was
- * asked, which happens only once.
+ * Asks about edits from before the first message, which the user may intend for another commit. Returns true when it
+ * asked the user, which happens only once.
  */
 async function askForOwnEdits(
   project: Project,
@@ -286,7 +286,7 @@ async function askForOwnEdits(
   );
 }
 
-/** Edits that are reverted on the line remain in its history only. */
+/** Edits reverted on the line remain only in its history. */
 async function adviseLeavingOut({ repository }: Project, line: LandableLine, early: readonly Oid[]): Promise<string> {
   if (!line.ref.startsWith('refs/heads/')) return '';
   const holder = (await repository.workTrees()).find(({ ref }) => ref === line.ref);
@@ -305,12 +305,12 @@ async function findRemote({ repository: { store } }: Project, ref: RefName): Pro
 interface Landing {
   line: LandableLine;
   target: LandingTarget;
-  /** The work tree of the target; null when it is not checked out anywhere. */
+  /** The target's work tree; null when the target is not checked out anywhere. */
   workspace: Workspace | null;
   base: LandingBase;
   sides: LandingSides;
   message: string;
-  /** True when it should get an authorship log. */
+  /** True when the commit should get an authorship log. */
   hasNote: boolean;
   isDryRun: boolean;
 }
@@ -333,7 +333,7 @@ async function mergeSides(project: Project, landing: Landing, request: LandReque
   if (base === theirs) return null;
   const { tree, conflicts } = await store.mergeTrees(base, ours, theirs);
   if (tree === null) {
-    // When the branch continues what its user committed of the line, that is not a conflict.
+    // When the branch continues what its user committed from the line, that is not a conflict.
     const commit = await findCommit(project, { ...landing.line, oid: landing.line.tip });
     throw commit === null ? await toConflict(project, landing, conflicts) : await toNothing(project, landing, request);
   }
@@ -362,14 +362,14 @@ async function forward(store: Store, workspace: Workspace, ref: RefName, commit:
     if (error instanceof TeddyError && error.code === 'REF_MOVED') return 'moved';
     throw error;
   }
-  // git moves the branch that HEAD is on at that moment; somebody may have continued it already.
+  // git moves the branch that HEAD is on at this moment; somebody may have continued that branch already.
   const tip = await store.resolve(ref);
   return tip !== null && (await store.isAncestor(commit, tip)) ? commit : 'moved';
 }
 
 /**
- * Finishes a landing that was killed before it wrote its archive and its authorship log, or one that was finished by
- * hand; returns null when nothing was left to do.
+ * Finishes a landing that was killed before it wrote its archive and authorship log, or one that the user finished by
+ * hand; returns null when nothing is left to do.
  */
 async function finishLanding(
   project: Project,
@@ -468,7 +468,7 @@ function toMoved({ name }: LandableLine): TeddyError {
   return new TeddyError('REF_MOVED', `The branch kept moving while ${name} was being landed.`, hint);
 }
 
-/** Warns of unfinished work on a line that is not part of its code yet. */
+/** Warns of unfinished work on a line that is not yet part of its code. */
 async function reportUnlanded(project: Project, line: LandableLine): Promise<void> {
   const { latest } = await readLine(project.repository.store, line.tip);
   if (latest?.status === 'planned') {
@@ -494,7 +494,7 @@ async function reportEdits({ repository, notices }: Project, { ref, name }: Land
 }
 
 /**
- * Creates two commits outside of every branch. `git cherry-pick` of the second one merges these sides and keeps the
+ * Creates two commits outside of every branch. `git cherry-pick` of the second commit merges these sides and keeps the
  * message, which identifies the landing later. git prunes them some weeks later.
  */
 async function preparePick(

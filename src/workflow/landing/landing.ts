@@ -1,7 +1,4 @@
-/**
- * Parts that the steps of a landing share: its request, its two sides, the archive that it keeps, and the command that
- * lands.
- */
+/** Parts shared by the steps of a landing: its request, its two sides, its archive, and the command that lands. */
 import { toShellWord } from '../../session/text/shell-word.ts';
 import {
   type Oid,
@@ -21,13 +18,13 @@ import { planArchive } from '../../session/lines/archives.ts';
 import { moveRefs } from '../line/move-refs.ts';
 
 export interface LandRequest {
-  /** A session or a line, which may be archived; by default the line that HEAD is on, otherwise the newest session. */
+  /** A session or a line, which may be archived; by default HEAD's line, otherwise the newest session. */
   target?: string | undefined;
-  /** The target branch; by default the branch that the session started from. */
+  /** The target branch; by default the session's base branch. */
   onto?: string | undefined;
-  /** Subject and body; made from the turns when absent. */
+  /** Subject and body; by default made from the turns. */
   message?: string | undefined;
-  /** Lets a person edit the message that would be used otherwise. */
+  /** Lets a person edit the message before it is used. */
   edit?: ((message: string) => Promise<string>) | undefined;
   isDryRun?: boolean;
   /** Lands the user's edits from before the session's first message without asking. */
@@ -41,7 +38,7 @@ export interface LandableLine {
   tip: Oid;
 }
 
-/** Returns the command that lands a line with the given options, except for those in `changed`. */
+/** Returns the command that lands a line with the request's options, except those replaced by `changed`. */
 export function toLandCommand(name: string, request: LandRequest, changed: Partial<LandRequest> = {}): string {
   const { onto, message, edit, withOwnEdits, isDryRun } = { ...request, ...changed };
   return [
@@ -62,8 +59,8 @@ export interface LandingSides {
 }
 
 /**
- * Reads the sides from commits; null stands for no code at all. All three get the `.teddy/` of `target`, so that no
- * merge can touch it.
+ * Reads the sides from commits; null stands for no code at all. All three get `target`'s `.teddy/`, so that no merge
+ * can touch it.
  */
 export async function readSides(
   store: Store,
@@ -88,8 +85,8 @@ function replaceSessions(store: Store, batch: ObjectBatch, tree: Oid | null, own
 }
 
 /**
- * Finds the name under which a line is kept: its branch's name, or its session's name when the main line has another
- * name. Null when it is one of several branches with custom names.
+ * Finds the name to archive a line under: its branch's name, or its session's name when the main line has another name.
+ * Null when the line is one of several custom-named branches.
  */
 async function findKeptLine(
   project: Project,
@@ -101,14 +98,14 @@ async function findKeptLine(
   return main?.ref === ref && main.branch === null ? mainLineRef(session) : null;
 }
 
-/** `isNew` is true when the archive was created or moved forward. */
+/** `isNew` is true when teddy created the archive or moved it forward. */
 interface KeptArchive {
   ref: RefName;
   isNew: boolean;
 }
 
 /**
- * Archives the line and returns where it is kept; null when it has no name to be kept under. The archive only ever
+ * Archives the line and returns the archive; null when there is no name to archive it under. The archive only ever
  * moves forward.
  */
 export async function keepArchive(

@@ -1,4 +1,4 @@
-/** Repeats a plan's actions on the parent's tree, in memory. The effects of commands are taken from the record. */
+/** Repeats a plan's actions on the parent's tree, in memory. Takes the effects of commands from the record. */
 import type { Action } from '../../plan/plan.ts';
 import { layerFiles } from '../../plan/effects/virtual-files.ts';
 import { perform, toEffect, writtenPath } from '../../plan/actions/actions.ts';
@@ -14,7 +14,7 @@ import { type EditedCode, openEditedCode, type CodeFile } from '../line/edited-c
 import { hasTrees } from '../run/left-files.ts';
 import { isRebased } from '../verify/compare-section.ts';
 
-/** A file after the last action of the plan that wrote it. */
+/** A file after the plan's last action that wrote it. */
 export interface WrittenFile {
   /** The real path, when the plan's path leads through a link. */
   path: RepoPath;
@@ -133,7 +133,7 @@ async function redoWrite(
   findings.settle(action, isUnsure ? 'not_compared' : 'same', isUnsure ? 'it did not finish' : null);
 }
 
-/** Older reports only record the first place. */
+/** Older reports record only the first place. */
 function compareMatches(told: ActionDetails = {}, found: ActionDetails = {}): string | null {
   const listAll = ({ line, match, matches = [] }: ActionDetails) => [{ line, match }, ...matches];
   const [was, is] = [listAll(told), listAll(found)];
@@ -145,7 +145,7 @@ function compareMatches(told: ActionDetails = {}, found: ActionDetails = {}): st
   return null;
 }
 
-/** Returns whether git may legitimately have other content at the path than the plan gives. */
+/** Returns whether git may legitimately have content at the path other than the plan's. */
 async function isGitsOwn(run: RecordedRun, path: RepoPath, { after, isNew }: { after: Uint8Array; isNew: boolean }) {
   const { report, foreign, commit, project } = run;
   const isRefused = report.run_summary.status === 'FAILURE' && report.changes.length === 0;
@@ -172,22 +172,22 @@ export async function whyUnsure(
 }
 
 /**
- * Compares the code after each action, derived from the parent's tree and the plan, with the trees in the report. A
- * tree proves nothing by itself, because a forger can forge the trees too; it only shows that the report is consistent.
+ * Compares the code after each action, derived from the parent's tree and the plan, with the report's trees. A tree
+ * proves nothing by itself, because a forger can forge the trees too; it only shows that the report is consistent.
  */
 interface Moments {
-  /** Records the result of a file action. `check` must follow. */
+  /** Records a file action's result. `check` must follow. */
   write(path: RepoPath, bytes: Uint8Array): Promise<void>;
   /** Stops comparing trees, because too little of the code is known from here on. */
   doubt(): void;
   /**
-   * Checks the tree after an action with an effect that the plan determines. Calls `isExcused` when the tree differs,
-   * because git may store the file differently.
+   * Checks the tree after an action whose effect the plan determines. Calls `isExcused` when the tree differs, because
+   * git may store the file differently.
    */
   check(action: Action, findings: Findings, isExcused: () => Promise<boolean>): Promise<void>;
   /** Takes the tree after an action with a recorded effect. */
   take(action: Action, findings: Findings): Promise<void>;
-  /** Returns whether the code after the action is what the report says. */
+  /** Returns whether the code after the action matches the report. */
   isSeen(action: number): boolean;
   /** Returns whether the report has the same tree before and after a command. */
   isQuiet(action: number): boolean;
@@ -197,7 +197,7 @@ async function openMoments(run: RecordedRun): Promise<Moments> {
   const { store } = run.project.repository;
   const seen = new Set<number>();
   const quiet = new Set<number>();
-  // A rebase does not change the report, so its trees are of other code and prove nothing.
+  // A rebase does not change the report, so its trees belong to other code and prove nothing.
   let code: EditedCode | null =
     hasTrees(run.report) && !(await isRebased(store, run.commit))
       ? await openEditedCode(store, (await store.readCommit(run.base)).tree)

@@ -1,7 +1,4 @@
-/**
- * Compares the changes in a report with those of its commit, and checks that each was made by one action that can have
- * made it.
- */
+/** Compares a report's changes with its commit's, and checks that each could come from its action. */
 import { writtenPath, toParams } from '../../plan/actions/actions.ts';
 import type { Action } from '../../plan/plan.ts';
 import type { ReportedChange, ActionLog } from '../../plan/report/report.ts';
@@ -52,7 +49,7 @@ function findWriter({ parsed }: RecordedRun, path: RepoPath): number | null {
   return parsed.plan.actions.findLast((action) => writtenPath(action) === path)?.index ?? null;
 }
 
-/** A file that the plan writes through a link is reported under its real path, which is compared with the content. */
+/** For a file that the plan writes through a link, the report has the real path, so teddy compares its content. */
 function refuseUnexplained({ parsed, logs }: RecordedRun, { action, path }: ReportedChange, findings: Findings): void {
   const made: Action | undefined = parsed.plan.actions[action - 1];
   if (made === undefined)
@@ -69,7 +66,7 @@ function refuseUnexplained({ parsed, logs }: RecordedRun, { action, path }: Repo
     );
 }
 
-/** Compares what a report says about the actions with the plan, and with each other. */
+/** Compares a report's statements about the actions with the plan, and with each other. */
 export function compareLogs(run: RecordedRun, findings: Findings): void {
   const { parsed, report, logs } = run;
   const { actions } = parsed.plan;
@@ -94,7 +91,7 @@ function compareLog(action: Action, log: ActionLog | undefined, findings: Findin
       `The report calls action ${index} ${log.action_type}; the plan says ${type}.`,
     );
   const [told, planned] = [log.params, toParams(action)];
-  // The report has the command that was run when the user edited it.
+  // If the user edited the command, the report has the edited version.
   const isEdited = (key: string) => log.modified_by_user === true && key === 'command';
   const key = [...new Set([...Object.keys(told), ...Object.keys(planned)])].find(
     (one) => !isEdited(one) && JSON.stringify(told[one]) !== JSON.stringify(planned[one]),
@@ -111,7 +108,7 @@ function compareLog(action: Action, log: ActionLog | undefined, findings: Findin
     findings.differ({ action: index }, `Action ${index} has the status FAILURE and the exit code 0.`);
 }
 
-/** Checks that the status of the run follows from those of its actions. */
+/** Checks that the run's status follows from its actions' statuses. */
 function findContradiction({ report, parsed }: RecordedRun): string | null {
   const { run_summary: summary, action_logs: logs, validation_errors: problems, changes } = report;
   const isSkipped = logs.every(({ status }) => status === 'SKIPPED');

@@ -1,4 +1,4 @@
-/** Runs a turn again in a temporary work tree, including its commands, and compares the outputs and the files. */
+/** Reruns a turn in a temporary work tree, including its commands, and compares the outputs and the files. */
 import { TeddyError } from '../../errors.ts';
 import { renderUnifiedDiff } from '../../plan/match/diff.ts';
 import type { Action } from '../../plan/plan.ts';
@@ -150,7 +150,7 @@ async function runCommand(
 /** The output of commands such as `ls` depends on files that a rebase has replaced. */
 const afterRebase = 'its output is not comparable after a rebase: it ran on other files';
 
-/** Applies the version in the commit, because the versions in between are unknown. */
+/** Applies the commit's version, because the versions in between are unknown. */
 async function applyRecorded(
   { scratch, files }: ReplayContext,
   run: RecordedRun,
@@ -181,7 +181,7 @@ async function compareTrees(
     if (isSame(recorded, replayed)) continue;
     if (recorded === undefined && replayed?.change === 'added' && (await isLeftOut(place, path))) continue;
     const action = changed.get(path) ?? run.rows.get(path)?.action ?? null;
-    // The difference was reported already, and this adds nothing.
+    // teddy has already reported the difference, and this adds nothing.
     if (findings.differences.some((one) => one.path === path && one.action === action)) continue;
     const diff = await renderDifference(store, path, recorded, replayed);
     findings.differ({ action, path, diff }, describe(path, recorded, replayed));
@@ -203,7 +203,7 @@ function isSame(a: TreeChange | undefined, b: TreeChange | undefined): boolean {
   return a?.change === b?.change && a?.after === b?.after && a?.mode === b?.mode;
 }
 
-/** A run leaves these files out of its commit too. */
+/** A run also leaves these files out of its commit. */
 async function isLeftOut({ project, scratch }: ReplayContext, path: RepoPath): Promise<boolean> {
   if ((await findPathReason(project, path)) !== null) return true;
   if (((await scratch.workspace.sizeOnDisk(path)) ?? 0) > maxNewFileBytes) return true;
@@ -231,7 +231,7 @@ async function renderDifference(
   return before === null && after === null ? null : cutDiff(renderUnifiedDiff(path, before, after ?? new Uint8Array()));
 }
 
-/** Reports each difference. A change that was taken from the record stays open, because applying it proves nothing. */
+/** Reports each difference. Leaves a change taken from the record open, because applying it proves nothing. */
 function proveAll({ changes, rows }: RecordedRun, done: ReadonlySet<number>, findings: Findings): void {
   for (const path of new Set([...changes.keys(), ...findings.open.keys()])) {
     const row = rows.get(path);
@@ -239,7 +239,7 @@ function proveAll({ changes, rows }: RecordedRun, done: ReadonlySet<number>, fin
   }
 }
 
-/** An action that was repeated is no longer `not_run`. */
+/** A repeated action is no longer `not_run`. */
 function settle({ parsed }: RecordedRun, done: Set<number>, findings: Findings): void {
   for (const action of parsed.plan.actions) {
     const { outcome, note } = findings.actions.get(action.index) ?? {};
@@ -253,11 +253,11 @@ function settle({ parsed }: RecordedRun, done: Set<number>, findings: Findings):
 interface CommandDifference {
   message: string;
   diff: string | null;
-  /** Null when it concerns the whole command. */
+  /** Null when the difference concerns the whole command. */
   stream: 'stdout' | 'stderr' | null;
 }
 
-/** Compares a command with its record. `replayed` is masked like the record; `root` is where it was run. */
+/** Compares a command with its record. `replayed` is masked like the record; `root` is where the replay ran. */
 function compareCommand(
   action: ExecuteAction,
   recorded: ActionDetails,
@@ -279,9 +279,9 @@ function compareCommand(
   return found;
 }
 
-/** Two runs of a command may differ in times, dates and locations without meaning anything. */
+/** Two runs of a command may differ in times, dates and locations without any significance. */
 
-/** `12ms`, `0.5 s`, `1m 3s`, `0m0.005s`; numbers that their own label calls a duration. */
+/** `12ms`, `0.5 s`, `1m 3s`, `0m0.005s`; also numbers whose label calls them a duration. */
 export function withoutDurations(text: string): string {
   const unit = '(?:ns|[µμu]s|ms|s|secs?|seconds?|mins?|minutes?)';
   return text
@@ -295,7 +295,7 @@ const dayNames = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)';
 const monthNames = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)';
 const timeOfDay = '\\d{1,2}:\\d{2}:\\d{2}(?:[.,]\\d+)?(?: ?[AP]M)?';
 
-/** Removes points in time as ISO 8601, `date` and mail write them; a time of day needs its seconds. */
+/** Removes times in ISO 8601 and in the formats of `date` and mail; a time of day needs its seconds. */
 export function withoutTimes(text: string): string {
   const day = '\\d{4}-\\d{2}-\\d{2}';
   const forms = [
@@ -308,7 +308,7 @@ export function withoutTimes(text: string): string {
 }
 
 /**
- * Removes the script's own directory, which bash names in its errors. Searched from the end, because an output may be
+ * Removes the script's own directory, which bash names in its errors. Searches from the end, because an output may be
  * one long word.
  */
 export function withoutScriptPlace(text: string): string {
@@ -323,7 +323,7 @@ export function withoutScriptPlace(text: string): string {
   return [...parts, text.slice(from)].join('');
 }
 
-/** Returns the form in which both sides are compared, without the project's directory. */
+/** Returns the form for comparing both sides, without the project's directory. */
 function normaliseOutput(text: string): string {
   return withoutDurations(withoutTimes(withoutScriptPlace(text.replaceAll('\r\n', '\n'))));
 }
@@ -331,8 +331,8 @@ function normaliseOutput(text: string): string {
 const maxRootLength = 1024;
 
 /**
- * Returns whether two outputs are equivalent. `root` is the directory where the second was made. The first one's
- * directory is unknown, so the first may name any one absolute directory there, but always the same.
+ * Returns whether two outputs are equivalent. `root` is the directory of the second run. The first run's directory is
+ * unknown, so the first output may name any one absolute directory there, but always the same one.
  */
 export function isSameOutput(recorded: string, replayed: string, root: string): boolean {
   const [known, made] = [normaliseOutput(recorded), normaliseOutput(replayed)];

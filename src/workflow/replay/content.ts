@@ -1,7 +1,7 @@
-/** Checks whether bytes are what git makes of other bytes when it stores them. */
+/** Checks whether git could have stored the given bytes from other bytes. */
 import { equalBytes } from '../../session/text/bytes.ts';
 
-/** The conversions that git itself makes when it stores a file. */
+/** The conversions that git itself performs when it stores a file. */
 export type Conversion = 'line endings' | '$Id$';
 
 /** `normalised` means equal except for conversions. */
@@ -24,12 +24,12 @@ export function findConversions(replayed: Uint8Array, recorded: Uint8Array): Con
   return ways.find(({ clean }) => clean(mine) === theirs)?.by ?? null;
 }
 
-/** Does what `text` and `core.autocrlf` do: converts every line ending to LF, or none. */
+/** Does the same as `text` and `core.autocrlf`: converts every line ending to LF, or none. */
 function withLineFeeds(text: string): string {
   return text.replaceAll('\r\n', '\n');
 }
 
-/** Does what `ident` does. */
+/** Does the same as `ident`. */
 function withoutIds(text: string): string {
   return text.replace(/\$Id:[^$\n]*\$/g, '$Id$$');
 }

@@ -1,4 +1,4 @@
-/** Compares the files that a plan writes in the replay with those of the report's commit. */
+/** Compares the files that a plan writes in the replay with the files in the report's commit. */
 import { equalBytes } from '../../session/text/bytes.ts';
 import { writtenPath } from '../../plan/actions/actions.ts';
 import { renderUnifiedDiff } from '../../plan/match/diff.ts';
@@ -33,7 +33,7 @@ export async function compareFiles(run: RecordedRun, redone: RedoneActions, find
   }
 }
 
-/** The user may have written over the content instead of the plan, and nobody can tell. */
+/** The user, rather than the plan, may have overwritten the content, and nobody can tell. */
 async function compareWritten(
   run: RecordedRun,
   { written }: RedoneActions,
@@ -104,7 +104,7 @@ async function compareChanged(
     change.mode === '160000' ? new Uint8Array() : await run.project.repository.store.readBlob(change.after);
   const verdict = compareContent(after, recorded);
   if (verdict === 'different') {
-    // The content of a CREATE depends only on how git stores it.
+    // A CREATE's content depends only on how git stores it.
     const known = action.type === 'CREATE' ? { ...run, foreign: new Set<RepoPath>() } : run;
     const before = action.type === 'CREATE' ? { ...redone, scripts: [] } : redone;
     const unsure = await whyUnsure(known, action, path, before);
@@ -129,7 +129,7 @@ async function compareChanged(
   else if (file.isUnsure) findings.settle(action, 'same', 'as far as it came');
 }
 
-/** Returns why the bytes are not proven although the plan gives them; null when they are. */
+/** Returns why the bytes are unproven although the plan gives them; null when they are proven. */
 async function whyOpen(
   { project, commit, moved }: RecordedRun,
   { index }: Action,

@@ -1,4 +1,4 @@
-/** Replays a line: repeats what each report says on the code of its parent commit, and compares the results. */
+/** Replays a line: repeats each report's actions on its parent commit's code, and compares the results. */
 import { TeddyError } from '../../errors.ts';
 import type { ChangedCommit, CommitChange, ScratchTree } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -16,19 +16,19 @@ import { mayChangeCode, revertsTurn } from '../../session/lines/line-paths.ts';
 import { toText } from '../../view/view.ts';
 
 export interface ReplayOptions {
-  /** Also runs the commands of the plans, in a temporary work tree; no command ever runs without it. */
+  /** Also runs the plans' commands, in a temporary work tree; otherwise no command ever runs. */
   runsCommands?: boolean;
   signal?: AbortSignal;
-  /** Reports how many turns have been replayed. */
+  /** Reports how many turns are already replayed. */
   onProgress?(turns: number): void;
 }
 
-/** The number of entries that are read at once, because each takes many short waits. */
+/** The number of entries to read at once, because each takes many short waits. */
 const entriesAtATime = 32;
 
 /**
- * Replays every report of the line or range. Differences are part of the result. Throws INTERRUPTED, DAMAGED_SESSION
- * when the history is cut off, and errors of git.
+ * Replays every report on the line or in the range. Differences are part of the result. Throws INTERRUPTED,
+ * DAMAGED_SESSION when the history is cut off, and errors of git.
  */
 export async function replayLine(
   given: Project,
@@ -72,7 +72,7 @@ interface Step extends ChangedCommit {
   entry: Entry & { turn: TurnName };
   planner: Entry | null | undefined;
   foreign: ReadonlySet<RepoPath>;
-  /** The changes in the report of its turn; undefined when the report may be before the range. */
+  /** The changes in its turn's report; undefined when the report may be before the range. */
   reported: readonly CommitChange[] | undefined;
 }
 
@@ -91,7 +91,7 @@ async function replayStep(
   return { turn: null, differences: await compareEntry(project, step, check) };
 }
 
-/** Yields the entries of turns, each with what is relevant from the commits before it. */
+/** Yields the entries that belong to turns, each with the relevant facts from earlier commits. */
 async function* readSteps(
   commits: AsyncIterable<ChangedCommit>,
   { after }: RecordedLine,
@@ -201,7 +201,7 @@ function emptyTurn(turn: TurnName): ReplayedTurn {
   return { turn, outcome: 'nothing_to_compare', ...nothing, actions: [], differences: [], proven: 0, unproven: [] };
 }
 
-/** Creates a work tree before the first command, and again when a command has left it unusable for the next turn. */
+/** Creates a work tree before the first command, and again when a command has made it unusable for the next turn. */
 function lazyScratch({ repository, processes }: Project): {
   at(commit: Oid): Promise<ScratchTree>;
   remove(): Promise<void>;
@@ -227,10 +227,10 @@ function toInterrupted(): TeddyError {
   return new TeddyError('INTERRUPTED', 'The replay was interrupted.', 'Nothing was changed; run it again.');
 }
 
-/** The check of files from entries other than reports: each must be the one that its entry names. */
+/** Checks files from entries other than reports: each must be the one that its entry names. */
 interface LogCheck {
   logs: LogRenderer;
-  /** The number of sections so far. */
+  /** The number of sections derived up to now. */
   derived: number;
   attested: number;
 }
@@ -240,7 +240,7 @@ interface EntryStep extends ChangedCommit {
   reported: readonly CommitChange[] | undefined;
 }
 
-/** Adds to the counts of `check`. */
+/** Adds to `check`'s counts. */
 async function compareEntry(project: Project, step: EntryStep, check: LogCheck): Promise<Difference[]> {
   return [...findCode(step), ...compareUndone(step), ...(await compareFile(project, step, check))];
 }
@@ -252,10 +252,7 @@ function findCode({ entry: { kind, turn }, oid, changes }: EntryStep): Differenc
   return code.map(({ path }) => ({ turn, commit: oid, action: null, path, message, diff: null }));
 }
 
-/**
- * Compares an undo, which must restore files to their state before the report of its turn, or after it, and do nothing
- * else.
- */
+/** Compares an undo, which must restore files to their state before or after its turn's report, and do nothing else. */
 function compareUndone({ entry, oid, changes, reported }: EntryStep): Difference[] {
   const { kind, turn } = entry;
   if (kind !== 'undo' || reported === undefined) return [];
@@ -290,7 +287,7 @@ async function compareFile(project: Project, step: EntryStep, check: LogCheck): 
   return rendered.differences.map(({ section, message }) => ({ ...about, message: `${section}: ${message}` }));
 }
 
-/** Finds the file that the sha256 of the entry belongs to. */
+/** Finds the file that the entry's sha256 belongs to. */
 function findFile({ entry, changes }: EntryStep): RepoPath | null {
   const dir = turnDir(entry.session, entry.turn);
   if (entry.kind === 'message') return joinPath(dir, '_context.log');

@@ -1,28 +1,28 @@
-/** The result of a replay: the line, its turns, their actions, and each difference. */
+/** A replay's result: the line, its turns, their actions, and each difference. */
 import type { ActionType } from '../../plan/plan.ts';
 import type { RunStatus } from '../../session/entries/entry-trailers.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
 
 export interface Difference {
   turn: TurnName;
-  /** The entry that has the difference. */
+  /** The entry with the difference. */
   commit: Oid;
-  /** Counts from 1; null when it concerns the whole turn. */
+  /** Counts from 1; null when the difference concerns the whole turn. */
   action: number | null;
   path: RepoPath | null;
-  /** One sentence; text from the repository is quoted unchanged. */
+  /** One sentence; quotes text from the repository unchanged. */
   message: string;
   /** A unified diff from the record (`-`) to the replay (`+`). */
   diff: string | null;
 }
 
 /**
- * A path with a state that nothing proves, because the commit before and the plan do not give it. It is listed no
- * matter what the report says.
+ * A path with an unproven state, because neither the preceding commit nor the plan gives it. Listed no matter what the
+ * report says.
  */
 export interface UnprovenPath {
   turn: TurnName;
-  /** The entry of the report. */
+  /** The report's entry. */
   commit: Oid;
   path: RepoPath;
   /** The action that the report names, from 1; null when it names none. */
@@ -35,16 +35,16 @@ export type ActionOutcome =
   /** Repeated with the same result; for an action that changes nothing, the report agrees with the plan. */
   | 'same'
   | 'different'
-  /** A command with a recorded effect that was applied. */
+  /** A command whose recorded effect was applied. */
   | 'not_run'
-  /** The plan does not have the user's edit, so the recorded effect was applied. */
+  /** The plan does not have the user's edit, so the replay applied the recorded effect. */
   | 'edited_by_user'
-  /** The repository lacks what the comparison needs; the note says what that is. */
+  /** The repository lacks something that the comparison needs; the note says what. */
   | 'not_compared'
   | 'skipped';
 
 export interface ReplayedAction {
-  /** Counts from 1, in the order of the plan. */
+  /** Counts from 1, in plan order. */
   index: number;
   type: ActionType;
   outcome: ActionOutcome;
@@ -53,23 +53,23 @@ export interface ReplayedAction {
 
 export interface ReplayedTurn {
   turn: TurnName;
-  /** The commit of the report; null when there is none. */
+  /** The report's commit; null when there is none. */
   commit: Oid | null;
-  /** `not_compared` means that nothing differs, but some of the commit's content is not proven. */
+  /** `not_compared` means that nothing differs, but some of the commit's content is unproven. */
   outcome: 'same' | 'different' | 'not_compared' | 'nothing_to_compare';
-  /** The status in the report. */
+  /** The report's status. */
   status: RunStatus | null;
   /** The reason why there is nothing to compare, or what was not compared. */
   note: string | null;
   actions: ReplayedAction[];
   differences: Difference[];
-  /** The number of paths that are proven byte for byte by the plan and the commit before, or by running the commands again. */
+  /** The number of paths proven byte for byte by the plan and the preceding commit, or by rerunning the commands. */
   proven: number;
   unproven: UnprovenPath[];
   durationMs: number;
 }
 
-/** Code from commits other than reports: the user's edits, snapshots of them, and files that a model streamed. */
+/** Code from commits other than reports: the user's edits, snapshots of them, and files streamed by a model. */
 interface UnplannedCode {
   commits: number;
   paths: number;
@@ -80,9 +80,9 @@ export interface ReplayedLine {
   /** The name from `RecordedLine`. */
   line: string;
   tip: Oid;
-  /** True when commands were run. */
+  /** True when the replay ran commands. */
   ranCommands: boolean;
-  /** Counts the sections of the logs that were rendered again, and those that cannot be. */
+  /** Counts the logs' sections that teddy rendered again, and the sections that it cannot render. */
   derived: number;
   attested: number;
   /** Code that no plan describes, and about which a replay says nothing. */
@@ -95,7 +95,7 @@ export function isSame({ turns }: ReplayedLine): boolean {
   return turns.every(({ outcome }) => outcome !== 'different');
 }
 
-/** Returns whether any content of a commit on the line is not proven. */
+/** Returns whether any of the content in the line's commits is unproven. */
 export function isUnproven({ turns }: ReplayedLine): boolean {
   return turns.some(({ outcome }) => outcome === 'not_compared');
 }

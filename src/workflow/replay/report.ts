@@ -1,4 +1,4 @@
-/** Replays one `report` entry: runs its plan on the code of the parent commit, and compares the result with the commit. */
+/** Replays one `report` entry: runs its plan on the parent commit's code, and compares the result with the commit. */
 import { handlerOf } from '../../plan/actions/actions.ts';
 import { TeddyError } from '../../errors.ts';
 import { toGrammar, type Grammar } from '../../session/text/grammar.ts';
@@ -28,12 +28,12 @@ import { inspectTree } from '../line/inspect-tree.ts';
 
 interface ReportStep extends ChangedCommit {
   entry: Entry & { turn: TurnName };
-  /** The entry that brought the plan; null when there is none, undefined when it may be before the range. */
+  /** The entry that added the plan; null when there is none, undefined when it may be before the range. */
   planner: Entry | null | undefined;
   foreign: ReadonlySet<RepoPath>;
 }
 
-/** Replays the report; runs commands only when `commands` is given. Throws INTERRUPTED. */
+/** Replays the report; runs commands only if the caller passes `commands`. Throws INTERRUPTED. */
 export async function replayReport(
   project: Project,
   step: ReportStep,
@@ -67,7 +67,7 @@ export async function replayReport(
   };
 }
 
-/** Lists the paths that the commit changes without proof, and the paths of the plan that only a command can have reverted. */
+/** Lists the paths that the commit changes without proof, and the plan's paths that only a command can have reverted. */
 function listUnproven(run: RecordedRun, { differences, proven, open }: Findings): UnprovenPath[] {
   const different = new Set(differences.map(({ path }) => path));
   const paths = new Set([...run.changes.keys(), ...open.keys()]);
@@ -186,7 +186,7 @@ function compareLabels({ entry, planner }: ReportStep, report: Report, path: Rep
     findings.differ({ path }, 'The report names another agent or model than the entry of the plan.');
 }
 
-/** A report may change only its own files of `.teddy/`. */
+/** A report may change only its own files in `.teddy/`. */
 function refuseOtherFiles({ changes }: ReportStep, dir: RepoPath, findings: Findings): void {
   for (const { path } of changes) {
     if (!isSessionPath(path) || path === joinPath(dir, 'report.md')) continue;
@@ -198,7 +198,7 @@ function refuseOtherFiles({ changes }: ReportStep, dir: RepoPath, findings: Find
 
 /**
  * Reads the plan. It may use absolute paths, and the rest of such a path in the report shows where the project was.
- * `moved` has the paths that could also be meant literally, because the project has a directory of that name.
+ * `moved` has the paths that could also be literal, because the project has a directory with that name.
  */
 async function readPlan(
   { repository: { store } }: Project,
@@ -231,7 +231,7 @@ function findPath(action: Action): RepoPath | null {
   return 'resource' in action && action.resource.kind === 'path' ? action.resource.path : null;
 }
 
-/** Compares the part of an output or a page that a report shows with the full text, which is stored next to the report. */
+/** Compares the part of an output or a page that a report shows with the full text, stored next to the report. */
 async function compareOutputs(run: RecordedRun, findings: Findings): Promise<void> {
   for (const { index, details } of run.report.action_logs) {
     for (const name of [details?.output_file, details?.page_file]) {
@@ -245,7 +245,7 @@ async function compareOutputs(run: RecordedRun, findings: Findings): Promise<voi
   }
 }
 
-/** A report may only name files of its own turn. */
+/** A report may only name files from its own turn. */
 async function readStored({ project, commit }: RecordedRun, path: RepoPath): Promise<Uint8Array | null> {
   if (path.split('/').includes('..')) return null;
   return (await project.repository.store.readFile(commit, path))?.bytes ?? null;
@@ -270,7 +270,7 @@ function findDifference(
   return isPart ? null : 'The stored output does not end with what the report shows of it.';
 }
 
-/** Returns the number of problems that cannot be checked with the content of the repository. */
+/** Returns the number of problems that teddy cannot check with the repository's content. */
 async function compareValidation(run: RecordedRun, findings: Findings): Promise<number> {
   const { project, base, parsed, grammar, report } = run;
   const inspect = inspectTree(project.repository.store, base);
@@ -295,14 +295,14 @@ async function compareValidation(run: RecordedRun, findings: Findings): Promise<
   return unknown;
 }
 
-/** An older version reported a fence with text after its end as an answer that was cut off. */
+/** An older version reported a fence with text after its end as a cut-off answer. */
 const unclosedFence = /^(?:The answer was cut off: the|The) fence ".*" that opens here is n.*$/s;
 
 function toKey({ line, column, action, message }: Problem): string {
   return JSON.stringify([line, column, action ?? null, message.replace(unclosedFence, 'unclosed fence')]);
 }
 
-/** Returns whether a problem depends on agents, settings, untracked files, or text that was masked then. */
+/** Returns whether a problem depends on agents, settings, untracked files, or text that was masked at the time. */
 async function dependsOnMore(action: Action | undefined, { message }: Problem, inspect: Inspect): Promise<boolean> {
   if (message.includes('[masked: ') || message.includes('outside the sparse checkout')) return true;
   if (action === undefined) return false;

@@ -1,4 +1,4 @@
-/** Reads from the files of a commit how a path gets into git: which filter cleans it, and which list ignores it. */
+/** Reads from a commit's files how a path gets into git: which filter cleans it, and which list ignores it. */
 import type { Store } from '../../ports/git.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 import { findNameReason } from '../line/new-files.ts';
@@ -11,8 +11,8 @@ interface RuleFile {
 }
 
 /**
- * Returns what converts a file to its blob, such as `filter=lfs` or `working-tree-encoding=UTF-16`; null when nothing
- * known does.
+ * Returns what converts a file to its blob, such as `filter=lfs` or `working-tree-encoding=UTF-16`; null when no known
+ * conversion applies.
  */
 export async function findFilter(store: Store, treeish: Oid, path: RepoPath): Promise<string | null> {
   let found: string | null = null;
@@ -38,7 +38,7 @@ const namesOf: Record<Conversion, RegExp> = {
   $Id$: /^ident$/,
 };
 
-/** Returns whether the files of the commit make git apply all of these conversions at the path. */
+/** Returns whether the commit's files make git apply all of these conversions at the path. */
 export async function isConverted(store: Store, treeish: Oid, path: RepoPath, by: Conversion[]): Promise<boolean> {
   const found = new Map<Conversion, boolean>();
   for (const { directory, text } of await readRuleFiles(store, treeish, path, '.gitattributes')) {
@@ -67,13 +67,13 @@ export async function whyNotTaken(
   if (named !== null) return { reason: `it is not in the commit: ${named}`, isProven: true };
   if (await isIgnoredIn(store, commit, path))
     return { reason: 'it is not in the commit: git ignores it', isProven: true };
-  // The ignore lists of this user are the best guess at those of the user who ran it.
+  // This user's ignore lists are the best guess at the lists of the user who ran the plan.
   const ignored = await workspace?.ignored([path]);
   if (ignored === undefined || ignored.length === 0) return null;
   return { reason: 'it is not in the commit: git ignores it here', isProven: false };
 }
 
-/** Checks the lists in the project; lists that a user keeps elsewhere are not in the repository. */
+/** Checks the lists in the project; the repository does not contain lists that a user keeps elsewhere. */
 async function isIgnoredIn(store: Store, treeish: Oid, path: RepoPath): Promise<boolean> {
   const files = await readRuleFiles(store, treeish, path, '.gitignore');
   return files.length > 0 && matches(files, path);

@@ -1,4 +1,4 @@
-/** The results that the replay of one report collects: differences, and an outcome for each action. */
+/** The results collected while replaying one report: differences, and an outcome for each action. */
 import { handlerOf } from '../../plan/actions/actions.ts';
 import type { Grammar } from '../../session/text/grammar.ts';
 import type { Action, ParsedPlan } from '../../plan/plan.ts';
@@ -8,41 +8,41 @@ import type { Project } from '../../ports/project.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
 import type { ActionOutcome, Difference, ReplayedAction, UnprovenPath } from './replayed.ts';
 
-/** A report and the commit that has it. */
+/** A report and its commit. */
 export interface RecordedRun {
   project: Project;
   session: SessionId;
   turn: TurnName;
   commit: Oid;
-  /** The parent commit with the code that the plan was run on. */
+  /** The parent commit with the code that the plan ran on. */
   base: Oid;
-  /** The changes of the commit in the code only. */
+  /** The commit's changes, in the code only. */
   changes: ReadonlyMap<RepoPath, CommitChange>;
   parsed: ParsedPlan;
-  /** The grammar that the plan was read with for the report, and is read with again. */
+  /** The grammar in which teddy read the plan for the report, and reads it again. */
   grammar: Grammar;
   report: Report;
   /** Log entries by action. */
   logs: ReadonlyMap<number, ActionLog>;
   /** Reported changes by path. */
   rows: ReadonlyMap<RepoPath, ReportedChange>;
-  /** The paths in the plan by action, where they are longer than the path in the report. */
+  /** The plan's paths by action, when longer than the report's paths. */
   moved: ReadonlyMap<number, string>;
-  /** Paths changed by the user's own commits between the plan and its report, which may include the work of the plan. */
+  /** Paths changed by the user's own commits between the plan and its report; these commits may include the plan's work. */
   foreign: ReadonlySet<RepoPath>;
 }
 
 export interface Findings {
   readonly differences: Difference[];
   readonly actions: Map<number, ReplayedAction>;
-  /** Paths that the parent's tree and the plan prove. All others count as not proven. */
+  /** Paths that the parent's tree and the plan prove. All others count as unproven. */
   readonly proven: Set<RepoPath>;
-  /** The reason why a path is not proven, when more is known than the type of the action that the report names. */
+  /** The reason why a path is unproven, when more is known than the type of the action that the report names. */
   readonly open: Map<RepoPath, OpenPath>;
   differ(about: { action?: number | null; path?: RepoPath | null; diff?: string | null }, message: string): void;
   prove(path: RepoPath): void;
   leaveOpen(path: RepoPath, action: number | null, reason: string): void;
-  /** Sets the outcome of an action, unless it is `different` already. */
+  /** Sets an action's outcome, unless it is already `different`. */
   settle(action: Action, outcome: ActionOutcome, note?: string | null): void;
 }
 
@@ -83,7 +83,7 @@ export function newFindings(turn: TurnName, commit: Oid): Findings {
   };
 }
 
-/** Returns whether the report says that any of it was done. */
+/** Returns whether the report says that any part of the action ran. */
 export function wasRun(log: ActionLog | undefined): boolean {
   return log !== undefined && log.status !== 'SKIPPED';
 }

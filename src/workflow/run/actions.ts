@@ -32,7 +32,7 @@ interface ActionsContext {
   ref: RefName;
   session: SessionId;
   log: RunLog;
-  /** The run, perhaps begun by an earlier process; actions that it already has are not run again. */
+  /** The run, perhaps begun by an earlier process; does not repeat actions that it already has. */
   run: Run;
 }
 
@@ -88,7 +88,7 @@ async function runOrSkip(...[project, runner, plan, action, approvesAll]: Parame
   return runAction(project, runner, plan, action, approvesAll);
 }
 
-/** Returns the log of an action that is not run because of how the run ended. */
+/** Returns the log of an action that did not run because of how the run ended. */
 export function toSkippedLog(action: Action, ended: Run['ended']): ActionLog {
   return newLog(action, skipped(skipReasons[ended === 'done' ? 'interrupted' : ended]));
 }
@@ -119,7 +119,7 @@ async function runAction(
 ): Promise<Step> {
   const { approver, files, settings } = runner;
   if (runner.run.isOffLine) return endOffLine(runner);
-  // Checked again, because a command that ran before may have changed what the plan was checked against.
+  // Checks again, because an earlier command may have changed the files that the plan was checked against.
   const mask = (text: string) => maskString(project.masker, text);
   const outcome = await toEffect(action, { inspect: files.inspect, mask });
   if ('problems' in outcome) {
@@ -133,8 +133,8 @@ async function runAction(
   if (settings.signal.aborted || decision === 'end') return endUnanswered(runner);
   if (decision === 'quit') return { decision, log: skipped(declines ? 'declined' : skipReasons.quit, comment) };
   if (decision !== 'yes' && decision !== 'all') return { decision, log: skipped('declined', comment) };
-  // Time has passed since HEAD was seen on the line, because the user was asked. It is checked after a command and
-  // after web requests, too.
+  // Time has passed since teddy saw HEAD on the line, because it asked the user. It also checks HEAD after a command
+  // and after web requests.
   if (!approvesAll && approver.by === 'user' && (await hasLeft(runner))) return endOffLine(runner);
   const started = project.clock.now().getTime();
   const wanted =
@@ -155,10 +155,7 @@ async function runAction(
   return { decision, log: { ...performed, ...modified, approved_by: approver.by, duration_ms } };
 }
 
-/**
- * Performs the action. A full disk or a missing permission is an outcome of the action, for the report; only a defect
- * is thrown.
- */
+/** Performs the action. A full disk or a missing permission is an outcome for the report; only a defect is thrown. */
 async function performOnDisk(runner: Runner, action: Action, effect: Effect): Promise<Performed> {
   try {
     return await perform(action, effect, openDiskWorld(runner, action));
@@ -190,16 +187,13 @@ function isLast({ actions }: Plan, { index }: Action, { chosen }: RunSettings): 
   return !actions.some((other) => other.index > index && chosen.has(other.index));
 }
 
-/** Returns the parameters for the report. Unlike the plan's script, the user's has not been masked yet. */
+/** Returns the parameters for the report. Unlike the plan's script, the user's script is not masked yet. */
 async function reportEdited(action: Action, mask: (text: string) => Promise<string>): Promise<ActionLog['params']> {
   const params = toParams(action);
   return typeof params.command === 'string' ? { ...params, command: await mask(params.command) } : params;
 }
 
-/**
- * The world that the actions of a run work on: the work tree. Their changes are noted in the run, and beforehand in its
- * journal.
- */
+/** The work tree in which a run's actions work. Notes their changes in the run, and beforehand in its journal. */
 function openDiskWorld(runner: Runner, action: Action): ActionWorld {
   const { pages, masker, settings, run, log, approver, place } = runner;
   return {
@@ -246,7 +240,7 @@ async function write(runner: Runner, action: Action, effect: WriteEffect): Promi
     const reason = `${effect.path} was changed while the approval was asked for; nothing was written`;
     return { status: 'FAILURE', details: { reason } };
   }
-  // Noted beforehand, because an install that fails in its last step has still changed the file.
+  // Notes the change beforehand, because an install that fails in its last step has still changed the file.
   run.changed.set(path, effect.action);
   run.left.set(path, `sha256:${sha256}`);
   run.files.set(effect.action, null);
@@ -256,8 +250,8 @@ async function write(runner: Runner, action: Action, effect: WriteEffect): Promi
 }
 
 /**
- * Returns whether the file is as it was shown. Somebody may have edited it meanwhile, and only what the user saw on the
- * screen may be written.
+ * Returns whether the file still has the content shown to the user. Somebody may have edited it meanwhile, and teddy
+ * may write only what the user saw on the screen.
  */
 async function isUnchanged(files: ProjectFiles, action: Action, shown: WriteEffect): Promise<boolean> {
   const outcome = await toEffect(action, { inspect: files.inspect });

@@ -1,4 +1,4 @@
-/** The exclusive right to execute a line's pending plan, for as long as that takes. */
+/** The exclusive right to execute a line's pending plan, until the execution ends. */
 import { TeddyError } from '../../errors.ts';
 import type { LeftRun } from '../../ports/disk.ts';
 import type { RunDirs, Workspace } from '../../ports/git.ts';
@@ -12,7 +12,7 @@ export interface ClaimedTurn {
   line: ReadyLine;
   workspace: Workspace;
   place: RunDirs;
-  /** A run of the plan that was killed. */
+  /** A killed run of the plan. */
   left: LeftRun | null;
 }
 
@@ -27,7 +27,7 @@ export async function withClaim<Value>(
 ): Promise<Value> {
   const line = await prepareLine(project, selector, { settles: true, needsFiles: true });
   await refuseElsewhere(project, line);
-  // Checked first: when no plan waits, a work tree would not help.
+  // Checks this first: when no plan waits, a work tree would not help.
   const { turn } = requirePlan(line);
   const workspace = await requireWorkspace(project, line);
   const begun = (await project.journals.list()).find((run) => run.turn === turn && isOfLine(run, line));
@@ -50,7 +50,7 @@ export async function withClaim<Value>(
   }
 }
 
-/** Adds a hint when the disk is full and a run is left behind; running the same command again would only report that run. */
+/** Adds a hint when the disk is full and a run is left behind; rerunning the same command would only report that run. */
 async function addHint(project: Project, place: RunDirs, error: unknown): Promise<unknown> {
   if (!(error instanceof TeddyError) || error.code !== 'DISK_FULL') return error;
   const run = await project.journals.find(place).catch(() => null);

@@ -1,4 +1,4 @@
-/** Ends a run that has a journal: rolls its files back if asked to, publishes its report, and removes its journal. */
+/** Ends a run that has a journal: rolls back its files on request, publishes its report, and removes its journal. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import type { TurnName } from '../../names.ts';
@@ -33,17 +33,19 @@ export async function closeRun(
 }
 
 async function putBack({ project, line: { workspace } }: RunDraft, run: Run, log: RunLog): Promise<RolledBack> {
-  // On a full disk the files are still put back; only a crash in the middle of it would be reported less precisely.
+  // On a full disk, the rollback still restores the files; only a crash during the rollback would be reported less
+  // precisely.
   await log.rollBack().catch((error: unknown) => project.notices.warn(toWarning(error)));
   const rolledBack = await rollBack({ project, workspace, journal: log.journal }, log.journaled());
-  // Once there is a report, the journal is removed, and with it the saved content of files that could not be put back.
+  // Once there is a report, teddy removes the journal, and with it the saved content of files that it could not
+  // restore.
   reportRollback(project, log.journaled().run, rolledBack);
   const left = new Set(rolledBack.left.map(({ path }) => path));
   for (const path of run.changed.keys()) if (!left.has(path)) run.changed.delete(path);
   return rolledBack;
 }
 
-/** Reports a rollback. Throws ROLLBACK_INCOMPLETE when another try may get further. */
+/** Reports a rollback. Throws ROLLBACK_INCOMPLETE when another attempt may restore more. */
 export function reportRollback(
   { notices }: Project,
   { turn }: { turn: TurnName },

@@ -1,4 +1,4 @@
-/** Executes the pending plan; when it is not valid, asks for another one and executes that, up to a limit. */
+/** Executes the pending plan; if it is not valid, asks for another plan and executes that one, up to a limit. */
 import { TeddyError } from '../../errors.ts';
 import { parsePlan } from '../../plan/parse/parse.ts';
 import type { Project } from '../../ports/project.ts';
@@ -14,19 +14,19 @@ import type { Action, Plan } from '../../plan/plan.ts';
 import { describeAction } from '../../plan/actions/actions.ts';
 
 export interface Replanning extends Pick<PlanRequest, 'approveForeign'> {
-  /** The maximum number of other plans to ask for. */
+  /** The maximum number of other plans to request. */
   maxTries: number;
-  /** Called once, when the first plan is not valid. If it returns no model, no other plan is asked for. */
+  /** Called once, when the first plan is not valid. If it returns no model, teddy requests no other plan. */
   chooseModel(): Promise<PlanRequest['choice']>;
-  /** Returns the listener for the answer of one try; tries count from 1. */
+  /** Returns the listener for an attempt's answer; attempts count from 1. */
   listen(attempt: number): Pick<PlanRequest, 'onText' | 'onUsage' | 'onAsk'>;
-  /** Called when an answer is on its line. */
+  /** Called once an answer is on its line. */
   onAnswered?(answer: Answer): void;
-  /** Called when a report has closed a turn. */
+  /** Called once a report has closed a turn. */
   onExecuted?(executed: Executed): void;
 }
 
-/** Why no other plan was executed although the last one was not valid. */
+/** Why teddy executed no other plan although the last plan was not valid. */
 export type ReplanStop =
   | { reason: 'limit'; maxTries: number }
   | { reason: 'same_problems' }
@@ -36,16 +36,16 @@ export type ReplanStop =
 export interface ExecutedOrReplanned {
   /** The last execution, which decides the outcome. */
   executed: Executed;
-  /** The executions before it, oldest first; none of their plans was valid. */
+  /** The earlier executions, oldest first; none of their plans was valid. */
   tries: Executed[];
-  /** Null unless the last plan is not valid and other plans could be asked for. */
+  /** Null unless the last plan is not valid and teddy could have requested other plans. */
   stopped: ReplanStop | null;
 }
 
 /**
- * Executes and replans. Each try is a turn of its own, of the same agent, with its own report. Throws what
- * `executePlan` and `planTurn` throw, except for a spent budget, which ends the tries just as their limit does; reports
- * written before that stay.
+ * Executes and replans. Each attempt is a separate turn of the same agent, with its own report. Throws what
+ * `executePlan` and `planTurn` throw, except for an exhausted budget, which ends the attempts just as their limit does;
+ * earlier reports stay.
  */
 export async function executeOrReplan(
   project: Project,
@@ -69,19 +69,19 @@ export async function executeOrReplan(
   return { executed, tries, stopped: null };
 }
 
-/** A plan that was refused in favor of another one. */
+/** A plan refused in favor of another one. */
 export interface Replaced {
   turn: TurnName;
-  /** The commit of its report. */
+  /** Its report's commit. */
   commit: Oid;
   /** The actions that differ in the new plan; null when the answer is not a plan. */
   difference: PlanDifference | null;
 }
 
 /**
- * Closes the pending plan without running any of it, with the message as the reason, and asks for another one. The
- * model sees its plan and why it was refused. Throws NO_PENDING_PLAN, and what `planTurn` throws; the report stays
- * then.
+ * Closes the pending plan without running any of it, with the message as the reason, and asks for another plan. The
+ * model sees its plan and the reason for the refusal. Throws NO_PENDING_PLAN, and what `planTurn` throws; in that case
+ * the report stays.
  */
 export async function planInstead(
   project: Project,
@@ -90,7 +90,7 @@ export async function planInstead(
 ): Promise<{ replaced: Replaced; outcome: PlanOutcome }> {
   const { planTurn, refuseUnready } = await import('../turn/plan.ts');
   const line = await findLine(project, request.selector, { appends: true });
-  // Anything that could be refused later is refused before the plan is closed.
+  // Refuses anything that could be refused later before closing the plan.
   await refuseUnready(project, line, request);
   const { message, signal, onStart } = request;
   const selector = toSelector(project, line);
@@ -129,7 +129,7 @@ function isInvalid({ report }: Executed): boolean {
   return report.run_summary.status === 'VALIDATION_FAILED';
 }
 
-/** Compares with every try, because two plans that alternate lead nowhere either. */
+/** Compares with every attempt, because two plans that alternate lead nowhere either. */
 function findStop(tries: readonly Executed[], executed: Executed, { maxTries }: Replanning): ReplanStop | null {
   const problems = executed.report.validation_errors;
   if (tries.some(({ report }) => haveSameProblems(report.validation_errors, problems))) {
@@ -167,7 +167,7 @@ async function composeMessage({ repository }: Project, { report, commit }: Execu
   return renderReplanMessage({ turn: report.turn, problems: report.validation_errors, text: text ?? '' });
 }
 
-/** Asks for a plan; returns the error when the budget is spent, which is checked before anything is written. */
+/** Asks for a plan; returns the error when the budget is exhausted, which it checks before writing anything. */
 async function planWithinBudget(project: Project, request: PlanRequest): Promise<PlanOutcome | TeddyError> {
   // Loaded only here, because few runs ask a model.
   const { planTurn } = await import('../turn/plan.ts');
@@ -188,7 +188,7 @@ function refuseInterrupted(signal: AbortSignal): void {
   );
 }
 
-/** A plan that is not valid, for telling the model, so that it writes another one. */
+/** An invalid plan, to show to the model so that it writes another one. */
 interface InvalidPlan {
   turn: TurnName;
   /** At least one problem, with places in the plan. */
@@ -197,7 +197,7 @@ interface InvalidPlan {
   text: string;
 }
 
-/** Returns the problems, each with its place and what to do about it, followed by the plan as it was. Ends in a newline. */
+/** Returns the problems, each with its place and its solution, followed by the unchanged plan. Ends with a newline. */
 export function renderReplanMessage({ turn, problems, text }: InvalidPlan): string {
   const count = problems.length === 1 ? 'this problem' : `these ${problems.length} problems`;
   return [
@@ -215,13 +215,13 @@ function renderProblem({ line, column, action, message, hint }: Problem): string
   return `- ${place}: ${texts.join('\n').replaceAll('\n', '\n  ')}`;
 }
 
-/** Returns whether the same things are wrong, in any order and at any place; a plan that was only rearranged is no better. */
+/** Returns whether both lists have the same problems, in any order and at any place; a merely rearranged plan is no better. */
 export function haveSameProblems(some: readonly Problem[], others: readonly Problem[]): boolean {
   const [a, b] = [some, others].map((problems) => problems.map(describeWhat).toSorted());
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Includes the hint, which shows how FIND and the file differ: another FIND that does not match either is another problem. */
+/** Includes the hint, which shows how FIND and the file differ: another FIND that fails to match is another problem. */
 function describeWhat({ message, hint = '' }: Problem): string {
   return `${message}\n${hint}`;
 }
@@ -234,7 +234,7 @@ interface PlanDifference {
   changed: string[];
 }
 
-/** Compares what two plans do, action by action; places in the plans and descriptions do not count. */
+/** Compares what two plans do, action by action; ignores places in the plans and descriptions. */
 export function comparePlans(before: Plan, after: Plan): PlanDifference {
   const left = before.actions.map((action) => ({ name: describeAction(action), action }));
   const difference: PlanDifference = { removed: [], added: [], changed: [] };

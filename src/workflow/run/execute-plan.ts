@@ -1,6 +1,6 @@
 /**
- * Executes the pending plan of a line: checks it, gets approval, runs the actions, and publishes one report together
- * with the code that changed.
+ * Executes a line's pending plan: checks it, gets approval, runs the actions, and publishes one report together with
+ * the changed code.
  */
 import { TeddyError } from '../../errors.ts';
 import type { RunRecord } from '../../plan/report/journal.ts';
@@ -38,12 +38,12 @@ export interface ExecuteRequest extends Selection {
   memos: MemoDecision;
   /** Runs nothing and closes the turn; the reason may be empty. */
   reject?: string | undefined;
-  /** A run that does not complete puts back what it changed. */
+  /** Restores what a run changed if it does not complete. */
   rollback?: boolean;
-  /** How to settle an earlier run of the plan that was killed. */
+  /** How to settle an earlier, killed run of the plan. */
   interrupted?: SettleChoice | undefined;
   signal: AbortSignal;
-  /** Called when it is known what will run. */
+  /** Called once the actions to run are known. */
   onStart?(started: { line: ReadyLine; turn: string; plan: ParsedPlan }): void;
 }
 
@@ -51,9 +51,9 @@ const defaultTimeoutS = 120;
 
 /**
  * Executes the plan. Throws USAGE for a selection that the plan does not have, NO_PENDING_PLAN, NOT_ON_LINE,
- * PLAN_MODIFIED, NOT_APPROVED (nothing has run then) and what a snapshot throws; RUN_INTERRUPTED when an earlier run
- * was killed and the request does not say what to do about it, NO_INTERRUPTED_RUN for the opposite;
- * ROLLBACK_INCOMPLETE, in which case there is no report yet. A plan that fails validation is not executed; its report
+ * PLAN_MODIFIED, NOT_APPROVED (in that case nothing has run) and what a snapshot throws; RUN_INTERRUPTED when an
+ * earlier run was killed and the request does not say what to do about it, NO_INTERRUPTED_RUN for the opposite;
+ * ROLLBACK_INCOMPLETE, in which case there is no report yet. Does not execute a plan that fails validation; its report
  * says why. If the selection leaves actions out, such a plan throws VALIDATION_FAILED instead.
  */
 export async function executePlan(project: Project, request: ExecuteRequest): Promise<Executed> {
@@ -79,14 +79,13 @@ async function executeTurn(project: Project, request: ExecuteRequest, claimed: C
   const approval = await readApproval(project, { session: line.session, tip: line.state.tip }, turn.turn);
   for (const note of approval.notes) project.notices.warn(note);
   const rejected = lastWord(approval.verdicts);
-  // A crash came between the verdict and its report, or the verdict was pulled from a clone without the report.
+  // teddy crashed between the verdict and its report, or pulled the verdict from a clone without the report.
   if (rejected?.verdict === 'rejected') return rejectTurn(draft, taken, describeRejection(rejected));
   const isAsked = request.approver?.by === 'user';
   if (chosen.plan.actions.length > 0) await requireApproval(project, approval, { line, turn: turn.turn, isAsked });
   const { problems } = await runVirtually(chosen, worldOf(project, workspace));
   const isPart = chosen.plan.actions.length < parsed.plan.actions.length;
-  // A selection is refused before anything is written or asked; for a whole plan the report says it, after the
-  // snapshot.
+  // Refuses a selection before writing or asking anything; for a whole plan, the report says so after the snapshot.
   if (isPart)
     refuseSelection([...problems, ...(await findHidden(project, { tip: line.state.tip, workspace }, chosen))]);
   if (problems.length > 0) {
@@ -97,7 +96,7 @@ async function executeTurn(project: Project, request: ExecuteRequest, claimed: C
     throw notApprovedError(turn, chosen.plan.actions.length);
   const decided = await decideMemos(project, line, turn.turn, undecided, request.memos);
   const memos = joinMemos(taken, decided.memos);
-  // The user may have taken a while to decide, so the plan is checked again, against what they have edited meanwhile.
+  // The user may have taken a while to decide, so teddy checks the plan again, against the user's latest edits.
   const snapshot = await takeSnapshot(project, { ...line, state: decided.state }, turn.turn);
   const snapped = { ...draft, line: { ...line, state: snapshot } };
   const checked = await runVirtually(chosen, worldOf(project, workspace));
@@ -122,7 +121,7 @@ async function executeTurn(project: Project, request: ExecuteRequest, claimed: C
   return runAndClose(snapped, request, chosen, { run: newRun(), log, memos });
 }
 
-/** Settles a run that was killed: runs the rest of it, or nothing more. */
+/** Settles a killed run: runs the rest of it, or nothing more. */
 async function settleTurn(
   project: Project,
   request: ExecuteRequest,
@@ -146,7 +145,7 @@ async function settleTurn(
   const resumed = { ...draft, started: new Date(left.run.startedAt) };
   if (isOver) {
     const rollsBackOn = left.isRollingBack && choice === 'resume';
-    // Nothing of the run stays, no matter how its actions ended.
+    // None of the run's changes stay, no matter how its actions ended.
     if (rollsBackOn && run.ended === 'done') run.ended = 'failed';
     stopRun(plan, run);
     const rollsBack = rollsBackOn || (choice === 'resume' && wantsRollback && run.ended !== 'done');
@@ -162,7 +161,7 @@ async function draftRun(
   request: ExecuteRequest,
   { line: found, workspace }: ClaimedTurn,
 ): Promise<{ draft: RunDraft; chosen: ParsedPlan }> {
-  // The claim came after the line was read: a run that ended in between has moved the line and closed the turn.
+  // teddy claimed the turn after reading the line: a run that ended in between has moved the line and closed the turn.
   const line = { ...found, workspace, state: await refreshLine(project.repository.store, found) };
   const turn = requirePlan(line);
   await refuseModified(workspace, line.session, turn);
@@ -214,8 +213,8 @@ export async function readTimeoutMs(project: Project): Promise<number> {
 }
 
 /**
- * Handles Ctrl-C, the end of input, and a HEAD that leaves the line before the first action: the plan stays pending,
- * because there is nothing to report.
+ * Handles Ctrl-C, the end of input, and a HEAD that leaves the line before the first action: in these cases the plan
+ * stays pending, because there is nothing to report.
  */
 function refuseStoppedBeforeStart(run: Run, ref: RefName): void {
   if (run.ended === 'interrupted' && !hasRun(run)) {
@@ -242,7 +241,7 @@ function describeOffLine({ changed }: Run, ref: RefName): string {
 }
 
 /**
- * Refuses chosen actions that cannot run without the others. This is not a verdict on the plan, so the turn stays open.
+ * Refuses chosen actions that cannot run without the others. That is not a verdict on the plan, so the turn stays open.
  * Throws VALIDATION_FAILED.
  */
 function refuseSelection(problems: Problem[]): void {

@@ -1,5 +1,5 @@
 /**
- * Finds the files that a journaled run has touched, how each of them was before it, and whether the present one is the
+ * Finds the files that a journaled run has touched, each file's earlier state, and whether its present state is the
  * run's own.
  */
 import type { BeginRecord, JournaledRun, KeptState } from '../../plan/report/journal.ts';
@@ -11,8 +11,8 @@ import { listChanged } from '../line/guard-session-files.ts';
 import { anotherRepository, isRepository } from '../line/new-files.ts';
 
 /**
- * How a file was before the run. `commit`: as that commit has it, which holds for everything that no scan named.
- * `committed`: it was committed in the meantime.
+ * A file's state before the run. `commit`: as in that commit, which holds for everything that no scan named.
+ * `committed`: somebody committed the file in the meantime.
  */
 type Origin =
   KeptState | { kind: 'commit'; oid: Oid | null } | { kind: 'committed' } | { kind: 'not-kept'; reason: string };
@@ -26,17 +26,17 @@ export type KnownOrigin =
 export interface TouchedFile {
   path: RepoPath;
   before: Origin;
-  /** Fingerprints of what actions of the run left there; null when unknown. */
+  /** Fingerprints of what the run's actions left there; null when unknown. */
   lefts: (string | null)[];
-  /** Parent directories that the run made; removed when they are empty without the file. */
+  /** Parent directories that the run made; teddy removes them if they are empty without the file. */
   directories: RepoPath[];
-  /** Parent directories inside a directory of the user's that git does not know; they may be the user's. */
+  /** Parent directories inside a user's directory unknown to git; they may be the user's. */
   unsureDirectories: RepoPath[];
   /** Only commands touched the file. */
   byCommand: boolean;
 }
 
-/** Returns each path once: as it was before the first action that touched it, and as the last one left it. */
+/** Returns each path once: its state before the first action that touched it, and after the last one. */
 export async function findTouched(
   { project, workspace }: { project: Project; workspace: Workspace },
   { begun, ended, interrupted }: JournaledRun,
@@ -68,7 +68,7 @@ function join(known: TouchedFile, file: TouchedFile): TouchedFile {
   };
 }
 
-/** `left` is null when it is unknown what the action changed. `users` are directories that existed before the first command. */
+/** `left` is null when the action's changes are unknown. `users` are directories that existed before the first command. */
 async function findByAction(
   project: Project,
   workspace: Workspace,
@@ -79,9 +79,9 @@ async function findByAction(
   if (before.kind === 'none') return [];
   if (before.kind === 'write') {
     const { path, state, afterSha256, madeDirectories } = before;
-    // The file was changed while the user was asked for approval, so nothing was written.
+    // Somebody changed the file while teddy asked the user for approval, so teddy wrote nothing.
     if (left !== null && !left.has(path)) return [];
-    // A write is done as a whole or not at all, so the content shows which.
+    // A write happens as a whole or not at all, so the content shows whether it happened.
     const lefts = [`sha256:${afterSha256}`];
     return [{ path, before: state, lefts, directories: madeDirectories, unsureDirectories: [], byCommand: false }];
   }
@@ -110,7 +110,7 @@ function toOrigin(
   return kept.get(path) ?? { kind: 'commit', oid: head };
 }
 
-/** Returns what was committed since; commits stay, no matter who made them. */
+/** Returns files committed since; commits stay, no matter who made them. */
 async function findCommitted(
   { repository: { store } }: Project,
   workspace: Workspace,

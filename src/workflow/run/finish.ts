@@ -1,4 +1,4 @@
-/** Ends an execution with a report of what was run, or of why nothing was. */
+/** Ends an execution with a report of what ran, or of why nothing did. */
 import { TeddyError } from '../../errors.ts';
 import { newestGrammar } from '../../session/text/grammar.ts';
 import type { Problem } from '../../plan/match/problem.ts';
@@ -20,7 +20,7 @@ export interface Executed extends Published {
   line: ReadyLine;
 }
 
-/** The facts that a report is made from. A run needs a checked-out line; a turn can be closed without one. */
+/** The facts for a report. A run needs a checked-out line; a turn can be closed without one. */
 export interface RunDraft<Line extends ReadyLine = CheckedOutLine> {
   project: Project;
   line: Line;
@@ -28,7 +28,7 @@ export interface RunDraft<Line extends ReadyLine = CheckedOutLine> {
   started: Date;
 }
 
-/** Reports what was run. */
+/** Reports what ran. */
 export async function finishRun(
   draft: RunDraft,
   run: Run,
@@ -54,7 +54,7 @@ function toRunError({ logs, ended, crashedIn }: Run): string | null {
   return null;
 }
 
-/** Closes the turn without running any of the plan; of its memos, only those accepted before count. */
+/** Closes the turn without running any of the plan; only memos accepted earlier count. */
 export function rejectTurn(draft: RunDraft<ReadyLine>, taken: DecidedMemos, error: string): Promise<Executed> {
   const undecided = listUndecided(draft.turn.parsed.plan.memos, taken);
   const memos = { ...taken, rejected: undecided.map(({ fact }) => fact) };
@@ -124,7 +124,7 @@ function toReported({ restored, left, aside }: RolledBack): ReportedRollback {
   return { restored, left, moved_aside: aside.map(({ path }) => path) };
 }
 
-/** Returns the error for a report that could not be published. Keeps the report as a blob if that is still possible. */
+/** Returns the error for a report that could not be published. Keeps the report as a blob if still possible. */
 async function unreportedError(project: Project, report: Report, error: TeddyError): Promise<TeddyError> {
   const batch = project.repository.store.batch();
   const oid = await batch.blob(renderReport(report));

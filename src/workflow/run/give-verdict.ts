@@ -1,6 +1,6 @@
 /**
- * Approves or rejects the plan of a turn with an entry of its own: its author gave the verdict, and it applies only to
- * these exact bytes.
+ * Approves or rejects a turn's plan with a separate entry: its author gave the verdict, and it applies only to these
+ * exact bytes.
  */
 import { hasAgentPlan } from '../../conversation/records/transcript.ts';
 import { TeddyError } from '../../errors.ts';
@@ -46,19 +46,19 @@ export interface GivenVerdict {
   line: ReadyLine;
   verdict: Verdict;
   plan: { title: string; isForeign: boolean };
-  /** The report that closed the turn, when a pending plan of teddy's own was rejected. */
+  /** The report that closed the turn after the rejection of teddy's own pending plan. */
   report: Report | null;
-  /** False when the same person had already given the same verdict; there is no new entry then. */
+  /** False when the same person had already given the same verdict; in that case there is no new entry. */
   isNew: boolean;
-  /** The verdicts given so far satisfy `teddy.approvals`. */
+  /** True when the verdicts now satisfy `teddy.approvals`. */
   isEnough: boolean;
 }
 
 /**
  * Gives the verdict. Throws NO_PENDING_PLAN when there is no plan to judge, or nothing left to reject; EMPTY_MESSAGE
  * for a rejection without a reason, USAGE for a comment on a line that the plan does not have, PLAN_REPLACED when the
- * plan is not the one that was seen, PLAN_MODIFIED, LOCKED while the plan is executed, AGENT_MAY_NOT_APPROVE, and what
- * preparing a line throws.
+ * plan is not the one that the person has seen, PLAN_MODIFIED, LOCKED while somebody executes the plan,
+ * AGENT_MAY_NOT_APPROVE, and what preparing a line throws.
  */
 export async function giveVerdict(project: Project, request: VerdictRequest): Promise<GivenVerdict> {
   if (request.verdict === 'approved') await refuseAgent(project, { name: request.selector, turn: request.turn });
@@ -77,7 +77,7 @@ export async function giveVerdict(project: Project, request: VerdictRequest): Pr
   }
 }
 
-/** Finds the plan that would be judged, so that it can be read before. Throws as `giveVerdict` does. */
+/** Finds the plan to judge, so that the caller can read it first. Throws as `giveVerdict` does. */
 export async function findPlan(
   project: Project,
   request: VerdictRequest,
@@ -121,7 +121,7 @@ async function findJudged(project: Project, line: ReadyLine, request: VerdictReq
   return judged;
 }
 
-/** A plan that was run, or had only words, can be approved after the fact if its turn is named, but not rejected. */
+/** A user who names the turn can approve a plan that ran, or that had only words, after the fact, but cannot reject it. */
 function refuseClosed({ turn, report }: JudgedTurn, line: ReadyLine, { turn: named, verdict }: VerdictRequest): void {
   const word = toShellWord(shortRef(line.ref));
   if (verdict === 'rejected')
@@ -180,7 +180,7 @@ async function append(
   return { line: closed, verdict: given, plan, report, isNew: true };
 }
 
-/** Returns whether the verdict is unsigned although `teddy.sign` is set by now; a person who repeats it wants to sign it. */
+/** Returns whether the verdict is unsigned although `teddy.sign` is now set; a person who repeats it wants to sign it. */
 async function lacksSignature({ repository: { store }, settings }: Project, { commit }: Verdict): Promise<boolean> {
   if ((await settings.get('sign')) !== 'true') return false;
   const { parents } = await store.readCommit(commit);
@@ -220,7 +220,7 @@ function refuseInvalid(
     );
 }
 
-/** Ends the turn of a plan of teddy's own with a report; memos that it proposed are discarded. */
+/** Ends the turn of teddy's own plan with a report; discards the memos that it proposed. */
 async function close(project: Project, line: ReadyLine, verdict: Verdict) {
   const started = project.clock.now();
   const { memos: taken, state } = await finishMemos(project, line);

@@ -1,4 +1,4 @@
-/** Saves the files that an action may change before it starts, so that they can be restored, even after a crash. */
+/** Saves the files that an action may change before it starts, so that teddy can restore them, even after a crash. */
 import { TeddyError } from '../../errors.ts';
 import type { Before, JournaledRun, KeptState } from '../../plan/report/journal.ts';
 import type { KeptFiles, ProjectFiles, RunJournal } from '../../ports/disk.ts';
@@ -11,7 +11,7 @@ import type { RunLog } from './run.ts';
 
 type Command = Extract<Before, { kind: 'command' }>;
 
-/** Untracked files up to this size are copied before a command. */
+/** Before a command, teddy copies untracked files up to this size. */
 const maxKeptBytes = 1024 * 1024;
 
 /** Saves one file. `path` is the file itself, not a link to it. */
@@ -26,7 +26,7 @@ export async function keepFile(
   return { kind: 'write', path, state: state ?? { kind: 'absent' }, afterSha256, madeDirectories };
 }
 
-/** Saves everything that differs from HEAD before a command. The rest can be restored from HEAD. */
+/** Saves everything that differs from HEAD before a command. teddy can restore the rest from HEAD. */
 export async function keepEdits(
   workspace: Workspace,
   files: ProjectFiles,
@@ -47,7 +47,7 @@ export async function keepEdits(
   return { kind: 'command', head: head.oid, scan: [...scan], kept, notKept, directories: await directories };
 }
 
-/** Returns the files saved before the previous command that have not changed since; there may be thousands. */
+/** Returns the files saved before the previous command and unchanged since; there may be thousands. */
 function findKept({ begun }: JournaledRun, now: Scan): Map<RepoPath, KeptState> {
   const last = begun.map(({ before }) => before).findLast((before) => before.kind === 'command');
   const prints = new Map(last?.scan);
@@ -69,7 +69,7 @@ async function keepEdit(
   return state === null ? 'it cannot be read' : ((await keepState(journal, state)) ?? 'it is no file');
 }
 
-/** Turns a teddy error into null where it is no reason to stop. */
+/** Turns a teddy error into null when it is no reason to stop. */
 export function nullIfRefused(error: unknown): null {
   if (error instanceof TeddyError) return null;
   throw error;
@@ -80,7 +80,7 @@ export function isUntracked(print: string): boolean {
   return print.startsWith('??');
 }
 
-/** Returns null for anything that cannot be saved, such as a directory or a device. */
+/** Returns null for anything that teddy cannot save, such as a directory or a device. */
 async function keepState(journal: RunJournal, state: FileState): Promise<KeptState | null> {
   if (state.kind === 'other') return null;
   if (state.kind !== 'file') return state;

@@ -1,4 +1,4 @@
-/** Files as the actions of a run leave them, and the tree of the code after each action. Neither starts git. */
+/** Files as a run's actions leave them, and the code tree after each action. Neither starts git. */
 import { handlerOf, typeOf } from '../../plan/actions/actions.ts';
 import type { LeftFile } from '../../plan/report/journal.ts';
 import type { ActionLog, Report } from '../../plan/report/report.ts';
@@ -10,7 +10,7 @@ import { openEditedCode, type EditedCode } from '../line/edited-code.ts';
 import { isRepository } from '../line/new-files.ts';
 import type { Run, Runner } from './run.ts';
 
-/** Reading back more than this costs more than a tree is worth. */
+/** Reading more files than this costs more than a tree is worth. */
 const maxFiles = 500;
 const maxBytes = 16 * 1024 * 1024;
 
@@ -47,7 +47,7 @@ export async function noteFiles({ place, files }: Runner, paths: RepoPath[]): Pr
   return noted;
 }
 
-/** Returns whether the action may change files and, by the report, was begun. */
+/** Returns whether the action may change files and, according to the report, has begun. */
 export function mayChangeFiles({ action_type: type, status }: Pick<ActionLog, 'action_type' | 'status'>): boolean {
   const isHarmless = typeOf({ type }).writes === undefined && handlerOf({ type }).runs === undefined;
   return status !== 'SKIPPED' && !isHarmless;
@@ -55,7 +55,7 @@ export function mayChangeFiles({ action_type: type, status }: Pick<ActionLog, 'a
 
 interface TreeContext {
   store: Store;
-  /** The tree before the report, and that of the report; null when it changes no code. */
+  /** The tree before the report, and the report's tree; null when the report changes no code. */
   before: Oid;
   after: Oid | null;
   /** Paths that are in no commit. */
@@ -104,7 +104,7 @@ async function listTrees(
 }
 
 /**
- * Applies the files. `finalOf` returns the code of the commit if it has the file as the action left it. Returns false
+ * Applies the files. `finalOf` returns the commit's version of a file if it matches what the action left. Returns false
  * when a file on disk was not as git has it.
  */
 async function applyFiles(
@@ -122,7 +122,7 @@ async function applyFiles(
   return true;
 }
 
-/** Returns whether a report has any trees; in a report from before trees were recorded, their absence proves nothing. */
+/** Returns whether a report has any trees; in an older report without recorded trees, their absence proves nothing. */
 export function hasTrees({ action_logs: logs }: Report): boolean {
   return logs.some(({ tree }) => tree !== undefined);
 }

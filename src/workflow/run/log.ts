@@ -10,8 +10,8 @@ import { nullIfRefused } from './keep-before.ts';
 import type { Run, RunLog } from './run.ts';
 
 /**
- * Opens the log. With `isNew`, the journal has no records yet; for a run that is continued, `journaled` is what the
- * journal has of it.
+ * Opens the log. With `isNew`, the journal has no records yet; for a continued run, `journaled` holds the journal's
+ * records.
  */
 export function logRun(
   { clock, masker }: Project,
@@ -58,7 +58,7 @@ export function logRun(
   };
 }
 
-/** Separates the action's own changes from files that it only wrote again. */
+/** Separates the action's own changes from files that it rewrote unchanged. */
 function noteChanged(noted: Map<RepoPath, string | null>, index: number, run: Run): EndRecord['changed'] {
   const rows: EndRecord['changed'] = [];
   for (const [path, owner] of run.changed) {
@@ -70,7 +70,7 @@ function noteChanged(noted: Map<RepoPath, string | null>, index: number, run: Ru
   return rows;
 }
 
-/** Saves the texts. On a full disk they stay only in memory, because the run still has to be reported. */
+/** Saves the texts. On a full disk, keeps them only in memory, because teddy still has to report the run. */
 async function keepTexts(journal: RunJournal, log: ActionLog, run: Run): Promise<{ output?: string; page?: string }> {
   const keys: { output?: string; page?: string } = {};
   const texts = { output: run.outputs, page: run.pages };

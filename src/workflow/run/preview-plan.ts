@@ -23,18 +23,18 @@ export interface PreviewRequest extends Selection {
 
 export interface PlanPreview {
   session: SessionId;
-  /** The branch, by its short name. */
+  /** The branch's short name. */
   line: string;
   turn: TurnName;
   title: string;
-  /** How many actions the plan has, chosen or not. */
+  /** The number of actions in the plan, chosen or not. */
   count: number;
   /** The chosen actions, in order. */
   actions: PreviewedAction[];
   memos: PreviewedMemo[];
-  /** The files that would change, in the order of first writes. */
+  /** The files that would change, in the order of their first writes. */
   files: PreviewedFile[];
-  /** In the order of the plan's text. If there is any problem, nothing of the plan would run. */
+  /** In the order of the plan's text. If there is any problem, none of the plan would run. */
   problems: Problem[];
 }
 
@@ -57,8 +57,8 @@ export interface PreviewedFile {
 }
 
 /**
- * Previews the plan against the files as they are now, including the user's edits; what a command would change is
- * unknown. Throws USAGE for a selection that the plan does not have, NO_PENDING_PLAN, NOT_ON_LINE and PLAN_MODIFIED.
+ * Previews the plan against the present files, including the user's edits; a command's changes are unknown. Throws
+ * USAGE for a selection that the plan does not have, NO_PENDING_PLAN, NOT_ON_LINE and PLAN_MODIFIED.
  */
 export async function previewPlan(project: Project, request: PreviewRequest): Promise<PlanPreview> {
   const line = await findLine(project, request.selector);
@@ -94,7 +94,7 @@ function requireLocal(line: Line): Oid {
   );
 }
 
-/** Warns about a run that has begun. Whether its process is alive cannot be checked here, because that would claim the run. */
+/** Warns about a run that has begun. Cannot check here whether its process is alive, because that would claim the run. */
 async function warnOfBegunRun({ journals, notices }: Project, place: RunDirs): Promise<void> {
   const left = await journals.find(place);
   const last = left?.begun.at(-1);

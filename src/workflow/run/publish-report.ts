@@ -1,4 +1,4 @@
-/** Ends a run with one `report` entry that has the outcome and exactly the code that the run changed. */
+/** Ends a run with one `report` entry that has the outcome and exactly the run's code changes. */
 import { GitKilledError, TeddyError } from '../../errors.ts';
 import { labelReport } from '../line/entry-labels.ts';
 import { renderReport } from '../../plan/report/report-yaml.ts';
@@ -43,7 +43,7 @@ export async function publishReport(
     if (state.latest?.turn !== turn || state.latest.status !== 'planned')
       throw lostPlanError(turn, { isReported: state.latest?.turn === turn && state.latest.report !== null });
     const { tree: before } = await store.readCommit(state.tip);
-    // Without files, nothing was run.
+    // Without files, nothing ran.
     const code = line.workspace === null ? noCode : await takeCode(project, line.workspace, before, run);
     const outside = new Set(code.leftOut.map(({ path }) => path));
     const trees = { store, before, after: code.tree, leftOut: outside };
@@ -81,7 +81,7 @@ function lostPlanError(turn: TurnName, { isReported }: { isReported: boolean }):
 }
 
 interface TakenCode {
-  /** Null when the run changed nothing that can be committed. */
+  /** Null when the run changed nothing that git can commit. */
   tree: Oid | null;
   changes: ReportedChange[];
   leftOut: LeftOutFile[];
@@ -91,7 +91,7 @@ interface TakenCode {
 
 const noCode: TakenCode = { tree: null, changes: [], leftOut: [], failure: null };
 
-/** Returns the code of the tip's tree with exactly the paths that the run changed, as they are on disk. */
+/** Returns the code of the tip's tree with exactly the run's changed paths, in their state on disk. */
 async function takeCode(project: Project, workspace: Workspace, before: Oid, run: Run): Promise<TakenCode> {
   const { store } = project.repository;
   const leftOut = await findLeftOut(project, workspace, before, run);
@@ -103,8 +103,8 @@ async function takeCode(project: Project, workspace: Workspace, before: Oid, run
     return { tree, changes: changes.map((change) => toReported(change, run)), leftOut, failure: null };
   } catch (error) {
     // A filter that fails, or core.safecrlf: the actions have run, and the report has to say so even without the code.
-    // A git that was killed has refused nothing: the run stays interrupted, with everything noted, and the next command
-    // settles it.
+    // A killed git has refused nothing: the run stays interrupted, with everything noted, and the next command settles
+    // it.
     if (!(error instanceof TeddyError) || error.code !== 'GIT_FAILED' || error instanceof GitKilledError) throw error;
     const refused = paths.map((path) => ({ path, reason: 'git would not take it' }));
     return {
@@ -116,7 +116,7 @@ async function takeCode(project: Project, workspace: Workspace, before: Oid, run
   }
 }
 
-/** Asks git twice: it refuses a file again when it means it, but not when something was only in its way for a moment. */
+/** Asks git twice: a real refusal repeats, but a momentary obstacle does not. */
 async function treeOfPaths(workspace: Workspace, before: Oid, paths: RepoPath[]): Promise<Oid> {
   return workspace.treeOfPaths(before, paths).catch((error: unknown) => {
     if (!(error instanceof TeddyError) || error.code !== 'GIT_FAILED') throw error;
@@ -128,7 +128,7 @@ function toFailure({ run_summary }: Report, failure: string | null): Pick<Report
   return { run_summary: failure === null ? run_summary : { ...run_summary, status: 'FAILURE', error: failure } };
 }
 
-/** Finds what is never committed automatically: files that git ignores, secrets, and big new files. */
+/** Finds files that teddy never commits automatically: files ignored by git, secrets, and big new files. */
 async function findLeftOut(project: Project, workspace: Workspace, before: Oid, run: Run): Promise<LeftOutFile[]> {
   const { store } = project.repository;
   const paths = [...run.changed.keys()];
@@ -139,7 +139,7 @@ async function findLeftOut(project: Project, workspace: Workspace, before: Oid, 
   const left: LeftOutFile[] = repositories.map((path) => ({ path, reason: anotherRepository }));
   for (const path of fresh) {
     if ((await workspace.sizeOnDisk(path)) === null) {
-      // No file has the name as displayed, because its real name has other bytes.
+      // No file has the displayed name, because its real name has other bytes.
       if (path.includes('\uFFFD')) left.push({ path, reason: notUtf8 });
       continue;
     }
@@ -149,7 +149,7 @@ async function findLeftOut(project: Project, workspace: Workspace, before: Oid, 
   return [...left, ...[...run.strays].map((path) => ({ path, reason: notTeddys }))];
 }
 
-/** A person who approves a plan reads the files that it writes itself, but not those that its commands make. */
+/** A person who approves a plan reads the files that it writes itself, but not the files that its commands make. */
 async function findReason(project: Project, workspace: Workspace, path: RepoPath, run: Run): Promise<string | null> {
   const byCommand = run.logs.find(({ index }) => index === run.changed.get(path))?.action_type === 'EXECUTE';
   const named = byCommand ? await findPathReason(project, path) : findNameReason(path);

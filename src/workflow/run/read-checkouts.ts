@@ -1,7 +1,4 @@
-/**
- * Reads files of a commit in the form that git would check out, some hundred at a time, because they are in memory
- * together.
- */
+/** Reads a commit's files in the form that git would check out, a few hundred at a time, because memory holds them together. */
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -12,7 +9,7 @@ import type { KnownOrigin, TouchedFile } from './find-touched.ts';
 export type Checkouts = ReadonlyMap<RepoPath, Uint8Array | TeddyError>;
 
 const maxFiles = 200;
-/** The limit for git's own form; filters may make it larger. A single file may exceed it. */
+/** The size limit in git's own form; filters may make the content larger. A single file may exceed it. */
 const maxBytes = 64 * 1024 * 1024;
 
 /** Yields groups of files to restore together, in their order. */
@@ -64,7 +61,7 @@ async function readBlobs(workspace: Workspace, blobs: Blob[]): Promise<Checkouts
   } catch (error) {
     if (!(error instanceof TeddyError)) throw error;
     if (blobs.length === 1) return new Map([[first.path, error]]);
-    // Halves the list, so that a file that its filter refuses does not affect the others.
+    // Halves the list, so that a file refused by its filter does not affect the others.
     const half = Math.ceil(blobs.length / 2);
     const read = await readBlobs(workspace, blobs.slice(0, half));
     return new Map([...read, ...(await readBlobs(workspace, blobs.slice(half)))]);

@@ -1,7 +1,7 @@
 /**
- * Restores what a run changed: content, mode, links, deletions, and the directories that it made. Anything that is not
- * provably the run's own is moved aside first, so that nobody's work is lost. Commits, and files that git ignores, do
- * not change.
+ * Restores what a run changed: content, mode, links, deletions, and the directories that it made. First moves aside
+ * anything that is not provably the run's own, so that nobody's work is lost. Does not change commits or files ignored
+ * by git.
  */
 import { TeddyError } from '../../errors.ts';
 import type { JournaledRun } from '../../plan/report/journal.ts';
@@ -19,13 +19,13 @@ import { toText } from '../../view/view.ts';
 
 export interface RolledBack {
   restored: RepoPath[];
-  /** Paths that are not as they were before the run, and why. */
+  /** Paths that differ from their state before the run, and why. */
   left: LeftPath[];
-  /** Such paths for which another try may get further. */
+  /** The paths among them for which another attempt may restore more. */
   failed: LeftPath[];
-  /** Files found there that may be somebody's own, with the absolute paths where they are now. */
+  /** Files found there that may be somebody's own, with their absolute paths now. */
   aside: { path: RepoPath; to: string }[];
-  /** Files that commands had left there and that nobody else is known to have edited, with their new paths. */
+  /** Files that commands had left there and that nobody else seems to have edited, with their new paths. */
   kept: { path: RepoPath; to: string }[];
 }
 
@@ -40,7 +40,7 @@ export interface RollbackContext {
   journal: RunJournal;
 }
 
-/** Rolls the run back. Can be repeated after a crash: it skips whatever is already as it was before the run. */
+/** Rolls the run back. The caller can repeat it after a crash: it skips anything already in its state before the run. */
 export async function rollBack(place: RollbackContext, run: JournaledRun): Promise<RolledBack> {
   const { project, workspace } = place;
   const files = project.filesOf(workspace.root);
@@ -61,20 +61,20 @@ export async function rollBack(place: RollbackContext, run: JournaledRun): Promi
 
   const directories = await findMadeDirectories(place, touched, since);
   for (const path of onePerDirectory(touched)) await files.removeLeftovers(path);
-  // Done before git is asked what it ignores, because git does not ignore files in the index.
+  // Unstages before asking git what it ignores, because git does not ignore files in the index.
   if (ranCommand) await workspace.unstage(touched.map(({ path }) => path).filter((path) => !isRepository(path)));
-  // These come first, because git reads the other files by them.
+  // Restores attributes files first, because they affect how git reads the other files.
   for (const level of byDepth(touched.filter(isNamed('.gitattributes')))) await put(level);
   await put(touched.filter(isNamed('.gitignore')));
   // Files that did not exist before.
   const made = new Set(touched.filter((file) => origins.get(file)?.kind === 'absent'));
   await put(touched.filter((file) => !made.has(file)));
-  // With its .gitignore restored, git ignores again what it ignored before: such a file existed already, or does not
+  // With its .gitignore restored, git again ignores what it ignored before: such a file existed already, or does not
   // matter.
   const ignored = new Set(await workspace.ignored([...made].map(({ path }) => path)));
   await put([...made].filter(({ path, byCommand }) => !byCommand || !ignored.has(path)));
   await files.removeEmptyDirectories(directories);
-  // A directory or a link that a command had put in the way is gone now.
+  // A directory or a link that a command had put in the way is now gone.
   const left = new Set([...outcome.left.splice(0), ...outcome.failed.splice(0)].map(({ path }) => path));
   const again = touched.filter(({ path }) => left.has(path));
   await put(
@@ -86,7 +86,7 @@ export async function rollBack(place: RollbackContext, run: JournaledRun): Promi
     true,
   );
   await files.removeEmptyDirectories(directories);
-  // Attributes that apply to themselves are restored twice: the first time, those of the run still applied.
+  // Attributes files that apply to themselves are restored twice: the first time, the run's version still applied.
   return { ...outcome, restored: [...new Set(outcome.restored)] };
 }
 
@@ -105,7 +105,7 @@ function onePerDirectory(touched: TouchedFile[]): RepoPath[] {
   return [...new Map(touched.map(({ path }) => [parentOf(path), path])).values()];
 }
 
-/** Returns the deepest first. Directories that may be the user's are judged by their age. */
+/** Returns the deepest first. Judges directories that may be the user's by their age. */
 async function findMadeDirectories(
   { project, workspace }: RollbackContext,
   touched: TouchedFile[],
@@ -124,9 +124,9 @@ interface Putting extends RollbackContext {
   origins: ReadonlyMap<TouchedFile, KnownOrigin>;
   checkouts: Checkouts;
   now: Scan;
-  /** When the run began. */
+  /** The time when the run began. */
   since: Date;
-  /** The sha256 of each content that is back in its place. */
+  /** The sha256 of each restored content. */
   contents: Set<string>;
   written: Map<RepoPath, string>;
   isLastTry: boolean;
@@ -143,7 +143,7 @@ async function putBack(place: Putting, file: TouchedFile, outcome: RolledBack): 
   }
 }
 
-/** Returns why the file was left alone, or null. */
+/** Returns why it left the file alone, or null. */
 async function tryPutBack(place: Putting, file: TouchedFile, outcome: RolledBack): Promise<string | null> {
   const { project, files, contents, written, origins } = place;
   const { path } = file;
@@ -153,7 +153,7 @@ async function tryPutBack(place: Putting, file: TouchedFile, outcome: RolledBack
   const found = await files.readState(path);
   const wanted = await readWanted(place, path, origin, found);
   const reason = isInState(found, wanted) ? null : await exchange(place, file, { found, wanted }, outcome);
-  // Noted only now that the file is restored, because a copy elsewhere is given up for it.
+  // Notes this only once the file is restored, because teddy then gives up a copy elsewhere.
   if (reason === null && 'bytes' in wanted) {
     const sha256 = project.hash(wanted.bytes);
     contents.add(sha256);
@@ -195,7 +195,7 @@ async function exchange(
 }
 
 /**
- * Judges a file that a command uncovered rather than made: one that git had ignored by a list outside of the project.
+ * Judges a file that a command uncovered rather than made: git had ignored it because of a list outside of the project.
  * `copy` means that its content is back at the place from which it was moved.
  */
 async function findClaim(
@@ -211,8 +211,8 @@ async function findClaim(
 }
 
 /**
- * Returns the owner of the content: `plan` when the plan or this rollback wrote it, word for word; `command` when a
- * command, or somebody editing during it, left it; null when it has changed since.
+ * Returns the content's owner: `plan` when the plan or this rollback wrote it, word for word; `command` when a command,
+ * or somebody editing during it, left it; null when somebody has changed it since.
  */
 function findOwner(
   { project, now, written }: Putting,
@@ -225,16 +225,16 @@ function findOwner(
   return lefts.some((left) => toFingerprint(left) === print) ? 'command' : null;
 }
 
-/** Drops git's status letters, because staging changes nothing in the file. */
+/** Drops git's status letters, because staging does not change the file. */
 function toFingerprint(print: string | null): string | null {
   return print === null || print.startsWith('sha256:') ? print : print.slice(print.indexOf(' ') + 1);
 }
 
-/** Finds how a file was before a run: as the journal saved it, or as it is in the commit that the run began on. */
+/** Finds a file's state before a run: from the journal, or from the commit that the run began on. */
 interface OriginContext {
   project: Project;
   journal: RunJournal;
-  /** The content that git would check out at the paths with a blob as origin. */
+  /** The content that git would check out at the paths that have a blob as origin. */
   checkouts: Checkouts;
 }
 
@@ -276,7 +276,7 @@ async function findOrigin(
   return entry === undefined ? { kind: 'absent' } : { kind: 'blob', mode: entry.mode, oid: entry.oid };
 }
 
-/** Returns the state to restore. git records only whether a file is executable; the rest of its mode is taken from `found`. */
+/** Returns the state to restore. git records only whether a file is executable; the rest of its mode comes from `found`. */
 async function readWanted(
   { project, journal, checkouts }: OriginContext,
   path: RepoPath,

@@ -1,4 +1,4 @@
-/** A run of a plan: what it is given, who approves, and what comes of it. */
+/** A run of a plan: its input, its approver, and its outcome. */
 import type { Before, JournaledRun, LeftFile, ProcessGroup, RunEnd } from '../../plan/report/journal.ts';
 import { toParams } from '../../plan/actions/actions.ts';
 import type { Action } from '../../plan/plan.ts';
@@ -15,22 +15,22 @@ export interface Run {
   /** Path -> the index of the last action that changed it. */
   changed: Map<RepoPath, number>;
   /**
-   * A fingerprint of what the run left at each changed path: `sha256:...` of the content, or the one from a scan; null
-   * when it is as in HEAD.
+   * A fingerprint of the run's result at each changed path: `sha256:...` of the content, or a scan's fingerprint; null
+   * when the file is the same as in HEAD.
    */
   left: Map<RepoPath, string | null>;
   /** New files in `.teddy/` that commands made. */
   strays: Set<RepoPath>;
   /** Complete outputs that are too long for the report, by action. */
   outputs: { action: number; text: string }[];
-  /** Web pages that were read, masked, by action. */
+  /** Masked web pages that the run read, by action. */
   pages: { action: number; text: string }[];
-  /** By action, the files that it changed, as it left them; null when unknown. */
+  /** By action, the files that it changed, in the state in which it left them; null when unknown. */
   files: Map<number, LeftFile[] | null>;
   ended: RunEnd;
-  /** HEAD has left the line, so nothing more is done here. */
+  /** HEAD has left the line, so the run does nothing more here. */
   isOffLine?: boolean;
-  /** The action in which an earlier process of this run was killed. */
+  /** The action in which an earlier process was killed during this run. */
   crashedIn?: number;
   /** Actions with unknown changes. */
   unseen: Set<number>;
@@ -38,12 +38,12 @@ export interface Run {
 
 export interface RunSettings {
   timeoutMs: number;
-  /** Indexes of the actions to run; the others are skipped. */
+  /** Indexes of the actions to run; the run skips the others. */
   chosen: ReadonlySet<number>;
   signal: AbortSignal;
 }
 
-/** The tools that an action is run with, and the run that it adds to. */
+/** The tools for running an action, and the run that it adds to. */
 export interface Runner {
   place: SessionTarget;
   /** The branch of the line. */
@@ -63,9 +63,9 @@ type Decision = 'yes' | 'no' | 'all' | 'quit' | 'end';
 
 export interface Approval {
   decision: Decision;
-  /** With a yes: the user's version, either the whole new content of a file or the script. */
+  /** With a yes: the user's version, either a file's whole new content or the script. */
   edited?: string;
-  /** With `quit`: this action was declined, and the run stopped after it. */
+  /** With `quit`: the user declined this action, and the run stopped after it. */
   declines?: boolean;
   /** With a no: the user's words, for the report and thereby for the model. */
   comment?: string;
@@ -74,38 +74,41 @@ export interface Approval {
 export interface Approver {
   /** `flag` when -y has approved everything. */
   readonly by: 'user' | 'flag';
-  /** Called before the first question with everything that the plan will do, as far as that is known. */
+  /** Called before the first question with all known effects of the plan. */
   begin(effects: Effect[]): Promise<void>;
   /** Asks about an action. With `isLast`, no question follows. */
   action(asked: { action: Action; effect: Effect; count: number; isLast: boolean }): Promise<Approval>;
   /**
    * Returns the answer to CHAT_WITH_USER or PROMPT; null when there is nobody to ask. Throws INTERRUPTED when the user
-   * gives none.
+   * gives no answer.
    */
   answer(text: string): Promise<string | null>;
-  /** Announces an action that nobody was asked about, and shows that it is running until `use` is done. */
+  /** Announces an action that needs no question, and shows that it is running until `use` is done. */
   during<Value>(started: { action: Action; count: number }, use: () => Promise<Value>): Promise<Value>;
-  /** Shows live output of a command. */
+  /** Shows a command's live output. */
   output(stream: 'stdout' | 'stderr', text: string): void;
   /** Called after each action. */
   done(log: ActionLog, count: number): void;
 }
 
-/** The journal of this run, action by action. */
+/** This run's journal, action by action. */
 export interface RunLog {
   journal: RunJournal;
-  /** Returns the journal's records so far. */
+  /** Returns the journal's current records. */
   journaled(): JournaledRun;
-  /** Called before anything of the action happens. Throws DISK_FULL or WRITE_FAILED; nothing may start then. */
+  /** Called before any part of the action happens. Throws DISK_FULL or WRITE_FAILED; in these cases nothing may start. */
   begin(action: Action, before: Before): Promise<void>;
-  /** Called before a script of the action begins. Throws DISK_FULL or WRITE_FAILED; the script must not begin then. */
+  /**
+   * Called before one of the action's scripts begins. Throws DISK_FULL or WRITE_FAILED; in these cases the script must
+   * not begin.
+   */
   started(group: ProcessGroup): Promise<void>;
   end(log: ActionLog, run: Run): Promise<void>;
   /** Called before the first file is restored. */
   rollBack(): Promise<void>;
 }
 
-/** Begins the log of an action with what the plan says about it. */
+/** Begins an action's log with what the plan says about it. */
 export function newLog<Rest extends Omit<ActionLog, 'index' | 'action_type' | 'params'>>(action: Action, rest: Rest) {
   return { index: action.index, action_type: action.type, params: toParams(action), ...rest };
 }

@@ -17,7 +17,7 @@ type Start = (
   options: Pick<Parameters<Shell['run']>[1], 'cwd' | 'env' | 'timeoutMs'>,
 ) => Promise<CommandResult>;
 
-/** Runs `work`, which starts the scripts one after the other; their results are masked. */
+/** Runs `work`, which starts the scripts one after the other; masks their results. */
 export async function runScripts<T>(
   runner: Runner,
   action: Action,
@@ -28,7 +28,7 @@ export async function runScripts<T>(
   const before = await keepEdits(place.workspace, files, log, kept);
   await log.begin(action, before);
   const [worked] = await Promise.allSettled([work((script, options) => runScript(runner, script, options))]);
-  // Done before anything else can fail: the command's changes belong in the report, or have to be reverted.
+  // Attributes changes before anything else can fail: the command's changes must be reported or reverted.
   const restored = await attribute(runner, action.index, kept, before).catch((error: unknown) => {
     runner.run.unseen.add(action.index);
     runner.run.files.set(action.index, null);
@@ -38,7 +38,7 @@ export async function runScripts<T>(
   return { ...restored, value: worked.value };
 }
 
-/** Words for a report a script's failure to leave `.teddy/` alone. */
+/** Describes, for a report, a script's failure to leave `.teddy/` alone. */
 export function toReason(failure: string): string {
   return `the command changed files of .teddy/, and that could not be taken back: ${failure}`;
 }
@@ -74,8 +74,8 @@ async function attribute(runner: Runner, index: number, kept: KeptFiles, before:
 }
 
 /**
- * Returns whether the file was only written again, with the same bytes and mode, and is tracked or untracked as before;
- * the change then keeps its owner.
+ * Returns whether the script only rewrote the file, with the same bytes and mode, and with the same tracking; in that
+ * case the change keeps its owner.
  */
 async function isAsBefore(
   { files, log }: Runner,

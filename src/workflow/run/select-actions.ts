@@ -1,4 +1,4 @@
-/** Selects the actions of a plan to run, and finds the files that a sparse checkout hides from them. */
+/** Selects a plan's actions to run, and finds the files that a sparse checkout hides from them. */
 import { TeddyError } from '../../errors.ts';
 import type { Problem } from '../../plan/match/problem.ts';
 import type { Action, ParsedPlan } from '../../plan/plan.ts';
@@ -31,7 +31,10 @@ export function selectActions(parsed: ParsedPlan, { only, skip = [] }: Selection
   return { ...parsed, plan: { ...parsed.plan, actions: chosen } };
 }
 
-/** Refuses an index without an action. An action that could not be parsed is missing, and those after it keep their indexes. */
+/**
+ * Refuses an index without an action. An action that the parser could not read is missing, and later actions keep their
+ * indexes.
+ */
 function refuseUnknown(flag: string, indexes: readonly number[], actions: readonly Action[]): void {
   const unknown = indexes.find((index) => actions.every((action) => action.index !== index));
   if (unknown === undefined) return;
@@ -42,7 +45,7 @@ function refuseUnknown(flag: string, indexes: readonly number[], actions: readon
   );
 }
 
-/** Returns a problem for each CREATE of a file that the commit has but the disk does not, unless the user has deleted it. */
+/** Returns a problem for each CREATE of a file that the commit has but the disk lacks, unless the user has deleted it. */
 export async function findHidden(
   { repository: { store } }: Project,
   { tip, workspace }: { tip: Oid; workspace: Workspace },

@@ -1,7 +1,4 @@
-/**
- * Settles a run that was killed: continues it, closes it in its present state, or rolls it back. No action that had
- * begun is run again.
- */
+/** Settles a killed run: continues it, closes it in its present state, or rolls it back. Reruns no action that had begun. */
 import { TeddyError } from '../../errors.ts';
 import type { BeginRecord } from '../../plan/report/journal.ts';
 import type { Plan } from '../../plan/plan.ts';
@@ -21,7 +18,7 @@ import { newLog, newRun, type Run, type RunLog } from './run.ts';
 import { toSkippedLog, toUnselectedLog } from './actions.ts';
 import { notInterruptedError } from '../line/unfinished-run.ts';
 
-/** `resume`: its interrupted action is reported as failed and the rest is run. `keep`: it is reported in its present state. */
+/** `resume`: reports its interrupted action as failed and runs the rest. `keep`: reports the run in its present state. */
 export type SettleChoice = 'resume' | 'keep';
 
 export interface RolledBackRun extends RolledBack {
@@ -30,8 +27,8 @@ export interface RolledBackRun extends RolledBack {
 }
 
 /**
- * Restores the files as they were before the killed run; its plan stays pending. Throws NO_INTERRUPTED_RUN, and
- * ROLLBACK_INCOMPLETE, after which it can be tried again.
+ * Restores the files to their state before the killed run; its plan stays pending. Throws NO_INTERRUPTED_RUN, and
+ * ROLLBACK_INCOMPLETE, after which the caller can try again.
  */
 export async function rollBackRun(
   project: Project,
@@ -40,7 +37,7 @@ export async function rollBackRun(
   return withClaim(project, request.selector, async ({ line, workspace, place, left }) => {
     if (left === null) throw notInterruptedError(place);
     await restoreInterrupted({ project, workspace, session: line.session });
-    // Without this record, a run resumed after a crash in the middle of this would continue on half-restored files.
+    // Without this record, a run resumed after a crash during the rollback would continue on half-restored files.
     await left.journal.append({ record: 'rollback' }).catch((error: unknown) => project.notices.warn(toWarning(error)));
     const rolledBack = await rollBack({ project, workspace, journal: left.journal }, left);
     reportRollback(project, place, rolledBack);
@@ -49,7 +46,7 @@ export async function rollBackRun(
   });
 }
 
-/** Returns the run as far as it got, with an end for the action that it was killed in. */
+/** Returns the run up to its interruption, with an end for the action in which it was killed. */
 export async function resumeRun(
   project: Project,
   workspace: Workspace,
@@ -77,7 +74,7 @@ async function removeLeftovers(files: ProjectFiles, paths: RepoPath[]): Promise<
   for (const path of paths) await files.removeLeftovers(path);
 }
 
-/** Returns the actions that were not begun. */
+/** Returns the actions that had not begun. */
 function listRest({ actions }: Plan, { logs }: Run): Plan['actions'] {
   const known = new Set(logs.map(({ index }) => index));
   return actions.filter(({ index }) => !known.has(index));
@@ -90,14 +87,14 @@ export function stopRun(plan: Plan, run: Run): void {
   for (const action of rest) run.logs.push(toSkippedLog(action, run.ended));
 }
 
-/** Logs the remaining actions as not selected: they were not chosen, or there is nobody to ask about them. */
+/** Logs the remaining actions as not selected: nobody chose them, or there is nobody to ask about them. */
 export function skipRest(plan: Plan, run: Run): void {
   for (const action of listRest(plan, run)) run.logs.push(toUnselectedLog(action));
 }
 
 async function readRun({ ended, journal }: LeftRun): Promise<Run> {
   const run = newRun();
-  // After a power cut, the bytes of the last action may be missing; its log exists and says what came of it.
+  // After a power cut, the last action's bytes may be missing; its log exists and gives its outcome.
   const read = async (key: string) => toText(await journal.read(key).catch(toLost));
   for (const { log, ended: how, changed, strays, output, page, crashed, files } of ended) {
     run.logs.push(log);
@@ -108,7 +105,7 @@ async function readRun({ ended, journal }: LeftRun): Promise<Run> {
     }
     if (crashed) run.crashedIn = log.index;
     for (const path of strays) run.strays.add(path);
-    // A journal written by an earlier teddy has none.
+    // An older teddy's journal has none.
     if (files !== undefined || changed.some(([, , owner]) => owner === undefined))
       run.files.set(log.index, files ?? null);
     if (output !== undefined) run.outputs.push({ action: log.index, text: await read(output) });
@@ -123,8 +120,8 @@ function toLost(error: unknown): Uint8Array {
 }
 
 /**
- * Attributes every difference since the action began to the action, because edits made since cannot be told apart.
- * Returns what is known, in words.
+ * Attributes every difference since the action began to the action, because teddy cannot tell later edits apart.
+ * Returns a description of what is known.
  */
 async function noteChanges(
   project: Project,
