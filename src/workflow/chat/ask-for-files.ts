@@ -1,4 +1,4 @@
-/** Has a model write files: one message of a conversation in which the model can do nothing else. */
+/** Has a model write files, in a conversation message that lets it do nothing else. */
 import { userMessages } from '../../conversation/records/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
@@ -13,20 +13,19 @@ import type { ChatListener, ChatOptions, ChatOutcome, OnlyWrites } from './chat.
 import { chatTurn } from './turn.ts';
 
 interface FilesRequest extends Omit<ChatOptions, 'onlyWrites' | 'mode'> {
-  /** Also passed on by the command that a hint names. */
+  /** The command named in a hint also passes this on. */
   approvesAll?: boolean;
-  /** The id of an unfinished write session; its file comes first, without a question. */
+  /** The ID of an unfinished write session; its file comes first, without a question. */
   resume?: string | undefined;
 }
 
-/** The place of the turn, and its message; undefined when a message already waits there. */
+/** The turn's place, and its message; undefined when a message already waits there. */
 type Asked = Pick<ChatOptions, 'selector' | 'message'> & Pick<OnlyWrites, 'isOffLine'> & { named: string | undefined };
 
 /**
- * Asks for files. The turn is on the line that is selected or that HEAD is on, or else in the session named `writes`,
- * with the files still in the work tree. Without a message, continues with the one that waits. Throws as `chatTurn`,
- * `findTarget` and `claimLeftover` do, and whatever prevents content from being written; the content stays in staging
- * then.
+ * Asks for files. The turn is on the selected line or on HEAD's, or else in the session named `writes`, with the files
+ * still in the work tree. Without a message, continues with the waiting one. Throws as `chatTurn`, `findTarget` and
+ * `claimLeftover` do, and whatever prevents writing content; in that case the content stays in staging.
  */
 export async function askForFiles(
   project: Project,
@@ -56,8 +55,8 @@ async function findAsked(project: Project, { selector, message }: Pick<ChatOptio
 }
 
 /**
- * Finds the turn that waits on the file's line, for which the file was usually begun, or else makes one that asks for
- * the file.
+ * Finds the turn that waits on the file's line, which is usually the turn that began the file, or else makes one that
+ * asks for the file.
  */
 async function findTurnOf(project: Project, { line, target, operation, intent }: WriteRecord): Promise<Asked> {
   const { store } = project.repository;

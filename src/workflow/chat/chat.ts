@@ -1,4 +1,4 @@
-/** The interface between a conversation in a session and the code that shows it, and the outcome of one message. */
+/** The interface between a conversation in a session and the code that shows it, and a message's outcome. */
 import { TeddyError } from '../../errors.ts';
 import type { Allowable } from '../../conversation/prompts/allowed-commands.ts';
 import type { ResultReason } from '../../conversation/records/record.ts';
@@ -18,37 +18,43 @@ export interface ChatOptions extends TurnOptions {
 }
 
 export interface OnlyWrites {
-  /** HEAD is not on a session's branch: files go to the work tree, and are committed to the session for such files. */
+  /**
+   * True when HEAD is not on a session's branch: files go to the work tree, and teddy commits them to the session for
+   * such files.
+   */
   isOffLine: boolean;
-  /** The command that continues with a message without an answer. */
+  /** The command that continues with an unanswered message. */
   goesOn: string;
-  /** A file to continue before the model is asked for anything else. */
+  /** A file to continue before asking the model for anything else. */
   left?: LeftWrite | undefined;
 }
 
-/** A call of the model's, as shown to a person. */
+/** One of the model's calls, as shown to a person. */
 export interface ShownCall {
-  /** The model's id of the call. */
+  /** The model's ID for the call. */
   id: string;
   name: string;
   /** The call in one line, such as `run_command npm test`, without control characters and with secrets masked. */
   summary: string;
   /** The text to read before approving: the whole command, or a diff; null when the summary says everything. */
   detail: string | null;
-  /** `detail` is the change of a file, as a unified diff. */
+  /** True when `detail` is a file change, as a unified diff. */
   isDiff?: true;
   needsApproval: boolean;
-  /** The forms in which a command can be allowed for the rest of the session; missing when it is asked about each time. */
+  /**
+   * The forms in which the user can allow a command for the rest of the session; undefined when the user is asked each
+   * time.
+   */
   allowable?: Allowable;
 }
 
 /**
- * True runs the call; `allow` does too, and allows such commands for the rest of the session. `instruction` becomes its
- * result, and the model continues from it; false ends the turn.
+ * True and `allow` run the call; `allow` also allows such commands for the rest of the session. `instruction` becomes
+ * its result, and the model continues from it; false ends the turn.
  */
 export type CallDecision = boolean | { instruction: string } | { allow: keyof Allowable };
 
-/** The outcome of a tool; secrets in `output` are masked. */
+/** A tool's outcome; secrets in `output` are masked. */
 export interface ToolOutcome {
   output: string;
   isError: boolean;
@@ -58,21 +64,24 @@ export interface ToolOutcome {
 }
 
 export interface ChatListener {
-  /** Called when the message is on the line and the model is asked, and again after each batch of tools. */
+  /** Called once the message is on the line, before teddy asks the model, and again after each batch of tools. */
   onAsk(asked: { line: ReadyLine; turn: TurnName; agent: string; label: string; request: number }): void;
   onText(text: string): void;
-  /** Gets the tokens of all requests of the turn so far. */
+  /** Receives the turn's current token total for all requests. */
   onUsage(usage: Usage): void;
   /** Called when a call begins to run. */
   onCall(call: ShownCall): void;
-  /** Gets the output of a command as it arrives, masked. */
+  /** Receives a command's masked output as it arrives. */
   onOutput(stream: 'stdout' | 'stderr', text: string): void;
   onResult(call: ShownCall, outcome: ToolOutcome): void;
-  /** Null when there is nobody to ask; anything that needs approval is denied then. Throws INTERRUPTED. */
+  /** Null when there is nobody to ask; in that case teddy denies anything that needs approval. Throws INTERRUPTED. */
   approve: ((call: ShownCall) => Promise<CallDecision>) | null;
-  /** Reports how the content of a file arrives that the model writes. */
+  /** Reports the arriving content of a file that the model writes. */
   file: FileListener & {
-    /** Asked before the content arrives; without it, every file is wanted. The model is told of a no. Throws INTERRUPTED. */
+    /**
+     * Asked before the content arrives; by default, every file is wanted. teddy tells the model about a no. Throws
+     * INTERRUPTED.
+     */
     wants?(record: WriteRecord): Promise<boolean>;
     onBegun(record: WriteRecord): void;
     onWritten?(file: WrittenFile): void;
@@ -88,10 +97,10 @@ export type ChatOutcome =
   | ({ kind: 'answered'; line: ReadyLine; turn: TurnName; exchanges: number } & Answered)
   /** The user has denied a tool, which ends the turn. */
   | { kind: 'denied'; line: ReadyLine; turn: TurnName; commit: Oid; calls: ShownCall[]; usage: Usage | null }
-  /** The message was committed and nobody was asked. */
+  /** teddy committed the message and asked nobody. */
   | { kind: 'open'; line: ReadyLine; turn: TurnName; logPath: string };
 
-/** Returns the outcome of a tool that could not do what it was called for. */
+/** Returns the outcome of a tool that could not do its task. */
 export function toFailure(output: string): ToolOutcome {
   return { output, isError: true };
 }

@@ -13,7 +13,7 @@ import { findVetoes } from './find-vetoes.ts';
 import { isGuardedPath } from '../../session/global/global-files.ts';
 import { whyMissing, whyUnreadable } from '../../session/paths/out-of-reach.ts';
 
-/** A text is searched for secrets as a whole, so a larger one would take too long. */
+/** teddy searches a text for secrets as a whole, so a larger one would take too long. */
 const maxReadBytes = 4 * 1024 * 1024;
 
 export interface ChatFiles {
@@ -29,16 +29,16 @@ export interface LineContext {
   line: ReadyLine;
 }
 
-/** Where a call of the model's works. */
+/** Where a model's call works. */
 export interface CallContext extends LineContext {
   /** The turn that makes the call. */
   place: { turn: TurnName };
   signal: AbortSignal;
-  /** Gets the output of a command as it arrives, masked. */
+  /** Receives a command's masked output as it arrives. */
   onOutput(stream: 'stdout' | 'stderr', text: string): void;
 }
 
-/** Opens the files. HEAD may have been switched since the line was prepared. */
+/** Opens the files. The user may have switched HEAD since teddy prepared the line. */
 export async function openChatFiles({ project, line }: LineContext): Promise<ChatFiles> {
   const { store } = project.repository;
   const tip = (await store.resolve(line.ref)) ?? line.state.tip;
@@ -68,7 +68,7 @@ export async function findWorkspace({ workspace, ref }: ReadyLine): Promise<Work
 }
 
 /**
- * A path that may be read, with what is there; or `problem`, which says why it may not be, as a sentence without its
+ * A readable path and what is there; or `problem`, which says why the path is not readable, as a sentence without its
  * final period.
  */
 export type Reach =
@@ -76,8 +76,8 @@ export type Reach =
   | { problem: string; isAbsent?: boolean };
 
 /**
- * Returns the path if a plan's READ could name it: it does not leave the project, is neither ignored by git nor named
- * like a secret, and is not excluded by the user's own lists.
+ * Returns the path if a plan's READ could name it: it does not leave the project, git does not ignore it, its name does
+ * not suggest a secret, and the user's own lists do not exclude it.
  */
 export async function reachPath({ project, line }: LineContext, files: ChatFiles, text: string): Promise<Reach> {
   const parsed = parseRepoPath(text, files.workspace?.root);
@@ -103,7 +103,7 @@ async function whyOutOfReach(
   const ignored = new Set((await files.workspace?.ignored([path])) ?? []);
   // Only the name of a large file is known.
   const known: FileTarget = target.kind === 'large' ? { kind: 'absent' } : target;
-  // Whether such a secret file exists is not revealed either.
+  // Does not reveal whether such a secret file exists.
   const unreachable = known.kind === 'absent' ? null : whyUnreadable(path, known);
   const reason = unreachable ?? whyWithheld(path, known, { ignored });
   return reason ?? (await findVetoes(project, { ...line, ...files }, [path])).get(path) ?? null;
@@ -127,7 +127,7 @@ export function toFileText(bytes: Uint8Array): string | null {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 }
 
-/** Lists the files, sorted by path. On disk: those of HEAD, with what the user has added and removed since. */
+/** Lists the files, sorted by path. On disk: HEAD's files, with what the user has since added and removed. */
 export async function listAll(
   store: Store,
   { workspace, tip }: Pick<ChatFiles, 'workspace' | 'tip'>,
@@ -137,14 +137,14 @@ export async function listAll(
   const deleted = status?.edits.filter(({ staged, unstaged }) => staged === 'D' || unstaged === 'D') ?? [];
   for (const { path } of deleted) committed.delete(path);
   const added = status?.edits.filter(({ staged, unstaged }) => staged === 'A' && unstaged !== 'D') ?? [];
-  // Another repository, which ends with `/`, has files of its own.
+  // Another repository, whose path ends with `/`, has its own files.
   const untracked = status?.untracked.filter((path) => !path.endsWith('/')) ?? [];
   const paths = new Set([...committed.keys(), ...added.map(({ path }) => path), ...untracked]);
-  // For a file that is not committed, a listing shows only the path.
+  // For an uncommitted file, a listing shows only the path.
   return [...paths].toSorted().map((path) => committed.get(path) ?? { path, mode: '100644', oid: tip });
 }
 
-/** Returns nothing when the line has no commit here. */
+/** Returns nothing when the line has no local commit. */
 export async function listPaths({ repository: { store, workspace } }: Project, ref: RefName): Promise<string[]> {
   const tip = await store.resolve(ref);
   if (tip === null) return [];

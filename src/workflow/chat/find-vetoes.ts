@@ -1,4 +1,4 @@
-/** Finds the paths that the user's lists and `.teddyignore` keep from a model that asks for them by name. */
+/** Finds the paths that the user's lists and `.teddyignore` hide from a model that asks for them by name. */
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { resolveContext } from '../../session/context/context.ts';
@@ -15,7 +15,7 @@ interface ListContext {
   workspace: Workspace | null;
 }
 
-/** Returns, by path, why a READ of it would not show it in the next turn either. Paths without a reason are missing. */
+/** Returns, by path, why the next turn's READ would not show it either. Omits paths without a reason. */
 export async function findVetoes(
   project: Project,
   { session, tip, workspace }: ListContext,

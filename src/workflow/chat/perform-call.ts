@@ -13,9 +13,8 @@ import { isSecretName } from '../../session/masks/secret-names.ts';
 import { findVetoes } from './find-vetoes.ts';
 
 /**
- * Performs the call; a failure is an outcome. Throws INTERRUPTED when the signal is aborted, but a command that was
- * running then has an outcome with the reason `aborted`. Does not write files: the caller that receives their content
- * does.
+ * Performs the call; a failure is an outcome. Throws INTERRUPTED when the signal is aborted, but a running command then
+ * has an outcome with the reason `aborted`. Does not write files: the caller that receives their content does.
  */
 export async function performCall(
   place: CallContext,
@@ -24,7 +23,7 @@ export async function performCall(
   refuseAborted(place.signal);
   try {
     const outcome = await perform(place, call);
-    // A failure may quote paths, and lines of the user's lists.
+    // A failure may quote paths, and lines from the user's lists.
     return outcome.isError ? { ...outcome, output: await maskString(place.project.masker, outcome.output) } : outcome;
   } catch (error) {
     if (!(error instanceof TeddyError) || error.code === 'INTERRUPTED') throw error;
@@ -51,7 +50,7 @@ async function describe({ project: { masker } }: CallContext, error: TeddyError)
   return error.code === 'MASKING_FAILED' ? text : maskString(masker, text);
 }
 
-/** `list_files`: the files of the project that git does not ignore, folded like the tree of a request. */
+/** `list_files`: the project's files that git does not ignore, folded like a request's tree. */
 async function listFiles(place: CallContext, { path, pattern }: ListFilesCall): Promise<ToolOutcome> {
   const files = await openChatFiles(place);
   const reached = path === null ? null : await reachPath(place, files, path);
@@ -107,7 +106,7 @@ function takeLines(text: string, { path, fromLine, toLine }: ReadFileCall): Tool
   return { output: note === '' || shown.endsWith('\n') ? `${shown}${note}` : `${shown}\n${note}`, isError: false };
 }
 
-/** Takes whole lines, except for a first one that is too long by itself. */
+/** Takes whole lines, except for a first line that is too long by itself. */
 function takeBytes(lines: string[]): { text: string; length: number; isCut: boolean } {
   let bytes = 0;
   let length = 0;
@@ -121,7 +120,7 @@ function takeBytes(lines: string[]): { text: string; length: number; isCut: bool
   return { text: new TextDecoder().decode(Buffer.from(first).subarray(0, maxBytes)), length: 1, isCut: true };
 }
 
-/** Returns a note on what is missing; empty when all the requested lines are there. */
+/** Returns a note about missing lines; empty when all the requested lines are there. */
 function toNote(
   isCut: boolean,
   { from, last, wanted, count }: { from: number; last: number; wanted: number; count: number },
@@ -134,7 +133,7 @@ function toNote(
 /** `search_text`: lines of the files that a model may read. */
 const maxMatches = 200;
 const maxLineLength = 300;
-/** How many files to look up vetoes for at once, and at most as many as are shown. */
+/** How many files to look up vetoes for at once, and at most as many as the result shows. */
 const filesAtOnce = 500;
 
 async function searchText(place: CallContext, call: SearchTextCall): Promise<ToolOutcome> {
@@ -148,16 +147,16 @@ async function searchText(place: CallContext, call: SearchTextCall): Promise<Too
   const isFull = rows.length === maxMatches;
   const note = isFull ? ['[no more are shown; search in a directory, or for a longer query]'] : [];
   const output = [...lines, ...note].map((line) => `${line}\n`).join('');
-  // The name of a file may hold a secret as well.
+  // A file name may hold a secret as well.
   return { output: await maskString(place.project.masker, output), isError: false };
 }
 
-/** Hides even the fact that something was found in files that may not be read, because queries could spell out a secret. */
+/** Hides even the existence of matches in files that the model may not read, because queries could spell out a secret. */
 function isNameable({ path }: TextHits): boolean {
   return 'path' in parseRepoPath(path) && !isSecretName(path);
 }
 
-/** Shows as many as allowed, and nothing about the rest: how many more there are would spell out a secret, query by query. */
+/** Shows as many matches as allowed, and nothing about the rest: their number would spell out a secret, query by query. */
 async function showFirst(
   place: CallContext,
   files: ChatFiles,
@@ -184,7 +183,7 @@ function findVetoesOf(
   return findVetoes(project, { ...line, ...files }, paths);
 }
 
-/** Shows nothing of a file that cannot be read after all: one beyond a link, or one that is too large to search for secrets. */
+/** Shows nothing from an unreadable file: one beyond a link, or one too large to search for secrets. */
 async function showFile(
   { project: { masker } }: CallContext,
   files: ChatFiles,
@@ -203,9 +202,9 @@ async function showFile(
 }
 
 /**
- * Returns a line as it may be shown, or null. When something in a line is masked, the match has to be in the rest of
- * it, because a query that matches inside a secret reveals the secret. For a regular expression this cannot be checked,
- * so such lines are left out.
+ * Returns a line as the model may see it, or null. When part of a line is masked, the match has to be in the rest of
+ * it, because a query that matches inside a secret reveals the secret. teddy cannot check this for a regular
+ * expression, so it leaves such lines out.
  */
 function lineReader(text: string, masked: string, call: SearchTextCall): (line: number) => string | null {
   const [before, after] = [text.split('\n'), masked.split('\n')];
@@ -221,7 +220,7 @@ function lineReader(text: string, masked: string, call: SearchTextCall): (line: 
 }
 
 function contains(text: string, { query, ignoresCase }: SearchTextCall): boolean {
-  // The match must not be inside the mask, which names the kind of the secret.
+  // The match must not be inside the mask, which names the secret's kind.
   const rest = text.replace(/\[masked: [^\]]*\]/g, '\0');
   return ignoresCase ? rest.toLowerCase().includes(query.toLowerCase()) : rest.includes(query);
 }

@@ -1,4 +1,4 @@
-/** Runs the calls of an answer one after the other, notes each in staging as it ends, and saves them as one entry. */
+/** Runs an answer's calls one after the other, notes each in staging as it ends, and saves them as one entry. */
 import {
   abortedOutput,
   deniedOutput,
@@ -44,22 +44,22 @@ export interface CallRun {
   listener: ChatListener;
   signal: AbortSignal;
   onlyWrites: OnlyWrites | undefined;
-  /** The file of this one call. */
+  /** This one call's file. */
   left: OnlyWrites['left'];
-  /** The model to ask for the content of a file. */
+  /** The model to ask for a file's content. */
   writing: WritingModel;
-  /** The messages that the model got before it made the calls. */
+  /** The messages that the model received before it made the calls. */
   messages: readonly ModelMessage[];
   watch: CallWatch;
 }
 
 export interface RunCalls {
   commit: Oid;
-  /** The records that the transcript now has. */
+  /** The transcript's current records. */
   records: KnownRecord[];
   calls: ShownCall[];
   isDenied: boolean;
-  /** The tokens of the answer, and of the answers asked for during the calls. */
+  /** The tokens of the answer, and of the answers requested during the calls. */
   usage: Usage | null;
 }
 
@@ -75,8 +75,8 @@ interface Batch extends CallRun {
 }
 
 /**
- * Runs the calls. Throws INTERRUPTED, and what the model throws if the content of a file was cut off, after everything
- * is on the line.
+ * Runs the calls. Throws INTERRUPTED, and what the model throws when a file's content is cut off, but only after
+ * everything is on the line.
  */
 export async function runCalls(run: CallRun, reception: StagedReception): Promise<RunCalls> {
   const batch = await beginBatch(run, reception);
@@ -86,7 +86,7 @@ export async function runCalls(run: CallRun, reception: StagedReception): Promis
     shown.push(view);
     await runOne(batch, call, view);
   }
-  // Interrupted in the last call, so nobody may be asked after it.
+  // The user interrupted during the last call, so teddy may ask nobody after it.
   if (run.signal.aborted) abort(batch, toInterrupted());
   const text = batch.records.map(encodeRecord).join('');
   const commit = await keepStaged(run.project, batch.place, text, batch.journal, () =>
@@ -102,7 +102,7 @@ export async function runCalls(run: CallRun, reception: StagedReception): Promis
   };
 }
 
-/** From here on, the calls are on disk with the text before them, so the answer's own staging is no longer needed. */
+/** From here on, the calls are on disk with the text before them, which replaces the answer's own staging. */
 async function beginBatch(run: CallRun, { place, received, staged }: StagedReception): Promise<Batch> {
   const { project } = run;
   const records = await toRecords(project, place, received);
@@ -150,7 +150,7 @@ function toCallRecord(
   };
 }
 
-/** A command that changes more has unpacked or built something, which git should ignore. */
+/** A command that changes more files has unpacked or built something, which git should ignore. */
 const maxChangedFiles = 200;
 
 async function runOne(batch: Batch, call: ModelToolCall, shown: ShownCall): Promise<void> {
@@ -196,7 +196,10 @@ async function decide(batch: Batch, call: ModelToolCall, shown: ShownCall): Prom
   }
 }
 
-/** Decides on a command. One that the user has allowed before is not asked about, unless there is nobody to ask at all. */
+/**
+ * Decides on a command. Does not ask about a command that the user has already allowed, unless there is nobody to ask
+ * at all.
+ */
 async function decideCommand({ project, line, listener }: Batch, call: ParsedCall, shown: ShownCall): Promise<Answer> {
   const allowed = await project.allowed.list(line.session);
   const isKnown = call.name === 'run_command' && isAllowed(allowed, call.command, call.cwd);
@@ -207,7 +210,7 @@ async function decideCommand({ project, line, listener }: Batch, call: ParsedCal
   return true;
 }
 
-/** Asks the listener, which may be written without types: anything that is neither exactly a yes nor an instruction is a no. */
+/** Asks the listener, whose author may not use types: anything that is neither exactly a yes nor an instruction is a no. */
 async function askFor({ approve }: ChatListener, shown: ShownCall): Promise<CallDecision> {
   const decision: unknown = await approve?.(shown);
   if (typeof decision !== 'object' || decision === null) return decision === true;
@@ -233,7 +236,7 @@ function toInterrupted(): TeddyError {
   return new TeddyError('INTERRUPTED', 'Interrupted while tools were running; their results so far were saved.');
 }
 
-/** Asks about a change, which offers nothing to allow for the rest of the session. */
+/** Asks about a change; there is nothing here to allow for the rest of the session. */
 async function askChange(listener: ChatListener, shown: ShownCall): Promise<Answer> {
   const decision = await askFor(listener, shown);
   return typeof decision === 'object' && 'allow' in decision ? false : decision;
@@ -251,7 +254,7 @@ function isWriting(call: ParsedCall): call is WritingCall {
   return call.name === 'WritePlanTool_begin' || call.name === 'edit_file';
 }
 
-/** Writes a file; the user is asked about the change once it is known. */
+/** Writes a file; asks the user about the change once it is known. */
 async function write(batch: Batch, call: ModelToolCall, parsed: WritingCall, shown: ShownCall): Promise<ToolOutcome> {
   const { project, listener } = batch;
   if (listener.approve === null) return decline(batch, false);
@@ -275,13 +278,13 @@ async function toShownChange(
   return { detail: await maskString(masker, diff === '' ? 'Nothing changes.' : diff), isDiff: true };
 }
 
-/** The longest name of a tool that a person is shown. */
+/** The longest tool name to show to a person. */
 const maxNameLength = 60;
 const maxTextLength = 100;
 
 /**
- * Returns a call as it is shown before it is run. A call that cannot be understood needs no approval: nothing is done,
- * and its result says why.
+ * Returns a call in the form shown before it runs. An incomprehensible call needs no approval: it does nothing, and its
+ * result says why.
  */
 export async function toShownCall(project: Project, call: ModelToolCall): Promise<ShownCall> {
   const { id } = call;
@@ -292,7 +295,7 @@ export async function toShownCall(project: Project, call: ModelToolCall): Promis
   const { text, after } = describeCall(parsed);
   const [whole, rest] = [await masked(text), await masked(after)];
   const line = toLine(whole);
-  // A command with a secret is never written down.
+  // teddy never writes down a command with a secret.
   const allowable = parsed.name === 'run_command' && whole === text ? toAllowable(parsed.command, parsed.cwd) : null;
   return {
     id,
@@ -308,7 +311,7 @@ function toLine(text: string): string {
   return toLabel(text, maxTextLength);
 }
 
-/** Describes a call: `text` is what matters and may be cut; `after` always follows it. */
+/** Describes a call: `text` is the important part and may be cut; `after` always follows it. */
 function describeCall(call: ParsedCall): { text: string; after: string } {
   switch (call.name) {
     case 'read_file':

@@ -1,4 +1,4 @@
-/** `run_command`: runs a script in the work tree of the line, and reports its output and its changes. */
+/** `run_command`: runs a script in the line's work tree, and reports its output and its changes. */
 import type { RunCommandCall } from '../../conversation/prompts/chat-tools.ts';
 import { abortedOutput } from '../../conversation/records/record.ts';
 import { toWellFormed } from '../../conversation/records/well-formed.ts';
@@ -27,7 +27,7 @@ import { type ToolOutcome, refuseAborted, toFailure } from './chat.ts';
 const maxShownLength = 32 * 1024;
 const maxNamed = 50;
 
-/** Runs a command that the user has approved. Its changes stay in the work tree, except in `.teddy/`, which is restored. */
+/** Runs a command that the user has approved. Its changes stay in the work tree, except in `.teddy/`, which teddy restores. */
 export async function runCommand(place: CallContext, call: RunCommandCall): Promise<ToolOutcome> {
   const { project, line, signal } = place;
   refuseAborted(signal);
@@ -40,7 +40,7 @@ export async function runCommand(place: CallContext, call: RunCommandCall): Prom
   const kept = await keepSessionFiles(session);
   const note = await noteCommand(place, workspace, kept);
   const [ran] = await Promise.allSettled([runScript(place, workspace, note, { ...call, cwd: cwd.path, timeoutMs })]);
-  // Done before anything else can fail: reverts what the command wrote in `.teddy/`.
+  // Reverts what the command wrote in `.teddy/` before anything else can fail.
   const changes = await compareAfterCommand(session, kept, 'The command').catch(async (error: unknown) => {
     await note.leave();
     throw error;
@@ -74,14 +74,14 @@ async function noteCommand(
 }
 
 /**
- * Closes the note. What could not be restored now is left to the next command, which restores it before it builds on
- * anything.
+ * Closes the note. Leaves anything that cannot be restored now to the next command, which restores it before building
+ * on anything.
  */
 async function closeNote({ notices }: Project, note: Operation<CommandFacts>, { failure }: FilesAfter): Promise<void> {
   await (failure === null ? note.done() : note.leave()).catch((error: unknown) => warnOf(notices, error));
 }
 
-/** Only warns, because the command's result still has to be reported. */
+/** Only warns, because teddy still has to report the command's result. */
 function warnOf({ warn }: Notices, error: unknown): void {
   if (!(error instanceof TeddyError)) throw error;
   warn(error.hint === undefined ? error.message : `${error.message} ${error.hint}`);
@@ -105,7 +105,7 @@ async function toOutcome(
   timeoutMs: number,
   { masker }: Project,
 ): Promise<ToolOutcome> {
-  // The output is masked before it is cut, because half a secret is not recognized.
+  // Masks the output before cutting it, because teddy cannot recognize half a secret.
   const { stdout, stderr } = await maskResult(masker, result);
   const parts = [
     describeEnd(result, timeoutMs),
@@ -127,7 +127,7 @@ function describeEnd({ aborted, timedOut, exitCode }: CommandResult, timeoutMs: 
   return `Exit code ${exitCode}.`;
 }
 
-/** Returns the last lines of a stream; nothing for an empty one. */
+/** Returns a stream's last lines; nothing for an empty stream. */
 function renderStream(name: 'stdout' | 'stderr', text: string): string[] {
   if (text === '') return [];
   const lines = takeLast(text, shownLines);

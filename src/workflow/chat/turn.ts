@@ -1,4 +1,4 @@
-/** One message of a conversation and everything that follows: answers, and tools with their results, up to a final answer. */
+/** One conversation message and everything that follows: answers, and tools with their results, up to a final answer. */
 import { chatTools } from '../../conversation/prompts/chat-tools.ts';
 import { toHistory } from '../../conversation/history/fold-history.ts';
 import { toModelMessages } from '../../conversation/history/model-messages.ts';
@@ -33,17 +33,17 @@ interface Exchange {
   listener: ChatListener;
   /** The records since the message. */
   records: TranscriptRecord[];
-  /** How many records of the turn say something. */
+  /** How many of the turn's records say something. */
   recordCount: number;
   usage: Usage | null;
   watch: CallWatch;
 }
 
 /**
- * Runs the turn. The message is put on the line before the model is asked, each batch of tools with all its results as
- * soon as it is over, and the answer when it is whole. Without a message, answers the turn that waits. Throws
- * PLAN_PENDING, EMPTY_MESSAGE, BUDGET_SPENT, UNKNOWN_AGENT, EMPTY_ANSWER, LOCKED, INTERRUPTED, the MODEL_ codes and
- * what a snapshot throws; everything that arrived before is saved.
+ * Runs the turn. Puts the message on the line before asking the model, each batch of tools with all its results as soon
+ * as it ends, and the answer when it is whole. Without a message, answers the waiting turn. Throws PLAN_PENDING,
+ * EMPTY_MESSAGE, BUDGET_SPENT, UNKNOWN_AGENT, EMPTY_ANSWER, LOCKED, INTERRUPTED, the MODEL_ codes and what a snapshot
+ * throws; everything that arrived before is saved.
  */
 export async function chatTurn(project: Project, options: ChatOptions, listener: ChatListener): Promise<ChatOutcome> {
   const { line, open, claim } = await beginChatTurn(project, { ...options, mode: 'chat', goesOn: goesOn(options) });
@@ -116,8 +116,8 @@ async function converse(exchange: Exchange): Promise<ChatOutcome> {
 }
 
 /**
- * Announces a file again that was announced in an answer with a result, or by somebody else: the model continues as if
- * it had made the call just now.
+ * Announces again a file announced in an answer with a result, or by somebody else: the model continues as if it had
+ * made the call just now.
  */
 function announceAgain(project: Project, place: AnswerTarget, record: WriteRecord): StagedReception {
   const { intent, target, operation } = record;
@@ -127,7 +127,7 @@ function announceAgain(project: Project, place: AnswerTarget, record: WriteRecor
   return { place, received, staged: project.answers.begin(place), interruption: null };
 }
 
-/** Returns the request of the message, followed by what came since in the provider's own form. */
+/** Returns the message's request, followed by later records in the provider's own form. */
 async function toChatRequest(exchange: Exchange): Promise<ModelRequest> {
   const { project, open, options } = exchange;
   const request = toRequest(project, open, options.signal);
@@ -183,7 +183,7 @@ function take(exchange: Exchange, { records, usage }: RunCalls): void {
   exchange.usage = sumUsage(exchange.usage, usage);
 }
 
-/** Throws INTERRUPTED when the message is on the line but the model was not asked yet. */
+/** Throws INTERRUPTED when the message is on the line but teddy has not asked the model yet. */
 function refuseAborted(options: ChatOptions): void {
   if (!options.signal.aborted) return;
   throw new TeddyError(
@@ -198,8 +198,8 @@ function goesOn({ onlyWrites }: ChatOptions): string {
 }
 
 /**
- * Refuses another request when a limit is reached. The calls and their results are entries of their own, so the line
- * has moved, and others may have added to it as well.
+ * Refuses another request when a limit is reached. The calls and their results are separate entries, so the line has
+ * moved, and others may have added to it as well.
  */
 async function refuseMore({ project, line, model, options, watch }: Exchange): Promise<void> {
   refuseStuck(watch, model, goesOn(options));
@@ -212,15 +212,15 @@ async function refuseMore({ project, line, model, options, watch }: Exchange): P
  */
 export interface FittedResults {
   messages: ModelMessage[];
-  /** How many results are left out. */
+  /** How many results the request leaves out. */
   leftOut: number;
 }
 
 const note = '[left out to fit the budget; call again, for less of it, if it is still needed]';
 
 /**
- * Fits results into `room`, in estimated tokens. The oldest results are dropped first, each with a note in its place;
- * calls and texts stay.
+ * Fits results into `room`, in estimated tokens. Drops the oldest results first, each replaced with a note; calls and
+ * texts stay.
  */
 export function fitResults(messages: readonly ModelMessage[], room: number): FittedResults {
   let tokens = messages.reduce((sum, message) => sum + countTokens(message), 0);

@@ -1,5 +1,5 @@
 /**
- * Ends the turn of a model that makes no progress: the same failing call again, too many errors in a row, or too many
+ * Ends a turn in which the model makes no progress: the same failing call again, too many errors in a row, or too many
  * calls.
  */
 import type { ParsedCall } from '../../conversation/prompts/chat-tools.ts';
@@ -11,13 +11,13 @@ const maxCalls = 50;
 const maxErrorsInRow = 10;
 const maxSameFailures = 3;
 
-/** The calls of a turn in this process, and how they have ended so far. */
+/** A turn's calls in this process, and their results. */
 export interface CallWatch {
   calls: number;
   errorsInRow: number;
-  /** A call with its failure -> how often it has failed this way since something last changed. */
+  /** A call with its failure -> how often it has failed this way since the last change. */
   failures: Map<string, number>;
-  /** Why no more calls are run, in words: `has called tools 50 times ...`; null while calls are run. */
+  /** Why teddy runs no more calls, in words: `has called tools 50 times ...`; null while it runs calls. */
   stuck: string | null;
 }
 
@@ -25,7 +25,7 @@ export function newCallWatch(): CallWatch {
   return { calls: 0, errorsInRow: 0, failures: new Map(), stuck: null };
 }
 
-/** Returns the result of a call that is not run because the model is stuck. */
+/** Returns the result of a call that teddy does not run because the model is stuck. */
 export function toNotRun(stuck: string): ToolOutcome {
   return { output: `Not run: the turn was ended, because the model ${stuck}.`, isError: true };
 }
@@ -40,7 +40,7 @@ export function watchResult(
   watch.calls += 1;
   watch.errorsInRow = isError ? watch.errorsInRow + 1 : 0;
   if (!isError && reason === undefined && changing.has(name)) watch.failures.clear();
-  // Arguments that cannot be read differ from one another for no reason, so they are not compared.
+  // Unreadable arguments differ from one another for no reason, so teddy does not compare them.
   const failure = JSON.stringify(isUnderstood ? [name, input, output] : [name, output]);
   const count = isError ? (watch.failures.get(failure) ?? 0) + 1 : 0;
   if (isError) watch.failures.set(failure, count);
@@ -58,7 +58,7 @@ function describeStuck({ calls, errorsInRow }: CallWatch, failures: number, outp
   return calls >= maxCalls ? `has called tools ${calls} times without an answer` : null;
 }
 
-/** Throws MODEL_STUCK when the model is stuck; the calls and their results are on the line already. */
+/** Throws MODEL_STUCK when the model is stuck; the calls and their results are already on the line. */
 export function refuseStuck({ stuck }: CallWatch, { label }: Model, goesOn: string): void {
   if (stuck === null) return;
   throw new TeddyError(

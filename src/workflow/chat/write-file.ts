@@ -1,6 +1,6 @@
 /**
- * The tools of a conversation that write: `edit_file`, and `WritePlanTool_begin`, after which the model's next answer
- * is the content of a file. Both use a write session, and the user sees the diff before anything is installed.
+ * A conversation's writing tools: `edit_file`, and `WritePlanTool_begin`, after which the model's next answer is a
+ * file's content. Both use a write session, and the user sees the diff before teddy installs anything.
  */
 import { TeddyError } from '../../errors.ts';
 import type { EditFileCall } from '../../conversation/prompts/chat-tools.ts';
@@ -34,7 +34,7 @@ export interface WritingModel {
 
 type HeldWrite = Awaited<ReturnType<typeof beginHeldWrite>>['held'];
 export type CheckedChange = Parameters<NonNullable<FileListener['approveChange']>>[0];
-/** A yes, or what the user says instead. */
+/** A yes, or the user's words instead. */
 export type Answer = Exclude<CallDecision, { allow: unknown }>;
 /** Asks about a change. Throws INTERRUPTED. */
 export type AskChange = (change: CheckedChange) => Promise<Answer>;
@@ -51,17 +51,17 @@ interface WritingContext {
 }
 
 export interface WrittenOutcome {
-  /** The user's answer when it was not a yes; nothing was written then. */
+  /** The user's answer when it was not a yes; in that case nothing was written. */
   declined: Exclude<Answer, true> | null;
   outcome: ToolOutcome;
   usage: Usage | null;
-  /** Set when the model's content was cut off, and the model cannot be asked for more now. */
+  /** Set when the model's content was cut off, and teddy cannot ask the model for more now. */
   failure: unknown;
 }
 
 /**
- * Writes a file. The model gets one result for it, no matter how many answers it took; the content is in the file's own
- * entry.
+ * Writes a file. The model receives one result for it, no matter how many answers it took; the content is in the file's
+ * own entry.
  */
 export async function writeFile(
   context: WritingContext,
@@ -100,7 +100,7 @@ export async function writeFile(
 }
 
 /**
- * Asks whether the file is wanted; one that is not leaves no trace. A listener may be written without types, so
+ * Asks whether the user wants the file; an unwanted file leaves no trace. The listener's author may not use types, so
  * anything but a yes is a no.
  */
 async function isWanted({ file }: ChatListener, held: HeldWrite): Promise<boolean> {
@@ -113,14 +113,14 @@ async function isWanted({ file }: ChatListener, held: HeldWrite): Promise<boolea
   return isYes;
 }
 
-/** Edits a file. Leaves nothing in staging unless the file is already being replaced. Throws INTERRUPTED. */
+/** Edits a file. Leaves nothing in staging unless teddy is already replacing the file. Throws INTERRUPTED. */
 export async function editFile(context: WritingContext, call: EditFileCall): Promise<WrittenOutcome> {
   const { project, line } = context;
   const files = await openChatFiles(context);
   const { workspace } = files;
   if (workspace === null) return toRefused(`edit_file: ${toNowhere(line.ref, 'no file can be edited')}`);
   const reached = await reachPath(context, files, call.path);
-  // The errors of a FIND quote the file and count in it, so they are only for files that the model may read.
+  // A FIND's errors quote the file and count matches in it, so they are only for files that the model may read.
   const isWithheld = 'problem' in reached && !reached.isAbsent;
   const edit = isWithheld ? { problem: `${reached.problem}.` } : await findEdit(project, workspace, call);
   if ('problem' in edit) return toRefused(await maskString(project.masker, `edit_file ${call.path}: ${edit.problem}`));
@@ -185,7 +185,7 @@ async function findEdit(project: Project, workspace: Workspace, call: EditFileCa
   return { path: parsed.path, before, after };
 }
 
-/** Describes a problem in the words of the tool, because the hints of a plan name its parameters and actions. */
+/** Describes a problem in the tool's words, because a plan's hints name its parameters and actions. */
 function describe({ message, hint }: Problem, path: string): string {
   const reason = message.replace(`EDIT ${path}: `, '');
   return [reason, ...(hint === undefined ? [] : [hint])]
@@ -242,7 +242,7 @@ function toWritten({ record }: HeldWrite, result: WriteResult): ToolOutcome {
   return { output, isError: false };
 }
 
-/** Opens a dialogue that has only this call of the answer; the others run before or after it. */
+/** Opens a dialogue that has only this one of the answer's calls; the others run before or after it. */
 function openDialogue(
   { model, request }: WritingModel,
   messages: readonly ModelMessage[],
@@ -263,7 +263,7 @@ function openDialogue(
 }
 
 async function toFailed(project: Project, held: HeldWrite | null, error: TeddyError): Promise<ToolOutcome> {
-  // The hint of an error in the middle of a file names commands, which only the user can run.
+  // An error's hint in the middle of a file names commands that only the user can run.
   const rest = held === null ? (error.hint ?? '') : `What had arrived is in write session ${held.record.id}.`;
   const text = `${error.message.replace(/\.?$/, '.')} ${rest}`.trimEnd();
   const output = renderToolError(await maskString(project.masker, text));
@@ -271,8 +271,8 @@ async function toFailed(project: Project, held: HeldWrite | null, error: TeddyEr
 }
 
 /**
- * Returns whether the error is for the user. When only files are asked for, the user is told what the model cannot fix,
- * because they may have to pay for more.
+ * Returns whether the error is for the user. When the user asks only for files, teddy reports what the model cannot
+ * fix, because the user may have to pay for more.
  */
 function isForUser({ code }: TeddyError, { onlyWrites }: WritingContext): boolean {
   if (onlyWrites !== undefined) return !codesForModel.includes(code);

@@ -1,4 +1,4 @@
-/** Checks everything a change brings: entries of sessions, landings of their code, and commits that no session explains. */
+/** Checks everything a change brings: sessions' entries, landings of their code, and commits that no session explains. */
 import { isDamage, TeddyError } from '../../errors.ts';
 import type { Commit, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -93,7 +93,10 @@ interface Checking {
   checked: CheckedChange;
 }
 
-/** Checks the lines with entries in the change. For a merge, also its own tree, which can differ from those of its parents. */
+/**
+ * Checks the lines with entries in the change. For a merge, also checks its own tree, which can differ from its
+ * parents' trees.
+ */
 async function checkEntries(
   project: Project,
   commits: readonly FoundCommit[],
@@ -110,7 +113,7 @@ async function checkEntries(
   }
 }
 
-/** Replays a line. A line that is too damaged to be replayed is a result, too. */
+/** Replays a line. A line too damaged for a replay is a result, too. */
 async function replay(
   project: Project,
   line: RecordedLine,
@@ -146,7 +149,7 @@ async function findSquashes(
   return squashes;
 }
 
-/** Finds the newest commit that has different files of the session than its first parent. */
+/** Finds the newest commit whose session files differ from its first parent's. */
 async function findChanging(store: Store, session: SessionId, commits: readonly FoundCommit[]): Promise<Oid | null> {
   for (const { oid, commit } of commits) {
     const [parent] = commit.parents;
@@ -183,7 +186,7 @@ function emptyCheck(): CheckedChange {
   return { range: null, approval: null, ...parts, unrecorded: 0 };
 }
 
-/** Reads what the base branch's tracked configuration asks for; the change cannot affect it. */
+/** Reads the approval that the base branch's tracked configuration requires; the change cannot affect it. */
 async function readTrackedApprovals(store: Store, base: Oid): Promise<string | undefined> {
   const file = await store.readFile(base, '.teddy/config.yaml' as RepoPath);
   return file === null ? undefined : (await parseTrackedConfig(toText(file.bytes))).values.get('approvals');
@@ -196,7 +199,7 @@ function toApproval(wanted: NeededApproval | undefined, tracked: string | undefi
   return needed === undefined ? null : { needed, isFromBase };
 }
 
-/** Reads a file of the base branch; null when it does not exist. Throws UNKNOWN_COMMIT. */
+/** Reads a file on the base branch; null when it does not exist. Throws UNKNOWN_COMMIT. */
 export async function readBaseFile(
   { repository: { store } }: Project,
   base: string,

@@ -1,4 +1,4 @@
-/** Checks the landings of a change: the lines that they name, and that they contain exactly the code of these lines. */
+/** Checks a change's landings: the lines that they name, and that they contain exactly these lines' code. */
 import type { Commit } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { isOnLine } from '../../session/entries/ancestry.ts';
@@ -31,7 +31,7 @@ export interface LandedLine {
 type LandingOptions = Pick<VerifyOptions, 'signedBy' | 'requireApproval'> & { signal: AbortSignal };
 
 /**
- * Checks the landings. Fetches what is missing here, and keeps it only while `use` runs: no refs move except those in
+ * Checks the landings. Fetches what is missing here, and keeps it only while `use` runs: moves no refs except refs in
  * quarantine. Throws INTERRUPTED, and errors that say nothing about the change.
  */
 export function checkLandings<Value>(
@@ -90,7 +90,7 @@ function describeMissing({ session, tip }: LandedFrom, reason: string): string {
   return `${session} has not been pushed as far as ${tip.slice(0, 10)} (${reason}). Push the session: \`teddy session push -s ${session}\``;
 }
 
-/** Finds commits that belong to a different session than the landing says. */
+/** Finds commits that belong to a session other than the one that the landing names. */
 async function findForeignTips(project: Project, from: readonly LandedFrom[]): Promise<CheckedLanding['faults']> {
   const found = await Promise.all(from.map(({ tip }) => findNearestEntry(project, tip)));
   return from.flatMap(({ session, tip }, at) => {
@@ -102,12 +102,12 @@ async function findForeignTips(project: Project, from: readonly LandedFrom[]): P
 }
 
 interface Surroundings {
-  /** Earlier tips of the line that the branch already has. */
+  /** The line's earlier tips that the branch already has. */
   earlier: readonly Oid[];
   listLonger(): Promise<{ tips: Oid[]; problems: string[] }>;
 }
 
-/** Verifies a line up to where it has landed. An approval that came later counts, and none is needed for what landed before. */
+/** Verifies a line up to the point where it has landed. A later approval counts, and code that landed earlier needs none. */
 async function verifyLanded(
   project: Project,
   line: RecordedLine,
@@ -131,7 +131,7 @@ function listUnapproved({ violations }: VerifiedLine): Set<Oid> {
   return new Set(violations.flatMap(({ rule, commit }) => (rule === 'approval' ? commit : [])));
 }
 
-/** Lists the tips of lines, here and on remotes, that continue this one. */
+/** Lists the tips of local and remote lines that continue this one. */
 async function listLonger(
   project: Project,
   { session, tip }: RecordedLine,
@@ -150,9 +150,9 @@ async function listLonger(
 
 /** Fetches the lines that landings name from the remotes that have them. */
 interface LineFetcher {
-  /** Returns those of `wanted` that are neither here nor on a remote, each with the reason. */
+  /** Returns those tips of `wanted` that are neither here nor on a remote, each with the reason. */
   requireTips(wanted: readonly LandedFrom[]): Promise<ReadonlyMap<LandedFrom, string>>;
-  /** Fetches what remotes have of the lines of these sessions. Returns what prevented it, in sentences. */
+  /** Fetches the remotes' commits on these sessions' lines. Returns sentences that say what prevented it. */
   fetch(sessions: readonly LandedFrom[]): Promise<string[]>;
 }
 
@@ -202,7 +202,7 @@ function lineFetcher(project: Project, newRef: () => RefName, signal: AbortSigna
   };
 }
 
-/** Lists the remote for sessions first. */
+/** Lists the sessions' remote first. */
 async function listRemotes({ repository: { remotes }, settings }: Project): Promise<string[]> {
   const names = await remotes.names();
   const ofSessions = await settings.get('sessionsRemote');

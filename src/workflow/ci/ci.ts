@@ -1,4 +1,4 @@
-/** The result of a check of a change, or of whole lines. */
+/** The result of checking a change, or whole lines. */
 import type { Oid, RepoPath, SessionId } from '../../names.ts';
 import type { LandedFrom } from '../../session/lines/landing.ts';
 import type { NeededApproval } from '../verify/check-approval.ts';
@@ -6,12 +6,12 @@ import type { VerifiedSessions } from '../verify/session.ts';
 import type { ReplayedLine } from '../replay/replayed.ts';
 
 export interface CheckRequest {
-  /** Revisions: what the change will be merged into, and the change. Null to check whole lines. */
+  /** Revisions: the change's merge target, and the change. Null to check whole lines. */
   range: { base: string; head: string } | null;
-  /** Branches or commits of sessions; empty for every line of the repository. Ignored with a range. */
+  /** Branches or commits of sessions; empty for every line in the repository. Ignored with a range. */
   targets: readonly string[];
   runsCommands: boolean;
-  /** Fingerprints of keys, by one of which every entry has to be signed. */
+  /** Key fingerprints; one of these keys must have signed every entry. */
   signedBy: ReadonlySet<string> | undefined;
   /** `teddy.approvals` on the base branch can only ask for more. */
   requireApproval: NeededApproval | undefined;
@@ -19,18 +19,18 @@ export interface CheckRequest {
 }
 
 export interface CheckedChange {
-  /** Null when whole lines were checked. */
+  /** Null after a check of whole lines. */
   range: { base: Oid; head: Oid } | null;
-  /** The approval that every plan needed, and whether the base branch's `.teddy/config.yaml` asked for it. */
+  /** The approval required for every plan, and whether the base branch's `.teddy/config.yaml` requires it. */
   approval: { needed: NeededApproval; isFromBase: boolean } | null;
   verified: CheckedPart<VerifiedSessions>[];
   replayed: CheckedPart<ReplayedLine>[];
-  /** Parts of the check that damage to the repository ended, each with its reason. */
+  /** Parts of the check that a damaged repository cut short, each with its reason. */
   failed: CheckedPart<string>[];
   landings: CheckedLanding[];
-  /** Commits that add the files of a session without its entries. */
+  /** Commits that add a session's files without its entries. */
   squashes: { commit: Oid; session: SessionId }[];
-  /** How many commits of the change no session explains; their content is not checked. */
+  /** How many of the change's commits no session explains; teddy does not check their content. */
   unrecorded: number;
 }
 
@@ -40,14 +40,14 @@ interface CheckedPart<Result> {
   result: Result;
 }
 
-/** A commit that claims to bring the code of sessions. */
+/** A commit that claims to bring code from sessions. */
 export interface CheckedLanding {
   commit: Oid;
   from: LandedFrom[];
-  /** Files that come neither from its sessions nor from the commit before it. A null path means the commit as a whole. */
+  /** Files that come neither from its sessions nor from the preceding commit. A null path means the commit as a whole. */
   faults: { path: RepoPath | null; message: string }[];
-  /** Clauses that say why not all of it is proven. */
+  /** Clauses that say why some of it is unproven. */
   unproven: string[];
-  /** One of its sessions is not available, so nobody has seen its approvals and signatures. */
+  /** True when one of its sessions is not available, so nobody has seen the session's approvals and signatures. */
   isUnseen: boolean;
 }

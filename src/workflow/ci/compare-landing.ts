@@ -1,4 +1,4 @@
-/** Compares the tree of a landing with the result of merging its sessions' code into the commit before it. */
+/** Compares a landing's tree with the result of merging its sessions' code into the preceding commit. */
 import type { Commit, Store } from '../../ports/git.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 import { editTree } from '../../session/paths/edit-tree.ts';
@@ -11,8 +11,8 @@ import { readSides, type LandingSides } from '../landing/landing.ts';
 import type { CheckedLanding } from './ci.ts';
 
 /**
- * `tips` are the newest commits of the lines that the landing brings, all of them here. `earlier` are the tips of
- * landings of these lines that the commit before it already has; null for one that is not here.
+ * `tips` are the newest commits on the lines that the landing brings, all of them here. `earlier` are the tips from
+ * these lines' earlier landings that the preceding commit already has; null for one that is not here.
  */
 export interface LandingFacts {
   commit: Pick<Commit, 'tree' | 'parents'>;
@@ -27,14 +27,14 @@ interface Merged {
 }
 
 /**
- * Finds the commit after which the code of a line is new. `done` are tips that the landing brings as well and that are
- * already merged.
+ * Finds the commit after which a line's code is new. `done` are tips that the landing also brings and that are already
+ * merged.
  */
 type FindBase = (tip: Oid, done: readonly Oid[]) => Promise<Oid | null>;
 
 /**
- * Lists the bases that a landing may have been merged from: the earlier landings that were known where it was made,
- * which may be none, or the start of the session, as when it was picked for a release branch.
+ * Lists the possible merge bases of a landing: the earlier landings known where it was made, which may be none, or the
+ * session's start, as when the user picked the landing for a release branch.
  */
 function listBases(store: Store, { commit, earlier }: LandingFacts): FindBase[] {
   const [parent] = commit.parents;
@@ -56,7 +56,10 @@ function listBases(store: Store, { commit, earlier }: LandingFacts): FindBase[] 
   ];
 }
 
-/** A landing of only the newest turns, as when it was picked without those before it, begins after one of these entries. */
+/**
+ * A landing of only the newest turns, as when the user picked it without the earlier ones, begins after one of these
+ * entries.
+ */
 const maxBases = 40;
 
 async function listLaterBases(store: Store, [tip]: readonly Oid[]): Promise<FindBase[]> {
@@ -111,7 +114,7 @@ async function describeFault(
   return { path, message };
 }
 
-/** Returns null when git cannot merge them even with the files in conflict taken from the landing. */
+/** Returns null when git cannot merge them even with the conflicting files taken from the landing. */
 async function mergeAll(
   store: Store,
   { commit: { tree, parents }, tips }: LandingFacts,
@@ -128,7 +131,7 @@ async function mergeAll(
   return ours === null ? null : { tree: ours, solved };
 }
 
-/** Merges the sides. When both have changed the same lines, a person has decided, and the landing has the result. */
+/** Merges the sides. When both have changed the same lines, a person has decided, and the landing has that person's result. */
 async function mergeSolved(
   store: Store,
   sides: LandingSides,
@@ -145,7 +148,7 @@ async function mergeSolved(
   }
 }
 
-/** Returns the sides with these files as `landing` has them on each, so that nothing is left to merge in them. */
+/** Returns the sides with `landing`'s version of these files on each, so that nothing is left to merge in them. */
 async function takeFrom(
   store: Store,
   { base, ours, theirs }: LandingSides,
@@ -164,7 +167,7 @@ async function takeFrom(
   return { base: newBase, ours: newOurs, theirs: newTheirs };
 }
 
-/** Drops older tips: when lines build on each other, the newest includes the others. */
+/** Drops older tips: when lines build on each other, the newest line includes the others. */
 export async function listNewestTips(store: Store, from: readonly LandedFrom[]): Promise<Oid[]> {
   const tips = [...new Set(from.map(({ tip }) => tip))];
   const isOlder = await Promise.all(
@@ -176,7 +179,7 @@ export async function listNewestTips(store: Store, from: readonly LandedFrom[]):
   return tips.filter((_, at) => !isOlder[at]);
 }
 
-/** Finds the earlier landings of the same lines, or of lines that these build on. */
+/** Finds the earlier landings of the same lines, or of lines below them. */
 export async function findEarlier(
   store: Store,
   { parents: [parent] }: Pick<Commit, 'parents'>,

@@ -1,4 +1,4 @@
-/** Builds the request that the model receives in a turn, and the files that record it. */
+/** Builds the request that the model receives in a turn, and the files that record the request. */
 import { nullIfDamaged } from '../../errors.ts';
 import type { Store, Workspace } from '../../ports/git.ts';
 import type { ModelMessage } from '../../ports/model.ts';
@@ -41,15 +41,15 @@ export interface BuiltRequest {
   log: string;
   /** The contents of `turn.context` and `_context.log`, by name. */
   files: Record<string, string>;
-  /** Sentences for the user about files that were left out and lines that were not understood. */
+  /** Sentences for the user about omitted files and lines that teddy did not understand. */
   notes: string[];
-  /** A sentence about what would help; null when nothing is missing. */
+  /** A sentence of advice; null when nothing is missing. */
   advice: string | null;
 }
 
 /**
- * Builds the request of a new turn with the context at the line's tip. Masks secrets in all of it except the message,
- * which the caller has masked. Throws UNKNOWN_AGENT, BAD_SETTING, CONTEXT_TOO_LARGE, MASKING_FAILED.
+ * Builds a new turn's request with the context at the line's tip. Masks secrets in all of it except the message, which
+ * the caller has masked. Throws UNKNOWN_AGENT, BAD_SETTING, CONTEXT_TOO_LARGE, MASKING_FAILED.
  */
 export async function buildRequest(
   project: Project,
@@ -64,7 +64,7 @@ export async function buildRequest(
   const { log, bare, budget, paths, notes } = fitted;
   const place = { session: info.session, keepsFiles: false };
   refuseTooLarge(bare, budget, place);
-  // Even the line that lists what was left out may not fit.
+  // Even the line that lists the omitted turns may not fit.
   refuseTooLarge(log, budget, place);
   const damaged = noteDamagedReport(state, info.turn);
   const isFirst = state.turns.every((name) => name === info.turn);
@@ -94,11 +94,11 @@ export interface FittedRequest {
   files: readonly ShownFile[];
   /** The lines of `turn.context`. */
   paths: string[];
-  /** Sentences for the user about files and turns that were left out. */
+  /** Sentences for the user about omitted files and turns. */
   notes: string[];
 }
 
-/** Bodies that exceed this share of the budget are clipped when the history does not fit. */
+/** teddy clips bodies that exceed this share of the budget when the history does not fit. */
 const largestBody = 1 / 8;
 
 /** Fits files and history into the budget as well as possible, and never refuses. Throws UNKNOWN_AGENT, BAD_SETTING. */
@@ -142,7 +142,7 @@ export async function fitRequest(
   };
 }
 
-/** Returns the newest turn that the request of `turn` left out, or null. */
+/** Returns the newest turn that `turn`'s request left out, or null. */
 async function readLastCut(
   { repository: { store } }: Project,
   state: LineState,
@@ -153,12 +153,12 @@ async function readLastCut(
     const stored = await readStoredRequest(store, state, turn);
     return parseLeftOut(stored?.sections.find(({ name }) => name === 'history')?.body ?? '');
   } catch (error) {
-    // The request of an older turn is only needed for where to cut; `verify` reports the damage.
+    // teddy needs an older turn's request only to find where to cut; `verify` reports the damage.
     return nullIfDamaged(error);
   }
 }
 
-/** Reads what was said earlier in the turn itself, when it is open. */
+/** Reads the earlier records of the turn itself, when it is open. */
 async function readEarlier(
   project: Project,
   { latest }: LineState,
@@ -200,7 +200,7 @@ export async function rebuildRequest(
   };
 }
 
-/** Reads the request that an open turn sent, to send it again; returns null when nothing was sent. */
+/** Reads the request that an open turn sent, to send it again; returns null when the turn sent nothing. */
 export async function readStoredRequest(store: Store, state: LineState, turn: TurnName): Promise<StoredRequest | null> {
   const log = await readTurnFile(store, { commit: state.entryOid, session: state.session, turn }, '_context.log');
   if (log === null) return null;
@@ -215,7 +215,7 @@ export interface StoredRequest {
   messages: ModelMessage[];
   info: RequestInfo;
   sections: readonly LogSection[];
-  /** The last section of the log. */
+  /** The log's last section. */
   message: string;
 }
 
@@ -235,7 +235,7 @@ export async function readBudget(
   return toBudget(undefined, model, { ...known, maxAnswer: maxAnswer === undefined ? undefined : Number(maxAnswer) });
 }
 
-/** The parts of a request other than its history, its files and its message. */
+/** A request's parts other than its history, files and message. */
 interface RequestParts {
   system: SourcedText;
   memos: SourcedText | null;
@@ -258,7 +258,7 @@ async function readParts(
   return { system, memos, tree };
 }
 
-/** `tokens` is the size of the request without history. Leaves room for the line that lists the turns that were left out. */
+/** `tokens` is the request's size without history. Leaves room for the line that lists the omitted turns. */
 function fitContext(
   project: Project,
   { files, resolved }: Pick<ReadContext, 'files' | 'resolved'>,
@@ -289,7 +289,7 @@ async function maskText(project: Project, text: string, path?: string): Promise<
   return { text: shown, masked: count };
 }
 
-/** A built-in prompt holds nobody's secrets; the user's own prompt is masked before the protocol is added. */
+/** A built-in prompt holds nobody's secrets; teddy masks the user's own prompt before adding the protocol. */
 async function readSystem(
   project: Project,
   { agent: name, mode }: RequestInfo,
@@ -325,10 +325,7 @@ async function readMemos(
   return { ...masked, source: { kind: 'blob', oid } };
 }
 
-/**
- * Returns whether this is the first turn of a conversation branch, which keeps the context of the turn that it branched
- * from.
- */
+/** Returns whether this is a conversation branch's first turn, which keeps the context of the turn where it branched off. */
 export function isBranchTurn(turn: TurnName): boolean {
   return turn.includes('-branch-');
 }

@@ -6,8 +6,8 @@ import { changeGlobal, readGlobal } from '../line/global-branch.ts';
 import { dropProposal } from '../line/proposed-memos.ts';
 
 /**
- * Returns the memos in order. When there are none here, reads them from the remote if only one remote has some. Throws
- * DAMAGED_SESSION.
+ * Returns the memos in order. When there are none here, reads them from the remote if exactly one remote has memos.
+ * Throws DAMAGED_SESSION.
  */
 export async function listMemos(project: Project): Promise<string[]> {
   return parseMemos((await readGlobal(project, { orRemote: true }))?.memos ?? '');
@@ -41,7 +41,7 @@ export async function removeMemo(project: Project, wanted: string): Promise<{ fa
   return { fact };
 }
 
-/** Warns the user that secrets are stored unmasked, and masked whenever a model sees the text. */
+/** Warns the user that teddy stores secrets unmasked, and masks them whenever a model sees the text. */
 export async function warnOfSecrets(project: Project, text: string): Promise<void> {
   const { count } = await project.masker.mask(text);
   if (count === 0) return;

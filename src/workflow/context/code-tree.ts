@@ -1,4 +1,4 @@
-/** The project's own files at one commit. Reads no more of them than a request needs, because a large project has many. */
+/** The project's own files at one commit. Reads only the files that a request needs, because a large project has many. */
 import type { TreeEntry, Store, TreeFile } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { isOwn, namesOf, isPattern } from '../../session/context/context-target.ts';
@@ -8,7 +8,7 @@ import { toText } from '../../view/view.ts';
 import { parseContextLine, type ContextLine } from '../../session/context/context-lines.ts';
 
 export interface CodeTree {
-  /** Returns the files that these lines of context lists can match; for `resolveContext` they are equivalent to all files. */
+  /** Returns the files that these context list lines can match; for `resolveContext` they are equivalent to all files. */
   filesFor(lines: readonly string[], root: string | undefined): Promise<readonly TreeFile[]>;
   /** The list of all files in the form that the model sees. */
   listing(): Promise<string>;
@@ -32,8 +32,8 @@ export function openCodeTree(project: Project, tip: Oid): CodeTree {
 }
 
 /**
- * Returns the same key for all commits with the same code. Increase the number in it when listings are rendered
- * differently.
+ * Returns the same key for all commits with the same code. Increase the number in it when the rendering of listings
+ * changes.
  */
 async function toListingKey({ repository, hash }: Project, tip: Oid): Promise<string> {
   const entries = (await repository.store.readDir(tip, '' as RepoPath))?.entries ?? [];
@@ -48,7 +48,7 @@ const maxPathLength = 4096;
 const ignoreFile = '.teddyignore';
 
 /**
- * Returns the files sorted, with the `.teddyignore` files that apply to them. Returns null when some line matches all
+ * Returns the files sorted, with the `.teddyignore` files that apply to them. Returns null when any line matches all
  * files, or many directories. Paths may begin with `root`, which is absolute.
  */
 export async function readNamedFiles(
@@ -79,7 +79,7 @@ interface TreeWalk {
   ignoreFiles(): Promise<TreeFile[]>;
 }
 
-/** Returns null when the line matches more than can be looked up by name. */
+/** Returns null when the line matches more files than teddy can look up by name. */
 async function findNamed(
   line: ContextLine,
   root: string | undefined,

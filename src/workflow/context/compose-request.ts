@@ -1,4 +1,4 @@
-/** Chooses the agent, the model and the message of a turn, and composes the request. */
+/** Chooses a turn's agent, model and message, and composes the request. */
 import { userMessages } from '../../conversation/records/transcript.ts';
 import { listSucceeded } from '../../plan/report/report-logs.ts';
 import type { TeddyError } from '../../errors.ts';
@@ -28,15 +28,15 @@ interface ModelChoice {
   missing?: TeddyError | null;
 }
 
-/** The options of a turn. */
+/** A turn's options. */
 export interface TurnOptions {
-  /** When undefined, the open turn is answered. */
+  /** When undefined, answers the open turn. */
   message?: string | undefined;
   agent?: string | undefined;
-  /** When undefined, the model is asked for a plan. */
+  /** When undefined, asks the model for a plan. */
   mode?: RequestMode | undefined;
   choice: ModelChoice;
-  /** Asks the user to accept agents and context lists that came from elsewhere; without it they are refused. */
+  /** Asks the user to accept agents and context lists that came from elsewhere; without it, teddy refuses them. */
   approveForeign?: ApproveForeign | undefined;
 }
 
@@ -47,7 +47,10 @@ export interface Composed {
   built: BuiltRequest;
 }
 
-/** Composes the request of the next turn. `previewed` replaces what `teddy/global` has, so that the branch is not read. */
+/**
+ * Composes the next turn's request. `previewed` replaces the content of `teddy/global`, so that teddy does not read the
+ * branch.
+ */
 export async function composeRequest(
   project: Project,
   line: ReadyLine,
@@ -74,7 +77,7 @@ export async function composeRequest(
   return { turn, message, info, built };
 }
 
-/** Reads the request that the branch was created with, because what has been said since is added again. */
+/** Reads the request with which the branch was created, because later records are added again. */
 async function readBranchRequest(store: Store, state: LineState, turn: TurnName) {
   for await (const { oid, commit } of store.firstParents(state.entryOid)) {
     const entry = decodeEntry(commit.message);
@@ -85,7 +88,7 @@ async function readBranchRequest(store: Store, state: LineState, turn: TurnName)
   return readStoredRequest(store, state, turn);
 }
 
-/** Returns the agent that the last turn handed over to, or else the agent of that turn. */
+/** Returns the agent that the last turn handed over to, or else that turn's agent. */
 export async function readLastAgent(project: Project, state: LineState): Promise<string | undefined> {
   const invoked = state.latest === null ? null : findInvoked(state.latest);
   if (invoked !== null) return invoked;

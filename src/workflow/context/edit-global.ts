@@ -1,5 +1,5 @@
 /**
- * Opens a file of `teddy/global` in the user's editor; checks it before anything is committed, and never loses the
+ * Opens a file of `teddy/global` in the user's editor; checks the file before committing anything, and never loses the
  * user's text.
  */
 import { TeddyError } from '../../errors.ts';
@@ -17,7 +17,10 @@ interface GlobalEdited {
   file: string;
   /** Null when nothing was changed. */
   commit: Oid | null;
-  /** True when an agent was saved empty: it is removed, and a built-in agent of the same name takes effect again. */
+  /**
+   * True when the user saved an agent as empty: saving removes it, and a built-in agent with the same name takes effect
+   * again.
+   */
   removed: boolean;
 }
 
@@ -44,7 +47,7 @@ export async function editGlobal(project: Project, name: string, compose: Compos
   }
 }
 
-/** Keeps the user's text, so that nobody has to write it again because of a misplaced colon. */
+/** Keeps the user's text, so that nobody has to rewrite it because of a misplaced colon. */
 async function withKept(project: Project, text: string, error: unknown): Promise<unknown> {
   if (!(error instanceof TeddyError) || text.trim() === '') return error;
   const batch = project.repository.store.batch();

@@ -1,4 +1,4 @@
-/** Adds paths to the user's own context lists and drops them; saves a list only when every path has an effect. */
+/** Adds paths to the user's own context lists and removes them; saves a list only when every path has an effect. */
 import { TeddyError, type ErrorCode } from '../../errors.ts';
 import { joinPath, sessionDir, shortRef, type Oid, type RepoPath, type SessionId } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
@@ -24,7 +24,7 @@ import { showContext, showListed, type ShownContext, type SpentBudget } from './
 interface ListEdit {
   selector?: string | undefined;
   kind: 'add' | 'drop';
-  /** Paths of the project, directories, patterns or URLs. */
+  /** The project's paths, directories, patterns or URLs. */
   paths: readonly string[];
   /** Edits `global.context` instead of `session.context`. */
   isGlobal: boolean;
@@ -35,7 +35,7 @@ interface ListEdit {
 export interface EditedList {
   file: 'session.context' | 'global.context';
   session: SessionId | null;
-  /** The commit on the line or on `teddy/global`; null when nothing was changed. */
+  /** The commit on the line or on `teddy/global`; null when nothing changed. */
   commit: Oid | null;
   cameIn: ContextRow[];
   wentOut: ContextRow[];
@@ -46,11 +46,11 @@ export interface EditedList {
   budget: SpentBudget | null;
 }
 
-/** A list that is being edited. */
+/** A list during editing. */
 interface OpenList {
   file: EditedList['file'];
   text: string;
-  /** The last saved text of the list, no matter who saved it. */
+  /** The list's last saved text, no matter who saved it. */
   saved: SteeringText;
   show(text: string): Promise<Shown>;
   save(text: string): Promise<Oid | null>;
@@ -59,8 +59,8 @@ interface OpenList {
 type Shown = Pick<ShownContext, 'files' | 'leftOut'> & { budget: SpentBudget | null };
 
 /**
- * Throws BAD_TARGET, FILE_NOT_FOUND, CONTEXT_TOO_LARGE, NOT_APPROVED, and what `prepareLine` throws; nothing has
- * changed then.
+ * Throws BAD_TARGET, FILE_NOT_FOUND, CONTEXT_TOO_LARGE, NOT_APPROVED, and what `prepareLine` throws; in these cases
+ * nothing changes.
  */
 export async function editContextList(project: Project, edit: ListEdit): Promise<EditedList> {
   const line = await findOwnLine(project, edit);
@@ -87,7 +87,7 @@ export async function editContextList(project: Project, edit: ListEdit): Promise
   };
 }
 
-/** Keeps the results, because the same text is looked up several times and a large directory takes long to read. */
+/** Keeps the results, because teddy looks up the same text several times and a large directory takes long to read. */
 function rememberShown(show: OpenList['show']): OpenList['show'] {
   const known = new Map<string, Promise<Shown>>();
   return (text) => {
@@ -97,7 +97,7 @@ function rememberShown(show: OpenList['show']): OpenList['show'] {
   };
 }
 
-/** Returns null when the global list is edited and there is no session with a next turn to show the effect on. */
+/** Returns null when the user edits the global list and there is no session with a next turn to show the effect on. */
 async function findOwnLine(project: Project, { selector, isGlobal }: ListEdit): Promise<ReadyLine | null> {
   try {
     return await prepareLine(project, selector);
@@ -156,7 +156,7 @@ async function openGlobalList(project: Project, line: ReadyLine | null): Promise
 
 type Changed = { text: string; already: EditedList['already'] };
 
-/** Adds a list line for each path that brings something in; a path that is already shown needs none. */
+/** Adds a list line for each path that brings something in; a path already shown needs none. */
 async function addAll(list: OpenList, paths: readonly string[]): Promise<Changed> {
   const { file, show } = list;
   let { text } = list;

@@ -1,4 +1,4 @@
-/** Explains why a path is shown to the model, or is not, by the list lines that match it. */
+/** Explains why the model does or does not see a path, by the list lines that match it. */
 import { parseRepoPath } from '../../session/paths/paths.ts';
 import type { LinePosition } from '../../session/context/context-levels.ts';
 import type { ReadContext } from './read.ts';
@@ -9,15 +9,15 @@ type Resolved = ReadContext['resolved'];
 export interface Explanation {
   path: string;
   isShown: boolean;
-  /** For a directory with files that list lines match: how many of them are shown, and why the others are not. */
+  /** For a directory with files that list lines match: how many of them the model sees, and why it does not see the others. */
   below: { shown: number; tokens: number; reasons: string[] } | null;
-  /** The reasons why it is not shown although a list line names it. */
+  /** The reasons why the model does not see the path although a list line names it. */
   reasons: string[];
   /** The list lines that match it, in the order in which they apply. */
   lines: { from: string; text: string; removes: boolean }[];
 }
 
-/** `wanted` is a path of the project, or a URL. `from` describes the list line at a place. */
+/** `wanted` is a path in the project, or a URL. `from` describes the list line at a place. */
 export function explainPath(
   wanted: string,
   about: {

@@ -1,5 +1,5 @@
 /**
- * Leaves files of the model's own list out of a request that has no room for them. Files that the user's lists name
+ * Leaves files from the model's own list out of a request that has no room for them. Files that the user's lists name
  * always stay.
  */
 import type { Store } from '../../ports/git.ts';
@@ -15,10 +15,10 @@ import { joinHistory, renderLeftOut } from '../../session/context/history-text.t
 import { countClipped, type HistoryTurn } from './read-history.ts';
 
 interface FittedFiles {
-  /** All files, in order; only the size is shown of the ones that are left out. */
+  /** All files, in order; omitted files show only their size. */
   files: ShownFile[];
   leftOut: ReadonlySet<string>;
-  /** One sentence for each file that was left out. */
+  /** One sentence for each omitted file. */
   notes: string[];
 }
 
@@ -32,7 +32,7 @@ interface Removable {
 
 /**
  * Leaves out as little as possible: repeatedly the smallest file that makes the rest fit, or the largest file when none
- * does. `tokens` is the size of the request with all files.
+ * does. `tokens` is the request's size with all files.
  */
 export async function fitFiles(
   store: Pick<Store, 'readSize'>,
@@ -80,10 +80,10 @@ async function listRemovable(
   return removable.filter(({ saved }) => saved > 0).toSorted((a, b) => a.saved - b.saved);
 }
 
-/** Fits the history of a line into a request: whole, with its large bodies clipped, or without its oldest turns. */
+/** Fits a line's history into a request: whole, with its large bodies clipped, or without its oldest turns. */
 interface HistoryOptions {
   newestFirst: readonly TurnName[];
-  /** The turns that were read: at least as many as fit. */
+  /** The turns already read: at least as many as fit. */
   turns: readonly HistoryTurn[];
   limit: number;
   budget: number;
@@ -99,9 +99,9 @@ interface FittedHistory {
 
 /**
  * Includes the whole history if it fits, otherwise clips its large bodies, and otherwise leaves out its oldest turns.
- * Once turns are left out, the next requests leave out the same ones until the history no longer fits; then a third of
- * the room is freed at once. So the beginning of a request stays the same for as long as possible. Returns null when
- * there is no history.
+ * Once turns are left out, the next requests leave out the same ones until the history no longer fits; then teddy frees
+ * a third of the room at once. In this way the beginning of a request stays the same for as long as possible. Returns
+ * null when there is no history.
  */
 export async function fitHistory(
   { newestFirst, turns, limit, budget, bare, render }: HistoryOptions,
@@ -139,7 +139,7 @@ export async function fitHistory(
   return finish(countFitting(tokens, target, measure) || countFitting(tokens, budget, measure));
 }
 
-/** Large bodies are clipped to `limit`; without it, nothing is clipped. */
+/** Clips large bodies to `limit`; without a limit, clips nothing. */
 export function toHistory(newestFirst: readonly TurnName[], kept: readonly HistoryTurn[], limit?: number): HistoryText {
   const isClipped = limit !== undefined && kept.some(({ clipped }) => clipped !== null);
   const texts = kept.map(({ text, clipped }) => (isClipped && clipped !== null ? clipped.text : text)).toReversed();

@@ -1,4 +1,4 @@
-/** Reads the earlier turns of a line as the model may see them: rendered once, with secrets masked, newest first. */
+/** Reads a line's earlier turns as the model may see them: rendered once, with secrets masked, newest first. */
 import type { TranscriptRecord } from '../../conversation/records/record.ts';
 import type { TurnFiles } from '../../conversation/history/resolve-files.ts';
 import {
@@ -22,8 +22,8 @@ export interface HistoryTurn {
   /** An estimate, rounded up. */
   tokens: number;
   /**
-   * The turn with only the beginning and end of its large bodies, and what that leaves out; null when it has no large
-   * bodies.
+   * The turn with only the beginning and end of its large bodies, and a list of what is missing; null when it has no
+   * large bodies.
    */
   clipped: { text: string; tokens: number; leftOut: string[] } | null;
 }
@@ -39,8 +39,8 @@ export function countClipped({ clipped, tokens }: HistoryTurn): number {
 }
 
 /**
- * The number of turns that are read at once: one at a time would wait for git each time, and all at once would read
- * turns that are not shown.
+ * The number of turns to read at once: one at a time would wait for git each time, and all at once would read turns
+ * that the request does not show.
  */
 const turnsAtATime = 32;
 
@@ -73,8 +73,8 @@ export async function readOlderTurns(
 }
 
 /**
- * Reads what was said in an open turn besides its latest message; returns null when there was nothing else. In a
- * conversation, the calls since that message are sent unchanged with the request.
+ * Reads an open turn's records other than its latest message; returns null when there are no others. In a conversation,
+ * the request already includes the calls since that message unchanged.
  */
 export async function readEarlierOfTurn(
   project: Project,

@@ -1,4 +1,4 @@
-/** Reads the plan of a turn and the results of its actions, and notes when they cannot be read. */
+/** Reads a turn's plan and its actions' results, and notes when they are unreadable. */
 import { newestGrammar } from '../../session/text/grammar.ts';
 import { parsePlan } from '../../plan/parse/parse.ts';
 import type { Plan } from '../../plan/plan.ts';
@@ -10,12 +10,12 @@ import { toText, type LineState, type TurnState } from '../../view/view.ts';
 const knownRuns = new WeakMap<TurnState, ReadRun>();
 const knownPlans = new WeakMap<TurnState, Plan>();
 
-/** Empty without a report; null when it is damaged. */
+/** Empty without a report; null when the report is damaged. */
 export function readTurnLogs(turn: TurnState): ReadLog[] | null {
   return readTurnRun(turn).logs;
 }
 
-/** Returns null when the turn has no plan. A plan that has a report is parsed in the same way as it was for that report. */
+/** Returns null when the turn has no plan. Parses a plan that has a report in the same way as for that report. */
 export function readTurnPlan(turn: TurnState): Plan | null {
   if (turn.plan === null) return null;
   const known = knownPlans.get(turn) ?? turn.parsed?.plan;
@@ -34,7 +34,7 @@ function readTurnRun(turn: TurnState): ReadRun {
   return read;
 }
 
-/** Notes that the previous turn's report is damaged, so the files of its actions are missing from the context. */
+/** Notes that the previous turn's report is damaged, so its actions' files are missing from the context. */
 export function noteDamagedReport({ session, latest }: LineState, turn: TurnName): string[] {
   if (latest === null || latest.turn === turn || readTurnLogs(latest) !== null) return [];
   const path = joinPath(turnDir(session, latest.turn), 'report.md');

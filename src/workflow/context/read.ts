@@ -1,4 +1,4 @@
-/** Reads the context of a turn: which files the lists name, and what is shown of each. */
+/** Reads a turn's context: which files the lists name, and what the model sees of each. */
 import { readPages } from '../../plan/report/report-logs.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Store, TreeFile, Workspace } from '../../ports/git.ts';
@@ -22,11 +22,11 @@ import { readTurnList } from './read-turn-list.ts';
 import { decodeEntry } from '../../session/entries/entry.ts';
 
 export interface ReadContext {
-  /** The files in the order in which they are shown, followed by the files that the model requested in vain; not masked yet. */
+  /** The files in display order, followed by the files that the model requested in vain; not masked yet. */
   files: ShownFile[];
   /** The lines of `turn.context`. */
   paths: string[];
-  /** Sentences for the user about files that were left out and lines that were not understood. */
+  /** Sentences for the user about omitted files and lines that teddy did not understand. */
   notes: string[];
   /** The list lines that added, left out or removed each file. */
   resolved: SettledContext;
@@ -35,13 +35,13 @@ export interface ReadContext {
 }
 
 export interface ReadOptions {
-  /** The code tree of the tip, if the caller already has it open. */
+  /** The tip's code tree, if the caller already has it open. */
   code?: CodeTree | undefined;
-  /** The text of the list while the user edits it, to be used instead of the one at the tip. */
+  /** The list's text while the user edits it, which replaces the text at the tip. */
   sessionContext?: string | undefined;
 }
 
-/** Reads the context that `turn`, the next or the open one, has at the tip of its line. */
+/** Reads the context that `turn`, the next or the open one, has at its line's tip. */
 export async function readContext(
   project: Project,
   state: LineState,
@@ -67,7 +67,7 @@ export async function readContext(
   return { ...shown, turnList };
 }
 
-/** Resolves lists in a tree and on disk. `findFetched` returns the fetched pages of these URLs. */
+/** Resolves lists in a tree and on disk. `findFetched` returns these URLs' fetched pages. */
 export async function readListed(
   project: Project,
   levels: { global: string; session: string; turn: readonly string[] },
@@ -123,13 +123,13 @@ export async function readIgnored(store: Store, tree: readonly TreeFile[]): Prom
   return readIgnoreFiles(await Promise.all(files));
 }
 
-/** Warns a user who has just written the file and would otherwise believe that it is already followed. */
+/** Warns a user who has just written the file and would otherwise believe that teddy already follows it. */
 async function noteUntrackedRules(workspace: Workspace | null, isIgnored: IsIgnored | undefined): Promise<string[]> {
   if (isIgnored !== undefined || !(await workspace?.readDisk('.teddyignore' as RepoPath))) return [];
   return ['.teddyignore is not tracked by git, so it is not followed yet; run `git add .teddyignore`.'];
 }
 
-/** Looks up paths that the tree does not have. Without a work tree of the line, nothing is known about them. */
+/** Looks up paths missing from the tree. Without the line's work tree, nothing is known about them. */
 async function readDisk(
   project: Project,
   workspace: Workspace | null,
@@ -148,7 +148,7 @@ function toUnreadable(error: unknown): { kind: 'unreadable'; reason: string } {
   return { kind: 'unreadable', reason: 'it could not be read; check its permissions' };
 }
 
-/** Finds the latest page of each URL. Reads the turns backwards, and only as far as necessary. */
+/** Finds each URL's latest page. Reads the turns backwards, and stops as soon as it has all pages. */
 async function findPages(
   store: Store,
   { entryOid, session }: LineState,
@@ -195,7 +195,7 @@ function toNotes(leftOut: readonly LeftOut[]): string[] {
   });
 }
 
-/** Returns the lines of `global.context` and `session.context` that turn `last` used and that `now` no longer has. */
+/** Returns the lines in `global.context` and `session.context` that turn `last` used and that `now` no longer has. */
 async function readDroppedLines(
   store: Store,
   state: LineState,
@@ -212,7 +212,7 @@ async function readDroppedLines(
   return texts.flatMap(listAdditions).filter((line) => !kept.has(line));
 }
 
-/** Returns the commit of the entry that holds the lists from which the turn's request was built. */
+/** Returns the commit of the entry that holds the lists used to build the turn's request. */
 async function findOpening(store: Store, { entryOid }: LineState, turn: TurnName): Promise<Oid | null> {
   for await (const { oid, commit } of store.firstParents(entryOid)) {
     const entry = decodeEntry(commit.message);

@@ -1,4 +1,4 @@
-/** Describes the files of a context for people: how much of each is shown, and which list line brought it in. */
+/** Describes a context's files for people: how much of each the model sees, and which list line brought it in. */
 import type { NotShownReason, ShownFile } from '../../session/context/context-files.ts';
 import type { LinePosition } from '../../session/context/context-levels.ts';
 import { estimateTokens } from '../../session/text/tokens.ts';
@@ -8,13 +8,13 @@ import { countBytes } from '../../session/text/bytes.ts';
 export interface ContextRow {
   path: string;
   kind: 'shown' | 'not-shown' | 'missing';
-  /** An estimate; 0 for a file that is not shown. */
+  /** An estimate; 0 for a file that the model does not see. */
   tokens: number;
   bytes: number;
   reason: NotShownReason | null;
-  /** `stored` means that git does not track the file, and that it is shown as it is on disk. */
+  /** `stored` means that git does not track the file, and that the model sees its version on disk. */
   source: 'blob' | 'stored' | null;
-  /** The origin of the file, such as `session.context:3` or `turn: CREATE in turn 02`. */
+  /** The file's origin, such as `session.context:3` or `turn: CREATE in turn 02`. */
   from: string;
 }
 

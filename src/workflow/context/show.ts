@@ -34,16 +34,16 @@ export interface ShownContext {
   ignored: number;
   takenAway: { path: string; from: string; by: string }[];
   notes: string[];
-  /** The number of tracked files with edits. The next plan commits these edits first, and shows the files as they are then. */
+  /** The number of tracked files with edits. The next plan commits these edits first, and shows the edited files. */
   edited: number;
   /**
    * The reason why editing the lists no longer changes this; null when it does. `context`: a conversation branch begins
-   * with the files of its turn. `request`: the turn is open, and sends its request unchanged when it is asked again
+   * with its turn's files. `request`: the turn is open, and sends its request unchanged when the user asks again
    * without a new message.
    */
   keeps: 'context' | 'request' | null;
   budget: SpentBudget;
-  /** The reasons why a path is shown or not; null when no path was given. */
+  /** The reasons why the model does or does not see a path; null when the caller gave no path. */
   why: Explanation | null;
 }
 
@@ -53,7 +53,7 @@ export interface SpentBudget {
   /** The model that the budget is for; empty when none is set. */
   model: string;
   spent: Record<BudgetPart, number>;
-  /** The number of free tokens; below 0 when the files that the user named are too large. */
+  /** The number of free tokens; below 0 when the files named by the user are too large. */
   left: number;
 }
 
@@ -64,7 +64,7 @@ interface ContextQuery {
   why?: string | undefined;
   /** The user's lists when they differ from the saved ones. */
   lists?: { session?: string | undefined; global?: string | undefined };
-  /** The model that is asked next when it is not the configured one. */
+  /** The next model to ask, if it is not the configured one. */
   model?: AskedModel | undefined;
 }
 
@@ -154,8 +154,8 @@ interface Fitted {
 }
 
 /**
- * Fits the request for the current agent and, if no model is named, the model that `plan` would ask without a flag. A
- * request that is sent unchanged is measured itself.
+ * Fits the request for the current agent and, if no model is named, the model that `plan` would ask without a flag.
+ * Measures a request that will be sent unchanged directly.
  */
 async function fit(
   project: Project,
@@ -200,7 +200,7 @@ const partOf: Record<LogSection['name'], BudgetPart> = {
 
 function toSpent(sections: readonly LogSection[], { total, model }: { total: number; model: string }): SpentBudget {
   const spent: SpentBudget['spent'] = { prompt: 0, memos: 0, history: 0, tree: 0, files: 0, message: 0 };
-  // While there is no message yet, the marker line alone is not counted.
+  // While there is no message yet, the marker line alone does not count.
   for (const section of sections) if (section.body !== '') spent[partOf[section.name]] += countTokens(section);
   const left = total - Object.values(spent).reduce((sum, tokens) => sum + tokens, 0);
   return { total, model: model === 'none' ? '' : model, spent, left };
@@ -213,7 +213,7 @@ async function findKept(store: Store, state: LineState, turn: TurnName): Promise
   return isBranchTurn(turn) ? 'context' : 'request';
 }
 
-/** Reads `session.context` from disk, because the user may just have edited it; the next plan commits it first. */
+/** Reads `session.context` from disk, because the user may just have edited it; the next plan commits the edit first. */
 async function readEditedList({ workspace, session }: Line): Promise<string | undefined> {
   const bytes = await workspace?.readDisk(joinPath(sessionDir(session), 'session.context'));
   return bytes ? toText(bytes) : undefined;
@@ -224,7 +224,7 @@ async function countEdits({ workspace }: Line): Promise<number> {
   return status?.edits.filter(({ path, submodule }) => !submodule && !path.startsWith('.teddy/')).length ?? 0;
 }
 
-/** Maps the text of a line in a turn's own list to the action or vault that first put it there. */
+/** Maps a line's text in a turn's own list to the action or vault that first put it there. */
 type Origins = ReadonlyMap<string, string>;
 
 function describePlace({ level, line, text }: LinePosition, origins: Origins): string {
@@ -232,8 +232,8 @@ function describePlace({ level, line, text }: LinePosition, origins: Origins): s
 }
 
 /**
- * Follows a line that was kept from turn to turn back to the first turn whose list did not contain it: the result of
- * that turn put it there.
+ * Follows a line kept from turn to turn back to the first turn whose list did not contain it: that turn's result put it
+ * there.
  */
 async function traceOrigins(
   store: Store,
@@ -258,7 +258,7 @@ async function traceOrigins(
       'turn.context',
     );
     const known = new Set(parseTurnContext(kept ?? ''));
-    // The files that a directory or pattern in a vault matches are listed by name in the next turn.
+    // The next turn lists the files matched by a vault's directory or pattern by name.
     const isVault = lines.some(({ origin }) => origin === 'vault');
     for (const text of wanted) {
       if (known.has(unquote(text))) continue;

@@ -1,4 +1,4 @@
-/** Reads the prompt of a request that is sent again. It may have been written by whoever pushed the line. */
+/** Reads the prompt of a request to send again. Whoever pushed the line may have written the prompt. */
 import { nullIfDamaged, TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import type { LogSection } from '../../session/context/context-log-sections.ts';
@@ -24,7 +24,7 @@ async function isKnownPrompt(
 ): Promise<boolean> {
   const source = provenance.kind === 'shown' ? provenance.source : null;
   if (source?.kind !== 'blob') return listKnown(agent, new Map(), mode).includes(body);
-  // The blob that the log names may be missing from this clone.
+  // This clone may lack the blob that the log names.
   const own = await project.repository.store.readBlob(source.oid).catch(nullIfDamaged);
   if (own === null) return false;
   const text = new TextDecoder().decode(own);

@@ -15,7 +15,7 @@ import { readLine, readTurnFile, type LineState } from '../../view/view.ts';
 
 /**
  * Returns all agents and context lists that are not trusted yet: the ones on `teddy/global` and on the line that `plan`
- * would continue, including the prompt of a turn that waits for its answer. With `keep` they are trusted from now on.
+ * would continue, including the prompt of a turn that waits for its answer. With `keep`, trusts them from now on.
  * Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION.
  */
 export async function trustGlobal(

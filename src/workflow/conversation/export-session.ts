@@ -1,6 +1,6 @@
 /**
  * Exports a session: its directory, its history as text, its branch as a git bundle, its page, or who brought its
- * lines. Only a page has its secrets masked.
+ * lines. Masks secrets only in a page.
  */
 import { TeddyError } from '../../errors.ts';
 import type { ExportDirectory, ExportTarget } from '../../ports/disk.ts';
@@ -15,21 +15,21 @@ import { toShellWord } from '../../session/text/shell-word.ts';
 export type ExportOptions =
   | { kind: 'dir'; place: ExportDirectory }
   | { kind: 'jsonl' | 'bundle'; place: ExportTarget }
-  /** The version of teddy, which the page names. */
+  /** The teddy version that the page names. */
   | { kind: 'html'; place: ExportTarget; version: string }
-  /** The commit to attribute lines of, instead of the tip. */
+  /** The commit whose lines to attribute, instead of the tip. */
   | { kind: 'agent-trace'; place: ExportTarget; version: string; revision: string | undefined };
 
 export interface ExportedSession {
   session: SessionId;
   commit: Oid;
-  /** The repairs that the history needed, one sentence each. */
+  /** The history's repairs, one sentence each. */
   repairs: string[];
   /** Only for a page: its size, and the number of turns that it shows. */
   page?: { bytes: number; turns: number };
 }
 
-/** Throws what its place throws, UNKNOWN_SESSION, AMBIGUOUS_SESSION, DAMAGED_SESSION; nothing was created then. */
+/** Throws what its place throws, UNKNOWN_SESSION, AMBIGUOUS_SESSION, DAMAGED_SESSION; in these cases creates nothing. */
 export async function exportSession(
   project: Project,
   selector: string | undefined,

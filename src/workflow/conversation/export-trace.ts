@@ -1,7 +1,7 @@
 /**
  * Renders who brought the lines of the files that a session changed, as one record of Agent Trace 0.1.0, the open
- * format of agent-trace.dev. The same commit gives the same bytes, because the record's id is derived from its content
- * and its time is the time of the commit.
+ * format of agent-trace.dev. The same commit always gives the same bytes, because the record's ID is derived from its
+ * content and its time is the commit's time.
  */
 import type { Oid, RepoPath, SessionId } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
@@ -15,9 +15,9 @@ import { findConversation } from '../line/read-conversation.ts';
 
 export interface TraceRequest {
   selector: string | undefined;
-  /** The commit to attribute lines of, such as the one that landed the session; when undefined, the tip of the line. */
+  /** The commit whose lines to attribute, such as the one that landed the session; when undefined, the line's tip. */
   revision: string | undefined;
-  /** The version of teddy, which the record names. */
+  /** The teddy version that the record names. */
   version: string;
 }
 
@@ -53,7 +53,7 @@ export async function renderTrace(
 }
 
 /**
- * Finds the files outside `.teddy` that commits of the line changed, including the user's own commits but not merged
+ * Finds the files outside `.teddy` that the line's commits changed, including the user's own commits but not merged
  * changes.
  */
 async function findChanged(
@@ -64,7 +64,7 @@ async function findChanged(
   let [before, seconds]: [Oid | null, number] = [null, 0];
   for await (const { oid, commit } of store.firstParents(tip)) {
     const isStart = isStartOf({ entry: decodeEntry(commit.message) }, session);
-    // The history of a shallow clone may end above the start.
+    // A shallow clone's history may end above the start.
     before = isStart ? (commit.parents[0] ?? null) : oid;
     seconds = (Date.parse(parseIdent(commit.committer).time) || 0) / 1000;
     if (isStart) break;
@@ -95,7 +95,7 @@ function describeAuthor(author: Author, contributors: AttributedFiles['contribut
   };
 }
 
-/** The names that models.dev uses for providers when they differ from teddy's. */
+/** The provider names of models.dev that differ from teddy's. */
 const providers: Record<string, string> = { gemini: 'google' };
 const maxModelLength = 250;
 
@@ -105,7 +105,7 @@ function toModelId({ provider, model }: Contributor): string | null {
   return (provider === null ? model : `${providers[provider] ?? provider}/${model}`).slice(0, maxModelLength);
 }
 
-/** Returns a UUID of version 8, which RFC 9562 reserves for custom ids. */
+/** Returns a UUID of version 8, which RFC 9562 reserves for custom IDs. */
 function toUuid(sha256: string): string {
   const hex = `${sha256.slice(0, 12)}8${sha256.slice(13, 16)}a${sha256.slice(17, 32)}`;
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');

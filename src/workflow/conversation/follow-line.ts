@@ -1,4 +1,4 @@
-/** Follows a line: yields what each entry brings, in order and once, no matter who appends it. */
+/** Follows a line: yields what each entry adds, in order and once, no matter who appends it. */
 import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import type { TranscriptRecord } from '../../conversation/records/record.ts';
 import type { Store } from '../../ports/git.ts';
@@ -9,7 +9,7 @@ import { findLine, lineName, type Line } from '../line/find.ts';
 import { readEnd, type LineEnd } from '../line/read-end.ts';
 import { findEntry, readTurnFile, toText } from '../../view/view.ts';
 
-/** A reader's position: it has seen `count` events of this commit; null when it has seen all of them. */
+/** A reader's position: the reader has seen `count` of this commit's events; null when it has seen all of them. */
 export interface LinePosition {
   commit: Oid;
   count: number | null;
@@ -20,7 +20,7 @@ export type LineEvent =
   | { kind: 'record'; position: LinePosition; entry: Entry; record: TranscriptRecord }
   /** A commit that adds no record. */
   | { kind: 'entry'; position: LinePosition; entry: Entry }
-  /** The position is no longer on the line, because the line was moved by force; events continue from this position. */
+  /** The position is no longer on the line, because somebody moved the line by force; events continue from this position. */
   | { kind: 'reset'; position: LinePosition }
   /** The line is gone; no events follow. */
   | { kind: 'end'; reason: LineEnd };
@@ -36,12 +36,12 @@ export interface FollowRequest {
 
 export interface FollowedLine {
   session: SessionId;
-  /** The name of the branch, such as `teddy/20260124-add-login`. */
+  /** The branch's name, such as `teddy/20260124-add-login`. */
   line: string;
   events: AsyncIterable<LineEvent>;
 }
 
-/** Throws UNKNOWN_SESSION or AMBIGUOUS_SESSION before the first event; the events end when the signal is aborted. */
+/** Throws UNKNOWN_SESSION or AMBIGUOUS_SESSION before the first event; aborting the signal ends the events. */
 export async function followLine(project: Project, request: FollowRequest): Promise<FollowedLine> {
   const line = await findLine(project, request.selector);
   return { session: line.session, line: lineName(line), events: follow(project, line, request) };
@@ -51,7 +51,7 @@ async function* follow(project: Project, line: Line, request: FollowRequest): As
   const { store } = project.repository;
   let position = request.after ?? toWhole(line.tip ?? (line.remoteTip as Oid));
   yield { kind: 'begin', position };
-  // When the line is only on a remote, continuing it creates it here.
+  // When the line is only on a remote, continuing it creates a local branch.
   for (let isHere = line.tip !== null; !request.signal.aborted; await request.pause()) {
     const tip = await store.resolve(line.ref);
     if (tip === null) {
@@ -84,7 +84,7 @@ interface Step {
   entry: Entry | null;
 }
 
-/** Lists the commits from the tip to `until`, both included; returns null when `until` is not on the line. */
+/** Lists the commits from the tip to `until`, inclusive; returns null when `until` is not on the line. */
 async function walkBack(store: Store, session: SessionId, tip: Oid, until: Oid): Promise<Step[] | null> {
   const steps: Step[] = [];
   for await (const { oid, commit } of store.firstParents(tip)) {
@@ -96,7 +96,7 @@ async function walkBack(store: Store, session: SessionId, tip: Oid, until: Oid):
   return null;
 }
 
-/** Always returns the same for a commit, because positions count the events. */
+/** Always returns the same events for a commit, because positions count them. */
 async function readEvents(store: Store, { commit, parent, entry }: Step): Promise<LineEvent[]> {
   if (entry === null) return [];
   const { turn } = entry;
@@ -105,7 +105,7 @@ async function readEvents(store: Store, { commit, parent, entry }: Step): Promis
   return records.map((record, at) => ({ kind: 'record', position: { commit, count: at + 1 }, entry, record }));
 }
 
-/** Reads the records that the turn's transcript has gained since the previous entry. */
+/** Reads the records added to the turn's transcript since the previous entry. */
 async function readGained(
   store: Store,
   commit: Oid,
@@ -114,7 +114,8 @@ async function readGained(
   turn: TurnName,
 ): Promise<TranscriptRecord[]> {
   const path = joinPath(turnDir(session, turn), 'transcript.jsonl');
-  // A user's commit may have deleted the file; then this entry has restored it, and its earlier records are not new.
+  // A user's commit may have deleted the file; in that case this entry restores it, and its earlier records are not
+  // new.
   const before = await findEntry(store, parent);
   const [was, now] = await Promise.all([before.oid, commit].map((oid) => store.readFile(oid, path)));
   if (!now || now.oid === was?.oid) return [];
@@ -123,8 +124,8 @@ async function readGained(
 }
 
 /**
- * Returns the appended lines. Only a person with other tools rewrites a transcript; then everything from the first
- * different line on is new.
+ * Returns the appended lines. Only a person with other tools rewrites a transcript; in that case everything from the
+ * first different line on is new.
  */
 function takeNewLines(was: string, now: string): string {
   if (now.startsWith(was)) return now.slice(was.length);
@@ -134,7 +135,7 @@ function takeNewLines(was: string, now: string): string {
   return same === -1 ? '' : lines.slice(same).join('\n');
 }
 
-/** Replaces a reference to a file of the turn with the content, because readers have no other way to get it. */
+/** Replaces a reference to one of the turn's files with the content, because readers have no other way to get it. */
 async function withContent(
   store: Store,
   commit: Oid,

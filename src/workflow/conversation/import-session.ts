@@ -36,29 +36,29 @@ import { openEntries, type ImportedEntry } from './imported-entries.ts';
 
 export interface ImportedSession {
   session: SessionId;
-  /** The name of its local line, or else of the one on a remote or in the archive. */
+  /** The name of its local line, or else of the line on a remote or in the archive. */
   line: string;
   commit: Oid;
   /** A path relative to the root of a work tree that has the line checked out. */
   directory: RepoPath;
-  /** False when the same bytes had already been imported; nothing has changed then. */
+  /** False when the same bytes had already been imported; in that case nothing changes. */
   isNew: boolean;
   format: ImportFormat;
   sha256: string;
   entries: number;
   turns: number;
   report: ImportReport;
-  /** The attempts that the user took back, in the order of the source. */
+  /** The attempts that the user abandoned, in source order. */
   abandoned: AbandonedAttempt[];
   maskedSecrets: number;
-  /** The ref that was created; null when it already existed. */
+  /** The created ref; null when it already existed. */
   made: string | null;
 }
 
 export interface AbandonedAttempt {
-  /** The line of the source that has its prompt, counted from 1. */
+  /** The source line that has the attempt's prompt, counted from 1. */
   sourceLine: number;
-  /** The conversation branch that holds it; null when there is none here. */
+  /** The attempt's conversation branch; null when there is none here. */
   line: string | null;
   turn: TurnName;
   entries: number;
@@ -68,7 +68,7 @@ export interface AbandonedAttempt {
 
 export interface PreviewedImport extends Omit<ImportPlan, 'importedAt' | 'path' | 'attempts'> {
   abandoned: AbandonedAttempt[];
-  /** The session that was made from the same bytes. */
+  /** The session made from the same bytes. */
   known: { session: SessionId; line: string } | null;
 }
 
@@ -87,8 +87,7 @@ export async function previewImport(project: Project, request: ImportRequest): P
 
 /**
  * Never touches HEAD or the files in the work tree. Throws what `planImport` throws, FILE_MODIFIED when the source
- * changed while it was read, BRANCH_IN_THE_WAY, FILES_IN_THE_WAY, NO_IDENTITY; none of these leaves a new branch
- * behind.
+ * changed during reading, BRANCH_IN_THE_WAY, FILES_IN_THE_WAY, NO_IDENTITY; none of these leaves a new branch behind.
  */
 export async function importSession(project: Project, request: ImportRequest): Promise<ImportedSession> {
   const { repository } = project;
@@ -137,7 +136,7 @@ function toAbandoned(attempts: readonly PlannedAttempt[], session: SessionId): A
   }));
 }
 
-/** Finds the attempts of an earlier import. Their branches may have been deleted, and older imports created none. */
+/** Finds an earlier import's attempts. The user may have deleted their branches, and older imports created none. */
 async function findAbandoned(
   project: Project,
   attempts: readonly PlannedAttempt[],
@@ -154,12 +153,12 @@ type KnownImport = Pick<ImportedSession, 'session' | 'line' | 'commit' | 'direct
 
 /**
  * Every import moves this ref, from the value that it had before the search for an earlier import of the same bytes. Of
- * two concurrent imports only one succeeds, and the other searches again. The ref holds the `start` of the last import
- * and does not say whether that session still exists, so a deleted session can be imported again.
+ * two concurrent imports only one succeeds, and the other searches again. The ref holds the last import's `start` and
+ * does not say whether that session still exists, so the user can import a deleted session again.
  */
 const lastImportRef = 'refs/teddy/keep/last-import' as RefName;
 
-/** Reads the ref first: an import that is published after that is either found, or has moved the ref. */
+/** Reads the ref first: the search then finds an import published later, or that import has moved the ref. */
 async function readLastImport(
   project: Project,
   made: ImportedFrom,
@@ -196,7 +195,7 @@ async function publishImport(
   }
 }
 
-/** Marks the entries as forgotten: nobody was told of them, no branch has them, and none should be restored. */
+/** Marks the entries as forgotten: nobody knows of them, no branch has them, and nothing should restore them. */
 function forget({ repository: { cache } }: Project, { commit, branches }: WrittenImport): Promise<void> {
   return recordDeletedTips(cache, [commit, ...branches.map((branch) => branch.commit)]);
 }
@@ -208,10 +207,10 @@ function findFreeId(taken: ReadonlySet<string>, now: Date, name: string): Sessio
   }
 }
 
-/** Identifies an import by bytes and format: the same bytes in another format give another session, or none worth keeping. */
+/** Identifies an import by bytes and format: the same bytes in another format give another session, or no useful one. */
 type ImportedFrom = Pick<ImportPlan, 'sha256' | 'format'>;
 
-/** Finds the session with a `start` entry that names these bytes, on any line that is known here. */
+/** Finds the session with a `start` entry that names these bytes, on any known line. */
 async function findImported(
   { repository: { store } }: Project,
   { sha256, format }: ImportedFrom,
@@ -239,7 +238,7 @@ function isLineOf(ref: string, session: SessionId): boolean {
   return ref.endsWith(`/${session}`);
 }
 
-/** Finds a conversation branch of the session, which may still exist when the session's own line is gone. */
+/** Finds the session's conversation branch, which may still exist when the session's own line is gone. */
 async function findHolder(
   refs: RefTip[],
   start: Oid,
@@ -249,7 +248,7 @@ async function findHolder(
   return null;
 }
 
-/** The written lines of an import: the main line, and one for each attempt that was taken back. No ref has moved yet. */
+/** An import's written lines: the main line, and one for each abandoned attempt. No ref has moved yet. */
 interface WrittenImport {
   session: SessionId;
   start: Oid;
@@ -291,7 +290,7 @@ async function writeImport(
   return { session, start, commit, branches, maskedSecrets };
 }
 
-/** Drafts the entries of a line. An attempt gets its earlier turns from the line that it branches from. */
+/** Drafts a line's entries. An attempt gets its earlier turns from the line where it branches off. */
 async function* toDrafts(units: AsyncIterable<ImportUnit>, attempt: PlannedAttempt | null): AsyncIterable<Draft> {
   const entries = openEntries();
   const toOwn = (whole: ImportedEntry[]): Draft[] =>

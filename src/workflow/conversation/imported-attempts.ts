@@ -1,4 +1,4 @@
-/** Finds the attempts that the user took back in a foreign log; each becomes a conversation branch. */
+/** Finds the attempts that the user abandoned in a foreign log; each becomes a conversation branch. */
 import { isSummary } from '../../conversation/logs/import-report.ts';
 import { type ImportUnit, type LogPath, type Rewinds } from '../../conversation/logs/importer.ts';
 import { followPath } from '../../conversation/logs/rewinds.ts';
@@ -9,13 +9,13 @@ import { maskRecords } from '../line/mask-record.ts';
 import { readLogAgain, type ImportRequest, type ReadLog } from './read-log.ts';
 
 export interface PlannedAttempt {
-  /** The line of the source that has its prompt, counted from 1. */
+  /** The source line that has the attempt's prompt, counted from 1. */
   line: number;
-  /** The turn in which the prompt was typed. */
+  /** The turn in which the user typed the prompt. */
   from: TurnName;
-  /** The first turn of the conversation branch. */
+  /** The conversation branch's first turn. */
   turn: TurnName;
-  /** The index of the attempt that it branches from; null for the main line. */
+  /** The index of the attempt where it branches off; null for the main line. */
   leaves: number | null;
   path: LogPath;
   entries: number;
@@ -38,7 +38,7 @@ interface LineCount extends Count {
 
 const noCount: Count = { entries: 0, turns: 0, records: 0, summaries: 0, maskedSecrets: 0 };
 
-/** Counts the entries, turns and records that the units of a line become. */
+/** Counts the entries, turns and records that a line's units become. */
 export function openCount(project: Project, countsSecrets: boolean) {
   const entries = openEntries();
   const byTurn = new Map<TurnName, Count>();

@@ -1,4 +1,4 @@
-/** Groups the units of an import into entries: one unit each, but many together in a turn with thousands of units. */
+/** Groups an import's units into entries: one unit each, but many together in a turn with thousands of units. */
 import type { KnownRecord } from '../../conversation/records/record.ts';
 import { encodeRecord, endsDenied, lastAnswer, versionLimits } from '../../conversation/records/transcript.ts';
 import type { ImportUnit } from '../../conversation/logs/importer.ts';
@@ -15,17 +15,17 @@ export interface ImportedEntries {
   push(unit: ImportUnit): ImportedEntry[];
   /** Returns the last entries, after the last unit. */
   end(): ImportedEntry[];
-  /** Returns the number of turns so far. */
+  /** Returns the number of turns up to now. */
   turns(): number;
 }
 
 /**
- * Each entry holds the whole transcript of its turn so far, which is hashed and compared as a whole. With an entry for
- * each unit, the time for a turn would grow with the square of its length. So units wait for the next ones when the
- * versions would exceed their limits; an entry then adds about a sixteenth of what the transcript already has. Turns of
- * a few hundred units never reach the limits. The answer that ends a turn always has its own entry. The same units give
- * the same entries, masked or not: the grouping always uses the unmasked units, both when entries are counted and when
- * they are written.
+ * Each entry holds its turn's whole transcript up to that point, which teddy hashes and compares as a whole. With an
+ * entry for each unit, the time for a turn would grow with the square of its length. So units wait for the next ones
+ * when the versions would exceed their limits; an entry then adds about a sixteenth of the existing transcript. Turns
+ * with a few hundred units never reach the limits. The answer that ends a turn always has its own entry. The same units
+ * give the same entries, masked or not: the grouping always uses the unmasked units, both for counting entries and for
+ * writing them.
  */
 export function openEntries(limits = versionLimits): ImportedEntries {
   const turns = openTurns();
@@ -71,9 +71,9 @@ function countCharacters(records: readonly KnownRecord[]): number {
   return records.reduce((sum, record) => sum + encodeRecord(record).length, 0);
 }
 
-/** Assigns each unit of an import to a turn, as if the units had been appended one after another. */
+/** Assigns each of an import's units to a turn, as if the units had been appended one after another. */
 interface ImportedTurns {
-  /** Returns the turn that the unit goes to: a message opens the next turn, unless the current one waits for an answer. */
+  /** Returns the unit's turn: a message opens the next turn, unless the current one waits for an answer. */
   add(records: readonly KnownRecord[]): TurnName;
   count(): number;
 }

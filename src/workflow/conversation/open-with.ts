@@ -1,4 +1,4 @@
-/** Continues a session in another agent: turns its history into one of that agent's own logs, under a new id. */
+/** Continues a session in another agent: turns its history into one of that agent's own logs, under a new ID. */
 import { toHistory } from '../../conversation/history/fold-history.ts';
 import type { Repair } from '../../conversation/history/history.ts';
 import { readTurns } from '../../view/view.ts';
@@ -16,7 +16,7 @@ export interface OpenedSession {
   turn: TurnName;
   turns: number;
   agent: AgentName;
-  /** The agent's own id for the session. */
+  /** The agent's own ID for the session. */
   id: string;
   path: string;
   cwd: string;
@@ -28,7 +28,7 @@ export interface OpenedSession {
 
 /**
  * `target` is `<session>` or `<session>:<turn>`. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION, UNKNOWN_TURN,
- * DAMAGED_SESSION, and what `logs` throws; nothing was written then.
+ * DAMAGED_SESSION, and what `logs` throws; in these cases writes nothing.
  */
 export async function openWith(
   project: Project,
@@ -58,7 +58,7 @@ export async function openWith(
   return { session, commit, turn, turns: turns.length, agent, id, path, cwd, command, isInstalled, repairs };
 }
 
-/** Splits the target at its colon; names of sessions and branches never contain one. */
+/** Splits the target at its colon; session and branch names never contain one. */
 function parseTarget(target: string): { selector: string; until: TurnName | null } {
   const colon = target.indexOf(':');
   if (colon === -1) return { selector: target, until: null };

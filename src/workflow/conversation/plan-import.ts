@@ -1,4 +1,4 @@
-/** Examines a source first: its format, its content, and whether a session has it already. Writes nothing. */
+/** Examines a source first: its format, its content, and whether a session already has it. Writes nothing. */
 import {
   importFormats,
   loadImportFormats,
@@ -17,17 +17,17 @@ export interface ImportPlan extends ReadLog {
   report: ImportReport;
   entries: number;
   turns: number;
-  /** Null when secrets were not counted. */
+  /** Null when teddy did not count secrets. */
   maskedSecrets: number | null;
-  /** The name of the session that would be created. */
+  /** The name of the session to create. */
   name: string;
-  /** The path of the main line; null when it uses the whole source. */
+  /** The main line's path; null when it uses the whole source. */
   path: LogPath | null;
-  /** The attempts that the user took back. */
+  /** The attempts that the user abandoned. */
   attempts: PlannedAttempt[];
 }
 
-/** The number of characters that are read to detect the format. */
+/** The number of characters to read to detect the format. */
 const headCharacters = 64 * 1024;
 
 /** Throws NOTHING_TO_IMPORT, UNKNOWN_FORMAT, FILE_NOT_FOUND, BAD_NAME, INTERRUPTED. */
@@ -37,7 +37,7 @@ export async function planImport(
   { countsSecrets }: { countsSecrets: boolean },
 ): Promise<ImportPlan> {
   const { source, name } = request;
-  // An invalid name is rejected before a large file is read.
+  // Rejects an invalid name before reading a large file.
   const wished = name === undefined ? null : toSessionName(name);
   const importedAt = project.clock.now().toISOString();
   const { pieces, sha256 } = source.read();
@@ -65,7 +65,7 @@ export async function planImport(
   };
 }
 
-/** Opens the importer once enough of the source has been read to detect the format, or all of it. */
+/** Opens the importer after reading enough of the source to detect the format, or all of it. */
 function openReader(project: Project, { source, format }: ImportRequest, formats: ImportFormats, importedAt: string) {
   let head = '';
   let opened: { importer: Importer; format: ImportFormat } | null = null;
@@ -95,7 +95,7 @@ function openReader(project: Project, { source, format }: ImportRequest, formats
   };
 }
 
-/** Makes the name from the first of these that can give one: the source's title, its first message, its file name. */
+/** Makes the name from the first of these that yields one: the source's title, its first message, its file name. */
 async function chooseName(
   project: Project,
   title: string | null,
@@ -104,8 +104,8 @@ async function chooseName(
 ): Promise<string> {
   const file = path.slice(path.lastIndexOf('/') + 1).replace(/\.[^.]*$/, '');
   for (const text of [title ?? '', opening ?? '', file]) {
-    // A name ends up in refs and paths, which are never masked. A text with one secret is not used at all, because it
-    // may have more.
+    // A name ends up in refs and paths, which teddy never masks. It does not use a text with a secret at all, because
+    // the text may have more.
     const { count } = await project.masker.mask(text);
     const slug = count > 0 ? null : tryName(firstLine(text));
     if (slug !== null) return slug;

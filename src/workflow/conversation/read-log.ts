@@ -1,4 +1,4 @@
-/** Reads a foreign log again, in the same way as the first time. */
+/** Rereads a foreign log in the same way as the first time. */
 import { loadImportFormats, type ImportFormat } from '../../agents/import-formats.ts';
 import { type ImportUnit, type LogPath } from '../../conversation/logs/importer.ts';
 import { followPath } from '../../conversation/logs/rewinds.ts';
@@ -8,9 +8,9 @@ import type { Project } from '../../ports/project.ts';
 
 export interface ImportRequest {
   source: SourceFile;
-  /** Detected from the beginning of the source when absent. */
+  /** Detected from the beginning of the source by default. */
   format?: ImportFormat | undefined;
-  /** The name of the session; by default the source's name or the name of its file. */
+  /** The session's name; defaults to the source's name or its file name. */
   name?: string | undefined;
   signal: AbortSignal;
   onProgress?: ((progress: ImportProgress) => void) | undefined;
@@ -26,13 +26,13 @@ export interface ImportProgress {
 export interface ReadLog {
   sha256: string;
   format: ImportFormat;
-  /** The time for records without one, in ISO 8601. */
+  /** The time for records that have none, in ISO 8601. */
   importedAt: string;
 }
 
 /**
- * Yields the units on the path, or all units when no path is given. Throws FILE_MODIFIED at the end if these are not
- * the bytes that were read the first time.
+ * Yields the units on the path, or all units when the caller gives no path. Throws FILE_MODIFIED at the end if the
+ * bytes differ from those of the first reading.
  */
 export async function* readLogAgain(
   project: Project,

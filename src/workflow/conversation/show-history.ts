@@ -1,4 +1,4 @@
-/** Returns the messages of a session in the format of a provider. Caches slow renderings. */
+/** Returns a session's messages in a provider's format. Caches slow renderings. */
 import type { HistoryFormat } from '../../conversation/history/history.ts';
 import { readTurns } from '../../view/view.ts';
 import {
@@ -33,7 +33,7 @@ export interface ShownHistory extends RenderedHistory {
   readonly messages: unknown[] | string;
 }
 
-/** The version of the cached form. Increase it with every change of the rendering. */
+/** The cached form's version. Increase it with every change of the rendering. */
 const rendering = 1;
 /** With fewer turns, rendering is as fast as reading the cache. */
 const leastCached = 200;
@@ -76,7 +76,7 @@ async function renderAndKeep(
   return rendered;
 }
 
-/** Returns null when the cache has no readable rendering; the history is rendered again then. */
+/** Returns null when the cache has no readable rendering; the caller then renders the history again. */
 async function readCached(project: Project, key: string): Promise<RenderedHistory | null> {
   const kept = await project.repository.cache.read(key);
   const end = kept?.indexOf(0x0a) ?? -1;
@@ -86,7 +86,7 @@ async function readCached(project: Project, key: string): Promise<RenderedHistor
 }
 
 /**
- * Takes the target for a session first, and otherwise for a commit. Without a target, HEAD may be on a line that a
+ * Treats the target as a session first, and otherwise as a commit. Without a target, HEAD may be on a line that a
  * shallow clone cut off.
  */
 async function findTarget(project: Project, target: string | undefined): Promise<ConversationTarget> {

@@ -21,7 +21,7 @@ import { clearQuarantine, listLeftInQuarantine, quarantinePrefix } from '../line
 import { moveRefs } from '../line/move-refs.ts';
 
 export interface ReportedFinding extends Finding {
-  /** `left` means that nothing was done about it; `failed`, that `--fix` has tried. */
+  /** `left` means that teddy did nothing about it; `failed`, that `--fix` has tried. */
   outcome: 'left' | 'mended' | 'failed';
   /** The result of `--fix`, or the reason why it failed. */
   said: string | null;
@@ -29,14 +29,14 @@ export interface ReportedFinding extends Finding {
 
 export interface Examined {
   findings: ReportedFinding[];
-  /** The things that were examined, each in a few words. */
+  /** The things examined, each in a few words. */
   seen: string[];
   notes: string[];
-  /** The reasons why something could not be examined. */
+  /** The reasons why teddy could not examine something. */
   failures: TeddyError[];
 }
 
-/** Finds answers of models that killed commands had received. */
+/** Finds model answers that killed commands had received. */
 const findAnswers: Examination = async (scene) => ({
   found: remainsOf(scene, 'answer').map((remain): Found => {
     const { path, place, bytes, isDamaged } = remain;
@@ -129,7 +129,7 @@ async function clear({ project }: Scene, remain: Remain, said: string): Promise<
   return said;
 }
 
-/** Finds lines that a killed command was moving: the ref, the index and the files may not match, and locks may be left. */
+/** Finds lines that a killed command was moving: the ref, the index and the files may not match, and locks may remain. */
 const findPublications: Examination = async (scene) => {
   const publications = remainsOf(scene, 'publication').map((remain): Found => {
     const line = shortRef(remain.ref);
@@ -240,7 +240,7 @@ const findQuarantine: Examination = async ({ project, refs }) => {
   };
 };
 
-/** Finds commands of conversations that were cut off: their changes in `.teddy/` have to be undone. */
+/** Finds conversation commands that were cut off: teddy has to undo their changes in `.teddy/`. */
 const findCommands: Examination = async ({ project, refs }) => {
   const left = await project.journal.look(commandKind);
   return { found: left.map((one) => toCutOffCommand(project, refs, one)), seen: 'commands of conversations' };
@@ -272,10 +272,10 @@ function toCutOffCommand(project: Project, refs: Scene['refs'], { path, facts }:
   };
 }
 
-/** The time for which deleted sessions are kept. */
+/** How long teddy keeps deleted sessions. */
 const keptMs = 30 * 86_400_000;
 
-/** Finds the refs that `session delete` kept and that have expired; only `--fix` removes them. */
+/** Finds the expired refs that `session delete` kept; only `--fix` removes them. */
 const findDeleted: Examination = async ({ project, refs }) => {
   const kept = refs.filter(({ ref }) => ref.startsWith(deletedPrefix));
   if (kept.length === 0) return { found: [], seen: null };
@@ -296,7 +296,7 @@ const findDeleted: Examination = async ({ project, refs }) => {
   };
 };
 
-/** Returns infinity for a ref without a time in its name, so that it is kept. */
+/** Returns infinity for a ref without a time in its name, so that teddy keeps it. */
 function parseStamp(ref: RefName): number {
   const stamp = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\//.exec(ref.slice(deletedPrefix.length));
   if (stamp === null) return Number.POSITIVE_INFINITY;
@@ -322,7 +322,7 @@ function toExpired(project: Project, old: RefTip[], names: string): Found {
   };
 }
 
-/** Finds archive refs that no command of teddy reads. git cannot have a ref below another one. */
+/** Finds archive refs that none of teddy's commands reads. git cannot have a ref below another one. */
 const findMisplacedArchives: Examination = async ({ refs }) => {
   const archives = refs.filter(({ ref }) => ref.startsWith(archivePrefix));
   const found = archives.filter(({ ref }) => parseArchiveRef(ref) === null).map(toMisplaced);
@@ -338,7 +338,7 @@ function toMisplaced({ ref, oid }: RefTip): Found {
   return { kind: isMonth ? 'branch-in-the-way' : 'misplaced-archive', thing: ref, meaning, todo };
 }
 
-/** The order matters: problems that block the others are fixed first. */
+/** The order matters: teddy first fixes problems that block the others. */
 const examinations: Examination[] = [
   findForeignLocks,
   findPublications,

@@ -51,7 +51,7 @@ function toFound(ours: RefTip, theirs: RefTip, remote: string): Found {
   };
 }
 
-/** Older memos need no look, because the next command of their line adds them to it. */
+/** Older memos need no check, because the next command on their line adds them. */
 const maxMemos = 50;
 
 export const findMemoPairs: Examination = async ({ project, refs, lines: all }) => {
@@ -90,7 +90,7 @@ async function readIds(store: Store, tip: Oid): Promise<string[]> {
   return ids;
 }
 
-/** Finds the line with a plan that still waits to be executed; any other line gets the memos with its next message. */
+/** Finds the line whose plan still waits to be executed; any other line gets the memos with its next message. */
 async function findPending(
   store: Store,
   lines: readonly { ref: RefName; oid: Oid }[],

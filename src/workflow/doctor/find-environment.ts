@@ -77,7 +77,7 @@ function findAttributes(scene: Parameters<Examination>[0]): Found[] {
   }));
 }
 
-/** Finds files of `.teddy/` in this work tree that differ from the line. */
+/** Finds files in this work tree's `.teddy/` that differ from the line. */
 export const findSessionFiles: Examination = async ({ project }) => {
   const line = await findHeadLine(project);
   const { workspace } = project.repository;
@@ -127,7 +127,7 @@ async function judge(
   ];
 }
 
-/** Calls that wait longer than this are late, because a drainer starts as soon as a hook calls. */
+/** Hook calls that wait longer than this are late, because each call starts a drainer at once. */
 const lateAfterSeconds = 60;
 
 export const findCapture: Examination = async ({ project, agents }) => {

@@ -1,4 +1,4 @@
-/** Finds damaged objects below the lines, and entries that no ref reaches anymore, which are offered as branches. */
+/** Finds damaged objects below the lines, and entries that no ref reaches anymore, which teddy offers as branches. */
 import { readDefaultBranches } from '../../session/lines/lines.ts';
 import { nullIfDamaged } from '../../errors.ts';
 import type { Commit, RefTip } from '../../ports/git.ts';
@@ -28,7 +28,7 @@ interface LostCommit {
   entry: Entry | null;
 }
 
-/** A lost tip and the entries that are lost with it, newest first. */
+/** A lost tip and the entries lost with it, newest first. */
 interface LostLine {
   tip: LostCommit;
   entries: Entry[];
@@ -48,7 +48,7 @@ export const findLostEntries: Examination = async ({ project, refs }) => {
 async function findLines({ repository: { store, cache }, remains }: Project): Promise<LostLine[]> {
   const unreachable = new Map<Oid, LostCommit>();
   for (const oid of await remains.unreachableCommits()) {
-    // An entry that git has partly removed cannot be restored.
+    // teddy cannot restore an entry that git has partly removed.
     const commit = await store.readCommit(oid).catch(nullIfDamaged);
     if (commit !== null) unreachable.set(oid, { oid, commit, entry: decodeEntry(commit.message) });
   }
@@ -65,7 +65,7 @@ async function findLines({ repository: { store, cache }, remains }: Project): Pr
   return dropCopies(lines).filter((line) => wasPublished(line, wereTips) && !forgotten.has(line.tip.oid));
 }
 
-/** Returns a line for each tip: a lost entry that no other lost entry is built on. */
+/** Returns a line for each tip: a lost entry below no other lost entry. */
 function toLines(lost: LostCommit[], unreachable: Map<Oid, LostCommit>): LostLine[] {
   const isLost = new Set(lost.map(({ oid }) => oid));
   const built = new Set<Oid>();
@@ -97,10 +97,10 @@ function dropCopies(lines: LostLine[]): LostLine[] {
 }
 
 /**
- * Returns whether the entries were ever on a line. An entry that others were built on was, and so was one that a reflog
- * contains. A single entry may come from a preview, or from a command that was killed or refused before the ref moved,
- * so nobody was told that it was saved. Without reflogs, as in a bare clone, only the kinds that a preview or a lost
- * race creates are left out.
+ * Returns whether the entries were ever on a line. An entry below other entries was, and so was an entry in a reflog. A
+ * single entry may come from a preview, or from a command that was killed or refused before the ref moved, so nobody
+ * heard that it was saved. Without reflogs, as in a bare clone, leaves out only the kinds that a preview or a lost race
+ * creates.
  */
 function wasPublished({ tip, entries }: LostLine, wereTips: ReadonlySet<Oid>): boolean {
   const kind = entries[0]?.kind;
@@ -140,7 +140,7 @@ function toFound(project: Project, line: LostLine, ref: RefName): Found {
   };
 }
 
-/** Never replaces a branch: skips a name that has been taken in the meantime. */
+/** Never replaces a branch: skips a name taken in the meantime. */
 async function recover(project: Project, line: LostLine): Promise<string> {
   for (;;) {
     const refs: RefTip[] = await project.repository.store.listRefs(
@@ -155,7 +155,7 @@ async function recover(project: Project, line: LostLine): Promise<string> {
   }
 }
 
-/** Finds objects of the lines that are missing or empty. */
+/** Finds missing or empty objects on the lines. */
 export const findDamagedObjects: Examination = async ({ project, refs }) => {
   const { repository, remains } = project;
   if ((await repository.store.setting('extensions.partialClone')) !== undefined) {
@@ -166,7 +166,7 @@ export const findDamagedObjects: Examination = async ({ project, refs }) => {
     };
   }
   const tips = refs.filter(({ ref }) => !ref.startsWith('refs/remotes/') && !ref.startsWith('refs/teddy/quarantine/'));
-  // Damage to the code alone is reported by `git fsck`.
+  // `git fsck` reports damage to the code alone.
   const bases = (await readDefaultBranches(project)).filter(({ ref }) => !tips.some((tip) => tip.ref === ref));
   const { objects, damaged } = await remains.checkObjects(
     tips,

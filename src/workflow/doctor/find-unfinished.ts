@@ -1,4 +1,4 @@
-/** Finds runs and write sessions that were interrupted, and work trees that are obsolete or unfinished. */
+/** Finds interrupted runs and write sessions, and work trees that are obsolete or unfinished. */
 import type { JournaledRun } from '../../plan/report/journal.ts';
 import { shortRef, joinPath, turnDir } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
@@ -81,7 +81,7 @@ async function clear(project: Project, write: Write['found']): Promise<string> {
     : `Its files were removed. To read their content: ${kept}.`;
 }
 
-/** Finds runs of plans that were killed, which a person has to decide about. */
+/** Finds killed runs of plans, which a person has to decide about. */
 export const findRuns: Examination = async (scene) => {
   const runs = remainsOf(scene, 'run');
   const found: Found[] = [];
@@ -140,7 +140,7 @@ export const findWorkTrees: Examination = async (scene) => {
   const listed = await listWorkTrees(project);
   const gone = listed.filter(({ isGone }) => isGone).map((tree) => toGone(project, tree));
   const trees = listed.filter(({ madeFor, isGone }) => madeFor !== null && !isGone);
-  // These work trees are not needed, and `findLeftovers` reports them.
+  // Nobody needs these work trees, and `findLeftovers` reports them.
   const left = remainsOf(scene, 'leftover').map(({ path }) => path);
   const unfinished = trees.filter(({ isUnfinished, root }) => isUnfinished && !left.includes(root)).map(toUnfinished);
   const ended = trees.filter(({ end, isUnfinished }) => end !== null && !isUnfinished);

@@ -35,33 +35,33 @@ type FindingKind =
 
 export interface Finding {
   kind: FindingKind;
-  /** The path, ref or commit that is affected. */
+  /** The affected path, ref or commit. */
   thing: string;
   /** One sentence. */
   meaning: string;
-  /** Describes the effect of `--fix`, as a clause that follows its name; null when it has none. */
+  /** Describes the effect of `--fix`, as a clause that follows its name; null when `--fix` has no effect. */
   fix: string | null;
   /** The command for a person to run; null when `--fix` is enough. */
   todo: string | null;
 }
 
-/** Fixes the problem and returns a sentence about it. Throws when it cannot; nothing has changed then. */
+/** Fixes the problem and returns a sentence about it. Throws when it cannot; in that case nothing changes. */
 type Mend = () => Promise<string>;
 
 export interface Found extends Pick<Finding, 'kind' | 'thing' | 'meaning'>, Partial<Pick<Finding, 'fix' | 'todo'>> {
-  /** Given where `fix` is. */
+  /** Present if and only if `fix` is. */
   repairFinding?: Mend;
 }
 
 export interface Scene {
   project: Project;
-  /** Null when agents are not examined. */
+  /** Null when teddy does not examine agents. */
   agents: AgentSetup | null;
-  /** Null when git hooks are not examined. */
+  /** Null when teddy does not examine git hooks. */
   findHooks: (() => Promise<Look>) | null;
-  /** Branches with names like lines, also of remotes; archives; and everything else below `refs/teddy/`. */
+  /** Branches with names like lines, including remote ones; archives; and everything else below `refs/teddy/`. */
   refs: readonly RefTip[];
-  /** All lines, here and on remotes, under any name. */
+  /** All lines, local and remote, under any name. */
   lines: readonly KnownLine[];
   remains: readonly Remain[];
 }
@@ -69,9 +69,9 @@ export interface Scene {
 /** The result of one examination. */
 interface Look {
   found: Found[];
-  /** A few words about the examined things; null when there was nothing to examine. */
+  /** A few words about the things examined; null when there was nothing to examine. */
   seen: string | null;
-  /** Facts that are worth knowing but are not faults. */
+  /** Facts worth knowing that are not faults. */
   notes?: string[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Adds to the user's own commits on a line the session and turn they were made in, and, if configured, the models that
- * had a part.
+ * Adds to the user's own commits on a line the session and turn in which they were made, and, if configured, the models
+ * that took part.
  */
 import { TeddyError } from '../../errors.ts';
 import type { MessageFile } from '../../ports/git.ts';
@@ -22,17 +22,17 @@ import { readAssistance, type AssistedTurn } from '../line/read-assistance.ts';
 import { endsInTrailers } from '../../session/entries/trailers.ts';
 
 export interface CommitOptions {
-  /** The message is shown in an editor, so git adds its comments. */
+  /** True when the user edits the message in an editor, so git adds its comments. */
   isEdited: boolean;
-  /** The index that is committed, if git named one; null for the work tree's. */
+  /** The index to commit, if git named one; null for the work tree's. */
   indexFile: string | null;
   /** Lists the lines on which other agents are working or recently were. */
   listCaptured(): Promise<RefName[]>;
 }
 
 /**
- * Adds the trailers to the message of a commit that is being made. Does nothing in a merge, which has git's message;
- * when HEAD is not on a line, only models are named.
+ * Adds the trailers to the message of the commit in progress. Does nothing in a merge, which has git's message; when
+ * HEAD is not on a line, names only models.
  */
 export async function addDuringTrailer(project: Project, message: MessageFile, options: CommitOptions): Promise<void> {
   const { workspace, store } = project.repository;
@@ -41,7 +41,7 @@ export async function addDuringTrailer(project: Project, message: MessageFile, o
   const text = await message.read();
   const comment = (await store.setting('core.commentchar')) ?? '#';
   const form = { hasComments: options.isEdited, comment: toBytes(comment) };
-  // A message that takes no trailer takes none of these.
+  // A message that takes no `Teddy-During` trailer takes none of these either.
   if (addDuring(text, ['Teddy-During: any'], form) === text) return;
   const turn = line === null ? null : await readLatestTurn(project, line);
   const during = line === null ? [] : [duringTrailer(line.session, turn)];
@@ -57,7 +57,7 @@ async function readLatestTurn({ repository: { store } }: Project, { tip }: Line)
   return turns.toSorted(compareTurns).at(-1) ?? null;
 }
 
-/** Names the models. A wrong setting or line is reported, but stops no commit. */
+/** Names the models. Reports a wrong setting or line, but stops no commit. */
 async function nameModels(
   project: Project,
   line: Line | null,
@@ -78,9 +78,8 @@ async function nameModels(
 }
 
 /**
- * Finds the turns with models that certainly had a part in what is committed: the latest turn of the line, if the
- * commit changes a file that its model has changed; and turns of other agents that left a file exactly as it is
- * committed.
+ * Finds the turns with models that certainly took part in the commit: the line's latest turn, if the commit changes a
+ * file that the turn's model has changed; and other agents' turns that left a file exactly as committed.
  */
 async function findTurns(
   project: Project,
@@ -117,16 +116,19 @@ async function readLately(project: Project, tip: Oid): Promise<AssistedTurn[]> {
   return (await readAssistance(project, tip, base)).turns;
 }
 
-/** Converts the text back to the bytes that the message was read from. */
+/** Converts the text back to the message's original bytes. */
 function toBytes(text: string): string {
   return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join('');
 }
 
-/** How git has prepared the message of a commit. */
+/** How git has prepared a commit's message. */
 export interface MessageForm {
-  /** git adds comments to it, for a person in an editor. Otherwise a line that looks like a comment belongs to the message. */
+  /**
+   * True when git adds comments to the message for a person in an editor. Otherwise a line that looks like a comment
+   * belongs to the message.
+   */
   hasComments: boolean;
-  /** The beginning of a comment, by `core.commentChar`: `#`, `auto`. */
+  /** A comment's beginning, according to `core.commentChar`: `#`, `auto`. */
   comment: string;
 }
 
@@ -136,9 +138,9 @@ export function duringTrailer(session: SessionId, turn: TurnName | null): string
 }
 
 /**
- * Returns the message of a commit, comments included, with the trailers at its end and everything else unchanged. Adds
- * nothing to an empty message, which is how a commit is aborted; to one that already has teddy's trailers; or to one
- * that `git rebase --autosquash` will take apart. A trailer that the message already has is not added again.
+ * Returns a commit's message, comments included, with the trailers at its end and everything else unchanged. Adds
+ * nothing to an empty message, which aborts a commit; to a message that already has teddy's trailers; or to one that
+ * `git rebase --autosquash` will take apart. Does not repeat a trailer that the message already has.
  */
 export function addDuring(text: string, trailers: readonly string[], form: MessageForm): string {
   const end = findEnd(text, form);
@@ -154,10 +156,7 @@ export function addDuring(text: string, trailers: readonly string[], form: Messa
   return `${said}${endsInTrailers(kept) ? '\n' : '\n\n'}${added.join('\n')}${rest === '' ? '\n' : rest}`;
 }
 
-/**
- * Returns where the last line of the message ends: before git's comments, and before the diff that `commit --verbose`
- * shows.
- */
+/** Returns where the message's last line ends: before git's comments, and before the diff that `commit --verbose` shows. */
 function findEnd(text: string, form: MessageForm): number {
   const cut = form.hasComments ? text.search(/^\S+ -{24} >8 -{24}$/m) : -1;
   const lines = (cut === -1 ? text : text.slice(0, cut)).split('\n');
@@ -173,7 +172,7 @@ function isComment(line: string, text: string, { hasComments, comment }: Message
   return hasComments && line.startsWith(comment === 'auto' ? chosenComment(text) : comment);
 }
 
-/** With `auto`, git chooses a character that no line of the message begins with; its comments are the last lines. */
+/** With `auto`, git chooses a character that none of the message's lines begins with; its comments are the last lines. */
 function chosenComment(text: string): string {
   const cut = /^(\S+) -{24} >8 -{24}$/m.exec(text)?.[1];
   return cut ?? /^([#;@!$%^&|:])[^\n]*$/.exec(text.trimEnd().split('\n').at(-1) ?? '')?.[1] ?? '#';

@@ -1,4 +1,4 @@
-/** Checks the sessions that a push would publish: whether they are consistent, and whether a secret would leave with them. */
+/** Checks the sessions that a push would publish: whether they are consistent, and whether the push would leak a secret. */
 import type { Project } from '../../ports/project.ts';
 import {
   globalRef,
@@ -16,8 +16,8 @@ import type { OutgoingSecret } from '../sharing/check-outgoing.ts';
 import type { VerifiedLine } from '../../session/entries/violation.ts';
 
 /**
- * A row of what git passes to its hook. `tip` is null when the push deletes the ref; `remote` is null when the remote
- * does not have it yet.
+ * A row that git passes to its hook. `tip` is null when the push deletes the ref; `remote` is null when the remote does
+ * not have the ref yet.
  */
 interface PushedRef {
   from: string;
@@ -44,7 +44,7 @@ function toOid(text: string): Oid | null {
   return oid === zeroOid(oid) ? null : oid;
 }
 
-/** Checks the push. `remote` is its name, or the URL given in place of one. Refs that do not belong to sessions are skipped. */
+/** Checks the push. `remote` is its name, or the URL given in place of a name. Skips refs that do not belong to sessions. */
 export async function checkPush(
   project: Project,
   remote: string,
@@ -61,7 +61,7 @@ export async function checkPush(
   ]);
   const lines: VerifiedLine[] = [];
   for (const { tip, line, session } of pushed) {
-    // Memos of `teddy/global` are only searched for secrets.
+    // For memos on `teddy/global`, teddy searches only for secrets.
     if (session === null) continue;
     const recorded = { session, name: shortRef(line), ref: line, tip, after: null };
     lines.push(await verifyLine(project, recorded, { known, signal }));
@@ -70,7 +70,7 @@ export async function checkPush(
   return { lines, secrets: await checkOutgoing(project, tips, known, { signal }) };
 }
 
-/** Treats `git push <remote> HEAD:<branch>` like a push of the branch that HEAD is on. */
+/** Treats `git push <remote> HEAD:<branch>` like a push of HEAD's branch. */
 async function toNamed(project: Project, ref: PushedRef): Promise<PushedRef> {
   if (ref.from !== 'HEAD') return ref;
   return { ...ref, from: (await findHeadLine(project))?.ref ?? ref.from };
@@ -78,7 +78,7 @@ async function toNamed(project: Project, ref: PushedRef): Promise<PushedRef> {
 
 interface PushedLine {
   tip: Oid;
-  /** A branch, whatever its name; for an archive, the branch that it was. */
+  /** A branch, whatever its name; for an archive, its former branch. */
   line: RefName;
   /** Null for `teddy/global`. */
   session: SessionId | null;
@@ -88,14 +88,14 @@ interface PushedLine {
 async function toPushedLine(project: Project, { from, tip, to }: PushedRef): Promise<PushedLine[]> {
   if (tip === null) return [];
   if (to === globalRef) return [{ tip, line: to, session: null }];
-  // Uses the name that it gets on the remote, or else its name here; of two branches, the one named like a line.
+  // Uses its name on the remote, or else its name here; of two branches, the one named like a line.
   const names = [to, from as RefName].map((ref) => parseArchiveRef(ref)?.line ?? ref);
   const line = names.find((ref) => parseLineRef(ref) !== null) ?? names.find((ref) => ref.startsWith('refs/heads/'));
   const session = line === undefined ? null : await readSession(project, line, tip);
   return line === undefined || session === null ? [] : [{ tip, line, session }];
 }
 
-/** Finds what has already left: what the remote has now, according to git, and what it had at the last fetch. */
+/** Finds what the remote already has: now, according to git, and as of the last fetch. */
 async function findKnown(
   { repository: { store } }: Project,
   remote: string,

@@ -1,4 +1,4 @@
-/** Checks whether git runs the hooks that teddy has installed, and what prevents it. */
+/** Checks whether git runs teddy's installed hooks, and what prevents it. */
 import type { HookSource } from '../../ports/git.ts';
 import {
   describePlace,
@@ -11,14 +11,14 @@ import {
   type ListedHooks,
 } from './list.ts';
 
-/** Something that keeps installed hooks from working; `teddy hooks install` fixes it, or says how. */
+/** A problem that keeps installed hooks from working; `teddy hooks install` fixes it, or says how. */
 export interface BrokenHook {
   path: string;
   /** Follows the path in a sentence: `is missing`. */
   what: string;
 }
 
-/** Reports to the doctor which of teddy's hooks git runs here, and what is wrong with those that were installed. */
+/** Reports to the doctor which of teddy's hooks git runs here, and the faults of the installed ones. */
 export async function examineHooks(project: HookedProject, source: HookSource) {
   const { place, hooks, broken } = await checkHooks(project, source);
   const isNone = broken.length === 0 && !hooks.some(callsTeddy);
@@ -61,7 +61,7 @@ async function findBrokenHere(
       return [{ path, what: 'is not executable, so git ignores it' }];
     if (state === 'edited') return [{ path, what: 'was changed since teddy installed it' }];
     if (isOurs(hook)) return [];
-    // The authors of a project choose which of their hooks call teddy.
+    // A project's authors choose which of their hooks call teddy.
     if (state === 'called' || place.kind === 'work-tree') return [];
     return [{ path, what: state === 'missing' ? 'is missing' : 'no longer calls teddy' }];
   });
@@ -73,7 +73,7 @@ async function findBrokenHere(
   return (await Promise.all([...broken, ...gone])).flat();
 }
 
-/** Finds hooks of ours that git no longer runs, because it was told to look elsewhere. */
+/** Finds teddy's hooks that git no longer runs, because its configuration names another directory. */
 async function findLeft(project: HookedProject, source: HookSource, { place }: ListedHooks): Promise<BrokenHook[]> {
   const left = (await listOwn(project, source)).find(isOurs);
   if (left === undefined) return [];

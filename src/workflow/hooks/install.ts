@@ -1,4 +1,4 @@
-/** Installs teddy's hooks where git looks for them, or removes them. An existing hook is kept, and runs first. */
+/** Installs teddy's hooks where git looks for them, or removes them. Keeps an existing hook, which runs first. */
 import { TeddyError } from '../../errors.ts';
 import type { HookTarget, Hooks, HookSource } from '../../ports/git.ts';
 import {
@@ -15,15 +15,15 @@ import {
 
 export interface InstalledHooks {
   place: HookTarget;
-  /** The hooks after this call; `changed` marks those that it has changed. */
+  /** The hooks after this call; `changed` marks the ones that it has changed. */
   hooks: (ListedHook & { changed: boolean })[];
-  /** Files of the project, which its authors edit, each with the line that it needs. */
+  /** The project's files, which its authors edit, each with the line that it needs. */
   byHand: { path: string; line: string }[];
 }
 
 /**
- * Installs the hooks. With `shared`, even where other repositories use the same hooks. Throws HOOK_IN_THE_WAY; nothing
- * has changed then.
+ * Installs the hooks. With `shared`, even where other repositories use the same hooks. Throws HOOK_IN_THE_WAY; in that
+ * case nothing changes.
  */
 export async function installHooks(
   project: HookedProject,
@@ -77,10 +77,7 @@ function toShared(place: HookTarget, options: string): TeddyError {
   );
 }
 
-/**
- * Refuses when the place where the existing hook would be kept is taken, unless by the second name that a crash of ours
- * left.
- */
+/** Refuses when the place for keeping the existing hook is taken, unless by the second name left after teddy crashed. */
 async function refuseInTheWay(hooks: Hooks, { path, state, before }: ListedHook): Promise<void> {
   if (state === 'edited')
     throw new TeddyError(
@@ -146,8 +143,8 @@ export async function uninstallHooks(
 }
 
 /**
- * Returns whether to remove or restore anything: if ours was deleted by hand, the hook that it had replaced is still
- * restored.
+ * Returns whether to remove or restore anything: if the user deleted teddy's hook by hand, this still restores the hook
+ * that it had replaced.
  */
 function isToRemove({ state, before }: ListedHook): boolean {
   return state === 'installed' || state === 'outdated' || (state === 'missing' && before !== null);

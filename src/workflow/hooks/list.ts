@@ -1,4 +1,4 @@
-/** Lists the files where git looks for hooks: ours, somebody else's, or none. */
+/** Lists the files where git looks for hooks: teddy's, somebody else's, or none. */
 import { toShellWord } from '../../session/text/shell-word.ts';
 import {
   type HookFile,
@@ -11,7 +11,7 @@ import {
 import type { Project } from '../../ports/project.ts';
 
 /**
- * `outdated`: ours, of another version or without its execute bit. `edited`: it was ours, and somebody has changed it
+ * `outdated`: teddy's, from another version or without its execute bit. `edited`: teddy's, but somebody has changed it
  * since. `called`: somebody else's, and it calls teddy.
  */
 type HookState = 'installed' | 'outdated' | 'edited' | 'called' | 'foreign' | 'missing';
@@ -21,9 +21,9 @@ export interface ListedHook {
   /** An absolute path; in a work tree, the file that the user edits. */
   path: string;
   state: HookState;
-  /** The previous hook, which ours runs first; null when there was none. */
+  /** The previous hook, which teddy's runs first; null when there was none. */
   before: string | null;
-  /** The executable that our script falls back to. */
+  /** The executable that teddy's script falls back to. */
   program: string | null;
 }
 
@@ -35,7 +35,7 @@ export interface ListedHooks {
   hooks: ListedHook[];
 }
 
-/** Lists the hooks in the place where git looks, unless another one is given. */
+/** Lists the hooks in the place where git looks, unless the caller gives another one. */
 export async function listHooks(project: HookedProject, source: HookSource, wanted?: HookTarget): Promise<ListedHooks> {
   const place = wanted ?? (await project.repository.hooks.locate());
   const listed = await Promise.all(hookNames.map((name) => inspectHook(project, source, place, name)));
@@ -48,7 +48,7 @@ export async function listOwn(project: HookedProject, source: HookSource): Promi
   return (await listHooks(project, source, place)).hooks;
 }
 
-/** Returns whether teddy installed the hook, even if it was changed since. */
+/** Returns whether teddy installed the hook, even if somebody has changed it since. */
 export function isOurs({ state }: ListedHook): boolean {
   return state === 'installed' || state === 'outdated' || state === 'edited';
 }
@@ -130,7 +130,10 @@ type Hash = HookedProject['hash'];
 
 const sealed = /^([^]*\n)# By this line teddy knows its file from one that somebody has changed: ([0-9a-f]{64})\n$/;
 
-/** Returns the script, of any version, if nobody has changed it since; null otherwise, because then it is the user's. */
+/**
+ * Returns the script, of any version, if nobody has changed it since; null otherwise, because a changed script is the
+ * user's.
+ */
 function readSealed(text: string, hash: Hash): string | null {
   const [, script = '', sum] = sealed.exec(text) ?? [];
   return sum === hash(script) ? script : null;
@@ -153,7 +156,7 @@ function programOf(file: HookFile | null): string | null {
   return word === '' ? null : word.replace(/^'(.*)'$/, '$1').replaceAll(String.raw`'\''`, "'");
 }
 
-/** Returns the line that a user's own hook needs to call teddy if it is installed. */
+/** Returns the line that a user's own hook needs to call teddy if teddy is installed. */
 export function callOf(name: HookName): string {
   return `if command -v teddy >/dev/null 2>&1; then teddy hook ${name} -- "$@"; fi`;
 }

@@ -10,11 +10,11 @@ export interface LinePosition {
   session: SessionId;
   /** Null on the session's main line. */
   line: string | null;
-  /** Null when nothing has been said yet. */
+  /** Null when nobody has said anything yet. */
   turn: { turn: TurnName; status: TurnStatus; hasMessage: boolean } | null;
 }
 
-/** Returns null when HEAD is not on a line, or git is in the middle of something. */
+/** Returns null when HEAD is not on a line, or a git operation is in progress. */
 export async function describePlace(project: Project): Promise<LinePosition | null> {
   const line = await findHeadLine(project);
   if (line === null || line.tip === null) return null;
@@ -38,8 +38,8 @@ export interface RewrittenEntry {
 }
 
 /**
- * Finds a replaced entry. `text` is what git passes to its post-rewrite hook, rows of `<old> <new>`. Returns null when
- * no old commit is an entry.
+ * Finds a replaced entry. `text` is the input of git's post-rewrite hook, rows of `<old> <new>`. Returns null when no
+ * old commit is an entry.
  */
 export async function findRewritten({ repository: { store } }: Project, text: string): Promise<RewrittenEntry | null> {
   for (const [, old = ''] of text.matchAll(/^([0-9a-f]+) [0-9a-f]+(?: |$)/gm)) {

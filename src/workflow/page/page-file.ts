@@ -1,4 +1,4 @@
-/** The page of a session as one file: making it, and comparing it with the repository. */
+/** A session's page as one file: making it, and comparing it with the repository. */
 import { TeddyError } from '../../errors.ts';
 import { renderSessionPage } from '../../page/render-page.ts';
 import type { PageSource, SessionPage } from '../../page/session-page.ts';
@@ -25,14 +25,14 @@ async function renderPageFile(project: Project, source: PageSource, version: str
 }
 
 export interface VerifiedPage {
-  /** `other-version` means that another version of teddy made the page and may render other bytes, so nothing was compared. */
+  /** `other-version` means that another teddy version made the page and may render other bytes, so teddy compared nothing. */
   outcome: 'same' | 'different' | 'other-version';
   session: SessionId;
-  /** The version of teddy that the page names. */
+  /** The teddy version that the page names. */
   version: string;
-  /** The commits that the page was made from. */
+  /** The commits used to make the page. */
   commits: Oid[];
-  /** The first difference; null when there is none, or nothing was compared. */
+  /** The first difference; null when there is none, or when teddy compared nothing. */
   difference: PageDifference | null;
 }
 
@@ -41,9 +41,9 @@ interface PageDifference {
   line: number;
   /** Null when the difference is before the first turn. */
   turn: TurnName | null;
-  /** The link to the nearest part above it, such as `t02-a3`; null when there is none. */
+  /** The link to the nearest part above the difference, such as `t02-a3`; null when there is none. */
   part: string | null;
-  /** One of the two masks more secrets; which secrets are known differs between machines. */
+  /** True when one of the two masks more secrets; the known secrets differ between machines. */
   hasMasks: boolean;
 }
 
@@ -68,7 +68,7 @@ export async function verifyPageFile(
 
 /** In bytes; the head names the source. */
 const maxHead = 4 * 1024 * 1024;
-/** More than any session has. Limited because a page may come from anybody, and each line takes time. */
+/** More than any session has. Limited because anybody may have made the page, and each line takes time. */
 const maxLines = 2000;
 
 function parseHead(head: string, name: string): { source: PageSource; version: string } {
@@ -96,7 +96,7 @@ function unescape(text: string): string {
   return text.replace(/&(?:quot|#39|lt|gt|amp);/g, (entity) => entities[entity] ?? entity);
 }
 
-/** Keeps the same keys in the same order and drops anything else in the text; a page with more than that differs. */
+/** Keeps the same keys in the same order and drops anything else in the text; a page with additional content differs. */
 function parseSource(text: string): PageSource | null {
   const value: Partial<Record<keyof PageSource, unknown>> | null = parseObject(text);
   if (value === null) return null;
@@ -115,7 +115,7 @@ function parseSource(text: string): PageSource | null {
   return { session, line, lines: shown, landed: oids.filter((one) => one !== null) };
 }
 
-/** Checks that the commits exist and belong to the session, because only lines of the session are walked. */
+/** Checks that the commits exist and belong to the session, because the page walks only the session's lines. */
 async function requireCommits(project: Project, { session, lines, landed }: PageSource): Promise<void> {
   const { store } = project.repository;
   for (const commit of [...lines.map(({ tip }) => tip), ...landed])

@@ -1,4 +1,4 @@
-/** The texts of a page: each is masked as a whole, and then cut, with the command that prints all of it. */
+/** A page's texts: teddy masks each as a whole and then cuts it, with the command that prints all of it. */
 import { TeddyError } from '../../errors.ts';
 import { decodeText } from '../../session/text/bytes.ts';
 import type { CommitChange, Store, TreeChange } from '../../ports/git.ts';
@@ -9,9 +9,9 @@ import type { PageFile, PageText } from '../../page/session-page.ts';
 import { diffFiles, type FileDiff } from '../review/diff-files.ts';
 import { maskPaths, maskString } from '../line/mask-text.ts';
 
-/** How many characters of one text are kept. Twice as many are masked, so that a text never ends with half a secret. */
+/** How many characters of one text to keep. teddy masks twice as many, so that a text never ends with half a secret. */
 export const maxText = 262_144;
-/** How many characters of all texts of a turn are kept. */
+/** How many characters to keep of all of a turn's texts. */
 const maxTexts = 16 * maxText;
 const filesAtATime = 8;
 
@@ -66,7 +66,7 @@ export function openTexts(masker: Masker): PageTexts {
   };
 }
 
-/** Copies a slice: a slice of a log keeps the whole log in memory, and a page has a slice of each. */
+/** Copies a slice: a log's slice keeps the whole log in memory, and a page has a slice of each log. */
 function detach(text: string): string {
   return new TextDecoder().decode(new TextEncoder().encode(text));
 }
@@ -82,11 +82,11 @@ function toDiffCommand({ before, after }: TreeChange): string {
   return `git diff ${before.slice(0, 10)} ${after.slice(0, 10)}`;
 }
 
-/** Masks both sides as whole files, because a hunk may show a part of a key, which would not be recognized. */
+/** Masks both sides as whole files, because a hunk may show part of a key, which teddy would not recognize. */
 async function diffMasked(store: Store, masker: Masker, change: PageChange, path: RepoPath): Promise<FileDiff[]> {
   const readSize: Store['readSize'] = async (oid) => {
     const size = await store.readSize(oid);
-    // The commit of a submodule is in another repository.
+    // A submodule's commit is in another repository.
     const mode = oid === change.after ? change.mode : (change.oldMode ?? '160000');
     if (size === null && mode !== '160000') throw new TeddyError('DAMAGED_SESSION', `The object ${oid} is missing.`);
     return size;

@@ -1,6 +1,6 @@
 /**
- * Reads what the page of a session shows. The same source gives the same values in every clone, regardless of what else
- * it has.
+ * Reads what the session's page shows. The same source gives the same values in every clone, regardless of what else
+ * the clone has.
  */
 import { readDefaultBranches } from '../../session/lines/lines.ts';
 import { nullIfDamaged, TeddyError, isDamage } from '../../errors.ts';
@@ -35,19 +35,19 @@ import { replayLine } from '../replay/line.ts';
 import { verifyLine } from '../verify/line.ts';
 
 export interface PageOptions {
-  /** The version of teddy that renders the page. */
+  /** The teddy version that renders the page. */
   version: string;
   /** Whether to verify and replay the lines, without running commands. */
   checks: boolean;
 }
 
-/** Finds the source of a page. Throws what `findRecorded` throws, and USAGE for a range. */
+/** Finds a page's source. Throws what `findRecorded` throws, and USAGE for a range. */
 export async function findPageSource(project: Project, selector: string | undefined): Promise<PageSource> {
   const { session, name, tip, after } = await findRecorded(project, selector);
   if (after !== null)
     throw new TeddyError('USAGE', 'A page shows a whole session, not a range of commits.', 'Name a session.');
   const { lines } = await listSessionLines(project, session);
-  // It may have moved meanwhile.
+  // The line may have moved meanwhile.
   const others = lines.filter((line) => line.name !== name);
   // The first of several names for one commit counts.
   const names = new Map([...others.toReversed(), { name, tip }].map((line) => [line.tip, line.name]));
@@ -64,7 +64,7 @@ export async function findPageSource(project: Project, selector: string | undefi
   };
 }
 
-/** Finds the landings on the default branches and on the branch that the session started from, oldest first. */
+/** Finds the landings on the default branches and on the session's base branch, oldest first. */
 async function findLandings(project: Project, session: SessionId, tip: Oid): Promise<Oid[]> {
   const { store } = project.repository;
   const nearest = await findNearestEntry(project, tip);
@@ -84,7 +84,7 @@ async function findLandings(project: Project, session: SessionId, tip: Oid): Pro
 }
 
 /**
- * Reads the page. Throws GIT_FAILED when a commit of the source is missing, DAMAGED_SESSION in a shallow clone,
+ * Reads the page. Throws GIT_FAILED when one of the source's commits is missing, DAMAGED_SESSION in a shallow clone,
  * MASKING_FAILED.
  */
 export async function readPage(project: Project, source: PageSource, options: PageOptions): Promise<SessionPage> {
@@ -121,7 +121,7 @@ export async function readPage(project: Project, source: PageSource, options: Pa
 
 type Target = Omit<TurnTarget, 'session'>;
 
-/** Lists each turn once. The newest entry of a line has the files of all its turns. */
+/** Lists each turn once. A line's newest entry has the files of all its turns. */
 async function listTargets(store: Store, session: SessionId, lines: readonly WalkedLine[]): Promise<Target[]> {
   const targets: Target[] = [];
   for (const line of lines) {
@@ -137,7 +137,7 @@ async function listTargets(store: Store, session: SessionId, lines: readonly Wal
   return targets;
 }
 
-/** How many turns are read at once; more could be too large. */
+/** How many turns to read at once; more could be too large. */
 const turnsAtOnce = 8;
 
 async function* readTurns(project: Project, session: SessionId, targets: readonly Target[]): AsyncGenerator<PageTurn> {
@@ -160,7 +160,7 @@ async function countChanged(store: Store, { below, tip }: WalkedLine): Promise<S
   return { files: files?.length ?? 0, added: sum('added'), removed: sum('removed') };
 }
 
-/** Lists the user's own commits and the snapshots of each line, then the landings. */
+/** Lists each line's user commits and snapshots, then the landings. */
 async function listOthers(
   { masker, repository: { store } }: Project,
   { session, landed }: PageSource,
@@ -195,8 +195,8 @@ async function listOthers(
 type OtherStep = Pick<PageStep, 'commit' | 'at' | 'author' | 'subject'>;
 
 /**
- * Returns the turn of the last entry at or before a commit of the line; for a commit that the line does not have, its
- * last turn.
+ * Returns the turn of the last entry at or before one of the line's commits; for a commit that the line does not have,
+ * its last turn.
  */
 function turnAt({ all, turns }: WalkedLine, session: SessionId, commit: Oid): TurnName | null {
   const at = all.findIndex((step) => step.commit === commit);
@@ -207,7 +207,7 @@ function turnAt({ all, turns }: WalkedLine, session: SessionId, commit: Oid): Tu
   return turns.get(last?.entry?.turn as TurnName)?.turn ?? null;
 }
 
-/** Compares the first turn of each branch with the turn of the same number on the line that it left. */
+/** Compares each branch's first turn with the same-numbered turn on the line that it left. */
 async function compareAttempts(project: Project, lines: readonly WalkedLine[]): Promise<PageComparison[]> {
   const { store } = project.repository;
   const comparisons: PageComparison[] = [];
@@ -231,11 +231,11 @@ function codeOf({ steps }: WalkedTurn): Oid {
   return (steps.findLast(({ entry }) => !mayFollowTurn(entry?.kind)) ?? (steps[0] as PageStep)).commit;
 }
 
-/** Nobody reads more of them; the last one says how many more there are. */
+/** Nobody reads more faults; the last one says how many more there are. */
 const maxFaults = 100;
 const maxFaultLength = 500;
 
-/** Checks the lines; commits that several lines share are checked once. */
+/** Checks the lines; checks commits that several lines share once. */
 async function checkPage(project: Project, { session }: PageSource, lines: readonly WalkedLine[]): Promise<PageChecks> {
   const verify: PageChecks['verify'] = { entries: 0, turns: 0, isWhole: true, faults: [] };
   const replay: PageChecks['replay'] = { same: 0, different: 0, notCompared: 0, faults: [] };

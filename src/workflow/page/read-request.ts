@@ -1,4 +1,4 @@
-/** The request of a turn, section by section; names what an earlier request already has, and what the page shows elsewhere. */
+/** A turn's request, section by section; refers to sections in earlier requests, and to what the page shows elsewhere. */
 import { nullIfDamaged } from '../../errors.ts';
 import type { Hash } from '../../ports/project.ts';
 import { countTokens, renderLabel, type LogSection } from '../../session/context/context-log-sections.ts';
@@ -10,25 +10,25 @@ import type { PageRequest, PageSection, PageText } from '../../page/session-page
 import { countBytes } from '../../session/text/bytes.ts';
 
 interface GivenRequest {
-  /** The name of the turn in the page. */
+  /** The turn's name in the page. */
   turn: TurnName;
   commit: Oid;
   command: string;
   log: string;
-  /** Returns the name in the page of a turn of the same line. */
+  /** Returns the page's name for a turn on the same line. */
   find(name: string): TurnName | null;
   cut(text: string): Promise<PageText>;
 }
 
 export interface RequestReader {
-  /** Remembers the rendered history of a turn, by which later requests may refer to it. */
+  /** Remembers a turn's rendered history, so that later requests can refer to it. */
   keep(turn: TurnName, rendered: string): void;
   read(request: GivenRequest): Promise<PageRequest>;
 }
 
 type Piece = Pick<PageSection, 'name' | 'of' | 'tokens' | 'marker'> & { text: string; section: LogSection | null };
 
-/** Opens a reader; requests have to be read in the order of the page. Only hashes of them are held. */
+/** Opens a reader; the caller has to read requests in page order. Holds only their hashes. */
 export function openRequests(hash: Hash): RequestReader {
   const seen = new Map<string, { turn: TurnName; section: number }>();
   const told = new Map<TurnName, string>();
@@ -88,13 +88,13 @@ interface Base {
   text: string;
 }
 
-/** How many characters of earlier texts are held for comparison. */
+/** How many characters of earlier texts to hold for comparison. */
 const maxHeld = 32 * 1024 * 1024;
-/** A shorter text is shown in full, as is one that differs in more lines. */
+/** The page shows a shorter text in full, and also one that differs in more lines. */
 const minCompared = 1_000;
 const maxChangedLines = 200;
 
-/** Holds earlier texts to compare with: lists of files grow line by line, and would otherwise be repeated for each turn. */
+/** Holds earlier texts for comparison: lists of files grow line by line, and each turn would otherwise repeat them. */
 function openBases() {
   const known = new Map<string, Base>();
   let held = 0;
@@ -138,8 +138,8 @@ function split(log: string, { sections, frontMatter }: ParsedContextLog): Piece[
 }
 
 /**
- * Splits a history at the headings of its turns outside of fences. The text before the first heading says which turns
- * are left out.
+ * Splits a history at its turns' headings outside of fences. The text before the first heading says which turns are
+ * left out.
  */
 function splitHistory(body: string): { of: string | null; text: string }[] {
   const pieces: { of: string | null; text: string }[] = [];

@@ -1,4 +1,4 @@
-/** One turn of a page, read from the files of its directory and the commits that made it. */
+/** One of a page's turns, read from its directory's files and the commits that made it. */
 import { toHistory } from '../../conversation/history/fold-history.ts';
 import type { AssistantBlock, HistoryCall, HistoryTurn, UserBlock } from '../../conversation/history/history.ts';
 import { toOutputText } from '../../conversation/history/provider-parts.ts';
@@ -36,11 +36,11 @@ export interface TurnTarget {
   session: SessionId;
   line: WalkedLine;
   walked: WalkedTurn;
-  /** The turn's directory; undefined when it is missing. */
+  /** The turn's directory; undefined when missing. */
   tree: Oid | undefined;
 }
 
-/** The contents of a turn's files, and the parts that cannot be read. */
+/** The contents of a turn's files, and the unreadable parts. */
 export interface TurnSources {
   bodies: TurnBodies;
   /** The sha256 of `plan.md`; null when there is none. */
@@ -50,10 +50,10 @@ export interface TurnSources {
   faults: string[];
 }
 
-/** A longer request was not made by teddy. */
+/** teddy did not make a longer request. */
 const maxLogBytes = 32 * 1024 * 1024;
 
-/** Reads the files without throwing: a damaged or missing file is a fault of the turn. */
+/** Reads the files without throwing: a damaged or missing file counts as the turn's fault. */
 export async function readSources(project: Project, { session, walked, tree }: TurnTarget): Promise<TurnSources> {
   const { store } = project.repository;
   const faults: string[] = [];
@@ -90,7 +90,7 @@ function toFault(faults: string[], what: string): (error: unknown) => null {
   };
 }
 
-/** Makes the turn of a page; turns have to be read in the order of the page. Throws MASKING_FAILED. */
+/** Makes a page's turn; the caller has to read turns in page order. Throws MASKING_FAILED. */
 export async function toPageTurn(
   project: Project,
   target: TurnTarget,
@@ -191,13 +191,13 @@ function findForeign({ all }: WalkedLine): string | null {
 const opening: readonly EntryKind[] = ['message', 'branch'];
 const anyKind: readonly EntryKind[] = [];
 
-/** Returns the step with the request that was answered with the plan; questions about the plan came later. */
+/** Returns the step with the request that the plan answered; questions about the plan came later. */
 function openingOf(steps: readonly PageStep[]): PageStep {
   const planned = steps.findIndex(({ entry }) => entry?.kind === 'plan');
   return stepOf(planned === -1 ? steps : steps.slice(0, planned + 1), opening);
 }
 
-/** Returns the last step of these kinds, or else the last of all. */
+/** Returns the last step of these kinds, or else the last step of all. */
 function stepOf(steps: readonly PageStep[], kinds: readonly EntryKind[]): PageStep {
   return steps.findLast(({ entry }) => entry !== null && kinds.includes(entry.kind)) ?? lastOf(steps);
 }
@@ -320,7 +320,7 @@ function readReport(text: string | null, faults: string[]): Report | null {
   }
 }
 
-/** Masks the texts of the report one by one, because a mask may not be valid YAML. */
+/** Masks the report's texts one by one, because a mask may not be valid YAML. */
 async function toReport(
   { masker }: Project,
   given: Report | null,

@@ -1,4 +1,4 @@
-/** The commits of all lines of a page, each once and with its changes, and the turns that they make up. */
+/** The commits on all of a page's lines, each once and with its changes, and their turns. */
 import { isDamage, nullIfDamaged } from '../../errors.ts';
 import type { CommitChange, Store } from '../../ports/git.ts';
 import type { Masker, Project } from '../../ports/project.ts';
@@ -10,19 +10,19 @@ import { parseIdent } from '../../session/entries/logged-entry.ts';
 import { maskString } from '../line/mask-text.ts';
 import { groupByTurn, readLines, type OwnPart, type Step } from '../../view/view.ts';
 
-/** A commit of a page. `author` is the name of the commit's author, masked; the names in its entry are masked as well. */
+/** One of a page's commits. `author` is the masked name of the commit's author; the names in its entry are masked as well. */
 export interface PageStep extends Step {
-  /** When the commit was made, in ISO 8601. */
+  /** The time of the commit, in ISO 8601. */
   at: string;
   author: string;
-  /** Null when they cannot be read. */
+  /** Null when the changes are unreadable. */
   changes: CommitChange[] | null;
 }
 
 export interface WalkedLine {
   name: string;
   tip: Oid;
-  /** Where it leaves an earlier line; null when it begins the session, or the known part of it. */
+  /** The point where it leaves an earlier line; null when it begins the session or its known part. */
   leaves: { commit: Oid; line: WalkedLine } | null;
   /** The commit before its first one. */
   below: Oid | null;
@@ -40,13 +40,13 @@ export interface WalkedTurn {
   name: TurnName;
   parent: TurnName | null;
   steps: PageStep[];
-  /** False when an earlier line has all of it, or more. */
+  /** False when an earlier line has all of the turn, or more. */
   isOwn: boolean;
 }
 
 /**
- * Walks the lines in the order of the source. Throws GIT_FAILED when a commit is missing, DAMAGED_SESSION in a clone
- * that lacks the beginning.
+ * Walks the lines in source order. Throws GIT_FAILED when a commit is missing, DAMAGED_SESSION in a clone that lacks
+ * the beginning.
  */
 export async function walkLines(project: Project, { session, lines }: PageSource): Promise<WalkedLine[]> {
   const { store } = project.repository;
@@ -55,7 +55,7 @@ export async function walkLines(project: Project, { session, lines }: PageSource
   const walked = new Map<OwnPart<PageSource['lines'][number]>, WalkedLine>();
   for (const part of await readLines(store, session, lines)) {
     const { line, steps, below, hasStart } = part;
-    // A line with nothing of its own shows nothing.
+    // A line without its own commits shows nothing.
     if (steps.length === 0) continue;
     if (!hasStart && part.leaves === null && (await store.cutCommits()).size > 0) throw noStartError(line.name);
     const changes = await readChanges(store, steps, below);
@@ -72,7 +72,7 @@ export async function walkLines(project: Project, { session, lines }: PageSource
 }
 
 /**
- * Reads the changes; when an object is missing, reads those of each commit separately, so that the others are still
+ * Reads the changes; when an object is missing, reads each commit's changes separately, so that the others are still
  * available.
  */
 async function readChanges(
@@ -111,7 +111,7 @@ export function stepReader(masker: Masker): (step: Step, changes?: CommitChange[
     return masked;
   };
   return async (step, changes) => {
-    // Drops the address, no matter what the commit has.
+    // Drops the address, no matter how the commit has it.
     const name = parseIdent(step.ident).name.split('<', 1)[0]?.trim() ?? '';
     const { entry } = step;
     for (const key of ['agent', 'provider', 'model', 'baseBranch'] as const)
@@ -120,10 +120,7 @@ export function stepReader(masker: Masker): (step: Step, changes?: CommitChange[
   };
 }
 
-/**
- * Names the turns. A turn belongs to a line that has a step of its own in it; undoing the code of an earlier turn does
- * not count.
- */
+/** Names the turns. A turn belongs to a line with its own step in that turn; undoing an earlier turn's code does not count. */
 function nameTurns({ leaves, own, all, turns }: WalkedLine, session: SessionId, taken: Set<TurnName>): void {
   const isOwn = new Set(own);
   let parent: TurnName | null = null;

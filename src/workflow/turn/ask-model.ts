@@ -37,11 +37,14 @@ export interface Answered extends CheckedAnswer {
   text: string;
   usage: Usage | null;
   actions: number;
-  /** A plan waits for `execute`, either this one or the one that was asked about; a plan without actions does not wait. */
+  /**
+   * True when a plan waits for `execute`, either this one or the one that the question was about; a plan without
+   * actions does not wait.
+   */
   isPending: boolean;
 }
 
-/** A whole answer that is in staging but not on the line yet. */
+/** A whole answer in staging that is not on the line yet. */
 export interface StagedReception {
   place: AnswerTarget;
   received: Received;
@@ -51,8 +54,8 @@ export interface StagedReception {
 }
 
 /**
- * Asks the model and saves the answer. Throws EMPTY_ANSWER and the MODEL_ codes. Whatever had arrived is put on the
- * line if possible: as a pending plan when it is a whole one and the endpoint ended it, otherwise flagged as partial.
+ * Asks the model and saves the answer. Throws EMPTY_ANSWER and the MODEL_ codes. If possible, puts whatever has arrived
+ * on the line: as a pending plan when the plan is whole and the endpoint ended it, otherwise flagged as partial.
  */
 export async function askModel(
   project: Project,
@@ -115,7 +118,10 @@ export function toRequest(project: Project, open: OpenTurn, signal: AbortSignal)
   return { messages, parameters, session, turn, messageSha256: project.hash(open.message), signal, again };
 }
 
-/** Returns null when the answer is whole. Throws when it is not, except for a whole plan: then returns the interruption. */
+/**
+ * Returns null when the answer is whole. Throws when it is not, except for a whole plan, for which it returns the
+ * interruption.
+ */
 function checkEnd(
   model: Model,
   received: Received,
@@ -155,8 +161,8 @@ function whyNothing(received: Received): string {
 }
 
 /**
- * Masks the thoughts, which are a note of ours, not part of the answer that is saved byte for byte. Drops them if they
- * cannot be masked.
+ * Masks the thoughts, which are teddy's note, not part of the answer that is saved byte for byte. Drops them if masking
+ * fails.
  */
 async function maskThoughts({ masker, notices }: Project, received: Received): Promise<void> {
   const { thoughts } = received;
@@ -172,8 +178,8 @@ async function maskThoughts({ masker, notices }: Project, received: Received): P
 }
 
 /**
- * Saves the part that arrived. The interruption stays the error, because it says why there is no answer, no matter what
- * becomes of the part.
+ * Saves the part that arrived. The interruption remains the error, because it says why there is no answer, whether or
+ * not the part is saved.
  */
 async function keepInterrupted(
   project: Project,
@@ -254,11 +260,11 @@ export async function keepAnswer(
   };
 }
 
-/** An answer that is on its line already, so a check that fails is a warning, not an error. */
+/** An answer already on its line, so a failed check is a warning, not an error. */
 interface KeptAnswer {
   commit: Oid;
   text: string;
-  /** Null when it is not a plan. */
+  /** Null when the answer is not a plan. */
   parsed: ParsedPlan | null;
 }
 
@@ -266,11 +272,11 @@ interface CheckedAnswer {
   /** Problems for which `execute` would refuse a plan. */
   problems: Problem[];
   notes: Problem[];
-  /** The secrets in the answer, and where; it is saved as it arrived. */
+  /** The secrets in the answer, and their places; the answer is saved as it arrived. */
   secrets: MaskedSecret[];
 }
 
-/** Checks the answer without throwing anything. Without a workspace, a plan is checked only by itself. */
+/** Checks the answer without throwing anything. Without a workspace, checks a plan only by itself. */
 async function checkAnswer(
   project: Project,
   workspace: Workspace | null,

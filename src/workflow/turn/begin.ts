@@ -24,8 +24,8 @@ export async function beginTurn(project: Project, request: BeginOptions): Promis
 }
 
 /**
- * Begins a turn of a conversation, with the exclusive right to answer it until that is released. While another process
- * is answering it, the message is still added to the turn, and LOCKED is thrown, with `goesOn` as the command that asks
+ * Begins a conversation turn, with the exclusive right to answer it until the caller releases that right. While another
+ * process is answering the turn, still adds the message to it and throws LOCKED, with `goesOn` as the command that asks
  * for its answer.
  */
 export async function beginChatTurn(
@@ -37,7 +37,7 @@ export async function beginChatTurn(
   const place = { session, ref, turn: nextTurn(state) };
   const claim = await project.answers.claim(place).catch((error: unknown) => addMessage(project, line, request, error));
   try {
-    // The previous holder of the right has moved the line.
+    // The right's previous holder has moved the line.
     const now = { ...line, state: await refreshLine(project.repository.store, line) };
     return { line: now, open: await openTurn(project, now, request), claim };
   } catch (error) {
@@ -80,8 +80,8 @@ async function addMessage(
 }
 
 /**
- * Refuses a step that would exceed a limit that the user has set for the session: turns, or tokens of all its answers.
- * A manual answer spends nothing, and nothing is counted without a limit. Throws BUDGET_SPENT.
+ * Refuses a step that would exceed one of the user's limits for the session: turns, or the tokens in all its answers. A
+ * manual answer spends nothing, and without a limit teddy counts nothing. Throws BUDGET_SPENT.
  */
 export async function refuseSpent(
   project: Project,
@@ -117,8 +117,8 @@ async function readLimit(project: Project, name: LimitName): Promise<number | nu
 }
 
 /**
- * Counts the tokens of this line along its first parents; a conversation branch includes what led to it. Each entry
- * counts once.
+ * Counts this line's tokens along its first parents; a conversation branch includes the turns that led to it. Counts
+ * each entry once.
  */
 async function countSpent(project: Project, state: LineState): Promise<Spent> {
   const spent: Spent = { input: 0, output: 0 };

@@ -1,4 +1,4 @@
-/** Branches off a session at the beginning of a turn: a conversation branch with exactly that turn's context. */
+/** Branches off a session at the beginning of a turn: makes a conversation branch with exactly that turn's context. */
 import { openingKinds } from '../../session/lines/line-order.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
@@ -37,8 +37,8 @@ export interface Branched {
 }
 
 /**
- * Makes the branch. Throws UNKNOWN_TURN; FILES_IN_THE_WAY when edits prevent the switch, in which case the new branch
- * is deleted again.
+ * Makes the branch. Throws UNKNOWN_TURN; FILES_IN_THE_WAY when edits prevent the switch, in which case it deletes the
+ * new branch again.
  */
 export async function branchSession(project: Project, request: BranchRequest): Promise<Branched> {
   parseTurnName(request.turn);
@@ -64,7 +64,7 @@ async function findOpening(project: Project, state: LineState, turn: TurnName): 
     const entry = decodeEntry(commit.message);
     if (entry?.session !== state.session) continue;
     if (entry.turn === turn && entry.kind === 'plan') asked = oid;
-    // The oldest one counts: late entries of a conversation may have come after later turns.
+    // The oldest entry counts: a conversation's late entries may have come after later turns.
     if (entry.turn === turn && openingKinds.includes(entry.kind)) parent = commit.parents[0] ?? null;
     if (entry.kind === 'start') break;
   }
@@ -98,7 +98,7 @@ async function beginBranch(
 ): Promise<{ ref: RefName; turn: TurnName; commit: Oid }> {
   const taken = await readTakenBranches(project, state.session);
   const trailers = await readAgent(project, state, original);
-  // Its id is later than any that the line has.
+  // Its ID is later than any on the line.
   const place = { ...(await readLineTurns(project.repository.store, leave)), entry: state.entry };
   for (let number = 1; ; number += 1) {
     const turn = toTurnName(turnNumber(original), number);
@@ -111,7 +111,7 @@ async function beginBranch(
   }
 }
 
-/** Returns the agent of the turn that the branch leaves from; the branch continues with it. */
+/** Returns the agent of the turn where the branch leaves; the branch continues with that agent. */
 async function readAgent(project: Project, state: LineState, turn: TurnName): Promise<{ agent?: string }> {
   for await (const { commit } of project.repository.store.firstParents(state.entryOid)) {
     const entry = decodeEntry(commit.message);

@@ -1,4 +1,4 @@
-/** Finds the next step of a line. */
+/** Finds a line's next step. */
 import { userMessages } from '../../conversation/records/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
@@ -15,11 +15,14 @@ export type NextStep = { line: Line } & Waiting;
 
 type Waiting =
   | { kind: 'execute'; turn: TurnName }
-  /** `provider`: who was to answer. `mode`: what was asked for; missing when nobody has been asked about the message yet. */
+  /**
+   * `provider`: who was supposed to answer. `mode`: the requested kind of answer; undefined when teddy has not asked
+   * anybody about the message yet.
+   */
   | { kind: 'ask'; turn: TurnName; mode?: 'chat' | 'plan'; provider?: string }
   | { kind: 'message' };
 
-/** Only looks: the command that takes the step repairs what a crash has left. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION. */
+/** Only looks: the command that takes the step repairs the effects of a crash. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION. */
 export async function findNextStep(project: Project, selector: string | undefined): Promise<NextStep> {
   const line = await findLine(project, selector, { appends: true });
   const tip = line.tip ?? line.remoteTip;

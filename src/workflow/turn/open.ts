@@ -1,4 +1,4 @@
-/** The open turn of a line: its request, either as it was stored or newly composed. */
+/** A line's open turn: its request, either stored or newly composed. */
 import { questionSource, type TranscriptRecord, type UserRecord } from '../../conversation/records/record.ts';
 import {
   afterLastMessage,
@@ -31,11 +31,11 @@ export interface OpenTurn {
   messages: ModelMessage[];
   message: string;
   info: RequestInfo;
-  /** The id of the message's record. */
+  /** The ID of the message's record. */
   messageId: string;
   /** The records since the message: calls with their results, interrupted answers. */
   records: TranscriptRecord[];
-  /** How many records of the turn say something; a late answer sees by it that somebody else was faster. */
+  /** How many of the turn's records say something; a late answer uses this to see that somebody else was faster. */
   recordCount: number;
 }
 
@@ -50,7 +50,7 @@ export async function openTurn(project: Project, line: ReadyLine, options: TurnO
   };
   const { value: opened } = await append(project, snapped, async (state) => {
     await refusePending(project, line, state, request);
-    // A conversation includes everything that was said meanwhile.
+    // A conversation includes everything said meanwhile.
     if (request.mode !== 'chat') refuseOtherTurn(line.state, state);
     const composed = await composeRequest(project, line, state, request);
     const record = toUserRecord(project, state, composed);
@@ -61,7 +61,7 @@ export async function openTurn(project: Project, line: ReadyLine, options: TurnO
     const value = { ...composed, messages: composed.built.messages, messageId, records, recordCount };
     return { drafts: [await toMessageDraft(project, state, composed, record)], value };
   });
-  // The notes are shown once, no matter how many times the race was lost.
+  // Shows the notes once, no matter how many races were lost.
   for (const note of opened.built.notes) project.notices.warn(note);
   if (opened.built.advice !== null) project.notices.info(opened.built.advice);
   return opened;
@@ -78,7 +78,7 @@ export async function refusePending(
   if (request.mode === 'ask') return requireQuestion({ ref: line.ref, state }, request);
   if (latest !== null && awaitsVerdict(state)) throw verdictError('PLAN_PENDING', { ref: line.ref, turn: latest.turn });
   if (latest?.status === 'planned') {
-    // When HEAD is on the line, a command uses it without being told.
+    // When HEAD is on the line, a command uses that line by default.
     const isHere = line.workspace !== null && line.workspace === repository.workspace;
     const name = toShellWord(shortRef(line.ref));
     const option = isHere ? '' : ` -s ${name}`;
@@ -117,7 +117,10 @@ function hasMessage(turn: TurnState): boolean {
   return userMessages(turn.records).length > 0;
 }
 
-/** After a lost race, the new entries may be snapshots, memos and the user's commits; another turn is not ours to answer. */
+/**
+ * After a lost race, the new entries may be snapshots, memos and the user's commits; another turn is not this command's
+ * to answer.
+ */
 function refuseOtherTurn(before: LineState, now: LineState): void {
   const same = before.latest?.turn === now.latest?.turn && before.latest?.status === now.latest?.status;
   if (same && countSaid(before.latest?.records ?? []) === countSaid(now.latest?.records ?? [])) return;
@@ -129,8 +132,8 @@ function refuseOtherTurn(before: LineState, now: LineState): void {
 }
 
 /**
- * Returns the stored request of an open turn, to be asked again exactly as before when there is nothing new to say. A
- * manual answer changes no request.
+ * Returns an open turn's stored request, to ask again exactly as before when there is nothing new to say. A manual
+ * answer changes no request.
  */
 export async function reuseStored(
   project: Project,
@@ -147,10 +150,10 @@ export async function reuseStored(
   const { provider, name, parameters } = request.choice;
   const changesRequest = provider !== 'manual' && provider !== 'none';
   if (changesRequest && request.mode !== stored.info.mode) return null;
-  // Somebody has said more since the request was made.
+  // Somebody has added more since this request was made.
   if (changesRequest && stored.message !== message.replace(/\p{Surrogate}/gu, '\uFFFD')) return null;
   if (changesRequest && (provider !== stored.info.provider || name !== stored.info.model)) return null;
-  // A log that somebody has pushed must not decide what an answer may cost.
+  // A log that somebody has pushed must not decide how much an answer may cost.
   if (changesRequest && !hasSameValues(parameters, stored.info.parameters)) return null;
   await requirePrompt(project, line, latest.turn, stored.log, request);
   return {
@@ -165,7 +168,7 @@ export async function reuseStored(
   };
 }
 
-/** Checks that the stored prompt is trusted. A manual answer exists already and follows no prompt. */
+/** Checks that the stored prompt is trusted. A manual answer already exists and follows no prompt. */
 async function requirePrompt(
   project: Project,
   line: ReadyLine,
@@ -183,7 +186,7 @@ function hasSameValues(a: Record<string, unknown>, b: Record<string, unknown>): 
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
 }
 
-/** Returns null when the turn already has this message: if another model or agent is asked, it is still said only once. */
+/** Returns null when the turn already has this message: asking another model or agent does not repeat it. */
 function toUserRecord(project: Project, state: LineState, { turn, message, info }: Composed): UserRecord | null {
   const known = state.latest?.turn === turn ? state.latest.records : [];
   if (isUnanswered(known, message)) return null;
@@ -216,7 +219,7 @@ async function toMessageDraft(
   };
 }
 
-/** Returns the copies of `teddy/global` to update, because a commit is complete in itself. */
+/** Returns the copies from `teddy/global` to update, because each commit is complete in itself. */
 async function readFreshCopies(project: Project, tip: Oid): Promise<FileEdit[]> {
   const { store } = project.repository;
   const global = await readGlobal(project);

@@ -1,4 +1,4 @@
-/** One turn with the model: the message is committed before the request is sent, and the answer as soon as it is whole. */
+/** One turn with the model: commits the message before sending the request, and the answer as soon as it is whole. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import type { TurnName } from '../../names.ts';
@@ -19,7 +19,7 @@ import { previewSnapshot } from '../line/take-snapshot.ts';
 
 export interface PlanRequest extends TurnOptions, Listener {
   selector?: string | undefined;
-  /** Called when the message is on the line, before the request is sent. */
+  /** Called once the message is on the line, before teddy sends the request. */
   onAsk?(asked: { line: ReadyLine; turn: TurnName; agent: string; label: string }): void;
 }
 
@@ -27,7 +27,7 @@ export type Answer = { kind: 'answered'; line: ReadyLine; turn: TurnName } & Ans
 
 export type PlanOutcome =
   | Answer
-  /** The message was committed and nobody was asked. */
+  /** teddy committed the message and asked nobody. */
   | { kind: 'open'; line: ReadyLine; turn: TurnName; logPath: string };
 
 /**
@@ -74,7 +74,10 @@ export async function recordMessage(
   return openTurn(project, line, request);
 }
 
-/** Returns the request as it would be sent, including the user's edits. Moves no branch of the line; may write objects. */
+/**
+ * Returns the request that teddy would send, including the user's edits. Moves none of the line's branches; may write
+ * objects.
+ */
 export async function previewRequest(
   project: Project,
   options: TurnOptions & Pick<PlanRequest, 'selector'>,

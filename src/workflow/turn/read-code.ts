@@ -1,6 +1,6 @@
 /**
- * Finds the code that a turn has changed: its report compared with the commit before, or everything that another agent
- * did in it.
+ * Finds the code that a turn has changed: its report compared with the preceding commit, or everything that another
+ * agent did in it.
  */
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
@@ -22,12 +22,12 @@ export interface UndoChange {
 export interface TurnCode {
   turn: TurnName;
   changes: UndoChange[];
-  /** The last undo of the turn. */
+  /** The turn's last undo. */
   lastUndo: Entry | null;
 }
 
 /**
- * Yields the code of the wanted turn, or else of the turns that have some and are not completely undone, newest first.
+ * Yields the wanted turn's code, or else the code of turns that have some and are not completely undone, newest first.
  * Throws NOTHING_TO_UNDO after the last.
  */
 export async function* listUndoable(
@@ -65,7 +65,7 @@ function describeWayOut(undone: TurnName | undefined): string {
   return undone === undefined ? `${log}.` : `${log}; \`teddy session undo ${undone}\` puts turn ${undone} back.`;
 }
 
-/** Reads what undos of the turn took back, without what has been restored already. */
+/** Reads what the turn's undos reverted, without what has already been restored. */
 export async function findTaken(store: Store, state: LineState, turn: TurnName): Promise<UndoChange[]> {
   const taken = new Map<RepoPath, UndoChange | null>();
   for await (const { oid, commit } of store.firstParents(state.tip)) {

@@ -1,4 +1,4 @@
-/** The answers of a recorded session, from a branch of this repository or of a bundle. */
+/** A recorded session's answers, from a branch in this repository or in a bundle. */
 import type { TranscriptRecord } from '../../conversation/records/record.ts';
 import { resolveFiles } from '../../conversation/history/resolve-files.ts';
 import { lastAnswer, userMessages } from '../../conversation/records/transcript.ts';
@@ -15,7 +15,7 @@ export interface RecordedTurn {
   answer: string;
 }
 
-/** Reads the recording. Without `revision`, takes the first main line of the store. Throws BAD_RECORDING when there is none. */
+/** Reads the recording. Without `revision`, takes the store's first main line. Throws BAD_RECORDING when there is none. */
 export async function readRecordedLine(store: Store, hash: Hash, revision?: string): Promise<RecordedTurn[]> {
   const main = (await store.listRefs('refs/heads/teddy/')).find(({ ref }) => parseLineRef(ref)?.branch === null);
   const tip =
@@ -45,7 +45,7 @@ export async function readRecordedLine(store: Store, hash: Hash, revision?: stri
   });
 }
 
-/** Splits the records at messages: a question about a plan has an answer of its own. */
+/** Splits the records at messages: a question about a plan has a separate answer. */
 function splitByMessage(records: readonly TranscriptRecord[]): TranscriptRecord[][] {
   const starts = records.flatMap((record, at) => (at === 0 || userMessages([record]).length > 0 ? [at] : []));
   return starts.map((from, at) => records.slice(from, starts[at + 1]));

@@ -1,4 +1,4 @@
-/** Goes back to the end of a turn, on a conversation branch of its own. Nothing is added, and nothing is lost. */
+/** Goes back to the end of a turn, on a separate conversation branch. Adds nothing, and loses nothing. */
 import { userMessages } from '../../conversation/records/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
@@ -35,7 +35,7 @@ export interface Rewound {
 /**
  * Makes the branch and switches to it. The branch is numbered after the next turn on it. Throws UNKNOWN_TURN,
  * NO_WORK_TREE; TURN_OPEN or PLAN_PENDING when the turn has not ended yet; FILES_IN_THE_WAY when edits prevent the
- * switch, in which case the new branch is deleted again.
+ * switch, in which case it deletes the new branch again.
  */
 export async function rewindTurn(project: Project, request: RewindRequest): Promise<Rewound> {
   parseTurnName(request.turn);
@@ -57,13 +57,13 @@ export async function rewindTurn(project: Project, request: RewindRequest): Prom
   return { from: line, ref, turn, commit };
 }
 
-/** Refuses a turn that has not ended; only the latest turn of a line can be one. */
+/** Refuses an unfinished turn; only a line's latest turn can be one. */
 function refuseUnended({ latest }: LineState, turn: TurnName, line: ReadyLine): void {
   if (latest?.turn !== turn || (latest.status !== 'open' && latest.status !== 'planned')) return;
   const isSaid = userMessages(latest.records).length > 0;
   const waiting = isSaid ? 'it waits for an answer' : 'it has no message yet';
   const reason = latest.status === 'open' ? waiting : 'its plan is pending';
-  // A detached HEAD has no branch name, and a command uses it without being told.
+  // A detached HEAD has no branch name, and a command uses it by default.
   const name = line.ref === 'HEAD' ? null : shortRef(line.ref);
   const option = name === null ? '' : ` -s ${toShellWord(name)}`;
   throw new TeddyError(
@@ -73,7 +73,7 @@ function refuseUnended({ latest }: LineState, turn: TurnName, line: ReadyLine): 
   );
 }
 
-/** Finds the newest entry of the turn, except later ones such as an undo of its code. */
+/** Finds the turn's newest entry, except later ones such as an undo of its code. */
 async function findEnd(project: Project, state: LineState, turn: TurnName): Promise<Oid> {
   for await (const { oid, commit } of project.repository.store.firstParents(state.tip)) {
     const entry = decodeEntry(commit.message);

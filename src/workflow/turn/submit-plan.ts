@@ -1,4 +1,4 @@
-/** Accepts a plan that somebody submits, so that a person can look at it and decide. No model is asked, and nothing is run. */
+/** Accepts a plan that somebody submits, so that a person can look at it and decide. Asks no model, and runs nothing. */
 import { TeddyError } from '../../errors.ts';
 import { shortRef, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { isPlan, maxPlanBytes, parsePlan } from '../../plan/parse/parse.ts';
@@ -16,11 +16,11 @@ export interface SubmitRequest {
   /** In teddy's grammar, or any Markdown. */
   plan: string;
   message: string;
-  /** A line on which no turn waits. Without it, the plan gets a session of its own. */
+  /** A line on which no turn waits. Without a selector, the plan gets its own session. */
   selector?: string | undefined;
-  /** The name of that session is made from it, or else from the message. */
+  /** The source of that session's name, which otherwise comes from the message. */
   title?: string | undefined;
-  /** Returns the choice with which the plan is a manual answer. */
+  /** Returns the choice that turns the plan into a manual answer. */
   toChoice(plan: string): PlanRequest['choice'];
   signal: AbortSignal;
 }
@@ -32,13 +32,13 @@ export interface SubmittedPlan {
   commit: Oid;
   /** The hash of plan.md, in hexadecimal. */
   planSha256: string;
-  /** `teddy`: it waits to be executed; `markdown`: it waits for a verdict, and teddy does not run it. */
+  /** `teddy`: the plan waits to be executed; `markdown`: the plan waits for a verdict, and teddy does not run it. */
   kind: 'teddy' | 'markdown';
-  /** How many actions it has; 0 for Markdown. */
+  /** How many actions the plan has; 0 for Markdown. */
   actions: number;
-  /** Why a plan that looks like teddy's was accepted as Markdown. */
+  /** Why teddy accepted a plan that looks like its own as Markdown. */
   problems: string[];
-  /** How many secrets were masked in it. */
+  /** How many secrets teddy masked in the plan. */
   masked: number;
 }
 
@@ -80,14 +80,14 @@ async function openLine(project: Project, { selector, title, message }: SubmitRe
   }
   const first = (title ?? message).trim().split('\n')[0] ?? '';
   const { count } = await project.masker.mask(first);
-  // A session of its own, like that of a captured agent: nothing that the user says goes there automatically.
+  // A separate session, like a captured agent's: none of the user's messages go there automatically.
   const foreign = { agent: 'mcp', id: project.ids.entryId() };
   const name = toName(count > 0 ? '' : first);
   const { session } = await newSession(project, { name, switch: false, foreign });
   return prepareLine(project, session);
 }
 
-/** Returns a name for the session; a text without letters or digits gives none, and neither does a secret. */
+/** Returns a name for the session; undefined for a text without letters or digits, or with a secret. */
 function toName(text: string): string {
   return /[\p{L}\p{Nd}]/u.test(text) ? text : 'plan';
 }

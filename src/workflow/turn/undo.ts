@@ -1,7 +1,4 @@
-/**
- * Undoes the code of a turn, or restores it again, as long as the files are as the turn left them; never loses an edit
- * of the user's.
- */
+/** Undoes a turn's code, or restores it again, if the files are as the turn left them; never loses a user's edit. */
 import { TeddyError, toMessage } from '../../errors.ts';
 import type { Store, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -24,26 +21,25 @@ export interface UndoRequest {
   /** Defaults to the newest turn that changed code and is not, or only partly, undone. */
   turn?: string | undefined;
   selector?: string | undefined;
-  /** Undoes what can be undone when some files are not as the turn left them. */
+  /** Undoes as much as possible when some files are not as the turn left them. */
   isPartial?: boolean;
 }
 
 export interface Undone {
   line: ReadyLine;
   turn: TurnName;
-  /** The turn had been undone, and its code was restored. */
+  /** True when the turn had been undone and this call restored its code. */
   isRedo: boolean;
   commit: Oid;
   restored: RepoPath[];
-  /** Files that are not as the turn left them and were not touched. */
+  /** Files that are not as the turn left them and that teddy did not touch. */
   left: LeftFile[];
 }
 
 /**
- * Undoes the code of a turn, or restores it when the turn is undone; for a turn that is partly undone, continues with
- * the rest. Throws NOT_ON_LINE, UNKNOWN_TURN, NOTHING_TO_UNDO; FILE_MODIFIED, before anything was changed, when files
- * are not as the turn left them, or are submodules; UNDO_INCOMPLETE when files were changed but the entry could not be
- * added.
+ * Undoes a turn's code, or restores the code when the turn is undone; for a partly undone turn, continues with the
+ * rest. Throws NOT_ON_LINE, UNKNOWN_TURN, NOTHING_TO_UNDO; FILE_MODIFIED, before changing anything, when files are not
+ * as the turn left them, or are submodules; UNDO_INCOMPLETE when it changed files but could not add the entry.
  */
 export async function undoTurn(project: Project, request: UndoRequest): Promise<Undone> {
   if (request.turn !== undefined) parseTurnName(request.turn);
@@ -76,7 +72,7 @@ export async function undoTurn(project: Project, request: UndoRequest): Promise<
 
 type Check = (changes: UndoChange[], since: 'turn' | 'undo') => ReturnType<typeof checkUndo>;
 
-/** Finds a turn with something left to undo; the rest of a turn that is partly undone may have been reverted by hand. */
+/** Finds a turn with something left to undo; the user may have reverted the rest of a partly undone turn by hand. */
 async function findRest(
   turns: AsyncGenerator<TurnCode, never>,
   check: Check,
@@ -89,7 +85,7 @@ async function findRest(
   }
 }
 
-/** Names the way to files of the line: git does not switch over untracked files, such as another agent leaves. */
+/** Names the way to the line's files: git does not switch over untracked files, which another agent may leave. */
 async function throwNotCheckedOut(line: ReadyLine, project: Project): Promise<never> {
   const { workspace } = project.repository;
   const branch = shortRef(line.ref);
@@ -162,20 +158,20 @@ function toDraft({ turn, isRedo, left }: Pick<Undone, 'turn' | 'isRedo' | 'left'
       restored.map(({ path }) => path),
     ),
     trailers: status === undefined ? {} : { status },
-    // Exactly these paths, as they were before the turn.
+    // Exactly these paths, in their state before the turn.
     code: {
       edits: restored.map(({ path, before }) => ({ path, entry: before && { mode: before.mode, oid: before.oid } })),
     },
   };
 }
 
-/** A change that is ready to be reverted, links as links. */
+/** A change ready to be reverted, with links as links. */
 interface ReadyChange extends SeenChange {
-  /** The content to restore: of a file, through the user's filters, or the target of a link; null when nothing was there. */
+  /** The content to restore: a file's, through the user's filters, or a link's target; null when nothing was there. */
   bytes: Uint8Array | null;
 }
 
-/** Reads all contents before the first file changes, so that a filter that fails is only an error. */
+/** Reads all contents before the first file changes, so that a failing filter is only an error. */
 async function readContents(store: Store, workspace: Workspace, changes: SeenChange[]): Promise<ReadyChange[]> {
   const blobs = changes.flatMap(({ path, before }) => (before && !isLink(before) ? [{ path, oid: before.oid }] : []));
   const checkouts = blobs.length === 0 ? null : await workspace.readCheckouts(blobs);
@@ -184,7 +180,7 @@ async function readContents(store: Store, workspace: Workspace, changes: SeenCha
   return Promise.all(changes.map(async (change) => ({ ...change, bytes: await read(change) })));
 }
 
-/** Restores the files, removals first: a file of the turn may be where a directory was. */
+/** Restores the files, removals first: one of the turn's files may be where a directory was. */
 async function restoreFiles(
   files: ProjectFiles,
   changes: ReadyChange[],
@@ -207,20 +203,20 @@ async function restoreFile(files: ProjectFiles, change: ReadyChange): Promise<st
     const found = await files.readState(path);
     if (!isAsSeen(found, seen)) return 'it has changed just now';
     if (found.kind === 'other') return 'it is no file now';
-    // An undo that was killed in the middle may have left some.
+    // An undo that was killed in the middle may have left some temporary files.
     await files.removeLeftovers(path);
     await files.putState(path, wanted);
     if (wanted.kind === 'absent') await files.removeEmptyDirectories(parentsOf(path));
     return null;
   } catch (error) {
     if (!(error instanceof TeddyError)) throw error;
-    // The file may be restored anyway, if the disk only refused a later step.
+    // teddy may have restored the file anyway, if the disk refused only a later step.
     const found = await files.readState(path).catch(() => null);
     return found !== null && isInState(found, wanted) ? null : error.message.replace(/\.$/, '');
   }
 }
 
-/** Returns null for a link that cannot be made. An existing file keeps its mode, except for the execute bit. */
+/** Returns null for a link that teddy cannot make. An existing file keeps its mode, except for the execute bit. */
 function toWanted({ before, seen, bytes }: ReadyChange): FileState | NewFile | null {
   if (before === null || bytes === null) return { kind: 'absent' };
   if (isLink(before)) return toLink(bytes);
@@ -238,31 +234,31 @@ function isLink({ mode }: CodeFile): boolean {
   return mode === '120000';
 }
 
-/** Returns whether the file is as it was seen; a directory of the turn's may be gone with the last file in it. */
+/** Returns whether the file is still as teddy saw it; one of the turn's directories may be gone with its last file. */
 function isAsSeen(found: FileState, seen: FileState): boolean {
   return isInState(found, seen) || (seen.kind === 'other' && (found.kind === 'other' || found.kind === 'absent'));
 }
 
-/** A file of a turn that cannot be undone, and why. */
+/** One of a turn's files that teddy cannot undo, and why. */
 interface LeftFile {
   path: RepoPath;
   reason: string;
 }
 
 interface SeenChange extends UndoChange {
-  /** The file on disk when it was found to be as the turn left it. */
+  /** The file on disk when teddy found it as the turn left it. */
   seen: FileState;
 }
 
 interface UndoContext {
-  /** The operation that left the files in the state that they have to be in. */
+  /** The operation that left the files in the required state. */
   since: 'turn' | 'undo';
   workspace: Workspace;
   files: ProjectFiles;
   tip: Oid;
 }
 
-/** Compares the files as git sees them, through filters. Reads them before that, so that an edit meanwhile is noticed. */
+/** Compares the files as git sees them, through filters. Reads them first, to notice an edit meanwhile. */
 async function checkUndo(
   project: Project,
   { since, workspace, files, tip }: UndoContext,
@@ -291,8 +287,8 @@ async function checkUndo(
 }
 
 /**
- * Returns null when the file can be undone; `undone` when it is as before the turn. A file that is so only on disk,
- * because an undo was killed, still has to get into an entry.
+ * Returns null when teddy can undo the file; `undone` when the file is as before the turn. A file that is so only on
+ * disk, because an undo was killed, still needs an entry.
  */
 function findReason(
   { path, before, after }: UndoChange,
@@ -301,7 +297,7 @@ function findReason(
   { staged, since }: Pick<UndoContext, 'since'> & { staged: Set<RepoPath> },
 ): string | null {
   if (staged.has(path)) return 'it has staged changes';
-  // Submodules are not looked into, so only the line says where one is.
+  // teddy does not look into submodules, so only the line says where they are.
   const isSubmodule = [before, after].some((file) => file?.mode === '160000');
   const isBefore = isSame(isSubmodule ? onLine : onDisk, before);
   if (isBefore && !isSame(onLine, after)) return 'undone';
