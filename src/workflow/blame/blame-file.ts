@@ -25,7 +25,7 @@ export interface CommitStory {
   /** In ISO 8601. */
   at: string;
   subject: string;
-  /** The session whose commit of the user's edits this is; null for any other commit. */
+  /** The session that committed the user's edits; null for any other commit. */
   session: SessionId | null;
   turn: TurnName | null;
 }

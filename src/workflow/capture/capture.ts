@@ -43,7 +43,7 @@ export interface FollowedLog {
   /** The agent's own ID for the session. */
   id: string;
   path: string;
-  /** Where a reader with this checkpoint continues; null at the beginning. */
+  /** The position where a reader with this checkpoint continues; null at the beginning. */
   position: LogPosition | null;
   checkpoint: AgentCheckpoint | null;
   /** The size and time of the file when it was read to its end. */

@@ -29,7 +29,7 @@ export interface LineContext {
   line: ReadyLine;
 }
 
-/** Where a model's call works. */
+/** The place where a model's call works. */
 export interface CallContext extends LineContext {
   /** The turn that makes the call. */
   place: { turn: TurnName };

@@ -140,7 +140,7 @@ export const findWorkTrees: Examination = async (scene) => {
   const listed = await listWorkTrees(project);
   const gone = listed.filter(({ isGone }) => isGone).map((tree) => toGone(project, tree));
   const trees = listed.filter(({ madeFor, isGone }) => madeFor !== null && !isGone);
-  // Nobody needs these work trees, and `findLeftovers` reports them.
+  // These work trees are obsolete, and `findLeftovers` reports them.
   const left = remainsOf(scene, 'leftover').map(({ path }) => path);
   const unfinished = trees.filter(({ isUnfinished, root }) => isUnfinished && !left.includes(root)).map(toUnfinished);
   const ended = trees.filter(({ end, isUnfinished }) => end !== null && !isUnfinished);

@@ -27,7 +27,7 @@ export interface FileEdit {
 export interface Draft {
   kind: EntryKind;
   turn?: TurnName | null;
-  /** As a function, makes the label from the masked records, and from the masked `plan.md` when the label quotes the plan. */
+  /** A function makes the label from the masked records, and from the masked `plan.md` if it quotes the plan. */
   label: Label | ((records: readonly KnownRecord[], plan: string | undefined) => Label);
   /** Derived from the source's own ID when the entry may arrive twice; otherwise generated. */
   id?: string;
@@ -57,7 +57,7 @@ export interface StartPlace {
   entry: null;
 }
 
-/** Where the next entry goes: after `entry`, on top of `tip`. */
+/** The place for the next entry: after `entry`, on top of `tip`. */
 export type Place = StartPlace | (LineTurns & Partial<Pick<LineState, 'latest'>>);
 
 /** The commit made from a draft. */

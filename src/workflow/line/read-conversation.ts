@@ -8,7 +8,7 @@ import { parseLineRef, type Oid } from '../../names.ts';
 import { findLine, lineName } from './find.ts';
 import { findArchived, requireCommit, type RecordedLine } from './find-recorded.ts';
 
-/** Where a conversation is stored. */
+/** A conversation's storage place. */
 export interface ConversationTarget extends ConversationSource {
   /** Null when the user asked for a commit. */
   line: string | null;

@@ -145,7 +145,7 @@ async function settleTurn(
   const resumed = { ...draft, started: new Date(left.run.startedAt) };
   if (isOver) {
     const rollsBackOn = left.isRollingBack && choice === 'resume';
-    // None of the run's changes stay, no matter how its actions ended.
+    // The run's changes do not stay, no matter how its actions ended.
     if (rollsBackOn && run.ended === 'done') run.ended = 'failed';
     stopRun(plan, run);
     const rollsBack = rollsBackOn || (choice === 'resume' && wantsRollback && run.ended !== 'done');

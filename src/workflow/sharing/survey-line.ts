@@ -45,12 +45,12 @@ export async function surveyLine(
   const { startId, below, end, count, isLarge } = await descend(store, { tip, session }, known);
   if (isLarge) return tooManyPaths;
   if (count > maxCommits) return `it has more than ${maxCommits} commits`;
-  // Nobody has checked commits that a merge brought into a local line as a line.
+  // Commits that a merge brought into a local line were never checked as a line.
   if (startId === null && known.length > 0 && !(await isOnAnyLine(store, known, end ?? tip)))
     return surveyLine(store, { tip, session }, []);
   if (count === 0) return { startId: null };
   if (startId === null && (end === null || !(await isOfSession(store, end, session)))) {
-    // Nobody can say whether a start exists below the cut.
+    // This clone cannot show whether a start exists below the cut.
     if (end !== null && (await store.cutCommits()).size > 0) return cutBeforeStart;
     if (end !== null && (await store.readSize(end)) === null)
       throw new DamagedObjectError(`The commit ${end} is missing.`, 'See `git fsck`.');

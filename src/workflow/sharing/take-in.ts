@@ -22,7 +22,7 @@ export interface Source extends Pick<Sides, 'remote' | 'listed' | 'here'> {
 
 export interface TakenIn {
   lines: SharedLine[];
-  /** The same lines as tips after the transfer, without the refused lines. */
+  /** The lines' tips after the transfer, without the refused lines. */
   tips: SharedTips[];
   notes: string[];
 }

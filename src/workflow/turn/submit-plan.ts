@@ -87,7 +87,7 @@ async function openLine(project: Project, { selector, title, message }: SubmitRe
   return prepareLine(project, session);
 }
 
-/** Returns a name for the session; undefined for a text without letters or digits, or with a secret. */
+/** Returns a name for the session: the text, or `plan` when it has no letters or digits. */
 function toName(text: string): string {
   return /[\p{L}\p{Nd}]/u.test(text) ? text : 'plan';
 }

@@ -18,9 +18,9 @@ export interface LineBase {
    * no commit is an entry of the session.
    */
   kind: 'start' | 'later' | 'cut' | 'headless' | 'none';
-  /** The same session's nearest entry at or below `commit`. */
+  /** The session's nearest entry at or below `commit`. */
   entry: Entry | null;
-  /** That entry's commit, because the user's later changes to the session's files were never published. */
+  /** The commit of `entry`, because the user's later changes to the session's files were never published. */
   entryOid: Oid | null;
 }
 
@@ -53,7 +53,7 @@ export async function findBase(
       };
   }
   const { commit, kind } = await findEnd(store, { tip, oldest, last, isBounded: not.length > 0 });
-  // Nobody has checked commits that a merge brought into a known line as a line.
+  // Commits that a merge brought into a known line were never checked as a line.
   if (kind === 'later' && commit !== null && known.length > 0 && !(await isOnAnyLine(store, not, commit)))
     return findBase(store, { tip, session, after }, []);
   const below = commit === null ? null : await findEntryBelow(store, commit, session);
