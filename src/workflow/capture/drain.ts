@@ -309,7 +309,7 @@ export async function foldSubAgents(project: Project, capture: Capture, follower
   follower.state = { ...state, log: { ...state.log, folded } };
   if (units.length === 0) return 0;
   return addUnits(follower, units).catch((error: unknown) => {
-    // teddy wrote nothing of the sub-agent, so the next drain or sweep does.
+    // The append failed and wrote nothing, so the next drain or sweep repeats it.
     follower.state = { ...follower.state, log: { ...follower.state.log, folded: earlier } };
     throw error;
   });
