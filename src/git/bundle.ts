@@ -1,4 +1,4 @@
-/** Opens a git bundle as a repository of its own, in a temporary directory. */
+/** Opens a git bundle as a separate repository, in a temporary directory. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -8,7 +8,7 @@ import { openRepository } from './repository.ts';
 import { gitRunner, toChildEnvironment, type Environment } from './run/run.ts';
 
 /**
- * Opens the bundle at `path`, which the user gave relative to `cwd`. `close` removes the directory. Throws
+ * Opens the bundle at `path`, which is relative to the user's `cwd`. `close` removes the directory. Throws
  * BAD_RECORDING when the file is not a self-contained bundle.
  */
 export async function openBundle(path: string, { cwd, env }: { cwd: string; env: Environment }): Promise<Repository> {
@@ -41,7 +41,7 @@ export async function openBundle(path: string, { cwd, env }: { cwd: string; env:
   }
 }
 
-/** Finds git's reason, which it prints before the line that says it gave up. */
+/** Finds git's reason, which git prints before the line that says it gave up. */
 function toReason(stderr: string): string {
   if (stderr.includes('prerequisite commits')) return 'it builds on commits that are not in it.';
   return (

@@ -1,23 +1,26 @@
 /**
- * Disarms the programs that a repository's own configuration names. Users who copy a repository with its `.git/config`,
- * from an archive or a shared folder, have not chosen these programs, so a command that only reads runs none of them.
- * The value from the user's global configuration applies instead, or else git's own program, or else none.
+ * Disarms the programs named in a repository's own configuration. Users who copy a repository with its `.git/config`,
+ * from an archive or a shared folder, have not chosen these programs, so read-only commands run none of them. Instead,
+ * git uses the value from the user's global configuration, else its own program, else none.
  */
 import type { GitSetting } from './refs/settings.ts';
 import type { Environment } from './run/run.ts';
 
-/** git uses the first value that fits the address, so an added value cannot override it; only an environment variable can. */
+/**
+ * git uses the first value that matches the address, so an added value cannot override it; only an environment variable
+ * can.
+ */
 const gitProxy = /^core\.gitproxy$/;
 
-/** git uses the first value here too. It runs the program locally only for a remote that is a path on this machine. */
+/** git uses the first value here too. git runs the program locally only for a remote that is a path on this machine. */
 const uploadPack = /^remote\..*\.uploadpack$/;
-/** Only the protocol `ext` runs what an address names. */
+/** Only the protocol `ext` runs a program named in an address. */
 const protocol = /^protocol\.(?:ext\.)?allow$/;
 
-/** teddy itself starts the pager. An unwanted value is removed, as if nothing were configured. */
+/** teddy itself starts the pager and drops an unwanted value, as if nothing were configured. */
 const pager = /^core\.pager$/;
 
-/** Keys as git prints them, each with the value that replaces one the user did not choose. */
+/** Keys as git prints them, each with the value that replaces a foreign one. */
 const programs: readonly (readonly [RegExp, string])[] = [
   [/^core\.fsmonitor$/, 'false'],
   [/^core\.sshcommand$/, 'ssh'],
@@ -27,7 +30,7 @@ const programs: readonly (readonly [RegExp, string])[] = [
   [gitProxy, 'none'],
   [/^filter\..*\.(?:clean|smudge|process)$/, ''],
   [/^diff\..*\.textconv$/, 'cat'],
-  // A driver that fails leaves a conflict; one that does nothing would look like a merge.
+  // A failing driver leaves a conflict; a driver that does nothing would look like a merge.
   [/^merge\..*\.driver$/, 'false'],
   [/^gpg(?:\.openpgp)?\.program$/, 'gpg'],
   [/^gpg\.x509\.program$/, 'gpgsm'],
@@ -53,7 +56,7 @@ export function disarmForeignPrograms(settings: ReadonlyMap<string, GitSetting>,
     const chosen = all.filter(({ isForeign }) => !isForeign).map(({ value }) => value);
     const neutral = programs.find(([pattern]) => pattern.test(key))?.[1];
     if (neutral === undefined) continue;
-    // An empty helper clears the helpers before it; those that the user has chosen follow.
+    // An empty helper clears the helpers before it; the user's chosen helpers follow.
     const values = isList ? [neutral, ...chosen] : [isSwitch(key) ? neutral : (chosen.at(-1) ?? neutral)];
     pairs.push(...values.map((value): [string, string] => [toConfigKey(key), value]));
     if (pager.test(key) && chosen.length === 0) own.delete(key);
@@ -68,7 +71,7 @@ function isSwitch(key: string): boolean {
   return toConfigKey(key) !== key;
 }
 
-/** Returns the key that disarms the program: its own key, or the switch of the protocol that would run it. */
+/** Returns the key that disarms the program: the program's own key, or the switch for the protocol that would run it. */
 function toConfigKey(key: string): string {
   if (uploadPack.test(key)) return 'protocol.file.allow';
   return protocol.test(key) ? 'protocol.ext.allow' : key;

@@ -14,7 +14,7 @@ interface HooksOptions {
   env: Environment;
 }
 
-/** A larger file is not read, because scripts are read whole to be compared. */
+/** Do not read a larger file: scripts are read whole for the comparison. */
 const maxScriptBytes = 1024 * 1024;
 
 export function gitHooks(options: HooksOptions): Hooks {
@@ -36,7 +36,7 @@ async function locate({ git, layout, env }: HooksOptions): Promise<HookTarget> {
   const found = await readHooksPath(git, env);
   if (found === null) return placeOf(layout, ownDirOf(layout), null, false);
   if (found.value === '') return { dir: '', kind: 'own', origin: found.origin };
-  // git resolves a relative path from the directory in which hooks run.
+  // git resolves a relative path from the directory where hooks run.
   const dir = resolve(layout.root ?? layout.gitDir, found.value);
   return placeOf(layout, dir, found.origin, found.scope === 'global' || found.scope === 'system');
 }
@@ -72,7 +72,7 @@ async function placeOf(
 ): Promise<HookTarget> {
   const real = await realOf(dir);
   const common = await realOf(commonDir);
-  // In a linked work tree, include the main work tree.
+  // In a linked work tree, also consider the main work tree.
   const trees = await Promise.all([root, basename(common) === '.git' ? dirname(common) : null].map(realOrNull));
   const around = [common, ...trees].filter((container) => container !== null && isBelow(real, container));
   // A work tree may be inside the git directory, and a git directory inside the work tree; the innermost one counts.
@@ -85,7 +85,7 @@ async function realOrNull(path: string | null): Promise<string | null> {
   return path === null ? null : realOf(path);
 }
 
-/** Resolves links as far as the path exists. */
+/** Resolves links in the existing part of the path. */
 async function realOf(path: string): Promise<string> {
   const found = await realpath(path).catch(() => null);
   if (found !== null || dirname(path) === path) return found ?? path;
@@ -116,7 +116,7 @@ async function readHook(path: string): Promise<HookFile | null> {
   }
 }
 
-/** Keeps a hook under a second name. Both names are the same file, so git still runs the hook if this is interrupted. */
+/** Keeps a hook under a second name. Both names refer to one file, so git still runs the hook if the process dies midway. */
 async function keepHook(path: string, as: string): Promise<void> {
   const stat = await lstat(path);
   // Some systems would link to the target of a symbolic link.
@@ -130,7 +130,10 @@ async function keepHook(path: string, as: string): Promise<void> {
   await syncDirectoryIfPossible(dirname(as));
 }
 
-/** Copies a hook. The name appears only with the whole content, because half a copy could later be restored as the hook. */
+/**
+ * Copies a hook. The name appears only once the content is complete, because teddy could later restore a partial copy
+ * as the hook.
+ */
 async function copyHook(path: string, as: string, mode: number): Promise<void> {
   const temporary = temporaryBeside(as);
   await copyFile(path, temporary);

@@ -1,4 +1,4 @@
-/** Finds what killed processes left in the git directories, and locks that others hold. Looking changes nothing. */
+/** Finds what killed processes left in the git directories, and locks that others hold. Finding them changes nothing. */
 import { readdir, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,11 +19,11 @@ import type { RefTip } from '../ports/git.ts';
 export interface RemainsOptions {
   git: GitRunner;
   layout: RepositoryLayout;
-  /** Finishes or undoes what was left in the work tree at `root`. */
+  /** Finishes or undoes interrupted work in the work tree at `root`. */
   repairAt(root: string): Promise<void>;
 }
 
-/** Younger locks belong to a command that is at work. */
+/** Younger locks belong to a running command. */
 const lockAgeMs = 2000;
 
 export function gitRemains({ git, layout, repairAt }: RemainsOptions): Remains {
@@ -31,7 +31,7 @@ export function gitRemains({ git, layout, repairAt }: RemainsOptions): Remains {
   return {
     look,
     async clear(remain) {
-      // Another process may have cleared it already.
+      // Another process may have cleared the remains already.
       if (!(await look()).some(({ kind, path }) => kind === remain.kind && path === remain.path)) return;
       if (remain.kind === 'publication') await repairAt(remain.root);
       if (remain.kind === 'ref-record') await repairRefLocks(git, layout);
@@ -54,7 +54,7 @@ async function lookAround(git: GitRunner, layout: RepositoryLayout): Promise<Rem
   const main = { root: layout.gitDir === commonDir ? (layout.root ?? '') : dirname(commonDir), gitDir: commonDir };
   const halfMade = await findLeftWorkTrees(git, commonDir);
   const found = halfMade.map((path): Remain => ({ kind: 'leftover', path }));
-  // A half-made work tree is removed with its contents, so they are not listed separately.
+  // Removing a half-made work tree also removes its contents, so do not list them separately.
   const trees = [...(await readWorkTreeDirs(commonDir))].filter(([root]) => !halfMade.includes(root));
   const linked = trees.map(([root, gitDir]) => ({ root, gitDir }));
   for (const tree of [main, ...linked]) {
@@ -90,7 +90,7 @@ async function findPublications({ root, gitDir }: TreeDir): Promise<Remain[]> {
   return found;
 }
 
-/** Finds unfinished files with the pid of a dead process in their names. */
+/** Finds unfinished files that have a dead process's pid in their names. */
 async function findTemporaries(gitDir: string): Promise<Remain[]> {
   const found: Remain[] = [];
   const own = join(gitDir, 'teddy');
@@ -144,7 +144,7 @@ async function findOwnLocks(commonDir: string, trees: TreeDir[], ours: Remain[])
   return known;
 }
 
-/** Returns the age of a lock; null when there is none, or it disappeared while it was young. */
+/** Returns the age of a lock; null when there is none, or when the lock disappeared while young. */
 async function settledAgeMs(path: string): Promise<number | null> {
   for (;;) {
     const found = await stat(path).catch(() => null);
@@ -184,7 +184,7 @@ async function findRefLocks(git: GitRunner, layout: RepositoryLayout, trees: Tre
   while (refs.length > 0) {
     const locked = await probe(refs);
     if (locked === undefined) return found;
-    // When HEAD is locked, that lock is already found, and its branch cannot be probed.
+    // A locked HEAD is already among the found locks, and its branch cannot be probed.
     const rest = refs.filter(({ ref }) => ref !== locked);
     if (rest.length === refs.length) return found;
     refs = rest;
@@ -196,7 +196,7 @@ function namesIn(dir: string): Promise<string[]> {
   return readdir(dir).catch(() => []);
 }
 
-/** The commits that count as reached: from all refs and HEADs, and from repositories that this one borrows objects from. */
+/** The starting points for reachability: all refs and HEADs, and the repositories that this one borrows objects from. */
 const everything = ['--all', '--alternate-refs'];
 
 /** Lists the commits that nothing points to anymore. */
@@ -232,10 +232,10 @@ async function listReflogCommits(git: GitRunner): Promise<Set<Oid>> {
   );
 }
 
-/** The number of objects that are traced to their files; each costs a walk. */
+/** The maximum number of objects to trace to their files; each costs a walk. */
 const maxTraced = 20;
 
-/** Checks the objects that the tips reach. Skips what `not` reaches, except for what the tips themselves hold. */
+/** Checks the objects that the tips reach. Skips objects that `not` reaches, except for those in the tips themselves. */
 async function checkObjects(
   git: GitRunner,
   tips: readonly RefTip[],
@@ -246,7 +246,7 @@ async function checkObjects(
   if (bad.size === 0) return { objects: listed, damaged: [] };
   const damaged: DamagedObject[] = [];
   const known = new Set<Oid>();
-  // Walk each line only now that something is damaged; an object that several lines share is reported once.
+  // Walk each line only now that something is damaged; report an object that several lines share once.
   for (const tip of tips) {
     for (const oid of (await walk(git, [tip], not)).bad) {
       if (known.has(oid)) continue;
@@ -286,7 +286,7 @@ async function list(git: GitRunner, flags: string[], revisions: string[]): Promi
   return { rows: rows.filter((row) => row !== ''), named: exitCode === 0 ? [] : readNamed(stderr) };
 }
 
-/** Extracts from git's last message the object that could not be read, not the one that refers to it. */
+/** Extracts from git's last message the unreadable object, not the object that refers to it. */
 function readNamed(stderr: string): Oid[] {
   const named =
     /(?:bad object|[Cc]ould not read|loose object|unable to read tree|missing object|unable to parse object:?) \(?([0-9a-f]{40,64})/g;
@@ -294,7 +294,7 @@ function readNamed(stderr: string): Oid[] {
   return [...new Set(found)];
 }
 
-/** Finds objects that exist but are empty or not an object's file, as a power cut leaves them. */
+/** Finds objects whose files are empty or invalid, as a power failure leaves them. */
 async function findUnreadable(git: GitRunner, oids: string[]): Promise<Oid[]> {
   if (oids.length === 0) return [];
   const args = ['cat-file', '--batch-check=%(objectname) %(objectsize)', '--buffer'];
@@ -304,12 +304,12 @@ async function findUnreadable(git: GitRunner, oids: string[]): Promise<Oid[]> {
     .split('\n')
     .filter((row) => row !== '');
   const told = rows.filter((row) => row.endsWith(' missing')).map((row) => parseOid(row.slice(0, -' missing'.length)));
-  // At some objects git stops instead of answering: at the one after the last answer.
+  // At some objects git stops instead of answering: this is the first one without an answer.
   const stopped = oids[rows.length];
   return stopped === undefined ? told : [...told, parseOid(stopped)];
 }
 
-/** Returns the path of the object in the commit that introduced it; null when a missing object cuts the walk off. */
+/** Returns the object's path in the commit that introduced it; null when a missing object cuts the walk off. */
 async function findPath(git: GitRunner, tip: Oid, oid: Oid): Promise<RepoPath | null> {
   const args = ['log', '-t', '--raw', '--no-abbrev', '--no-renames', '--format=', '-z', `--find-object=${oid}`, tip];
   const { stdout } = await git.run([...args, '--'], { accept: [1, 128] });

@@ -1,4 +1,4 @@
-/** Finds the repository of the current directory, once and by git's own rules, and opens it. */
+/** Finds the current directory's repository, once and by git's own rules, and opens it. */
 import { createHash } from 'node:crypto';
 import { readFile, mkdir, writeFile, realpath, rename, readdir, stat, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -33,9 +33,9 @@ export interface OpenOptions {
   /** Called at each step of a publication, so that a test can crash there. */
   onStep?: (step: string) => void;
   /**
-   * Saves asking for HEAD again after the discovery. `once`: the caller looks at HEAD right away, so its first look
-   * uses what was found with the repository. `always`: the caller changes nothing and describes the repository as it
-   * was found. It also runs no program that the repository's own configuration names.
+   * Avoids asking git for HEAD again after the discovery. `once`: the caller looks at HEAD right away, so the first
+   * look uses the HEAD found with the repository. `always`: the caller changes nothing and describes the repository as
+   * found. In this mode teddy also runs no program from the repository's own configuration.
    */
   trustsHead?: 'once' | 'always' | undefined;
 }
@@ -43,18 +43,17 @@ export interface OpenOptions {
 export interface OpenedRepository extends Repository {
   /** The absolute path of the git directory that all work trees share. */
   readonly commonDir: string;
-  /** Opens the access to what crashed commands left in its git directories. */
+  /** Opens access to what crashed commands left in the git directories. */
   openRemains(): Promise<Remains>;
 }
 
-/** Opens the repository that `cwd` belongs to. Throws NOT_A_REPOSITORY, GIT_TOO_OLD, GIT_MISSING. */
+/** Opens the repository that contains `cwd`. Throws NOT_A_REPOSITORY, GIT_TOO_OLD, GIT_MISSING. */
 export async function openRepository({ cwd, env, trace, onStep, trustsHead }: OpenOptions): Promise<OpenedRepository> {
   const ownEnv = toChildEnvironment(env);
-  // The user's GIT_DIR and GIT_WORK_TREE count only here; later calls name what was found.
+  // The user's GIT_DIR and GIT_WORK_TREE count only here; later calls name the directories that the discovery found.
   const redirected = { GIT_DIR: env['GIT_DIR'], GIT_WORK_TREE: env['GIT_WORK_TREE'] };
   const here = gitRunner(cwd, { ...ownEnv, ...redirected }, trace);
-  // Read the settings while the repository is discovered: nearly every command needs them, and another process
-  // afterwards would cost time.
+  // Read the settings during discovery: nearly every command needs them, and a later process would cost time.
   let loading = readGitSettings(here, env);
   loading.catch(() => undefined);
   const settings = () => loading;
@@ -163,10 +162,10 @@ async function discover(git: GitRunner): Promise<FoundRepository> {
     'objects',
     '--show-object-format',
     '--is-shallow-repository',
-    // Without a work tree, git stops here, after it has printed everything else.
+    // Without a work tree, git stops here, after printing everything else.
     '--show-toplevel',
-    // Prints a word that marks the end of the path, which may have several lines. Nothing follows it when HEAD has no
-    // commit.
+    // Prints a word that marks the end of the path, which may have several lines. Nothing follows the word when HEAD
+    // has no commit.
     '--is-inside-work-tree',
     '--revs-only',
     'HEAD',
@@ -184,7 +183,7 @@ async function discover(git: GitRunner): Promise<FoundRepository> {
   return { layout, head, isShallow: shallow === 'true' };
 }
 
-/** Explains why the object format is not on its line: a path before it has several lines, or git stopped earlier. */
+/** Explains why the object format is not on its line: an earlier path has several lines, or git stopped early. */
 function toDiscoveryError(stdout: string, stderr: string): TeddyError {
   const said = stderr.trim().replace(/^fatal: /, '');
   if (/^sha(?:1|256)$/m.test(stdout))
@@ -223,7 +222,7 @@ const silentEnvironment = {
   GCM_INTERACTIVE: 'never',
 };
 
-/** Gives access to other repositories by git's transports. Only the few commands that need the module load it. */
+/** Gives access to other repositories through git's transports. Only the few commands that need the module load it. */
 function lazyRemotes(open: () => Promise<Remotes>): Remotes {
   let loading: Promise<Remotes> | undefined;
   const load = () => (loading ??= open());
@@ -236,8 +235,8 @@ function lazyRemotes(open: () => Promise<Remotes>): Remotes {
 }
 
 /**
- * The user name under which teddy looks up credentials. A helper that answers for every host, as in many CI jobs, would
- * return the forge's token; only what is stored under this name is meant for teddy.
+ * The user name for teddy's credential lookups. A helper that answers for every host, as in many CI jobs, would return
+ * the forge's token; only credentials stored under this name are meant for teddy.
  */
 const userName = 'teddy';
 
@@ -247,7 +246,7 @@ const silent = {
   env: { GIT_TERMINAL_PROMPT: '0', GIT_ASKPASS: '', GCM_INTERACTIVE: 'never' },
 };
 
-/** Reads a stored credential; null when no helper is configured for the URL, or none has one. */
+/** Reads a stored credential; null when no helper is configured for the URL, or no helper has a credential. */
 async function readCredential(
   git: GitRunner,
   settings: ReadonlyMap<string, GitSetting>,
@@ -267,7 +266,7 @@ async function readCredential(
   return exitCode === 0 ? toPassword(stdout.toString('utf8')) : null;
 }
 
-/** Tells whether asking is worthwhile. Which helper really matches the URL is for git to decide. */
+/** Tells whether asking is worthwhile. git decides which helper really matches the URL. */
 function hasHelper(settings: ReadonlyMap<string, GitSetting>, url: URL): boolean {
   return [...settings].some(([key, { value }]) => {
     const found = /^credential\.(?:(.*)\.)?helper$/s.exec(key);
@@ -284,12 +283,12 @@ function toPassword(text: string): string | null {
   return fields.get('username') === userName ? fields.get('password') || null : null;
 }
 
-/** The limit for files in `teddy/cache`. They can be derived again, so any of them may be deleted at any time. */
+/** The limit for files in `teddy/cache`. teddy can derive them again, so any of them may be deleted at any time. */
 const maxFiles = 32;
 /** The limit for all files together, because a cached history is as large as its conversation. */
 const maxBytes = 64 * 1024 * 1024;
 
-/** Opens the cache. Each file begins with the sha256 of its content, so a file that a crash damaged counts as missing. */
+/** Opens the cache. Each file begins with the sha256 of its content, so a damaged file counts as missing. */
 export function derivedCache(commonDir: string, { suffix = '', limits = { maxFiles, maxBytes } } = {}): Cache {
   const directory = join(commonDir, 'teddy', 'cache');
   return {
@@ -301,15 +300,15 @@ export function derivedCache(commonDir: string, { suffix = '', limits = { maxFil
     },
     async write(key, pieces) {
       const file = [Buffer.from(`${sha256(pieces)}\n`), ...pieces];
-      // The file would evict all others, and then itself.
+      // The file would evict all others and then itself.
       if (countBytes(file) > limits.maxBytes) return;
-      // If the cache cannot be written (the disk is full or read-only), the next command is merely slower.
+      // If teddy cannot write the cache (the disk is full or read-only), the next command is merely slower.
       await replace(directory, `${key}${suffix}`, file, limits).catch(() => undefined);
     },
   };
 }
 
-/** Names the depth of a shallow clone, so that cached answers are used only while its history ends at the same place. */
+/** Names the depth of a shallow clone, so that cached answers are valid only while its history ends at the same commits. */
 async function nameDepth(commonDir: string): Promise<string> {
   return `-${sha256([Buffer.from(await readShallow(commonDir))]).slice(0, 16)}`;
 }

@@ -1,4 +1,4 @@
-/** The object database and the refs of one repository. */
+/** A repository's object database and refs. */
 import { join } from 'node:path';
 import { once } from 'node:events';
 import type { Commit, Ident, ObjectBatch, Store, TreeFile, TreeMode } from '../ports/git.ts';
@@ -38,7 +38,7 @@ export interface StoreOptions {
   onStep?: ((step: string) => void) | undefined;
 }
 
-/** The number of cached commits; a check of a line reads its commits at least three times. */
+/** The number of cached commits; checking a line reads its commits at least three times. */
 const keptCommits = 8192;
 const maxKeptChars = 4096;
 
@@ -129,7 +129,7 @@ async function toTarget({ objectsDir, objectFormat, settings, onStep }: StoreOpt
 }
 
 function openBatch(options: StoreOptions): ObjectBatch {
-  // The setting is read before the batch is flushed; by that time the settings have been loaded.
+  // The setting is read before the batch is flushed; the settings are loaded by then.
   const opened = toTarget(options).then(objectBatch);
   opened.catch(() => undefined);
   return withOwnErrors({
@@ -155,23 +155,23 @@ async function moveRefs(
     options.onStep?.('ref');
     return updateRefs(options.git, updates, reflog, release);
   });
-  // git syncs the content of a ref but not its name. The record was removed after the ref got its name, and file
-  // systems with a journal keep such changes in order. Syncing this directory therefore makes the ref durable too,
-  // however git stores refs.
+  // git syncs a ref's content but not its name. teddy removed the record after the ref got its name, and file systems
+  // with a journal keep such changes in order. Syncing this directory therefore makes the ref durable too, however git
+  // stores refs.
   if (outcome === 'done') await syncDirectoryIfPossible(join(options.commonDir, 'teddy'));
   options.onStep?.('ref-moved');
   return outcome;
 }
 
 async function packRefs(options: StoreOptions, made: readonly RefName[]): Promise<void> {
-  // To remove the file of a packed ref, git takes the same locks as for removing the ref.
+  // When git removes a packed ref's file, it takes the same locks as when it removes the ref.
   const locked = made.map((ref) => ({ ref, old: null, new: null }));
   await withRefRecord(options.git, options, locked, async (release) => {
     const notedMs = Date.now();
     try {
       await options.git.text(['pack-refs', '--all']);
     } catch (error) {
-      // Release the locks of a git that died, which the next attempt would meet.
+      // Release a dead git's locks, which would block the next attempt.
       await release({ notedMs, latestMs: Date.now() });
       throw error;
     }
@@ -182,7 +182,7 @@ function isTrue(value: string | undefined): boolean {
   return /^(?:true|yes|on|1)$/i.test(value ?? '');
 }
 
-/** Normalizes a key as git prints it: section and variable in lower case, and the subsection between them unchanged. */
+/** Spells a key as git prints it: section and variable in lower case, and the subsection between them unchanged. */
 function toSettingKey(key: string): string {
   const first = key.indexOf('.');
   const last = key.lastIndexOf('.');
@@ -214,7 +214,7 @@ async function findReachable(git: GitRunner, text: string, from: Oid, not: reado
 
 /** Yields a branch with its history as one file that `git clone` and `git fetch` accept as a remote. */
 async function* createBundle(git: GitRunner, commonDir: string, ref: RefName): AsyncIterable<Uint8Array> {
-  // git would make such a bundle, but it could not be opened.
+  // git would make such a bundle, but nobody could open it.
   if ((await readShallow(commonDir)) !== '') {
     throw new TeddyError(
       'DAMAGED_SESSION',
@@ -235,17 +235,17 @@ async function* createBundle(git: GitRunner, commonDir: string, ref: RefName): A
   throw new TeddyError('GIT_FAILED', `git bundle failed: ${Buffer.concat(said).toString('utf8').trim()}`);
 }
 
-/** A constant identity, so that the same merge always makes the same objects. */
+/** A constant identity, so that equal merges produce equal objects. */
 const nobody = 'teddy <teddy@localhost> 0 +0000';
 
-/** Merges trees with git's own three-way merge. Renames, attributes and the user's merge drivers count as in `git merge`. */
+/** Merges trees with git's own three-way merge. Renames, attributes and the user's merge drivers apply as in `git merge`. */
 async function mergeTrees(
   git: GitRunner,
   batch: ObjectBatch,
   { base, ours, theirs }: { base: Oid; ours: Oid; theirs: Oid },
 ): ReturnType<Store['mergeTrees']> {
-  // Before git 2.40, `merge-tree` cannot be given a base. It finds this one in a history made for the purpose, which no
-  // ref points to.
+  // Before git 2.40, `merge-tree` accepts no base. It finds this base in a history made for the purpose, which no ref
+  // points to.
   const root = await batch.commit(toCommit(base, []));
   const sides = await Promise.all([ours, theirs].map((tree) => batch.commit(toCommit(tree, [root]))));
   await batch.flush();
@@ -263,8 +263,8 @@ function toCommit(tree: Oid, parents: Oid[]): Parameters<ObjectBatch['commit']>[
 }
 
 /**
- * Makes the commit with a signature, as `commit.gpgSign` would. Its tree must exist. There is no prompt for a
- * passphrase, so an agent must have it. Throws SIGNING_FAILED.
+ * Makes the commit with a signature, as `commit.gpgSign` would. The commit's tree must exist. There is no prompt for a
+ * passphrase, so an agent must hold it. Throws SIGNING_FAILED.
  */
 async function signCommit(git: GitRunner, { tree, parents, author, committer, message }: Commit): Promise<Oid> {
   const args = ['-c', 'i18n.commitEncoding=UTF-8', 'commit-tree', '-S', '-F', '-'];
@@ -287,7 +287,7 @@ function toVariables(role: 'AUTHOR' | 'COMMITTER', ident: string): Record<string
   return { [`GIT_${role}_NAME`]: name, [`GIT_${role}_EMAIL`]: email, [`GIT_${role}_DATE`]: `@${date}` };
 }
 
-/** Reads the names once; they do not change within a command. The time is that of each commit, unless the user set one. */
+/** Reads the names once; they do not change within a command. Each commit gets its own time, unless the user set one. */
 function identReader(
   git: GitRunner,
   env: Environment,
@@ -311,7 +311,7 @@ async function readIdent(
 ): Promise<Ident> {
   const known = await settings();
   const names = [...Object.keys(env).filter((key) => env[key] !== undefined), ...known.keys()];
-  // Without a setting for either of them, author and committer are the same, and one process is enough.
+  // Without any such setting, author and committer are equal, and one process is enough.
   if (!names.some((name) => /^(?:GIT_(?:AUTHOR|COMMITTER)_|(?:author|committer)\.)/.test(name))) {
     const both = toPlainIdent(env, known) ?? (await readVariable(git, 'GIT_COMMITTER_IDENT'));
     return { author: both, committer: both };
@@ -323,12 +323,13 @@ async function readIdent(
   return { author, committer };
 }
 
-/** Matches text that git uses unchanged: it removes angle brackets and control characters, and punctuation at both ends. */
+/** Matches text that git uses unchanged: git removes angle brackets and control characters, and punctuation at both ends. */
 const plainText = /^(?![\s.,:;"\\'])[^<>\p{Cc}\uFFFD]+(?<![\s.,:;"\\'])$/u;
 
 /**
- * Makes the ident that git would make of the user's settings, without starting git. Returns null when git must decide:
- * for a name that it would clean up or guess, or a time zone that the C library may interpret differently from Node.
+ * Makes the ident that git would make from the user's settings, without starting git. Returns null when git must
+ * decide: for a name that git would clean up or guess, or a time zone that the C library may interpret differently from
+ * Node.
  */
 function toPlainIdent(env: Environment, settings: ReadonlyMap<string, GitSetting>): string | null {
   const [name, email] = ['user.name', 'user.email'].map((key) => settings.get(key)?.value ?? '');

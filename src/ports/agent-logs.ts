@@ -1,7 +1,7 @@
 /** The workflows' view of the logs that agents keep, and of what is already known about each. Types only. */
 import type { AgentName } from '../agents/agents.ts';
 
-/** The position where reading a log stopped, with what is needed to recognize that log again. */
+/** The position where reading a log stopped, with enough detail to recognize that log again. */
 export interface LogPosition {
   /** Identifies the file, together with its inode. */
   device: number;
@@ -31,11 +31,11 @@ export interface LogLine {
 /** Reads a log from a position to the end of its last whole line. */
 export interface LogReading {
   lines: AsyncIterable<LogLine>;
-  /** Returns the position after the last line that was given out. */
+  /** Returns the position after the last line yielded. */
   position(): LogPosition;
 }
 
-/** A log that was found below an agent's home directory. */
+/** A log found below an agent's home directory. */
 export interface FoundLog {
   agent: AgentName;
   path: string;
@@ -51,11 +51,11 @@ export interface AgentLogs {
    */
   read(path: string, position: LogPosition | null): Promise<LogReading | null>;
   /**
-   * Finds logs that may concern work in one of `directories` and were written since. Each agent's logs come in order of
-   * time (for Codex, of the session's start), and each file only once.
+   * Finds logs that may concern work in one of `directories` and were written since `sinceMs`. Yields each file once,
+   * each agent's logs ordered by time (Codex: by session start).
    */
   find(directories: readonly string[], sinceMs: number): AsyncIterable<FoundLog>;
-  /** Reads a small file that an agent has named; null when its content cannot be determined. */
+  /** Reads a small file that an agent named; null when its content cannot be determined. */
   readNamed(path: string): Promise<string | null>;
   /** Finds the log of a session when the hook did not name a file. */
   locate(agent: AgentName, sessionId: string): Promise<string | null>;
@@ -69,11 +69,11 @@ export interface AgentLogs {
   subAgents(agent: AgentName, path: string): Promise<{ path: string; callId: string | null; description: string }[]>;
 }
 
-/** Stores one state file for each log, with all that is known about it. */
+/** Stores one state file per log, with everything known about that log. */
 export interface FollowerStates {
   list(): Promise<Record<string, unknown>[]>;
   read(path: string): Promise<Record<string, unknown> | null>;
-  /** Is durable when it resolves. */
+  /** Resolves once the state is durable. */
   write(path: string, state: Record<string, unknown>): Promise<void>;
   /** Forgets everything stored under this name. */
   remove(path: string): Promise<void>;

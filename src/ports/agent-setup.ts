@@ -9,7 +9,7 @@ export interface AgentState {
   program: string | null;
   /** False when neither its executable nor its directory exists. */
   found: boolean;
-  /** The user's configuration file that our hooks belong in. */
+  /** The user's configuration file where our hooks belong. */
   path: string;
   /** `changed`: some of our hooks are missing or were edited; `unknown`: the file cannot be read. */
   hooks: 'installed' | 'changed' | 'missing' | 'unknown';
@@ -19,11 +19,11 @@ export interface AgentState {
   canGate: boolean;
   /** Whether the user has trusted the hooks; null for an agent that does not ask for trust. */
   trusted: boolean | null;
-  /** Why the file cannot be read or the agent will not run our hooks, as a sentence; null when nothing is wrong. */
+  /** A sentence that says why the file cannot be read or why the agent will not run our hooks; null when all is well. */
   problem: string | null;
 }
 
-/** The script that all hooks run. `broken`: the program that it would start no longer exists. */
+/** The script that all hooks run. `broken`: the program that the script would start no longer exists. */
 export interface HookScript {
   path: string;
   state: 'installed' | 'outdated' | 'missing' | 'broken';
@@ -32,16 +32,19 @@ export interface HookScript {
 export interface AgentSetup {
   list(): Promise<AgentState[]>;
   script(): Promise<HookScript>;
-  /** Writes the script again unless it is already as it should be. */
+  /** Rewrites the script unless it is up to date. */
   installScript(): Promise<void>;
   removeScript(): Promise<void>;
   /**
    * Installs the hooks. `gate`: whether plans wait for a verdict; undefined keeps the current choice. Returns false
-   * when everything was already installed. Throws HOOK_IN_THE_WAY or WRITE_FAILED without having changed anything.
+   * when everything was already installed. Throws HOOK_IN_THE_WAY or WRITE_FAILED before changing anything.
    */
   install(name: AgentName, gate?: boolean): Promise<boolean>;
   uninstall(name: AgentName): Promise<UninstallOutcome>;
 }
 
-/** `restored`: the file is byte for byte what it was before; `removed`: it was edited since, so only our hooks were removed. */
+/**
+ * `restored`: the file is byte for byte what it was before; `removed`: the user has edited the file since, so only our
+ * hooks were removed.
+ */
 export type UninstallOutcome = 'restored' | 'removed' | 'missing';

@@ -1,6 +1,6 @@
 /** The workflows' view of the spool, where the hooks of other agents leave their notes. Types only. */
 
-/** One call of an agent's hook. It says that something has happened; the agent's log says what. */
+/** One call of an agent's hook. The call says that something has happened; the agent's log says what. */
 export interface Bell {
   /** The name in the hook's command, such as `claude-code`. */
   agent: string;
@@ -17,37 +17,37 @@ interface TakenBells {
   bells: Bell[];
   /** The number of unreadable lines; `done` sets them aside. */
   unreadable: number;
-  /** Removes what was taken. After a crash before this call, the next `take` returns the same bells again. */
+  /** Removes the bells that `take` returned. After a crash before this call, the next `take` returns the same bells again. */
   done(): Promise<void>;
 }
 
 export interface SpoolState {
-  /** False when this repository is not captured; hooks do nothing in it then. */
+  /** False when teddy does not capture this repository; its hooks then do nothing. */
   exists: boolean;
   paused: boolean;
-  /** When the spool was made, in seconds since 1970; 0 when unknown. */
+  /** When the spool was created, in seconds since 1970; 0 when unknown. */
   since: number;
   /** The process that is draining the spool; null when none is. */
   drainer: number | null;
-  /** Bells that are not drained yet, by agent; `oldest` in seconds since 1970. */
+  /** Bells not drained yet, by agent; `oldest` in seconds since 1970. */
   waiting: { agent: string; bytes: number; oldest: number }[];
-  /** When each agent last called, in seconds since 1970, as far as that is recorded. */
+  /** When each agent last called, in seconds since 1970. Leaves out agents with no recorded call. */
   lastBells: ReadonlyMap<string, number>;
-  /** The number of bells that were set aside because they could not be read. */
+  /** The number of bells set aside because they could not be read. */
   unreadable: number;
 }
 
 export interface Spool {
-  /** The absolute path. The directory exists exactly while the repository is captured. */
+  /** The absolute path. The directory exists only while the repository is captured. */
   readonly dir: string;
   look(): Promise<SpoolState>;
-  /** When capturing was paused, in milliseconds since 1970; `to` is null while it is still paused. */
+  /** When the user paused capture, in milliseconds since 1970; `to` is null while the pause lasts. */
   pauses(): Promise<{ from: number; to: number | null }[]>;
-  /** Claims the spool, so that one process at a time drains it. After releasing the claim, look at the spool once more. */
+  /** Claims the spool, so that one process at a time drains it. After releasing the claim, check the spool once more. */
   claim(): Promise<{ release(): Promise<void> } | { heldBy: number }>;
-  /** Takes the bells; only for the holder of the claim. Returns none when there is no spool. */
+  /** Takes the bells; only the claim's holder may call this. Returns none when there is no spool. */
   take(): Promise<TakenBells>;
-  /** Makes the directory, or brings back the one that `close` put away. */
+  /** Creates the directory, or restores the one that `close` put away. */
   open(): Promise<void>;
   /** Puts the directory away. Returns the path where undrained bells are kept; null when there were none. */
   close(): Promise<string | null>;

@@ -7,14 +7,14 @@ import type { Limits } from '../session/settings/write-limits.ts';
 import type { WriteRecord, WriteState } from '../write/write.ts';
 import type { FileBelow, Head, RefTip, RunClaim, RunDirs, Scan } from './git.ts';
 
-/** The project's files on disk. Every path is contained: symlinks that lead out are reported, never followed. */
+/** The project's files on disk. Every path is contained: symlinks that lead out are reported and never followed. */
 export interface ProjectFiles {
   inspect(path: RepoPath): Promise<FileTarget>;
-  /** Makes an absolute path relative to the root if it is below it, even through a link; null when it is elsewhere. */
+  /** Makes an absolute path relative to the root if the path is below the root, even through a link; otherwise null. */
   inside(path: string): Promise<string | null>;
   /**
-   * Finds an existing path that differs from this one only in case or Unicode form, or that equals this one once it is
-   * percent-decoded. Checks the path and the directories above it.
+   * Finds an existing path that differs from this one only in case or Unicode form, or equals this one after
+   * percent-decoding. Checks the path and its parent directories.
    */
   findTwin(path: RepoPath): Promise<RepoPath | null>;
   /**
@@ -22,43 +22,43 @@ export interface ProjectFiles {
    * execute bit when `executable` is given; makes parent directories.
    */
   install(path: RepoPath, bytes: Uint8Array, executable?: boolean): Promise<void>;
-  /** Like `install`, but only when nothing exists there. `exists`: something does by then, and nothing has changed. */
+  /** Like `install`, but only when nothing exists at the path. `exists`: something does, and nothing has changed. */
   installNew(path: RepoPath, bytes: Uint8Array): Promise<'done' | 'exists'>;
-  /** Removes a file, and the directories that this leaves empty. */
+  /** Removes a file and the directories that become empty. */
   remove(path: RepoPath): Promise<void>;
-  /** Removes what a killed install left next to a path. */
+  /** Removes the files that a killed install left next to a path. */
   removeLeftovers(path: RepoPath): Promise<void>;
   readState(path: RepoPath): Promise<FileState>;
   /** Writes atomically and never through a link; does not replace a directory. Throws DISK_FULL or WRITE_FAILED. */
   putState(path: RepoPath, state: FileState | NewFile): Promise<void>;
-  /** Removes the empty ones of these directories, in this order; never goes through a link. */
+  /** Removes those of these directories that are empty, in this order; never follows a link. */
   removeEmptyDirectories(directories: RepoPath[]): Promise<void>;
   /**
-   * Tells whether the file or directory was put there before `time` or since. `unsure`: it is older, but a directory
-   * above it has changed since, so it may have been moved along with that.
+   * Tells whether the file or directory appeared at its path before or after `time`. `unsure`: the file itself is
+   * older, but a parent directory has changed since, so the file may have moved with that directory.
    */
   findAge(path: RepoPath, time: Date): Promise<FileAge>;
 }
 
-/** The notes that a run makes along the way. */
+/** The notes that a run makes while it runs. */
 export interface RunJournal {
-  /** Is durable when it resolves, with everything noted and kept before. Throws DISK_FULL or WRITE_FAILED. */
+  /** Resolves once this record and everything noted or kept earlier is durable. Throws DISK_FULL or WRITE_FAILED. */
   append(record: JournalRecord): Promise<void>;
   /**
-   * Survives a crash of the process at once, and of the machine after the next `append`. Makes no file before the first
-   * one.
+   * The note survives a crash of the process at once, and a crash of the machine after the next `append`. Creates no
+   * file before the first append.
    */
   note(record: JournalRecord): Promise<void>;
-  /** Stores bytes and returns the key to read them back. Throws DISK_FULL or WRITE_FAILED. */
+  /** Stores bytes and returns a key for reading them back. Throws DISK_FULL or WRITE_FAILED. */
   keep(bytes: Uint8Array): Promise<string>;
   read(key: string): Promise<Uint8Array>;
   /** Moves a file out of the work tree at `root` and returns its new path, so that a rollback loses nothing. */
   moveAside(root: string, path: RepoPath): Promise<string>;
-  /** Undoes `moveAside`. Returns false when the file stays there because its path is taken or the system refuses. */
+  /** Undoes `moveAside`. Returns false when the file cannot move because its path is taken or the system refuses. */
   moveBack(root: string, path: RepoPath, from: string): Promise<boolean>;
   /** Closes the log but leaves it for the next command. */
   close(): Promise<void>;
-  /** Removes the journal once the run has its report or was rolled back. */
+  /** Removes the journal once the run has its report or has been rolled back. */
   discard(): Promise<void>;
 }
 
@@ -69,13 +69,13 @@ export interface LeftRun extends JournaledRun {
 
 /** The journals of all runs. Only the holder of a run's claim may begin or continue it. */
 export interface RunJournals {
-  /** Makes sure that a turn is run once at a time, within a process and across processes. Throws LOCKED. */
+  /** Ensures that only one run of a turn is active, within a process and across processes. Throws LOCKED. */
   claim(place: RunDirs): Promise<RunClaim>;
   /** Returns the live process that is running the turn; null when there is none. */
   holder(place: RunDirs): Promise<number | null>;
   begin(place: RunDirs): RunJournal;
   find(place: RunDirs): Promise<LeftRun | null>;
-  /** Lists the runs of all lines. Leaves out an unreadable one; a command on its line reports it. */
+  /** Lists the runs of all lines. Omits unreadable runs; a command on the run's line reports them. */
   list(): Promise<RunRecord[]>;
 }
 
@@ -85,14 +85,14 @@ export interface KeptFiles {
   scan: Scan;
   /** The files that may differ from HEAD, as they were on disk. */
   bytes: ReadonlyMap<RepoPath, Uint8Array>;
-  /** The settings, which are read from disk, tracked or not; null when there were none. */
+  /** The settings file on disk, tracked or not; null when there was none. */
   config: Uint8Array | null;
 }
 
 export interface Shell {
   /**
-   * Runs a script in its own process group, with stdin closed. `cwd` is relative to the project. Whatever the script
-   * started ends with it, even outside the group on systems with /proc.
+   * Runs a script in its own process group, with stdin closed. `cwd` is relative to the project. Every process that the
+   * script started ends with it, even outside the group on systems with /proc.
    */
   run(
     script: string,
@@ -102,16 +102,16 @@ export interface Shell {
       timeoutMs: number;
       signal: AbortSignal;
       /**
-       * Called before the script: it begins once this resolves. If this rejects, the script never begins and `run`
-       * rejects with the same error.
+       * Called before the script, which begins once the returned promise resolves. If the promise rejects, the script
+       * never begins and `run` rejects with the same error.
        */
       onStart?: (group: ProcessGroup) => void | Promise<void>;
       onOutput?: (stream: 'stdout' | 'stderr', text: string) => void;
     },
   ): Promise<CommandResult>;
   /**
-   * Returns what is still running of the group's script, as `kill` takes it: the group as a negative number, or
-   * processes that have left it. Empty when that cannot be determined.
+   * Returns which of the script's processes are still running, in the form `kill` takes: the group as a negative
+   * number, or processes that have left the group. Empty when that cannot be determined.
    */
   findRunning(group: ProcessGroup): Promise<number[]>;
 }
@@ -123,32 +123,35 @@ export interface AnswerTarget {
   session: SessionId;
   turn: TurnName;
   ref: RefName;
-  /** The number of the turn's records with text when the model was asked. */
+  /** The number of the turn's records with text when teddy asked the model. */
   recordCount: number;
-  /** Calls and their results, as transcript lines; without it, the text of an answer. */
+  /** The answer is calls and their results, as transcript lines; when absent, the answer's text. */
   unit?: 'exchange';
-  /** True in a conversation, where an answer stays valid even if more is said meanwhile. */
+  /** True in a conversation, where an answer stays valid even if the user says more meanwhile. */
   isChat?: true;
-  /** An answer to a question about a plan: it is always treated as text. */
+  /** An answer to a question about a plan: always treated as text. */
   isQuestion?: true;
-  /** The record of the message that this answers. */
+  /** The record of the message that the model is answering. */
   messageId?: string;
   provider: string;
   model: string;
   agent: string;
 }
 
-/** An answer that is saved to disk as it arrives. No method throws: if the disk fails, a notice says so, and memory has it. */
+/**
+ * An answer that is saved to disk as it arrives. No method throws: if the disk fails, a notice says so, and the answer
+ * stays in memory.
+ */
 export interface StagedAnswer {
-  /** Never waits: the text becomes durable within seconds. An answer that is discarded before that never reaches the disk. */
+  /** Never waits: the text becomes durable within seconds. An answer discarded earlier never reaches the disk. */
   add(text: string): void;
-  /** When it resolves, all added text is durable, if the disk accepts it. */
+  /** Resolves once all added text is durable, if the disk accepts the text. */
   save(): Promise<void>;
-  /** The answer is on the line now, or not wanted. Nothing is written after this. */
+  /** Call once the answer is on the line or no longer wanted. Nothing is written afterwards. */
   discard(): Promise<void>;
   /**
-   * The answer could not be put on the line: any command may recover it now, even this process. Nothing is written
-   * after this.
+   * Call when the answer could not be put on the line: any command may then recover it, even in this process. Nothing
+   * is written afterwards.
    */
   leave(): Promise<void>;
 }
@@ -165,11 +168,14 @@ export interface LeftAnswer {
 /** An answer that belongs to a dead process. */
 export interface OrphanedAnswer {
   id: string;
-  /** Null when it is damaged and nothing says where it belongs. */
+  /** Null when the answer is damaged and nothing says where it belongs. */
   place: AnswerTarget | null;
-  /** Takes it over, so that only one command recovers it; null when another has done so, or it cannot be read now. */
+  /**
+   * Takes over the answer, so that only one command recovers it; null when another command already has, or when the
+   * answer cannot be read now.
+   */
   claim(): Promise<LeftAnswer | null>;
-  /** Only after `claim`. */
+  /** Call only after `claim`. */
   discard(): Promise<void>;
 }
 
@@ -178,31 +184,31 @@ export interface AnswerStaging {
   claim(place: RunDirs): Promise<RunClaim>;
   begin(place: AnswerTarget): StagedAnswer;
   orphans(): Promise<OrphanedAnswer[]>;
-  /** Reads the durable part of answers that other processes are receiving now. */
+  /** Reads the durable part of the answers that other processes are receiving now. */
   arriving(session: SessionId): Promise<{ place: AnswerTarget; text: string }[]>;
 }
 
-/** A write session on disk. Whoever has opened it holds it: no other process changes it meanwhile. */
+/** A write session on disk. The process that opened it holds it: no other process changes it meanwhile. */
 export interface StagedWrite {
   readonly record: WriteRecord;
   /** The state that the last confirmed save recorded. */
   readonly state: WriteState;
   /**
-   * Adds bytes to the content and replaces the state; durable and confirmed when it resolves. Throws DISK_FULL or
-   * WRITE_FAILED without having confirmed anything: the next call must begin with the same bytes.
+   * Appends bytes to the content and replaces the state; resolves once both are durable and confirmed. Throws DISK_FULL
+   * or WRITE_FAILED without confirming anything: the next call must begin with the same bytes.
    */
   save(bytes: Uint8Array, state: WriteState): Promise<void>;
   /** Like `save`, with `bytes` as the whole content. */
   replace(bytes: Uint8Array, state: WriteState): Promise<void>;
   /** Reads the confirmed content. */
   read(): Promise<Uint8Array>;
-  /** Removes the content but keeps the state, which says how the session ended. */
+  /** Removes the content but keeps the state, which records how the session ended. */
   dropContent(): Promise<void>;
-  /** Removes all of it. */
+  /** Removes the whole session. */
   remove(): Promise<void>;
   /**
-   * Releases the session. With `goesOn`, this process remains its controller if it is; otherwise the session has no
-   * controller anymore.
+   * Releases the session. With `goesOn`, a process that controls the session remains its controller; otherwise the
+   * session no longer has a controller.
    */
   close(options?: { goesOn: boolean }): Promise<void>;
 }
@@ -210,28 +216,28 @@ export interface StagedWrite {
 /** A write session that this process is about to begin. */
 export type NewWrite = Omit<WriteRecord, 'pid' | 'bootId' | 'startTime' | 'nonce'>;
 
-/** A write session that was found but is not held. */
+/** A write session that was found but is not held by this process. */
 export interface FoundWrite {
   id: string;
-  /** Null when nothing says what it was begun for. */
+  /** Null when nothing says why the session was begun. */
   record: WriteRecord | null;
-  /** Null when it cannot be read or does not match the content. */
+  /** Null when the state cannot be read or does not match the content. */
   state: WriteState | null;
-  /** When anything of it was last written. */
+  /** When any of the session's files was last written. */
   savedAt: Date;
-  /** Whether its controller is alive; false when it has none. */
+  /** Whether the session's controller is alive; false when there is none. */
   isControlled: boolean;
   /** The bytes on disk that no save has confirmed. */
   tailBytes: number;
   isDamaged: boolean;
 }
 
-/** Everything that exists of a content, for a person. */
+/** All existing bytes of a session's content, for the user. */
 export interface WriteContent {
   verified: Uint8Array;
-  /** The bytes after it that were written but never confirmed. For a damaged session, all bytes. */
+  /** The bytes after `confirmed` that were written but never confirmed. For a damaged session, all bytes. */
   tail: Uint8Array;
-  /** Tails that were set aside when the session was reopened, oldest first. `name` is the file's name. */
+  /** Tails set aside when the session was reopened, oldest first. `name` is the file's name. */
   aside: { name: string; bytes: Uint8Array }[];
 }
 
@@ -239,28 +245,28 @@ export interface WriteContent {
 export interface WriteStaging {
   /**
    * Creates the staging of a new session. When several processes begin at once, one succeeds. Throws WRITE_ACTIVE while
-   * another session holds the slot: begun or used within `idleExpiryMs`, not over, and its controller, if it has one,
-   * alive.
+   * another session holds the slot: a session begun or used within `idleExpiryMs`, not over, and with no dead
+   * controller.
    */
   begin(record: NewWrite, state: WriteState, limits: Limits): Promise<StagedWrite>;
   /**
-   * Returns null when it does not exist. Sets an unverified tail aside first. Throws LOCKED while another process has
-   * it, STAGING_DAMAGED.
+   * Returns null when the session does not exist. Sets an unverified tail aside first. Throws LOCKED while another
+   * process holds the session, or STAGING_DAMAGED.
    */
   open(id: string): Promise<StagedWrite | null>;
-  /** Like `open`, and makes this process its controller. Throws WRITE_ACTIVE while another session holds the slot. */
+  /** Like `open`, but also makes this process the controller. Throws WRITE_ACTIVE while another session holds the slot. */
   resume(id: string, limits: Limits): Promise<StagedWrite | null>;
   /** A cheap check that looks at no session. */
   isEmpty(): Promise<boolean>;
   list(): Promise<FoundWrite[]>;
   find(id: string): Promise<FoundWrite | null>;
-  /** Works for a damaged one too; null when it does not exist. */
+  /** Also works for a damaged session; null when the session does not exist. */
   readContent(id: string): Promise<WriteContent | null>;
-  /** Returns only what was set aside; empty when the session does not exist. */
+  /** Returns only the tails set aside; empty when the session does not exist. */
   readTails(id: string): Promise<WriteContent['aside']>;
-  /** Works for a damaged one too. Throws LOCKED while another process has it. */
+  /** Also works for a damaged session. Throws LOCKED while another process holds it. */
   remove(id: string): Promise<void>;
-  /** Returns the absolute path of the directory of a session's files. */
+  /** Returns the absolute path of the directory with a session's files. */
   directoryOf(id: string): string;
 }
 
@@ -273,7 +279,7 @@ export interface ServerRecord {
   token: string;
 }
 
-/** The right to be the repository's server. A process loses it when it dies. */
+/** The right to be the repository's server. A process loses this right when it dies. */
 interface ServerClaim {
   /** Publishes the record so that others can find the server. Throws DISK_FULL or WRITE_FAILED. */
   publish(record: ServerRecord): Promise<void>;
@@ -299,7 +305,7 @@ export interface ServerRecords {
 
 /** Any file of the user's, to be read piece by piece. */
 export interface SourceFile {
-  /** The path as the user gave it. */
+  /** The path as typed by the user. */
   path: string;
   sizeBytes: number;
   /** Reads from the beginning. Throws FILE_NOT_FOUND. */
@@ -307,7 +313,7 @@ export interface SourceFile {
 }
 
 export interface SourceReading {
-  /** The decoded text; `bytes` is how many bytes were read for it. */
+  /** The decoded text; `bytes` is how many bytes it was decoded from. */
   pieces: AsyncIterable<{ text: string; bytes: number }>;
   /** Returns the sha256 of the bytes read; call it once, at the end. */
   sha256(): string;
@@ -328,65 +334,65 @@ export interface ExportDirectory extends Omit<ExportTarget, 'put'> {
   put(files: AsyncIterable<FileBelow>): Promise<void>;
 }
 
-/** The logs that an agent of this user keeps of its sessions in one folder. */
+/** The logs that an agent of this user keeps for its sessions in one folder. */
 export interface AgentLogDirectory {
-  /** The folder as the agent names it. */
+  /** The folder, spelled as the agent spells it. */
   cwd: string;
-  /** The provider of the models that the agent uses by default. */
+  /** The provider of the agent's default models. */
   provider: string;
   /** Whether the agent's program can be found. */
   isInstalled: boolean;
   /**
-   * Adds a log that only its owner can read, and returns its path. Throws FILES_IN_THE_WAY, DISK_FULL or WRITE_FAILED;
-   * nothing is left behind then.
+   * Adds a log that only its owner can read, and returns its path. Throws FILES_IN_THE_WAY, DISK_FULL or WRITE_FAILED
+   * and then leaves nothing behind.
    */
   add(session: { id: string; startedAt: Date }, text: string): Promise<string>;
 }
 
-/** Private files for a command to read, outside of every work tree. */
+/** Private files outside every work tree, for a command to read. */
 export interface ScratchFiles {
   /** Writes a file; `name` has no directory. Throws WRITE_FAILED. */
   write(name: string, bytes: Uint8Array): Promise<{ path: string; remove(): Promise<void> }>;
 }
 
-/** Something on disk that a killed process left behind or somebody else put in the way. `path` is absolute. */
+/** Something on disk that a killed process left behind or another program put in the way. `path` is absolute. */
 export type Remain =
-  /** A command moved a line in the work tree at `root`, but index and files have not followed, or the lock still exists. */
+  /** A command moved a line in the work tree at `root`, but the index and files have not followed, or the lock remains. */
   | { kind: 'publication'; path: string; root: string; ref: RefName; new: Oid }
-  /** Like a `publication`, without a work tree: some locks of these refs may be ours. */
+  /** Like a `publication`, but without a work tree: some locks of these refs may be ours. */
   | { kind: 'ref-record'; path: string; refs: RefName[] }
-  /** A git lock that no process of ours holds. `heldBy`: the processes that have it open, as far as the system reveals them. */
+  /** A git lock that no process of ours holds. `heldBy`: the processes known to have the lock file open. */
   | { kind: 'foreign-lock'; path: string; ageMs: number; heldBy: number[] }
-  /** Half of a file, or the rest of something that is over; nobody needs anything in it. */
+  /** A partial file, or the remains of something finished; the file holds nothing of value. */
   | { kind: 'leftover'; path: string }
   /** The block in `info/attributes` was changed. */
   | { kind: 'attributes'; path: string }
-  /** `place` is null when nothing says where the answer belongs. */
+  /** `place` is null when nothing says which line the answer belongs to. */
   | { kind: 'answer'; path: string; place: AnswerTarget | null; bytes: number; isDamaged: boolean }
   | { kind: 'write'; path: string; found: FoundWrite }
   /** `run` is null when its journal cannot be read. */
   | { kind: 'run'; path: string; run: JournaledRun | null }
   /** The record of a killed server. */
   | { kind: 'server'; path: string }
-  /** A file in teddy's directory that does not have one of teddy's names. */
+  /** A file in teddy's directory with a name that teddy does not use. */
   | { kind: 'stranger'; path: string };
 
-/** An object of a line that git cannot read. */
+/** An object on a line that git cannot read. */
 export interface DamagedObject {
   oid: Oid;
   ref: RefName;
-  /** The path of the object in a commit of the line; null when it is a commit, or no file was found. */
+  /** The object's path in one of the line's commits; null when the object is a commit, or no file was found. */
   path: RepoPath | null;
 }
 
-/** Finds leftovers for `teddy doctor`. Looking changes nothing, and what a live process is working on is not reported. */
+/** Finds leftovers for `teddy doctor`. Finding them changes nothing and skips the files that a live process is using. */
 export interface Remains {
   look(): Promise<Remain[]>;
-  /** Repairs or removes a `publication`, `ref-record`, `leftover` or `server`, if it is still one. */
+  /** Repairs or removes a `publication`, `ref-record`, `leftover` or `server` if the leftover still exists. */
   clear(remain: Remain): Promise<void>;
-  /** Finds missing or empty objects among those that `tips` reach and `not` does not. `objects`: how many were checked. */
+  /** Finds missing or empty objects among those reachable from `tips` but not from `not`. `objects`: how many were checked. */
   checkObjects(tips: readonly RefTip[], not: readonly Oid[]): Promise<{ objects: number; damaged: DamagedObject[] }>;
-  /** Lists commits of the repository that no ref and no HEAD reaches. */
+  /** Lists the repository's commits that no ref and no HEAD reaches. */
   unreachableCommits(): Promise<Oid[]>;
   /** Returns the entry ids of all reachable commits. */
   reachedEntryIds(): Promise<ReadonlySet<string>>;
@@ -394,5 +400,5 @@ export interface Remains {
   reflogCommits(): Promise<ReadonlySet<Oid>>;
 }
 
-/** Whether a file was there before a time; `unsure` when the disk does not reveal it. */
+/** Whether a file existed at its path before a given time; `unsure` when the disk does not reveal it. */
 export type FileAge = 'before' | 'since' | 'unsure';

@@ -7,7 +7,7 @@ export interface TreeEntry {
   mode: TreeMode;
   name: string;
   oid: Oid;
-  /** The raw bytes of a name that is not UTF-8; they must survive when the tree is rewritten. */
+  /** The raw bytes of a name that is not UTF-8; rewriting the tree must preserve them. */
   rawName?: Uint8Array;
 }
 
@@ -20,7 +20,7 @@ export interface Commit {
   message: string;
 }
 
-/** Objects that become durable together. Their ids are known at once; nothing is on disk before `flush` resolves. */
+/** Objects that become durable together. Their IDs are known at once; nothing is on disk before `flush` resolves. */
 export interface ObjectBatch {
   blob(bytes: Uint8Array | string): Promise<Oid>;
   tree(entries: TreeEntry[]): Promise<Oid>;
@@ -28,7 +28,7 @@ export interface ObjectBatch {
   flush(): Promise<void>;
 }
 
-/** A commit with what most callers that walk a line need. */
+/** A commit with the fields that most callers need when they walk a line. */
 export interface WalkedCommit extends Pick<Commit, 'author' | 'committer' | 'message'> {
   oid: Oid;
   /** The first parent. */
@@ -60,9 +60,12 @@ export interface LineCommit extends Ident {
 
 export interface Signature {
   state: 'good' | 'bad' | 'unknown';
-  /** Fingerprints of the signing key and its primary key, as git shows them; empty when git cannot tell or it is revoked. */
+  /**
+   * Fingerprints of the signing key and its primary key, as git shows them; empty when git cannot determine them or the
+   * key is revoked.
+   */
   keys: string[];
-  /** The owner of the key according to git (a person may have several); empty when git does not know. */
+  /** The key's owner according to git (a person may have several keys); empty when git does not know. */
   signer: string;
 }
 
@@ -75,81 +78,81 @@ export interface SignatureOptions {
 /** The objects and refs of one repository, shared by all its work trees. */
 export interface Store {
   readonly objectFormat: 'sha1' | 'sha256';
-  /** The `read` methods throw DAMAGED_SESSION when the object is missing or of another type. */
+  /** The `read` methods throw DAMAGED_SESSION when the object is missing or has another type. */
   readBlob(oid: Oid): Promise<Uint8Array>;
-  /** Passes a blob on piece by piece without holding it in memory, for blobs that may be large. `take` never throws. */
+  /** Streams a blob piece by piece instead of holding it in memory, for blobs that may be large. `take` never throws. */
   streamBlob(oid: Oid, take: (piece: Uint8Array) => void): Promise<void>;
   readTree(oid: Oid): Promise<TreeEntry[]>;
   readCommit(oid: Oid): Promise<Commit>;
-  /** Reads the file (or link) at a path of a commit or tree; null when there is none. */
+  /** Reads the file (or link) at a path in a commit or tree; null when there is none. */
   readFile(treeish: Oid, path: RepoPath): Promise<{ oid: Oid; bytes: Uint8Array } | null>;
-  /** Reads the tree at a path of a commit or tree; null when there is none. */
+  /** Reads the tree at a path in a commit or tree; null when there is none. */
   readDir(treeish: Oid, path: RepoPath): Promise<{ oid: Oid; entries: TreeEntry[] } | null>;
   /** Returns the size in bytes; null when the object does not exist. */
   readSize(oid: Oid): Promise<number | null>;
-  /** Returns the object that a ref points to, a commit or another; null when the ref does not exist. */
+  /** Returns the object that a ref points to, whether a commit or not; null when the ref does not exist. */
   readRef(ref: RefName): Promise<Oid | null>;
-  /** Returns the commit that a revision names, or null. `revision` is never taken as an option. */
+  /** Returns the commit that a revision names, or null. Never treats `revision` as an option. */
   resolve(revision: string): Promise<Oid | null>;
-  /** Makes later calls see the current refs: a long-running git process can miss refs that are packed twice within a second. */
+  /** Makes later calls see the current refs: a long-running git process can miss refs packed twice within a second. */
   readAnew(): void;
-  /** Lists refs in order of their names. */
+  /** Lists refs sorted by name. */
   listRefs(...prefixes: string[]): Promise<RefTip[]>;
-  /** Walks from `from` along first parents, newest first, without the commits that `not` reaches. */
+  /** Walks from `from` along first parents, newest first, and skips the commits that `not` reaches. */
   firstParents(from: Oid, not?: Oid[]): AsyncIterable<{ oid: Oid; commit: Commit }>;
   /**
-   * Walks the first parents of several commits at once with one git process. Each commit comes once, and only after a
+   * Walks the first parents of several commits at once with one git process. Yields each commit once, and only after a
    * child has named it as its first parent. The process ends when the reader stops. Throws GIT_FAILED when an object is
    * missing.
    */
   firstParentsOf(tips: readonly Oid[]): AsyncIterable<WalkedCommit>;
-  /** Tells whether a commit or tree has something at a path. Many calls at once are cheap. */
+  /** Tells whether a commit or tree has an entry at a path. Many concurrent calls are cheap. */
   hasPath(treeish: Oid, path: RepoPath): Promise<boolean>;
-  /** Returns the id of what a commit or tree has at a path, without reading it; null when there is nothing. */
+  /** Returns the ID of the entry at a path in a commit or tree, without reading the object; null when there is none. */
   findOid(treeish: Oid, path: RepoPath): Promise<Oid | null>;
   /**
-   * Walks the commits up to `from` along first parents, oldest first, without those that `not` reaches. Each comes with
-   * its changes against its first parent (against nothing when it has none, as at the end of a shallow clone). Made for
-   * bulk: some thousands of commits a second. Throws DAMAGED_SESSION when an object is missing.
+   * Walks the commits up to `from` along first parents, oldest first, and skips the commits that `not` reaches. Yields
+   * each commit with its changes against its first parent (against nothing when it has none, as at the end of a shallow
+   * clone). Made for bulk: some thousands of commits a second. Throws DAMAGED_SESSION when an object is missing.
    */
   walkChanges(from: Oid, not: readonly Oid[]): AsyncIterable<ChangedCommit>;
   /**
-   * Returns the changes of commits that the caller has already walked, in their order, each against the given parent. A
-   * null parent means that the commit has none or begins a shallow clone. Throws DAMAGED_SESSION when an object is
-   * missing.
+   * Returns the changes of commits that the caller has already walked, in the given order, each against the given
+   * parent. A null parent means that the commit has none or begins a shallow clone. Throws DAMAGED_SESSION when an
+   * object is missing.
    */
   changesOf(
     commits: readonly Pick<WalkedCommit, 'oid' | 'parent'>[],
   ): AsyncIterable<Pick<ChangedCommit, 'oid' | 'changes'>>;
   isAncestor(ancestor: Oid, descendant: Oid): Promise<boolean>;
-  /** Returns the commits whose parents a shallow clone has left out; empty in a full clone. */
+  /** Returns the commits whose parents a shallow clone omits; empty in a full clone. */
   cutCommits(): Promise<ReadonlySet<Oid>>;
   /**
-   * Verifies all signed commits among those that `walkChanges` gives, at once, with git's own verdict; `unknown` when
-   * git cannot tell.
+   * Verifies all signed commits among those that `walkChanges` would yield, at once, with git's own verdict; `unknown`
+   * when git cannot tell.
    */
   checkSignatures(from: Oid, not: readonly Oid[], options?: SignatureOptions): Promise<Map<Oid, Signature>>;
-  /** Returns what `git fsck` reports about the repository and about everything these commits reach, one line each. */
+  /** Returns what `git fsck` reports about the repository and everything that these commits reach, one line per report. */
   fsck(tips: readonly Oid[]): Promise<string[]>;
-  /** Returns the best common ancestor of a commit and a hypothetical merge of all the others; null when there is none. */
+  /** Returns the best common ancestor of a commit and a hypothetical merge of all the others; null without one. */
   mergeBase(commit: Oid, others: readonly Oid[]): Promise<Oid | null>;
-  /** Finds commits that `from` reaches (by any parent) and `not` does not, with this text in their message; newest first. */
+  /** Finds commits with this text in their message that `from` reaches (by any parent) and `not` does not; newest first. */
   findReachable(text: string, from: Oid, not: readonly Oid[]): Promise<Oid[]>;
-  /** Finds commits along the first parents of the refs below these prefixes with this text in their message, in one pass. */
+  /** Finds commits with this text in their message along the first parents of all refs with these prefixes, in one pass. */
   findCommits(text: string, ...prefixes: string[]): Promise<Oid[]>;
   /** Lists every file below a tree in git's order, including links and submodules. */
   listTree(treeish: Oid): Promise<TreeFile[]>;
   /**
-   * Reads the wanted files below a directory of a commit or tree, in git's order, with paths relative to it; yields
-   * nothing when the directory does not exist. Files come in batches: this is meant for many small ones and costs two
-   * processes. Throws DAMAGED_SESSION, GIT_FAILED.
+   * Reads the wanted files below a directory of a commit or tree, in git's order, with paths relative to the directory;
+   * yields nothing when the directory does not exist. Yields files in batches: this method is meant for many small
+   * files and costs two processes. Throws DAMAGED_SESSION, GIT_FAILED.
    */
   readFilesBelow(treeish: Oid, dir: RepoPath, isWanted: (path: string) => boolean): AsyncIterable<FileBelow[]>;
-  /** Compares two trees by path, except the path `without`; a rename is a deletion and an addition. Null is the empty tree. */
+  /** Compares two trees by path, except the path `without`; a rename is a deletion and an addition. Null: the empty tree. */
   diffTrees(before: Oid | null, after: Oid, options?: { without?: RepoPath }): Promise<TreeChange[]>;
   /**
-   * Merges three trees as git's own merge does, without a checkout. When `tree` is null, these paths are in conflict
-   * and nothing is saved. Throws DAMAGED_SESSION, GIT_FAILED.
+   * Merges three trees as git's own merge does, without a checkout. When `tree` is null, the listed paths conflict and
+   * nothing is saved. Throws DAMAGED_SESSION, GIT_FAILED.
    */
   mergeTrees(
     base: Oid,
@@ -159,44 +162,44 @@ export interface Store {
   /** Searches the text files of a commit or tree, except `.teddy`. Throws what `Workspace.search` throws. */
   search(treeish: Oid, query: TextQuery): Promise<TextHits[]>;
   /**
-   * Returns the files below these trees that contain one of the texts, tree by tree. A tree is named by its id or as
-   * `<commit>:<path>`; missing ones are skipped. A blob may be given instead of a tree; its path is empty. Throws what
+   * Returns the files below these trees that contain one of the texts, tree by tree. The caller names a tree by its ID
+   * or as `<commit>:<path>`; missing trees are skipped. A blob may replace a tree; its path is then empty. Throws what
    * `search` throws.
    */
   searchTrees(trees: readonly string[], query: TreeQuery): Promise<{ tree: string; path: string }[]>;
-  /** Streams a git bundle of a branch with all of its history. Throws DAMAGED_SESSION when the history is cut off. */
+  /** Streams a git bundle of a branch with its full history. Throws DAMAGED_SESSION when the history is cut off. */
   bundle(ref: RefName): AsyncIterable<Uint8Array>;
   batch(): ObjectBatch;
   /**
    * Writes many commits in a row, the first on top of `parent`, and returns the last one (`parent` when there are
-   * none). Moves no ref; no object exists before all do and are durable, and none remains if `commits` throws. The next
-   * commit is requested once the previous one is written. The commits must not return to a directory after they have
-   * moved on to a sibling.
+   * none). Moves no ref. The objects appear only when all of them are durable; if `commits` throws, none remains.
+   * Requests the next commit once the previous one is written. The commits must not return to a directory after moving
+   * on to a sibling.
    */
   writeLine(parent: Oid, commits: AsyncIterable<LineCommit>): Promise<Oid>;
   /**
    * Updates all refs or none, by compare-and-swap. `moved`: a ref was not at its old value, so nothing has changed.
-   * With `durable`, objects are still being written: no ref moves before it resolves, and none if it rejects.
+   * `durable` settles when pending object writes do: no ref moves before the promise resolves, or at all if it rejects.
    */
   updateRefs(updates: RefUpdate[], reflog: string, durable?: Promise<void>): Promise<'done' | 'moved'>;
-  /** Packs all refs after these were created at once. Throws GIT_FAILED. */
+  /** Packs all refs after the caller has created `made` at once. Throws GIT_FAILED. */
   packRefs(made: readonly RefName[]): Promise<void>;
-  /** Returns the author and committer as git would use them; throws NO_IDENTITY where git refuses. */
+  /** Returns the author and committer that git would use; throws NO_IDENTITY when git refuses. */
   ident(): Promise<Ident>;
   /** Returns the last value of a key in git's configuration, such as `teddy.model`. */
   setting(key: string): Promise<string | undefined>;
-  /** Returns where that value is set, such as `local .git/config`, `global ~/.gitconfig` or `command line`. */
+  /** Returns the origin of that value, such as `local .git/config`, `global ~/.gitconfig` or `command line`. */
   settingOrigin(key: string): Promise<string | undefined>;
-  /** Returns all values of a key and where each is set, in the order in which git reads them: the last one wins. */
+  /** Returns all values of a key with their origins, in the order in which git reads them: the last one wins. */
   settingValues(key: string): Promise<{ value: string; origin: string }[]>;
   /**
-   * Returns all settings with this key prefix, the last value of each. Keys are as git prints them: lower case except
-   * for the subsection.
+   * Returns all settings with this key prefix, the last value of each. Keys are spelled as git prints them: lower case
+   * except for the subsection.
    */
   settings(prefix: string): Promise<{ key: string; value: string }[]>;
 }
 
-/** The part of a store that is needed to read sessions; the reader that works without git implements it too. */
+/** The part of a store needed for reading sessions; the reader that works without git implements it too. */
 export type SessionStore = Pick<
   Store,
   | 'readBlob'
@@ -216,42 +219,45 @@ export type SessionStore = Pick<
   | 'setting'
 >;
 
-/** The source that sessions are read from, such as a project. */
+/** A source of sessions, such as a project. */
 export interface SessionSource {
   repository: { store: SessionStore; cache: Cache };
 }
 
-/** A work tree of the repository, the main one or a linked one. `ref` is null when HEAD is detached. */
+/** A work tree of the repository, main or linked. `ref` is null when HEAD is detached. */
 export interface WorkTree {
   root: string;
   ref: RefName | null;
 }
 
-/** A linked work tree made by `git worktree add`, as git has recorded it. */
+/** A linked work tree made by `git worktree add`, as recorded by git. */
 export interface LinkedWorkTree extends WorkTree {
   /** The commit that HEAD points to; null when its branch has no commits. */
   oid: Oid | null;
-  /** Its directory no longer exists. */
+  /** The work tree's directory no longer exists. */
   isGone: boolean;
-  /** The reason given to `git worktree lock`, which may be empty; null when it is not locked. */
+  /** The reason given to `git worktree lock`, which may be empty; null when the work tree is not locked. */
   lock: string | null;
-  /** The line that teddy made it for; null when somebody else made it. */
+  /** The line that teddy made the work tree for; null when somebody else made the work tree. */
   madeFor: RefName | null;
-  /** Teddy was killed while making it, or is making it now: files are missing, and HEAD is on no branch. */
+  /**
+   * A teddy process was killed while making the work tree, or is still making it: files are missing, and HEAD is on no
+   * branch.
+   */
   isUnfinished: boolean;
 }
 
 export interface ScratchTree {
   workspace: Workspace;
-  /** A store of its own: objects that commands make here exist in no other repository. */
+  /** A separate store: objects that commands make here exist in no other repository. */
   store: Store;
-  /** The environment for commands that run there. */
+  /** The environment for commands that run in the scratch tree. */
   env: Record<string, string>;
-  /** Tells whether its repository still exists and is the same one. */
+  /** Tells whether the scratch tree's repository still exists and has not been replaced. */
   isIntact(): Promise<boolean>;
   /**
-   * Makes its tracked files those of the commit and keeps untracked files, as in a work tree that stays in use. Returns
-   * false when what a command left behind prevents that, and a new one is needed.
+   * Makes the tracked files match the commit and keeps untracked files, as in a work tree that stays in use. Returns
+   * false when the remains of a command prevent the move, and the caller needs a new scratch tree.
    */
   moveTo(commit: Oid): Promise<boolean>;
   remove(): Promise<void>;
@@ -275,7 +281,7 @@ export type Grafts = ReadonlyMap<Oid, readonly Oid[]>;
 
 export interface BlameQuery {
   path: RepoPath;
-  /** Null to blame the file as it is on disk. */
+  /** Null to blame the file on disk. */
   commit: Oid | null;
   /** First and last lines, from 1; empty for the whole file. */
   ranges: readonly (readonly [first: number, last: number])[];
@@ -284,14 +290,14 @@ export interface BlameQuery {
   moves?: boolean | undefined;
   /** Finds lines that came from another file changed in the same commit, as `git blame -C` does. */
   copies?: boolean | undefined;
-  /** Looks past these commits and past whitespace changes; git then guesses which line was there before. */
+  /** Ignores these commits and whitespace changes; git then guesses which earlier line corresponds. */
   ignored?: readonly Oid[] | undefined;
 }
 
-/** The non-comment lines of the files of `blame.ignoreRevsFile`, each with its file. */
+/** The non-comment lines of the files that `blame.ignoreRevsFile` names, each with its file. */
 export interface IgnoredRevisions {
   revisions: { file: string; text: string }[];
-  /** Files that could not be read. */
+  /** Files that teddy could not read. */
   unread: string[];
 }
 
@@ -308,14 +314,14 @@ export interface MarkedCommit {
 /** Finds the commit that introduced a line. */
 export interface Blame {
   /**
-   * Returns the runs in the order of the file. The grafts must not form a circle, or git would loop forever. Throws
-   * USAGE for lines that the file does not have, FILE_NOT_FOUND, and GIT_FAILED when the parent of a graft is missing.
+   * Returns the runs in file order. The grafts must not form a cycle, or git would loop forever. Throws USAGE for lines
+   * that the file does not have, FILE_NOT_FOUND, and GIT_FAILED when the parent of a graft is missing.
    */
   lines(query: BlameQuery): Promise<BlamedRun[]>;
   /** Returns the revisions as configured, without looking up the commits. */
   ignored(): Promise<IgnoredRevisions>;
   /**
-   * Finds commits that `tips` reach and `not` does not, and that have a message line beginning with one of `marks` (all
+   * Finds commits that `tips` reach and `not` does not, with a message line that begins with one of `marks` (all
    * commits when there are no marks); newest first. `since`, in seconds since 1970, is the earliest commit date.
    */
   findMarked(
@@ -325,8 +331,8 @@ export interface Blame {
     since?: number,
   ): Promise<MarkedCommit[]>;
   /**
-   * Finds the commits whose grafts close a circle in the history of `tips`, the last in the map for each circle;
-   * without them there is no circle.
+   * Finds the commits whose grafts close a cycle in the history of `tips`, the map's last one for each cycle; without
+   * these grafts there is no cycle.
    */
   findCircles(tips: readonly Oid[], grafts: Grafts): Promise<Set<Oid>>;
   /** Adds the names that commits reachable from `tip` have given these files since `seconds` (since 1970). */
@@ -340,14 +346,14 @@ export interface Cache {
   write(key: string, pieces: readonly Uint8Array[]): Promise<void>;
 }
 
-/** Identifies a run. A line runs a turn only once at a time, but two lines may have turns of the same name. */
+/** Identifies a run. A line has one active run per turn, but two lines may have turns with equal names. */
 export interface RunDirs {
   session: SessionId;
   turn: TurnName;
   ref: RefName;
 }
 
-/** The right to run a turn. A process loses it when it dies. */
+/** The right to run a turn. A process loses this right when it dies. */
 export interface RunClaim {
   release(): Promise<void>;
 }
@@ -358,29 +364,41 @@ export interface Repository {
   readonly workspace: Workspace | null;
   /** Lists the existing work trees, the main one first. */
   workTrees(): Promise<WorkTree[]>;
-  /** Lets callers skip a git process: most repositories have no linked work trees. Some that count may no longer exist. */
+  /**
+   * Lets callers skip a git process: most repositories have no linked work trees. Also counts work trees that no longer
+   * exist.
+   */
   hasLinkedWorkTrees(): Promise<boolean>;
   linkedWorkTrees(): Promise<LinkedWorkTree[]>;
-  /** Makes a linked work tree with the branch checked out and returns its root. All or nothing. Throws LINE_CHECKED_OUT. */
+  /**
+   * Makes a linked work tree with the branch checked out and returns its root; leaves nothing behind on failure. Throws
+   * LINE_CHECKED_OUT.
+   */
   addWorkTree(ref: RefName): Promise<string>;
-  /** Removes it with git's own checks, never by force, ignored files included. Throws WORK_TREE_IN_USE, UNCOMMITTED_EDITS. */
+  /**
+   * Removes the work tree with git's own checks, never by force, ignored files included. Throws WORK_TREE_IN_USE,
+   * UNCOMMITTED_EDITS.
+   */
   removeWorkTree(root: string): Promise<void>;
-  /** Lists what git ignores in a work tree; a directory counts as one entry, such as `node_modules/`. */
+  /** Lists the files that git ignores in a work tree; a directory counts as one entry, such as `node_modules/`. */
   ignoredFilesOf(root: string): Promise<string[]>;
   openWorkspace(root: string): Promise<Workspace>;
   /**
-   * Makes a work tree in a temporary directory, with HEAD detached at the commit, in a repository of its own that reads
-   * this one's objects: no command there can move anything here through git. `remove` deletes all of it; what a killed
-   * process leaves is recognized by that process's name, `holder`.
+   * Makes a work tree in a temporary directory, with HEAD detached at the commit, in a separate repository that reads
+   * this one's objects: no command in that work tree can move anything here through git. `remove` deletes all of it.
+   * After a kill, the process name `holder` identifies the remains.
    */
   openScratch(commit: Oid, holder: string): Promise<ScratchTree>;
   readonly cache: Cache;
   readonly blame: Blame;
   readonly hooks: Hooks;
   readonly remotes: Remotes;
-  /** Sets a key in git's configuration, for this repository or the user; null removes it. Returns false if it was not set. */
+  /**
+   * Sets a key in git's configuration, for this repository or the user; null removes the key. Returns false if the key
+   * was not set.
+   */
   changeSetting(scope: 'local' | 'global', key: string, value: string | null): Promise<boolean>;
-  /** Reads git's configuration again, for a long-running process: somebody may have changed it. */
+  /** Rereads git's configuration, for a long-running process: the user may have changed it. */
   reloadSettings(): void;
   /** Writes teddy's marked block to `info/attributes`, once. */
   installAttributes(): Promise<void>;
@@ -392,7 +410,7 @@ export interface Repository {
 export const hookNames = ['prepare-commit-msg', 'commit-msg', 'post-rewrite', 'pre-push', 'post-checkout'] as const;
 export type HookName = (typeof hookNames)[number];
 
-/** The absolute path of teddy, for hooks that do not find it on PATH. */
+/** The absolute path of teddy, for hooks that do not find teddy on PATH. */
 export interface HookProgram {
   node: string;
   main: string;
@@ -414,13 +432,13 @@ export interface MessageFile {
   write(text: string): Promise<void>;
 }
 
-/** The directory where git looks for the hooks of this repository. */
+/** The directory where git looks for this repository's hooks. */
 export interface HookTarget {
-  /** The absolute path; empty when `core.hooksPath` is empty, so that git runs no hook. */
+  /** The absolute path; empty when `core.hooksPath` is empty, in which case git runs no hook. */
   dir: string;
   /**
-   * `own`: it belongs to this repository alone. `shared`: the configuration of the user or the machine names it, so
-   * other repositories use it too. `work-tree`: it is among the project's files.
+   * `own`: only this repository uses the directory. `shared`: the user's or machine's configuration names it, so other
+   * repositories use it too. `work-tree`: it is among the project's files.
    */
   kind: 'own' | 'shared' | 'work-tree';
   /** The place where `core.hooksPath` is set, such as `local .git/config`; null when it is not set. */
@@ -428,21 +446,21 @@ export interface HookTarget {
 }
 
 export interface HookFile {
-  /** Null for a directory, a device, or a file too large for a script: git would not run it or nobody can inspect it. */
+  /** Null for a directory, a device, or a file too large for a script: git would not run the file, or nobody can inspect it. */
   text: string | null;
   isExecutable: boolean;
 }
 
 /** The scripts that git runs. Paths are absolute. All methods but `locate` throw WRITE_FAILED. */
 export interface Hooks {
-  /** The absolute path where git looks while `core.hooksPath` is not set. */
+  /** The absolute path where git looks when `core.hooksPath` is not set. */
   readonly ownDir: string;
   locate(): Promise<HookTarget>;
   /** Returns null when the file does not exist. */
   read(path: string): Promise<HookFile | null>;
   /** Gives the file a second name without changing it or its mode; never replaces another file. */
   keep(path: string, as: string): Promise<void>;
-  /** Writes the script atomically as an executable and makes the directory. */
+  /** Writes the script atomically as an executable and creates the directory. */
   install(path: string, script: string): Promise<void>;
   /** Atomically replaces the file at `path` with the kept one; null removes it. */
   putBack(path: string, kept: string | null): Promise<void>;
@@ -458,32 +476,33 @@ export interface TransferProgress {
 export interface TransferOptions {
   signal: AbortSignal;
   onProgress?: ((progress: TransferProgress) => void) | undefined;
-  /** Fetches everything, even what is already here. Only for a fetch. */
+  /** Fetches everything, even objects that already exist here. Only for a fetch. */
   isWhole?: boolean;
 }
 
 /**
- * Other repositories (configured remotes, URLs or paths), with git's own transports and credentials, without prompts.
- * All methods throw UNKNOWN_REMOTE, REMOTE_UNREACHABLE (after retries with jitter where a retry can help), INTERRUPTED.
+ * Other repositories (configured remotes, URLs or paths), reached with git's own transports and credentials, without
+ * prompts. All methods throw UNKNOWN_REMOTE, REMOTE_UNREACHABLE (after retries with jitter if a retry can help),
+ * INTERRUPTED.
  */
 export interface Remotes {
   /** Lists the remotes in git's configuration. */
   names(): Promise<string[]>;
-  /** Lists the remote's refs below these prefixes, and says whether it has any ref at all. */
+  /** Lists the remote's refs with these prefixes, and says whether the remote has any ref at all. */
   list(
     remote: string,
     prefixes: readonly string[],
     options: TransferOptions,
   ): Promise<{ refs: RefTip[]; isEmpty: boolean }>;
   /**
-   * Fetches refs of the remote to `refs/teddy/quarantine/` and replaces what is there. Moves no other ref, fetches no
-   * tags and does not write FETCH_HEAD. Objects are checked as with `transfer.fsckObjects`. Throws HOSTILE_SESSION when
-   * they are refused.
+   * Fetches refs of the remote to `refs/teddy/quarantine/` and replaces the refs there. Moves no other ref, fetches no
+   * tags and does not write FETCH_HEAD. Checks objects as `transfer.fsckObjects` does. Throws HOSTILE_SESSION when git
+   * refuses them.
    */
   fetch(remote: string, refs: readonly { from: RefName; to: RefName }[], options: TransferOptions): Promise<void>;
   /**
-   * Pushes all refs or none, each with a lease (`old` null: it must not exist yet; `new` null: delete it), never by
-   * force. `moved`: a lease failed and nothing has changed. Throws REMOTE_REFUSED with the server's message.
+   * Pushes all refs or none, each with a lease (`old` null: the ref must not exist yet; `new` null: delete the ref),
+   * never by force. `moved`: a lease failed and nothing has changed. Throws REMOTE_REFUSED with the server's message.
    */
   push(remote: string, updates: readonly RefUpdate[], options: TransferOptions): Promise<'done' | 'moved'>;
 }
@@ -500,14 +519,14 @@ export interface FileBelow {
   bytes: Uint8Array;
 }
 
-/** Lines that contain `text`, or match it as a regular expression. */
+/** Finds lines that contain `text`, or match it as a regular expression. */
 export interface TextQuery {
   /** A single line. */
   text: string;
   isRegex: boolean;
   /** Applies to ASCII letters only. */
   ignoresCase: boolean;
-  /** A file or a directory; null for everywhere. */
+  /** A file or a directory; null to search everywhere. */
   path: RepoPath | null;
   signal: AbortSignal;
 }
@@ -529,7 +548,7 @@ export interface TextHits {
   lines: number[];
 }
 
-/** How a file's change is shown. `text`: line by line; the others are only reported as different. */
+/** How to show a file's change. `text`: line by line; for all other kinds, only that the file differs. */
 export type DiffKind = 'text' | 'binary' | 'large' | 'submodule' | 'missing';
 
 export interface TreeChange {
@@ -540,7 +559,7 @@ export interface TreeChange {
   mode: TreeMode | null;
 }
 
-/** `oldMode` and `mode` are those before and after; null when the file does not exist there. */
+/** `oldMode` and `mode` are the modes before and after; null when the file does not exist on that side. */
 export interface CommitChange extends TreeChange {
   oldMode: TreeMode | null;
 }
@@ -552,21 +571,21 @@ export interface ChangedCommit {
 }
 
 export interface Head {
-  /** The branch that HEAD is on, or null when it is detached. */
+  /** The current branch; null when HEAD is detached. */
   ref: RefName | null;
   /** Null while the branch is unborn. */
   oid: Oid | null;
 }
 
-/** A tracked path that differs from HEAD. `staged` and `unstaged` are git's status letters, `.` for unchanged. */
+/** A tracked path that differs from HEAD. `staged` and `unstaged` are git's status letters; `.` means unchanged. */
 export interface Edit {
   path: RepoPath;
   staged: string;
   unstaged: string;
   submodule: boolean;
   /**
-   * git's quoted form of a name that is not UTF-8; `path` is only for display then, since git would not find the file
-   * by it.
+   * git's quoted form of a name that is not UTF-8; `path` is then only for display, since git would not find the file
+   * under that path.
    */
   quotedName?: string;
 }
@@ -578,23 +597,23 @@ export interface WorkspaceStatus {
 }
 
 /**
- * Which paths differ from HEAD, each with a print: git's two status letters (`??`: untracked), a space, and a
- * fingerprint of what is on disk. Comparing two scans shows what happened in between. Another repository, such as a
+ * The paths that differ from HEAD, each with a print: git's two status letters (`??`: untracked), a space, and a
+ * fingerprint of the file on disk. Comparing two scans shows what changed between them. Another repository, such as a
  * submodule, ends with `/`.
  */
 export type Scan = ReadonlyMap<RepoPath, string>;
 
-/** The move of a line to its next entry, which has to reach the ref, the index and `.teddy/` on disk. */
+/** A line's move to its next entry, which must reach the ref, the index and `.teddy/` on disk. */
 export interface Publication {
   ref: RefName;
   old: Oid | null;
   new: Oid;
   reflog: string;
-  /** Pending object writes: the ref moves when they are durable, and does not move if they fail. */
+  /** Pending object writes: the ref moves once they are durable, and stays if they fail. */
   durable?: Promise<void>;
   /** When HEAD is on the line: the index entries to set (null: remove), exactly the paths that the commit changed. */
   index: { path: RepoPath; entry: { mode: TreeMode; oid: Oid } | null }[];
-  /** Files of `.teddy/` to write after the ref has moved; null removes a file. */
+  /** Files of `.teddy/` to write after the ref has moved; null bytes remove the file. */
   files: { path: RepoPath; bytes: Uint8Array | null }[];
 }
 
@@ -605,65 +624,78 @@ export interface Workspace {
   head(): Promise<Head>;
   /** Tells whether HEAD is on the branch right now. */
   isOn(ref: RefName): Promise<boolean>;
-  /** Returns `rebase`, `merge`, ... while git is in the middle of one, also when `ref` is being rebased in any work tree. */
+  /** Returns `rebase`, `merge`, ... when git is in the middle of one, also when any work tree is rebasing `ref`. */
   operationInProgress(ref: RefName | null): Promise<string | null>;
-  /** Returns the status; with `path`, of that file alone, without looking at any other. */
+  /** Returns the status; with `path`, only that file's status, without looking at any other file. */
   status(options: { untracked: boolean; path?: RepoPath }): Promise<WorkspaceStatus>;
-  /** Returns the status and where HEAD was at that moment. */
+  /** Returns the status and HEAD's position at that moment. */
   headAndStatus(options: { untracked: boolean }): Promise<{ head: Head; status: WorkspaceStatus }>;
-  /** Compares what is staged with HEAD. `index`: the absolute path of another index file, as git passes one to commit hooks. */
+  /**
+   * Compares what is staged with HEAD. `index`: the absolute path of another index file, such as git passes to commit
+   * hooks.
+   */
   stagedChanges(index: string | null): Promise<CommitChange[]>;
   /**
-   * Writes a tree of what is staged plus all tracked edits, except those in `except`. Leaves the user's index alone.
+   * Writes a tree of everything staged plus all tracked edits, except those in `except`. Leaves the user's index alone.
    * Durable.
    */
   snapshotTree(except: RepoPath[]): Promise<Oid>;
-  /** Writes the tree of `base` with exactly these paths as they are on disk (through git's filters). Durable. */
+  /** Writes the tree of `base` with exactly these paths taken from disk (through git's filters). Durable. */
   treeOfPaths(base: Oid, paths: RepoPath[]): Promise<Oid>;
   scan(): Promise<Scan>;
-  /** Returns the scan and where HEAD was at that moment. */
+  /** Returns the scan and HEAD's position at that moment. */
   headAndScan(): Promise<{ head: Head; scan: Scan }>;
-  /** Lists directories without tracked files that git does not ignore, even empty ones, but not those inside a listed one. */
+  /**
+   * Lists directories without tracked files that git does not ignore, even empty ones. Omits directories inside a
+   * listed one.
+   */
   untrackedDirectories(): Promise<RepoPath[]>;
   /** Lists untracked files at or below a path, including ignored ones. */
   untrackedBelow(path: RepoPath): Promise<RepoPath[]>;
-  /** Returns those of these paths that are untracked and ignored. */
+  /** Returns the untracked and ignored ones among these paths. */
   ignored(paths: RepoPath[]): Promise<RepoPath[]>;
   /**
    * Searches the text files on disk, tracked or untracked but not ignored; skips `.teddy` and other repositories.
    * Throws ACTION_FAILED for an expression that is invalid or takes too long; INTERRUPTED.
    */
   search(query: TextQuery): Promise<TextHits[]>;
-  /** Moves the ref by compare-and-swap, and index and files with it. `moved`: nothing has changed. */
+  /** Moves the ref by compare-and-swap, then the index and files. `moved`: nothing has changed. */
   publish(publication: Publication): Promise<'done' | 'moved'>;
-  /** Finishes or undoes what a crash of teddy left between objects and index. Returns a description of what it did. */
+  /**
+   * Finishes or undoes work between objects and index that a crash of teddy interrupted. Returns a description of the
+   * repairs.
+   */
   repair(): Promise<string[]>;
-  /** Reads a file of the work tree from disk without following a final symlink; null when it does not exist. */
+  /** Reads a file of the work tree from disk without following a final symlink; null when the file does not exist. */
   readDisk(path: RepoPath): Promise<Uint8Array | null>;
   /**
    * Returns the bytes that git would write to each path for its blob, through the user's filters and line endings. Each
-   * path may occur once; all are in memory together. Throws GIT_FAILED when a blob is missing or its filter refuses it.
+   * path may occur once; all bytes are in memory together. Throws GIT_FAILED when a blob is missing or its filter
+   * refuses it.
    */
   readCheckouts(files: { path: RepoPath; oid: Oid }[]): Promise<Map<RepoPath, Uint8Array>>;
   /** Returns how many bytes `readDisk` would read; null when there is nothing to read. */
   sizeOnDisk(path: RepoPath): Promise<number | null>;
-  /** Returns when a file was created on this disk, or last changed if the disk does not say. Null when it does not exist. */
+  /**
+   * Returns when a file was created on this disk, or last changed if the disk does not say. Null when the file does not
+   * exist.
+   */
   bornOnDisk(path: RepoPath): Promise<Date | null>;
-  /** Restores a file of `.teddy/` that the line has but the disk has lost. Null removes one. */
+  /** Restores a file of `.teddy/` that is on the line but missing on disk. Null bytes remove the file. */
   writeSessionFile(path: RepoPath, bytes: Uint8Array | null): Promise<void>;
   /** Resets the index entries of these paths to HEAD, as `git restore --staged` does. */
   unstage(paths: RepoPath[]): Promise<void>;
   /**
-   * Switches HEAD to a branch with git's own checkout and its safety rules. A file whose content git would write anyway
-   * is not in the way.
+   * Switches HEAD to a branch with git's own checkout and its safety rules. A file that already has the content git
+   * would write does not block the switch.
    */
   switchTo(ref: RefName): Promise<void>;
   /**
-   * Fast-forwards the branch that HEAD is on, with index and files, as `git merge --ff-only --no-autostash` does. A
-   * file whose content git would write anyway is not in the way. Throws FILES_IN_THE_WAY when somebody's changes would
-   * be lost, REF_MOVED when the commit is not a descendant; nothing has changed then.
+   * Fast-forwards the current branch, with index and files, as `git merge --ff-only --no-autostash` does. A file that
+   * already has the content git would write does not block it. Throws FILES_IN_THE_WAY when somebody's changes would be
+   * lost, and REF_MOVED when the commit is not a descendant; then nothing has changed.
    */
   fastForward(commit: Oid): Promise<void>;
-  /** Throws FILES_IN_THE_WAY if a fast-forward to a commit with this tree would; changes nothing. */
+  /** Throws FILES_IN_THE_WAY if a fast-forward to a commit with this tree would throw it; changes nothing. */
   rehearse(tree: Oid): Promise<void>;
 }

@@ -1,9 +1,12 @@
-/** Operations that a crash may interrupt, and the journal that remembers them. Types only. */
+/** Operations that a crash may interrupt, and the journal that records them. Types only. */
 
-/** A kind of operation, such as a command of a conversation. Its name, letters only, begins the names of its files. */
+/**
+ * A kind of operation, such as a command of a conversation. The names of its files begin with its name, which has
+ * letters only.
+ */
 export interface OperationKind<Facts extends object> {
   name: string;
-  /** Names one such operation in a sentence, such as `a command`. */
+  /** Describes one such operation in a sentence, such as `a command`. */
   title: string;
   /** Never set; ties the type of the facts to the kind. */
   facts?: Facts;
@@ -11,17 +14,20 @@ export interface OperationKind<Facts extends object> {
 
 /** An operation that this process is working on. */
 export interface Operation<Facts extends object> {
-  /** Changes the facts, atomically; durable when it resolves. Throws DISK_FULL or WRITE_FAILED. */
+  /** Changes the facts atomically; resolves once they are durable. Throws DISK_FULL or WRITE_FAILED. */
   note(change: Partial<Facts>): Promise<void>;
   /**
-   * Adds bytes to what is staged; confirmed and durable when it resolves. A failure confirms nothing new, and the next
-   * call must begin with the same bytes. Throws as `note` does, and STAGING_DAMAGED when somebody has removed or cut
-   * what is staged.
+   * Appends bytes to the staged content; resolves once they are confirmed and durable. A failure confirms nothing new,
+   * and the next call must begin with the same bytes. Throws what `note` throws, and STAGING_DAMAGED when somebody has
+   * removed or cut the staged content.
    */
   stage(bytes: Uint8Array): Promise<void>;
   /** Marks the operation as settled and removes the note. Throws WRITE_FAILED. */
   done(): Promise<void>;
-  /** Leaves the rest to the next command, or, if the disk refuses to record that, to the first one after this process ends. */
+  /**
+   * Leaves the rest to the next command, or, if the disk refuses to record that, to the first command after this
+   * process ends.
+   */
   leave(): Promise<void>;
 }
 
@@ -32,9 +38,9 @@ export type Settling<Facts extends object> = Omit<Operation<Facts>, 'stage'>;
 export interface Staged {
   /** The bytes that the note confirms. */
   verified: Uint8Array;
-  /** Bytes after those, never confirmed. */
+  /** Bytes after `verified`, never confirmed. */
   tail: Uint8Array;
-  /** The bytes do not match the note, or the note is damaged; all of them are in `tail` then. */
+  /** The bytes do not match the note, or the note is damaged; `tail` then holds all of the bytes. */
   isDamaged: boolean;
 }
 
@@ -44,24 +50,24 @@ interface NotedOperation<Facts extends object> {
   path: string;
   /** Null when the note is damaged or from a later version. */
   facts: Facts | null;
-  /** The absolute path of its bytes, if it has any. */
+  /** The absolute path of the operation's bytes, if it has any. */
   content: string;
-  /** Throws WRITE_FAILED when it cannot be read. */
+  /** Throws WRITE_FAILED when the bytes cannot be read. */
   read(): Promise<Staged>;
 }
 
 /** An operation that its process has left, or that belongs to a dead process. */
 export interface LeftOperation<Facts extends object> extends NotedOperation<Facts> {
   /**
-   * Takes it over; null when another command has settled it meanwhile. Throws LOCKED while another command is settling
-   * it, DISK_FULL, WRITE_FAILED.
+   * Takes over the operation; null when another command has settled it meanwhile. Throws LOCKED while another command
+   * is settling it, DISK_FULL, WRITE_FAILED.
    */
   take(): Promise<Settling<Facts> | null>;
 }
 
 /** Records operations. Facts are plain values, maps and bytes. */
 export interface Journal {
-  /** Is durable when it resolves. Throws DISK_FULL or WRITE_FAILED. */
+  /** Resolves once the operation is durable. Throws DISK_FULL or WRITE_FAILED. */
   open<Facts extends object>(kind: OperationKind<Facts>, facts: Facts): Promise<Operation<Facts>>;
   /**
    * Lists the operations left behind, and removes notes that a killed process did not finish. Throws WRITE_FAILED when

@@ -11,7 +11,7 @@ export interface ModelTool {
 }
 
 export interface ModelToolCall {
-  /** Unique in its answer; made by teddy when the server sends none. */
+  /** Unique within its answer; teddy makes one when the server sends none. */
   id: string;
   name: string;
   /** The model's own text, which should be JSON. */
@@ -21,14 +21,14 @@ export interface ModelToolCall {
 export type ModelMessage =
   | { role: 'system' | 'user'; content: string }
   | { role: 'assistant'; content: string; toolCalls?: ModelToolCall[] }
-  /** The result of a call in the preceding assistant message; each call needs one. */
+  /** The result of a call in the preceding assistant message; each call needs a result. */
   | { role: 'tool'; toolCallId: string; content: string };
 
 export interface ModelRequest {
   messages: ModelMessage[];
-  /** The tools that the model may call; without any, its calls are ignored. */
+  /** The tools that the model may call; when absent, teddy ignores the model's calls. */
   tools?: ModelTool[];
-  /** How a person retries after a failure, for the end of the hint; `session plan` by default. */
+  /** How the user retries after a failure, for the end of the hint; `session plan` by default. */
   again?: string;
   parameters: Record<string, number | string | boolean>;
   /** For recorded answers: the turn, and the sha256 (hex) of the user's message. */
@@ -44,7 +44,7 @@ interface ModelUsage {
   inputTokens: number;
   /** All output tokens, including reasoning. */
   outputTokens: number;
-  /** Input tokens that were read from the endpoint's cache; missing when there were none or the endpoint does not say. */
+  /** Input tokens read from the endpoint's cache; absent when there were none or the endpoint does not say. */
   cachedTokens?: number;
   reasoningTokens?: number;
   /** In US dollars, if the endpoint reports it. */
@@ -56,14 +56,15 @@ export const finishReasons = ['stop', 'tool_calls', 'length', 'other'] as const;
 
 export type ModelEvent =
   | { type: 'text'; text: string }
-  /** The model's thoughts before and between the texts of its answer, if the endpoint shows them. */
+  /** The model's thoughts before and between the texts of its answer, if the endpoint reveals them. */
   | { type: 'thought'; text: string }
-  /** A whole call, after the text of the answer. When the answer was cut at its limit, the last call may be cut too. */
+  /** A whole call, after the answer's text. When the answer was cut at its limit, the last call may be cut too. */
   | ({ type: 'tool_call' } & ModelToolCall)
   | ModelUsage
   /**
-   * `length`: the answer was cut at the model's limit. `tool_calls`: it waits for the results of its calls. `other`:
-   * something else ended it, so its end may be missing; `said` is the reason in the endpoint's own words.
+   * `length`: the answer was cut at the model's limit. `tool_calls`: the answer waits for the results of its calls.
+   * `other`: the answer ended for another reason, so its end may be missing; `said` gives that reason in the endpoint's
+   * own words.
    */
   | { type: 'finish'; reason: (typeof finishReasons)[number]; said?: string };
 
@@ -73,7 +74,7 @@ export type ProviderName = PresetName | 'manual' | 'recorded';
 export interface Model {
   readonly provider: ProviderName;
   readonly model: string;
-  /** Names the model for a person before the request is sent, such as `gpt-5 at https://api.openai.com/v1`. */
+  /** Names the model for the user before the request is sent, such as `gpt-5 at https://api.openai.com/v1`. */
   readonly label: string;
   answer(request: ModelRequest): AsyncIterable<ModelEvent>;
 }

@@ -1,4 +1,4 @@
-/** The world of a workflow: its repository and everything around it. Types only. */
+/** A workflow's surroundings: its repository and everything around it. Types only. */
 import type { Spool } from './capture.ts';
 import type { Oid, RefName, RepoPath, SessionId } from '../names.ts';
 import type { FoundSetting } from '../session/settings/decide-setting.ts';
@@ -33,7 +33,7 @@ export interface RunningProcess {
 export interface AgentTrace {
   /** A full sentence, such as `Claude Code has started this: CLAUDECODE is set.` */
   seen: string;
-  /** The agent's process; null when it was not found. */
+  /** The agent's process; null when not found. */
   pid: number | null;
 }
 
@@ -44,15 +44,15 @@ export interface Clock {
 }
 
 export interface Ids {
-  /** Returns a UUID v7, which sorts by time. With `at`, it carries that time, no matter which ids were made before. */
+  /** Returns a UUID v7, which sorts by time. With `at`, the ID carries that time, even if later IDs already exist. */
   entryId(at?: Date): string;
   /** Returns a UUID v4. */
   writeId(): string;
 }
 
-/** Names for what a process leaves behind when it is killed. */
+/** Process names, for labeling what a process leaves behind when it is killed. */
 export interface ProcessNames {
-  /** Returns the name of this process: digits, lowercase letters and hyphens. No other process ever has the same name. */
+  /** Returns this process's name: digits, lowercase letters and hyphens. No other process ever has that name. */
   ownName(): Promise<string>;
   /** Returns null when the name is not a process name. */
   isAlive(name: string): Promise<boolean | null>;
@@ -62,35 +62,35 @@ export interface ProcessNames {
 export interface ProcessTree {
   /** Returns a process and its ancestors, nearest first; null when the system does not reveal them. */
   chain(pid: number): Promise<RunningProcess[] | null>;
-  /** Returns the environment that a process was started with; null when the system does not reveal it. */
+  /** Returns the environment that a process started with; null when the system does not reveal it. */
   environment(pid: number): Promise<Readonly<Record<string, string | undefined>> | null>;
   /** Returns the local process that holds the connection between two ports; null when the system does not reveal it. */
   connected(from: number, to: number): Promise<number | null>;
 }
 
-/** Finds out whether a person or an agent started this process, or is calling it. */
+/** Finds out whether the user or an agent started this process, or is calling it. */
 export interface Callers {
   /** Finds evidence that an AI agent started this process; null when there is none. */
   findAgent(): Promise<AgentTrace | null>;
   /** Like `findAgent`, for the process at the other end of a connection; also reports when that process is unknown. */
   findAgentBehind(connection: { from: number; to: number }): Promise<AgentTrace | null>;
   /**
-   * Returns the environment that the person started the agent with (the agent may have set more since). Null when no
+   * Returns the environment in which the user started the agent (the agent may have set more since). Null when no
    * agent's process was found.
    */
   userEnvironment(): Promise<Readonly<Record<string, string | undefined>> | null>;
 }
 
-/** Short-lived facts for a person who is waiting or has to know; never results. */
+/** Short-lived facts for a waiting user; never results. */
 export interface Notices {
   info(text: string): void;
   warn(text: string): void;
-  /** Asks the waiting person a yes-or-no question; absent when nobody can be asked. */
+  /** Asks the waiting user a yes-or-no question; absent when nobody can be asked. */
   confirm?(question: string): Promise<boolean>;
 }
 
 export interface Masked {
-  /** With `[masked: <kind>]` in place of each secret. */
+  /** The text with `[masked: <kind>]` in place of each secret. */
   text: string;
   /** How many secrets were masked. */
   count: number;
@@ -100,7 +100,7 @@ export interface Masked {
 
 /** Finds secrets before anything is shown, stored or sent. With `teddy.redact=false` it finds none. */
 export interface Masker {
-  /** `path` says what kind of file the text comes from, if it comes from one. */
+  /** `path` is the file that the text comes from, if any; it tells the kind of file. */
   mask(text: string, path?: string): Promise<Masked>;
 }
 
@@ -110,52 +110,52 @@ export interface SyntaxChecker {
   check(path: RepoPath, text: string): Promise<Finding[] | { skipped: string } | null>;
 }
 
-/** Which agents and context lists the user of this machine has written or accepted, by content. */
+/** Which agents and context lists this machine's user has written or accepted, by content. */
 export interface Trust {
   has(oid: Oid): Promise<boolean>;
   add(oids: readonly Oid[]): Promise<void>;
 }
 
-/** Settings from the environment, else git's configuration, else `.teddy/config.yaml` where it may set the name. */
+/** Settings from the environment, else git's configuration, else `.teddy/config.yaml` if that file may set the name. */
 export interface Settings {
-  /** Returns undefined when nothing sets it. Throws BAD_SETTING, which names the source of the value. */
+  /** Returns undefined when no source sets the name. Throws BAD_SETTING, which names the value's source. */
   get(name: SettingName): Promise<string | undefined>;
-  /** Like `get`, with the origin; an unusable value is returned instead of thrown. */
+  /** Like `get`, with the origin; returns an unusable value instead of throwing. */
   find(name: SettingName): Promise<FoundSetting>;
-  /** Lists the value of each source that sets it, nearest first; the tracked file in the work tree comes last. */
+  /** Lists the value of each source that sets the name, nearest first; the tracked file in the work tree comes last. */
   findAll(name: SettingName): Promise<FoundSetting[]>;
 }
 
 export interface SavedFacts {
-  /** When these facts were requested (ISO 8601). */
+  /** When teddy requested these facts (ISO 8601). */
   at: string;
   models: Map<string, ModelFacts>;
 }
 
-/** The facts about models that are known without a request. */
+/** The facts about models that teddy knows without a request. */
 export interface KnownModels {
-  /** Looks at the endpoint's facts, then the list, then the user's settings. Throws BAD_SETTING for a bad one of these. */
+  /** Looks at the endpoint's facts, then the list, then the user's settings. Throws BAD_SETTING for an invalid setting. */
   find(provider: string, model: string): Promise<ModelFacts>;
   /** Returns what the endpoint last reported. */
   saved(url: string): Promise<SavedFacts | null>;
   keepServed(url: string, models: ReadonlyMap<string, ModelFacts>): Promise<void>;
-  /** Returns the request fields that the endpoint has refused for the model within the last day. */
+  /** Returns the request fields that the endpoint refused for the model within the last day. */
   refusedFields(url: string, model: string): Promise<string[]>;
   keepRefused(url: string, model: string, fields: readonly string[]): Promise<void>;
-  /** Returns when the list was fetched; null when it never was. */
+  /** Returns when teddy fetched the list; null if it never has. */
   listDate(): Promise<string | null>;
   /** Saves the list, by provider and then by model. */
   keepList(providers: ReadonlyMap<string, ReadonlyMap<string, ModelFacts>>): Promise<void>;
 }
 
-/** A session's line that a plain `git fetch` has brought and that has not been checked yet. */
+/** A session's line that a plain `git fetch` brought and teddy has not checked yet. */
 export interface FetchedLine {
   ref: RefName;
   tip: Oid;
   session: SessionId;
 }
 
-/** The world of a workflow: its repository and everything around it. */
+/** A workflow's surroundings: its repository and everything around it. */
 export interface Project {
   repository: Repository;
   clock: Clock;

@@ -5,12 +5,12 @@ export interface FetchedPage {
   url: string;
   /** The media type without its parameters, such as `text/html`. */
   contentType: string;
-  /** The decoded text. HTML has lost its scripts, styles, drawings and comments. */
+  /** The decoded text. HTML comes without its scripts, styles, drawings and comments. */
   text: string;
 }
 
 /** Fetches public web pages: https only, never a private address (even after a redirect), at most 1 MiB and 10 seconds. */
 export interface Pages {
-  /** Throws PAGE_REFUSED for a URL that is never fetched, PAGE_FAILED for a page that could not be fetched, or INTERRUPTED. */
+  /** Throws PAGE_REFUSED for a URL that teddy never fetches, PAGE_FAILED for a page that it cannot fetch, or INTERRUPTED. */
   fetch(url: string, signal: AbortSignal): Promise<FetchedPage>;
 }

@@ -31,9 +31,9 @@ async function blameLines(git: GitRunner, query: BlameQuery): Promise<BlamedRun[
     const args = [
       'blame',
       '--porcelain',
-      // Blame the raw lines, and run no program that the configuration names.
+      // Blame the raw lines, and run no program from the configuration.
       '--no-textconv',
-      // For the commits in such a file, git would guess where the lines came from.
+      // For the commits in an ignore-revs file, git would guess the origin of the lines.
       '--no-ignore-revs-file',
       ...(file === null ? [] : ['-S', file]),
       ...(past === null || ignored.length === 0 ? [] : ['-w', '--ignore-revs-file', past]),
@@ -77,7 +77,7 @@ function renderGrafts(grafts: Grafts): string {
   return [...grafts].map(([commit, parents]) => `${[commit, ...parents].join(' ')}\n`).join('');
 }
 
-/** Throws when a range ends after the file does, because git silently returns fewer lines then. */
+/** Throws when a range ends after the file does, because git then silently returns fewer lines. */
 function requireLines({ path, ranges }: BlameQuery, runs: BlamedRun[]): BlamedRun[] {
   const last = runs.at(-1);
   const count = last === undefined ? 0 : last.line + last.texts.length - 1;
@@ -94,8 +94,8 @@ function toFailure({ path }: BlameQuery, end: { exitCode: number; signal: null; 
 }
 
 /**
- * Parses rows of `<commit> <original line> <line> [<count>]`, header rows where a commit appears for the first time,
- * and the text after a tab. git names the file again when a commit has lines from several files.
+ * Parses rows of `<commit> <original line> <line> [<count>]`, header rows at each commit's first appearance, and the
+ * text after a tab. git names the file again when a commit has lines from several files.
  */
 function parsePorcelain(stdout: Buffer): BlamedRun[] {
   const paths = new Map<string, string>();
@@ -109,7 +109,7 @@ function parsePorcelain(stdout: Buffer): BlamedRun[] {
       head = null;
       const path = paths.get(oid) ?? '';
       const count: number = run?.oid === oid && run.path === path ? run.texts.length : 0;
-      // Lines that were adjacent may now have others between them that were not asked for.
+      // Originally adjacent lines may now be separated by lines outside the query.
       const goesOn = count > 0 && run?.originalLine === original - count && run.line === line - count;
       if (run !== null && goesOn) run.texts.push(row.slice(1));
       else {

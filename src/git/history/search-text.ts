@@ -6,7 +6,7 @@ import { errorCode } from '../../disk/system-error.ts';
 import { toGitFailure } from '../run/git-failure.ts';
 import type { GitRunner } from '../run/run.ts';
 
-/** A regular expression may backtrack for longer than anyone can wait. */
+/** A regular expression may backtrack for longer than the user can wait. */
 const defaultTimeoutMs = 10_000;
 /** The number of matching lines that the search keeps for each file. */
 const maxLinesOfFile = 1_000;
@@ -17,9 +17,9 @@ export interface SearchLimits {
   timeoutMs?: number;
 }
 
-/** Searches the files on disk: tracked ones, and untracked ones that git does not ignore. */
+/** Searches the files on disk: tracked files, and untracked files that git does not ignore. */
 export async function searchWorkTree(git: GitRunner, query: TextQuery, limits: SearchLimits = {}): Promise<TextHits[]> {
-  // With `--untracked`, git also leaves out tracked files that match a pattern of .gitignore.
+  // With `--untracked`, git also skips tracked files that match a pattern in .gitignore.
   const [tracked, all] = await Promise.all([
     search(git, query, [], limits),
     search(git, query, ['--untracked', '--exclude-standard'], limits),
@@ -38,16 +38,16 @@ export async function searchTree(
   return sortHits(found.map((hits) => ({ ...hits, path: repoPathFromGit(hits.path.slice(prefix)) })));
 }
 
-/** The number of characters of names that one process gets. The system may accept fewer, and then reports it. */
+/** The maximum length, in characters, of the names passed to one process. The system may accept less, and then reports it. */
 const maxNames = 500_000;
-/** git reads objects one by one, whatever number of threads it uses, so several processes are faster for many trees. */
+/** git reads objects one by one, however many threads it has, so several processes are faster for many trees. */
 const processesAtOnce = 2;
 const treesWorthAProcess = 250;
-/** Ends only a search that hangs, because the time of a search depends on the size of the texts. */
+/** Ends only a hanging search, because the duration of a search depends on the size of the texts. */
 const treesTimeoutMs = 600_000;
 const unknownTree = /unable to resolve revision|ambiguous argument|bad revision|unknown revision/;
 
-/** Searches many trees. `exists` tells whether the repository has a tree. */
+/** Searches many trees. `exists` tells whether a tree is in the repository. */
 export async function searchTrees(
   git: GitRunner,
   exists: (tree: string) => Promise<boolean>,
@@ -108,7 +108,7 @@ async function searchBatch(
   return names.map((name) => splitTree(known, name));
 }
 
-/** Splits `<tree>:<path>`; a blob is named alone. Both parts may contain a colon. */
+/** Splits `<tree>:<path>`; a blob has no path. Both parts may contain a colon. */
 function splitTree(trees: ReadonlySet<string>, name: string): { tree: string; path: string } {
   if (trees.has(name)) return { tree: name, path: '' };
   let colon = name.indexOf(':');
@@ -151,7 +151,7 @@ async function search(git: GitRunner, query: TextQuery, options: string[], limit
   return hits;
 }
 
-/** Overrides what the user's configuration sets for `grep`. `-e` keeps the query from being parsed as an option. */
+/** Overrides the user's `grep` configuration. `-e` keeps git from parsing the query as an option. */
 function toArguments(
   { text, ignoresCase, path }: TextQuery,
   syntax: '-P' | '-E' | '-F',
@@ -228,7 +228,7 @@ function requireSearched({ exitCode, stderr }: Ended): void {
   );
 }
 
-/** Collects rows of `<path> NUL <line> NUL <text> LF`. The text is skipped, so a long line costs nothing. */
+/** Collects rows of `<path> NUL <line> NUL <text> LF`. Skips the text, so a long line costs nothing. */
 function collectHits(): { hits: TextHits[]; add(chunk: Buffer): void } {
   const found = new Map<RepoPath, TextHits>();
   const hits: TextHits[] = [];

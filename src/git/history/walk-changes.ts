@@ -1,4 +1,4 @@
-/** Walks commits along first parents, oldest first, with their changes, using three child processes in all. */
+/** Walks commits along first parents, oldest first, with their changes, using only three child processes. */
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DamagedObjectError, TeddyError } from '../../errors.ts';
@@ -9,9 +9,9 @@ import { failureOf } from '../run/git-failure.ts';
 import { lookAgainMs, maxLooks, type GitRunner } from '../run/run.ts';
 import { followTo } from './walk-first-parents.ts';
 
-/** The number of commits that are requested at a time; git reads them while their changes are reported. */
+/** The number of commits per request; git reads them while the caller receives their changes. */
 const commitsAtATime = 64;
-/** git is rarely silent for this long unless it collects more paths than fit in memory. */
+/** git is rarely silent for this long unless it is collecting more paths than fit in memory. */
 const silenceMs = 250;
 
 type Objects = Pick<Store, 'readCommit' | 'readTree'>;
@@ -36,7 +36,7 @@ export async function* walkChanges(
   }
 }
 
-/** Reports what commits changed, in their order. When git misses an object, another process continues with that commit. */
+/** Reports the commits' changes, in the given order. When git misses an object, another process continues with that commit. */
 export async function* changesOf(
   git: GitRunner,
   objects: Objects,
@@ -84,7 +84,7 @@ interface Diff {
   stdout: AsyncIterable<Buffer>;
   /** Null when the process succeeded. */
   failure: Promise<TeddyError | null>;
-  /** Ends the process, which is safe at any moment because it only reads. */
+  /** Ends the process, which is safe at any moment because the process only reads. */
   end(): void;
 }
 
@@ -93,7 +93,7 @@ function startDiff(git: GitRunner, steps: readonly Step[]): Diff {
   const child = git.start(['diff-tree', ...flags]);
   for (const pipe of [child.stdin, child.stdout]) pipe.on('error', () => undefined);
   const failure = failureOf('diff-tree', child);
-  // Pipe it right away: output that is unread when git ends is lost.
+  // Pipe right away: output still unread when git ends is lost.
   const stdout = child.stdout.pipe(new PassThrough());
   child.stdin.end(steps.map(({ oid, parent }) => `${oid}${parent === null ? '' : ` ${parent}`}\n`).join(''));
   return {
@@ -107,7 +107,7 @@ function startDiff(git: GitRunner, steps: readonly Step[]): Diff {
   };
 }
 
-/** Throws when git is silent for a while and a commit that it is working on changes too many paths. */
+/** Throws when git is silent for a while and its current commit changes too many paths. */
 async function failIfEndless<Value>(
   telling: Promise<Value>,
   diff: Diff,
@@ -131,7 +131,7 @@ async function failIfEndless<Value>(
   return telling;
 }
 
-/** Returns false for objects that cannot be read too, because git will report them. */
+/** Also returns false for objects that cannot be read, because git reports them. */
 async function isEndless({ readCommit, readTree }: Objects, { oid, parent }: Step): Promise<boolean> {
   try {
     const [before, after] = [parent === null ? null : (await readCommit(parent)).tree, (await readCommit(oid)).tree];
@@ -169,7 +169,7 @@ async function* readChanges({ stdout, failure }: Diff): AsyncGenerator<ListedCha
   return undefined;
 }
 
-/** Yields a commit's id alone, or a change with the path that follows it. */
+/** Yields a commit's ID alone, or a change with the path that follows. */
 async function* joinRows(pieces: AsyncIterable<Buffer>): AsyncGenerator<[header: string, path: string | null]> {
   let rest: Buffer = Buffer.alloc(0);
   let change: string | null = null;

@@ -1,4 +1,4 @@
-/** Walks commits along first parents, newest first: a few by reading one after the other, many with `git rev-list`. */
+/** Walks commits along first parents, newest first: a few by reading each in turn, many with `git rev-list`. */
 import type { Commit, Store, WalkedCommit } from '../../ports/git.ts';
 import { parseOid, type Oid } from '../../names.ts';
 import { toGitFailure, type GitEnd } from '../run/git-failure.ts';
@@ -15,7 +15,7 @@ type CommitReader = Pick<Store, 'readCommit'> & { has(oid: Oid): Promise<boolean
 const followedCommits = 48;
 /** Starting a process takes as long as reading this many commits one by one, and most of them are cached. */
 const nearCommits = 16;
-/** The number of commits that are requested at a time; one by one, most of the time would go into waiting. */
+/** The number of commits per request; with one per request, most of the time would be spent waiting. */
 const commitsAtATime = 64;
 
 export async function* walkFirstParents(
@@ -40,8 +40,8 @@ export async function* walkFirstParents(
 }
 
 /**
- * Returns the commits above the one in `not`, newest first, when first parents soon lead to it. Returns null when only
- * git can find them.
+ * Returns the commits above the first one that is in `not`, newest first, if first parents soon lead there. Returns
+ * null when only git can find them.
  */
 export async function followTo(
   { readCommit }: Pick<CommitReader, 'readCommit'>,
@@ -62,7 +62,7 @@ export async function followTo(
   return found;
 }
 
-/** Continues with git, which fails at a missing parent that is not a shallow boundary; the walk simply ends there. */
+/** Continues with git, which fails at a missing parent that is not a shallow boundary; the walk ends there without an error. */
 async function* walkOn(git: GitRunner, reader: CommitReader, from: Oid): AsyncGenerator<FoundCommit> {
   let last: Commit | null = null;
   try {
@@ -83,7 +83,7 @@ async function* readListed(reader: CommitReader, lines: AsyncIterable<string>): 
   let failed: { error: unknown } | null = null;
   for await (const { oids, failure } of inBatches(lines)) {
     const loading = Promise.all(oids.map(load));
-    // The error is thrown where the batch is awaited.
+    // The error surfaces when the batch is awaited.
     loading.catch(() => undefined);
     yield* await ready;
     [ready, failed] = [loading, failure];

@@ -4,8 +4,8 @@ import { parseOid, type Oid } from '../../names.ts';
 import type { GitRunner } from '../run/run.ts';
 
 /**
- * Meanings of `%G?`. Expired signatures and keys were good in their time. Nothing follows from a key that is revoked,
- * missing or not trusted; for ssh, U is any key that is not among the allowed signers.
+ * Meanings of `%G?`. Expired signatures and keys were once good. A revoked, missing or untrusted key proves nothing;
+ * for ssh, U is any key that is not among the allowed signers.
  */
 const states: Record<string, Signature['state']> = {
   G: 'good',
@@ -17,7 +17,7 @@ const states: Record<string, Signature['state']> = {
   E: 'unknown',
 };
 
-/** States in which the key that git names has signed the bytes and is not revoked, whether or not it is trusted. */
+/** States in which the key named by git signed the bytes and is not revoked, whether or not the key is trusted. */
 const proving: ReadonlySet<string> = new Set(['G', 'X', 'Y', 'U']);
 
 export async function checkSignatures(
@@ -37,7 +37,7 @@ export async function checkSignatures(
     '--format=%H%x09%G?%x09%GF%x09%GP%x09%GS',
   ];
   for await (const row of git.lines([...show, from, '--not', ...not, '--'])) {
-    // git runs gpg for each commit with a signature, which can take long.
+    // git runs gpg for each signed commit, which can take long.
     if (signal?.aborted) break;
     const [oid = '', letter = '', key = '', primary = '', ...signer] = row.split('\t');
     const state = states[letter];
@@ -49,15 +49,15 @@ export async function checkSignatures(
 }
 
 /**
- * Sets an empty file of allowed signers when none is configured: without one, git does not check ssh signatures at all;
- * with an empty one, it names the key.
+ * Uses an empty file of allowed signers when none is configured: without a file, git does not check ssh signatures at
+ * all; with an empty file, git names the key.
  */
 async function chooseSigners(git: GitRunner): Promise<string[]> {
   const { exitCode } = await git.run(['config', '--get', 'gpg.ssh.allowedSignersFile'], { accept: [1] });
   return exitCode === 0 ? [] : ['-c', 'gpg.ssh.allowedSignersFile=/dev/null'];
 }
 
-/** Runs `git fsck` from the tips and leaves out objects that are merely unreachable. */
+/** Runs `git fsck` from the tips and omits objects that are merely unreachable. */
 export async function runFsck(git: GitRunner, tips: readonly Oid[]): Promise<string[]> {
   const args = ['fsck', '--no-dangling', '--no-reflogs', '--no-progress', ...tips];
   // The exit code of `git fsck` combines one bit for each kind of problem.

@@ -1,4 +1,4 @@
-/** Reads objects through one `git cat-file --batch-command` that runs as long as the command does. */
+/** Reads objects through one `git cat-file --batch-command`, which runs as long as the command does. */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../../errors.ts';
@@ -14,9 +14,12 @@ interface ObjectInfo {
 }
 
 export interface ObjectReader {
-  /** Looks up an object by any name that `git rev-parse` accepts; null when it does not exist or the name is ambiguous. */
+  /**
+   * Looks up an object by any name that `git rev-parse` accepts; null when the object does not exist or the name is
+   * ambiguous.
+   */
   info(name: string): Promise<ObjectInfo | null>;
-  /** Reads an object. With `take`, which must be quick, its bytes are handed over as they arrive, and `bytes` stays empty. */
+  /** Reads an object. With `take`, which must be quick, passes the bytes on as they arrive and leaves `bytes` empty. */
   contents(name: string, take?: TakePiece): Promise<(ObjectInfo & { bytes: Buffer }) | null>;
   /** Sends later questions to a new git. */
   renew(): void;
@@ -41,11 +44,11 @@ interface Request extends Question {
   reject(error: unknown): void;
 }
 
-/** One child process with the questions that it has not answered yet. */
+/** A child process and its unanswered questions. */
 interface Conversation {
   child: ChildProcessWithoutNullStreams;
   waiting: Request[];
-  /** Questions that have not been sent. */
+  /** Questions not sent yet. */
   unsent: string;
 }
 
@@ -57,7 +60,7 @@ interface Asker {
   git: GitRunner;
   /** Null until the next question starts a conversation. */
   current: Conversation | null;
-  /** Conversations that get no more questions, until they end. */
+  /** Conversations that get no more questions but have not ended yet. */
   retired: Set<Promise<void>>;
   looksAgain: number;
   starts: number;
@@ -81,7 +84,10 @@ export function objectReader(git: GitRunner): ObjectReader {
   };
 }
 
-/** Asks git about a name. The answer for a missing object repeats it, so a newline in it could pass for the next answer. */
+/**
+ * Asks git about a name. git's answer for a missing object repeats the name, so a newline in the name could pass for
+ * the next answer.
+ */
 async function askSafely(asker: Asker, question: Question): Promise<Answer | null> {
   const { name } = question;
   if (name.includes('\0')) return null;
@@ -98,8 +104,8 @@ async function askSafely(asker: Asker, question: Question): Promise<Answer | nul
 }
 
 /**
- * Asks for the object at a path. git answers the same when the path does not exist and when a tree above it is missing,
- * so the parent directory decides.
+ * Asks for the object at a path. git's answer does not tell a missing path from a missing parent tree, so check the
+ * parent directory.
  */
 async function askForPath(asker: Asker, question: Question, treeish: string, path: string): Promise<Answer | null> {
   const answer = await ask(asker, question);
@@ -112,7 +118,7 @@ async function askForPath(asker: Asker, question: Question, treeish: string, pat
       : await askForPath(asker, { command: 'contents', name: `${treeish}:${parent}` }, treeish, parent);
   if (folder?.info.type !== 'tree') return null;
   const row = ` ${path.slice(slash + 1)}\0`;
-  // A submodule's commit is not in this repository and does not have to be.
+  // A submodule's commit is not in this repository and need not be.
   const isExpected = folder.bytes.includes(row) && !folder.bytes.includes(`160000${row}`);
   return isExpected ? askUntilFound(asker, question) : null;
 }
@@ -146,7 +152,7 @@ function renew(asker: Asker): void {
 }
 
 function ask(asker: Asker, question: Question): Promise<Answer | null> {
-  // After an error, some questions may arrive late. A new child for them would keep this process alive.
+  // After an error, some questions may arrive late. Starting a new child for them would keep this process alive.
   if (asker.isClosed) return Promise.reject(new TeddyError('GIT_FAILED', 'The repository is closed.'));
   return new Promise((resolve, reject) => send(asker, { ...question, resolve, reject }));
 }
@@ -155,8 +161,7 @@ function send(asker: Asker, request: Request): void {
   asker.current ??= start(asker);
   const conversation = asker.current;
   conversation.waiting.push(request);
-  // Each write wakes git, which costs more than most answers, so questions of the same turn of the event loop are sent
-  // together.
+  // Each write wakes git, which costs more than most answers, so send all questions of one event loop turn together.
   if (conversation.unsent === '') setImmediate(() => sendAll(conversation));
   conversation.unsent += `${request.command} ${request.name}\0`;
 }
@@ -184,11 +189,11 @@ function start(asker: Asker): Conversation {
   const end = (error: unknown) => leave().forEach((request) => request.reject(error));
   child.on('error', (error) => end(toGitFailure('cat-file', { exitCode: null, signal: null, stderr: error.message })));
   child.on('close', (code, signal) => {
-    // A piece that was handed over cannot be taken back, so that question cannot be repeated.
+    // A question whose answer has been passed on in part cannot be repeated.
     const isAskedAgain = isBeforeStart(signal) && !asker.isClosed && !input.isPassing();
     if (isAskedAgain && (asker.starts += 1) <= maxStarts) return leave().forEach((request) => send(asker, request));
     const error = toGitFailure('cat-file', { exitCode: code, signal, stderr: said });
-    // Exit code 129 means that this git does not know the options.
+    // Exit code 129 means that this git version does not know the options.
     if (code === 129) void refuseOldGit(asker.git).then(() => end(error), end);
     else end(error);
   });
@@ -221,8 +226,8 @@ function answerAll(waiting: Request[], input: ReturnType<typeof byteQueue>): voi
 }
 
 /**
- * Queues bytes as they arrive. They are joined only when an answer is complete, so a large object is copied once, and
- * one that is handed over in pieces is not copied at all.
+ * Queues bytes as they arrive. Joins them only when an answer is complete, so a large object is copied once, and a
+ * streamed object is not copied at all.
  */
 function byteQueue() {
   let chunks: Buffer[] = [];
@@ -236,7 +241,7 @@ function byteQueue() {
     needed = 0;
   }
 
-  /** Returns undefined until all the bytes and the newline after them have arrived. */
+  /** Returns undefined until all the bytes and the final newline have arrived. */
   function pass(rest: Buffer, take: TakePiece): { info: ObjectInfo; bytes: Buffer } | undefined {
     if (passing === null) return undefined;
     const { info, left } = passing;

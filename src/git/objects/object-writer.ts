@@ -12,10 +12,10 @@ import { encodeCommit, encodeObject, encodeTree, type ObjectType } from '../../s
 import { syncDirectoryIfPossible, toWriteError } from '../../disk/replace-file.ts';
 
 const deflateAsync = promisify(deflate);
-/** The fastest level, because a turn's log is written once and rarely read, and `git gc` packs it anyway. */
+/** The fastest level, because teddy writes a turn's log once and rarely reads it, and `git gc` packs it anyway. */
 const compressionLevel = 1;
 const maxOpenFiles = 64;
-/** A concurrent `git gc` removes a folder that is still empty, but it never removes the same one this often. */
+/** A concurrent `git gc` removes an empty folder, but never removes the same folder this often. */
 const maxFolders = 20;
 
 export interface ObjectWriterOptions {
@@ -53,7 +53,7 @@ export function objectBatch(options: ObjectWriterOptions): ObjectBatch {
       }
       await Promise.all([...dirs].map(syncDirectoryIfPossible));
       options.onStep?.('objects-flushed');
-      // Remove only what was written, because objects may have been added meanwhile.
+      // Remove only the written objects, because callers may have added others meanwhile.
       for (const [oid] of all) pending.delete(oid);
     },
   };
@@ -74,8 +74,8 @@ async function writeLooseObject(options: ObjectWriterOptions, oid: Oid, bytes: B
 }
 
 /**
- * Returns whether the object already exists. Sets its mtime, as git does, so that a concurrent prune keeps it, and
- * fsyncs it, because its writer may not have done so.
+ * Returns whether the object already exists. Sets its mtime, as git does, so that a concurrent prune keeps the object,
+ * and fsyncs it, because its writer may not have done so.
  */
 async function refresh(path: string): Promise<boolean> {
   let file;
@@ -87,8 +87,8 @@ async function refresh(path: string): Promise<boolean> {
   }
   try {
     const now = new Date();
-    // In a shared repository, the file may belong to another user, who alone can set its times; git ignores that error
-    // too.
+    // In a shared repository, the file may belong to another user, and only its owner can set its times; git ignores
+    // that error too.
     await file.utimes(now, now).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPERM' && error.code !== 'EACCES') throw error;
     });
@@ -99,7 +99,7 @@ async function refresh(path: string): Promise<boolean> {
   }
 }
 
-/** Writes the object, and makes a folder that a `git gc` has removed again, as git does. Returns true if it made one. */
+/** Writes the object, and recreates a folder that a `git gc` has removed, as git does. Returns true if it created a folder. */
 async function writeInFanOut(options: ObjectWriterOptions, path: string, bytes: Buffer): Promise<boolean> {
   let madeDir = false;
   for (let tries = 1; ; tries += 1) {
@@ -127,7 +127,7 @@ async function makeFanOut(options: ObjectWriterOptions, dir: string): Promise<bo
 }
 
 async function writeExclusively(options: ObjectWriterOptions, path: string, bytes: Buffer): Promise<void> {
-  // git uses this name for such files, so its `gc` removes what a crash leaves.
+  // git gives such files this name too, so its `gc` removes what a crash leaves.
   const temporary = join(dirname(path), `tmp_obj_${randomBytes(6).toString('hex')}`);
   const file = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o444);
   try {
@@ -146,7 +146,7 @@ async function writeExclusively(options: ObjectWriterOptions, path: string, byte
   }
 }
 
-/** Returns true when the temporary name still exists. A rename is safe, because the same id means the same bytes. */
+/** Returns true when the temporary name still exists. A rename is safe, because equal IDs mean equal bytes. */
 async function linkInto(temporary: string, path: string): Promise<boolean> {
   try {
     await link(temporary, path);

@@ -1,9 +1,6 @@
 /**
- * Writes a pack object by object. It stores only the new part of each version of a file or directory, and the pack is
- * durable when it is complete.
- *
- * It does the work of `git fast-import`, which takes 52 s of processor time for 20,000 commits in 5,000 turns. It can
- * be removed when fast-import comes close to the time of `session import` in `docs/performance.md`.
+ * Writes a pack object by object. Stores only the new part of each version of a file or directory; the pack is durable
+ * when complete.
  */
 import { createHash, randomBytes, type Hash } from 'node:crypto';
 import { constants } from 'node:fs';
@@ -18,25 +15,28 @@ import { packIndex, type PackIndex } from './pack-index.ts';
 import { removeDeadPacks } from '../run/living-gits.ts';
 
 export interface PackFile {
-  /** Adds an object. `same` is what it has in common with the previous one of the series; otherwise they are compared. */
+  /**
+   * Adds an object. `same` counts the bytes shared with the previous object of the series; without it, this compares
+   * the two.
+   */
   add(type: ObjectType, content: Buffer, series: Series | null, same?: Same): Oid;
-  /** Writes to disk when much is buffered. Nothing may be added meanwhile. */
+  /** Writes to disk when much is buffered. The caller must add nothing meanwhile. */
   drain(): Promise<void>;
   /** Makes all objects durable and visible. */
   finish(): Promise<void>;
-  /** Removes everything that was written. */
+  /** Removes all written data. */
   discard(): Promise<void>;
 }
 
 /** The versions of one file or directory. Each usually adds a little to the previous one. */
 export interface Series {
   stored: Stored | null;
-  /** The newest version; null when the caller describes what it has in common with the next one. */
+  /** The newest version; null when the caller states how much of it the next one shares. */
   content: Buffer | null;
   hashed: Hashed | null;
 }
 
-/** The number of bytes at the beginning and at the end that an earlier version shares. */
+/** How many bytes at the beginning and end an earlier version shares. */
 export interface Same {
   before: number;
   after: number;
@@ -49,17 +49,17 @@ const offsetDelta = 6;
 const flushBytes = 1 << 20;
 /**
  * Each version is stored as the difference from the previous one, every 50th as the difference from the 50th before it,
- * and every 2,500th whole. No version is then more than 100 steps away, and large directories do not fill the pack.
+ * and every 2,500th whole. This keeps every version within 100 steps, and large directories do not fill the pack.
  */
 const stepsToMilestone = 50;
 const milestones = 50;
 const smallBytes = 4096;
 const tinyBytes = 128;
 
-/** For content of at least this size, it pays to keep the hash of what versions have in common. */
+/** For content of at least this size, keeping the hash of the shared part pays off. */
 const largeBytes = 64 * 1024;
 
-/** A stored version, with what it has in common with the newest one. */
+/** A stored version, with the number of bytes it shares with the newest one. */
 interface Version extends Same {
   offset: number;
   length: number;
@@ -68,11 +68,11 @@ interface Version extends Same {
 interface Stored {
   last: Version;
   milestone: Version;
-  /** The number of versions since the last one that was stored whole. */
+  /** The number of versions since the last one stored whole. */
   steps: number;
 }
 
-/** The hash of a version up to the place where later versions of the same length begin to differ. */
+/** The hash of a version up to the point where later versions of equal length begin to differ. */
 interface Hashed {
   hash: Hash;
   at: number;
@@ -83,7 +83,7 @@ export function openSeries(): Series {
   return { stored: null, content: null, hashed: null };
 }
 
-/** Opens a pack. The name of the temporary file identifies its process and has a form that git's gc removes. */
+/** Opens a pack. The temporary file's name identifies its process and has a form that git's gc removes. */
 export async function openPack(options: ObjectWriterOptions): Promise<PackFile> {
   const dir = join(options.objectsDir, 'pack');
   await mkdir(dir, { recursive: true });
@@ -156,7 +156,7 @@ function hashObject(
   return known.hash.copy().update(content.subarray(known.at)).digest();
 }
 
-/** Moves the series on to the next version, even one that is not stored because the pack already has it. */
+/** Moves the series on to the next version, even one that is not stored because it is already in the pack. */
 function advance(series: Series, same: Same | null, content: Buffer | null): void {
   series.content = content;
   if (same === null) series.stored = null;
@@ -199,8 +199,8 @@ function encodeEntry(
 }
 
 /**
- * Compresses a body. A tiny one is stored as it is, because a directory changes by an id, which does not compress. A
- * small one gets a small window, which is faster to set up.
+ * Compresses a body. Stores a tiny one as is, because a directory changes by an ID, which does not compress. Uses a
+ * small window for a small body, because setup is then faster.
  */
 function compress(body: Buffer): Buffer {
   if (body.length <= tinyBytes) return asIs(body);
@@ -253,7 +253,7 @@ async function writeAll(file: FileHandle, bytes: Buffer, position: number): Prom
   }
 }
 
-/** Writes the number of objects, known only now, into the header, and the checksum at the end. */
+/** Writes the number of objects, only now known, into the header, and the checksum at the end. */
 async function sealPack(file: FileHandle, format: 'sha1' | 'sha256', count: number, size: number): Promise<Buffer> {
   await writeAll(file, encodeHeader(count), 0);
   const hash = createHash(format);
@@ -282,7 +282,7 @@ interface WrittenPack {
   options: ObjectWriterOptions;
 }
 
-/** Names the pack first and its index last, because git finds packs by their index and never removes a pack that has none. */
+/** Names the pack first and its index last, because git finds packs by their index and never removes a pack without one. */
 async function install({ dir, temporary, checksum, index, options }: WrittenPack): Promise<void> {
   const temporaryIndex = temporary.replace('tmp_pack_', 'tmp_idx_');
   const name = join(dir, `pack-${checksum.toString('hex')}`);
@@ -304,10 +304,10 @@ async function install({ dir, temporary, checksum, index, options }: WrittenPack
   }
 }
 
-/** Deltas in git's format: the common beginning, what is new in between, and the common end. */
+/** Deltas in git's format: the common beginning, the new bytes in between, and the common end. */
 
 const blockBytes = 4096;
-/** git does not write longer copies either, though its readers accept them. */
+/** git does not write longer copies either, though it can read them. */
 const maxCopyBytes = 0x10000;
 const maxInsertBytes = 0x7f;
 
@@ -330,7 +330,7 @@ export function findSame(a: Buffer, b: Buffer): Same {
   return { before, after: countEqualAtEnd(a, b, shorter - before) };
 }
 
-/** Compares whole blocks in native code, and single bytes only within the block that differs. */
+/** Compares whole blocks in native code, and single bytes only within the differing block. */
 function countEqual(a: Buffer, b: Buffer, max: number): number {
   let at = 0;
   while (at < max) {
@@ -368,7 +368,7 @@ function encodeCopy(from: number, length: number): Buffer[] {
   return copies;
 }
 
-/** Encodes one copy. Zero bytes are left out, and the first byte flags those that are present; a size of 64 KiB has none. */
+/** Encodes one copy. Omits zero bytes and flags the present ones in the first byte; a size of 64 KiB has no size bytes. */
 function encodeOneCopy(offset: number, size: number): Buffer {
   const bytes: number[] = [];
   let flags = 0x80;

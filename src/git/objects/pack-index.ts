@@ -1,16 +1,16 @@
-/** The index of a pack, collected in little memory, because there may be millions of objects, and rendered as git does. */
+/** A pack's index, collected in little memory, because there may be millions of objects, and rendered as git does. */
 import { createHash } from 'node:crypto';
 
 export interface PackIndex {
   readonly count: number;
   has(id: Buffer): boolean;
   add(id: Buffer, crc: number, offset: number): void;
-  /** Renders version 2 for the pack with this checksum, in parts, because it may have many megabytes. */
+  /** Renders version 2 for the pack with this checksum, in parts, because the index may have many megabytes. */
   render(packChecksum: Buffer): Buffer[];
 }
 
 const firstCapacity = 1024;
-/** Offsets from here on take eight bytes, in a table of their own. */
+/** Offsets of at least this value take eight bytes, in a separate table. */
 const longOffset = 0x8000_0000;
 
 export function packIndex(objectFormat: 'sha1' | 'sha256'): PackIndex {
@@ -19,11 +19,11 @@ export function packIndex(objectFormat: 'sha1' | 'sha256'): PackIndex {
   let ids = Buffer.alloc(firstCapacity * idBytes);
   let crcs = new Uint32Array(firstCapacity);
   let offsets = new Float64Array(firstCapacity);
-  // An open-addressing hash table keyed by the first bytes of an id, which are as good as random. 0 is a free slot; any
-  // other value is the place + 1.
+  // An open-addressing hash table keyed by the first bytes of an ID, which are practically random. 0 is a free slot;
+  // any other value is the place + 1.
   let places = new Uint32Array(firstCapacity * 2);
 
-  // Reads a byte directly, because a view per id would create millions of objects.
+  // Reads a byte directly, because one view per ID would create millions of objects.
   const firstByteAt = (place: number) => ids[place * idBytes] ?? 0;
   const compare = (id: Buffer, from: number, place: number) =>
     id.compare(ids, place * idBytes, (place + 1) * idBytes, from, from + idBytes);
@@ -92,7 +92,10 @@ function renderFanOut(sorted: Uint32Array, firstByte: (place: number) => number)
   return render32(counts, (count) => (total += count));
 }
 
-/** Renders the offsets. One that needs eight bytes is written as its place in their table, marked by the highest bit. */
+/**
+ * Renders the offsets. An offset that needs eight bytes is written as its position in their table, with the highest bit
+ * set.
+ */
 function renderOffsets(sorted: Uint32Array, offsets: Float64Array): Buffer {
   let longOnes = 0;
   return render32(sorted, (place) => {

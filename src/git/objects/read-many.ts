@@ -1,4 +1,4 @@
-/** Reads many small files of a tree at once: one child lists them, and another one returns their contents. */
+/** Reads many small files of a tree at once: one child lists them, and another returns their contents. */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { TeddyError } from '../../errors.ts';
 import type { FileBelow } from '../../ports/git.ts';
@@ -12,7 +12,7 @@ interface Child {
   failure: Promise<TeddyError | null>;
 }
 
-/** Yields the wanted files below a tree in git's order, with links as files. Both children work while the consumer does. */
+/** Yields the wanted files below a tree in git's order; links count as files. Both children work while the consumer does. */
 export async function* readMany(
   git: GitRunner,
   tree: Oid,
@@ -40,7 +40,7 @@ function start(git: GitRunner, args: string[]): Child {
   return { child, failure: failureOf(args[0] ?? '', child) };
 }
 
-/** Requests each wanted file when it is listed. The returned array grows with their paths, in the order of the answers. */
+/** Requests each wanted file as soon as git lists it. The returned array collects their paths, in the order of the answers. */
 function passWanted(
   listing: ChildProcessWithoutNullStreams,
   contents: ChildProcessWithoutNullStreams,
@@ -94,7 +94,7 @@ async function* splitAnswers(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buff
   }
 }
 
-/** Takes one answer. `bytes` is null while it is incomplete, and `end` is how many bytes must have arrived. */
+/** Takes one answer. `bytes` is null while the answer is incomplete; `end` is how many bytes must have arrived. */
 function takeAnswer(all: Buffer, start: number): { bytes: Buffer | null; end: number } {
   const newline = all.indexOf(0x0a, start);
   if (newline === -1) return { bytes: null, end: all.length + 1 };

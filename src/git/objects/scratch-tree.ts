@@ -11,12 +11,12 @@ import { listRefs } from '../refs/refs.ts';
 import type { GitRunner } from '../run/run.ts';
 
 interface ScratchTreeOptions {
-  /** Runs in the project's repository, which is only read: objects and refs come from it. */
+  /** Runs in the project's repository, the read-only source of objects and refs. */
   git: GitRunner;
   layout: RepositoryLayout;
   /**
-   * Returns a runner that is bound to the repository at this place. When that is gone, its commands fail and do not
-   * find another repository above it.
+   * Returns a runner bound to the repository at this place. When that repository is gone, the runner's commands fail
+   * instead of finding another repository above it.
    */
   gitAt(place: ScratchDirs): GitRunner;
   open(place: ScratchDirs): Promise<Repository>;
@@ -29,7 +29,7 @@ interface ScratchDirs {
 
 export async function openScratch(options: ScratchTreeOptions, commit: Oid, holder: string): Promise<ScratchTree> {
   const dir = await realpath(await mkdtemp(join(tmpdir(), replayPrefix)));
-  // Keep the project's directory name, because tools print it.
+  // Keep the project's directory name, because tools print the name.
   const root = join(dir, basename(options.layout.root ?? 'project'));
   const place = { root, gitDir: join(root, '.git') };
   const removeFiles = () => rm(dir, { recursive: true, force: true, maxRetries: 3 });
@@ -60,18 +60,18 @@ export async function openScratch(options: ScratchTreeOptions, commit: Oid, hold
   }
 }
 
-/** Detaches HEAD, so that no branch moves, whichever one a command has checked out. */
+/** Detaches HEAD, so that no branch moves, whatever a command has checked out. */
 function checkOut(commit: Oid): string[] {
   return ['checkout', '--quiet', '--force', '--detach', '--no-recurse-submodules', commit];
 }
 
-/** Identifies a directory. Returns null when there is none; a file in its place could point to any repository. */
+/** Identifies a directory. Returns null when there is none; a file at the path could point to any repository. */
 async function fingerprintDirectory(path: string): Promise<string | null> {
   const found = await lstat(path).catch(() => null);
   return found?.isDirectory() === true ? `${found.dev} ${found.ino}` : null;
 }
 
-/** Copies refs and settings, and reads objects in place. Whatever happens to the copies, the project does not change. */
+/** Copies refs and settings, and reads objects in place. Changes to the copies do not affect the project. */
 async function fillRepository(
   { git, layout }: ScratchTreeOptions,
   inside: GitRunner,
@@ -95,7 +95,7 @@ function quoteLine(path: string): string {
   return `"${path.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n')}"`;
 }
 
-/** Settings that depend on the repository's location, on its other work trees, or on programs that serve it. */
+/** Settings that depend on the repository's location, its other work trees, or programs that serve it. */
 const leftOut = [
   /^core\.(?:bare|worktree|repositoryformatversion|fsmonitor|sparsecheckout|sparsecheckoutcone)$/,
   /^index\.sparse$/,
@@ -105,8 +105,8 @@ const leftOut = [
 ];
 
 /**
- * Renders the settings of a repository as a configuration file, for a copy that is used once. Pushes go to `nowhere`,
- * because a command that is run again must not publish anything.
+ * Renders a repository's settings as a configuration file, for a copy that is used once. Pushes go to `nowhere`,
+ * because a rerun command must not publish anything.
  */
 async function readScratchConfig(git: GitRunner, nowhere: string): Promise<string> {
   const fields = await git.list(['config', '--list', '--show-scope', '-z']);
@@ -123,7 +123,7 @@ async function readScratchConfig(git: GitRunner, nowhere: string): Promise<strin
 }
 
 interface Setting {
-  /** The key as git prints it: in lower case, except for the subsection. */
+  /** The key as printed by git: in lower case, except for the subsection. */
   key: string;
   /** Null when the key has no value, which means true. */
   value: string | null;
@@ -134,7 +134,7 @@ function toSetting(row: string): Setting {
   return end < 0 ? { key: row, value: null } : { key: row.slice(0, end), value: row.slice(end + 1) };
 }
 
-/** Tells whether hooks are outside of the project's files, where commands would install their hooks. */
+/** Tells whether hooks are outside the project's files, where commands would install their hooks. */
 function isOwnHooks(key: string, value: string | null): boolean {
   return key === 'core.hookspath' && /^[/~%]/.test(value ?? '');
 }

@@ -1,4 +1,4 @@
-/** Makes the names of objects durable that git wrote for us, because git syncs their content but not their names. */
+/** Makes the names of objects that git wrote for us durable, because git syncs their content but not their names. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncDirectoryIfPossible } from '../../disk/replace-file.ts';
@@ -6,7 +6,7 @@ import { syncDirectoryIfPossible } from '../../disk/replace-file.ts';
 /** File times advance in steps. */
 const clockStepMs = 50;
 
-/** Runs `make`, which calls git. Every object folder that changed meanwhile is on disk when this resolves. */
+/** Runs `make`, which calls git. Resolves once every object folder that changed meanwhile is on disk. */
 export async function withDurableNames<Value>(objectsDir: string, make: () => Promise<Value>): Promise<Value> {
   const sinceMs = Date.now() - clockStepMs;
   const made = await make();
@@ -17,7 +17,7 @@ export async function withDurableNames<Value>(objectsDir: string, make: () => Pr
   return made;
 }
 
-/** Returns 0 for a folder that `git gc` has removed, because it held nothing. */
+/** Returns 0 for a folder removed by `git gc`, because such a folder was empty. */
 async function changedMs(dir: string): Promise<number> {
   return stat(dir).then(
     ({ mtimeMs }) => mtimeMs,

@@ -1,4 +1,4 @@
-/** Decodes directories that grow, without decoding again what a tree shares with one that was decoded shortly before. */
+/** Decodes growing directories, without decoding again the part that a tree shares with a recently decoded one. */
 import type { TreeEntry, TreeChange } from '../../ports/git.ts';
 import { decodeRow } from '../../session/entries/object-format.ts';
 import { repoPathFromGit, type Oid, type RepoPath } from '../../names.ts';
@@ -7,11 +7,11 @@ import { toTree } from '../../session/paths/count-paths.ts';
 interface DecodedTree {
   bytes: Buffer;
   entries: TreeEntry[];
-  /** The position where each row begins, and the end of the last one. */
+  /** The start of each row, and the end of the last row. */
   starts: number[];
 }
 
-/** Smaller trees are always decoded from scratch. */
+/** Smaller trees are always decoded afresh. */
 const minBytes = 2048;
 /** Larger trees are not cached, to limit memory. */
 const maxBytes = 1024 * 1024;
@@ -24,13 +24,13 @@ export function treeDecoder(oidBytes: 20 | 32): (bytes: Buffer) => TreeEntry[] {
     if (bytes.length < minBytes || bytes.length > maxBytes) return decodeFrom(bytes, oidBytes, null).entries;
     const [base = null] = kept.toSorted((a, b) => sharedStart(b.bytes, bytes) - sharedStart(a.bytes, bytes));
     const decoded = decodeFrom(bytes, oidBytes, base);
-    // The new version of a tree makes the older one worthless.
+    // A tree's new version makes the older one worthless.
     kept = [decoded, ...kept.filter((tree) => tree !== base)].slice(0, maxKept);
     return decoded.entries.slice();
   };
 }
 
-/** Reuses the rows of `base` before and after the place that changed, because each row depends on its own bytes alone. */
+/** Reuses the rows of `base` before and after the changed part, because each row depends only on its own bytes. */
 function decodeFrom(bytes: Buffer, oidBytes: 20 | 32, base: DecodedTree | null): DecodedTree {
   const shared = base === null ? 0 : countStarts(base.starts, sharedStart(base.bytes, bytes));
   const entries = base?.entries.slice(0, shared) ?? [];
@@ -94,10 +94,10 @@ function countSame(max: number, isSame: (length: number) => boolean): number {
   return low;
 }
 
-/** Compares two trees by reading only the directories that differ, which is faster than starting git. */
+/** Compares two trees by reading only the differing directories, which is faster than starting git. */
 type ReadTree = (oid: Oid) => Promise<TreeEntry[]>;
 
-/** Lists the changes in git's order. A rename is a deletion and an addition; so is a file that replaces a directory. */
+/** Lists the changes in git's order. A rename is a deletion and an addition, as is a file that replaces a directory. */
 export async function diffTrees(
   readTree: ReadTree,
   before: Oid | null,
@@ -140,7 +140,7 @@ async function diffDirectories(
   }
 }
 
-/** Uses the raw bytes of names that are not UTF-8, because different ones may decode to the same text. */
+/** Uses the raw bytes of names that are not UTF-8, because different names may decode to equal text. */
 function toMap(entries: TreeEntry[]): Map<string, TreeEntry> {
   return new Map(entries.map((entry) => [entry.rawName ? `\0${entry.rawName.join(' ')}` : entry.name, entry]));
 }

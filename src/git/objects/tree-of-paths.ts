@@ -1,7 +1,7 @@
 /**
- * Makes a tree with some paths as they are on disk. One git process reads the files, by its own rules for filters, line
- * endings and modes, into a separate index, which is parsed here. The format is simple and fixed, while `git
- * write-tree` would need another process, and so would `git read-tree` for the few entries that git has to know
+ * Makes a tree with some paths taken from disk. One git process reads the files, by its own rules for filters, line
+ * endings and modes, into a separate index, which teddy parses here. The format is simple and fixed, while `git
+ * write-tree` would need another process, and so would `git read-tree` for the few entries that git must know
  * beforehand.
  */
 import { lstat, readFile } from 'node:fs/promises';
@@ -17,14 +17,14 @@ export interface TreeTools {
   store: Store;
   /** The root of the work tree. */
   root: string;
-  /** The absolute path at which git may make an index. */
+  /** The absolute path where git may make an index. */
   index: string;
 }
 
-/** The limit for all arguments of a process together; Windows allows the least. */
+/** The limit for a process's arguments in total; Windows allows the least. */
 const maxArgumentBytes = 16 * 1024;
 
-/** Returns a tree that is durable, except for the names of its blobs. */
+/** Returns a tree that is durable except for the names of its blobs. */
 export async function treeOfPaths(tools: TreeTools, base: Oid, paths: readonly RepoPath[]): Promise<Oid> {
   const { store, root } = tools;
   // `base` may be a commit.
@@ -42,8 +42,8 @@ export async function treeOfPaths(tools: TreeTools, base: Oid, paths: readonly R
 type StagedFiles = Map<RepoPath, { mode: TreeMode; oid: Oid }>;
 
 /**
- * Finds what git needs besides the files: the existing entry of each path, which decides about line endings and, on
- * file systems without modes, about the mode; and attributes that are not on disk.
+ * Finds what git needs besides the files: the existing entry of each path, which determines line endings and, on file
+ * systems without modes, the mode; and attributes that are not on disk.
  */
 async function findKnown(store: Store, base: Oid, present: readonly RepoPath[]): Promise<StagedFiles> {
   const directories = new Map<string, Promise<readonly TreeEntry[]>>();
@@ -84,13 +84,13 @@ async function stageFiles(
     const input = wanted.map(({ mode, oid, path }) => `${mode} ${oid}\t${path}\0`).join('');
     await git.run(['update-index', '-z', '--index-info'], { env, input });
   }
-  // Write one plain file: an index that shares no part with another and has an entry for each file.
+  // Write one plain file: an unshared index with an entry for each file.
   const format = ['-c', 'core.splitIndex=false', '-c', 'index.sparse=false'];
-  // With `--remove`, a file that vanishes now counts as one that was already gone.
+  // With `--remove`, a file that vanishes now counts as already gone.
   const flags = ['--add', '--remove', '--replace', '--index-version', '2', ...(isShort ? seeds : []), '-z', '--stdin'];
   const input = present.map((path) => `${path}\0`).join('');
   await git.run([...format, 'update-index', ...flags], { env, input });
-  // git writes no index when it would be empty.
+  // git writes no index if the index would be empty.
   const written = await readFile(index).catch(fallBackTo(null, 'ENOENT'));
   return readIndex(written, store.objectFormat === 'sha1' ? 20 : 32);
 }

@@ -13,10 +13,10 @@ export interface LineParent {
 
 interface Directory extends DirectoryRows {
   series: Series;
-  /** The subdirectory that was changed last. */
+  /** The most recently changed subdirectory. */
   below: { name: string; directory: Directory } | null;
   oidOf: Map<string, Oid>;
-  /** The subdirectories that were changed before it. Their trees cannot be read before the pack is complete. */
+  /** The subdirectories changed before `below`. Their trees cannot be read until the pack is complete. */
   left: Set<string>;
 }
 
@@ -47,7 +47,7 @@ export async function writeLine(
 interface Line {
   pack: PackFile;
   readTree: LineParent['readTree'];
-  /** Keyed by the name of the file. */
+  /** Keyed by file name. */
   files: Map<string, Series>;
 }
 
@@ -99,16 +99,19 @@ function toDirectory(entries: TreeEntry[]): Directory {
 }
 
 interface DirectoryRows {
-  /** The bytes that are hashed, and room for more. They change in place, because a directory of many turns has megabytes. */
+  /** The hashed bytes, and room for more. They change in place, because a directory of many turns has megabytes. */
   bytes: Buffer;
   length: number;
   /** The names in git's order, with one character per byte and a trailing `/` for directories. */
   keys: string[];
-  /** The position where each row begins. */
+  /** The start of each row. */
   starts: number[];
 }
 
-/** Encodes a directory as git does and keeps it encoded, so that one row changes without sorting the other thousands again. */
+/**
+ * Encodes a directory as git does and keeps the encoded form, so that changing one row does not sort the other
+ * thousands again.
+ */
 function toRows(entries: TreeEntry[]): DirectoryRows {
   const sorted = entries.map((entry) => ({ entry, key: toKey(entry) })).sort((a, b) => (a.key < b.key ? -1 : 1));
   let at = 0;
@@ -118,8 +121,8 @@ function toRows(entries: TreeEntry[]): DirectoryRows {
 }
 
 /**
- * Sets one row and returns what the directory has in common with its previous version. Cannot turn a file into a
- * directory or a directory into a file.
+ * Sets one row and returns how much the directory shares with its previous version. Cannot turn a file into a directory
+ * or a directory into a file.
  */
 function setRow(rows: DirectoryRows, mode: TreeMode, name: string, oid: Oid): Same {
   const key = toKey({ mode, name });

@@ -1,4 +1,4 @@
-/** Records which refs a process is about to move, so that a lock left when git and teddy die can be recognized as ours. */
+/** Records which refs a process is about to move, so that if git and teddy die, a later command can recognize their locks. */
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, rename, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,33 +15,33 @@ import { findLock, probeUpdates, type ProbedUpdate } from './refs.ts';
 import { maxDeaths, type Environment, type GitRunner } from '../run/run.ts';
 
 const lockWaitMs = 1000;
-/** Where the system shows which gits are at work, a short wait is enough when there is none. */
+/** If the system shows running gits and there is none, a short wait is enough. */
 const settledMs = 100;
 const crashWindowMs = 5000;
 /** File times advance in steps. */
 const clockStepMs = 50;
 
-/** A lock that git may hold for us, and the content it then has. */
+/** A lock that git may hold for us, with its possible content. */
 interface ExpectedLock {
   path: string;
   values: readonly string[] | typeof any;
 }
 
-/** When the note was written that git may take locks, and when git was last known to be at work. */
+/** When teddy wrote the note that git may take locks, and when git was last seen at work. */
 export interface AtWork {
   notedMs: number;
   latestMs: number;
 }
 
-/** Stands for any content: the content of this lock proves nothing. */
+/** Accepts any content: this lock's content proves nothing. */
 const any = Symbol('any');
 
-/** Releases the locks of a git that died. Returns false when some of them are not settled. */
+/** Releases a dead git's locks. Returns false when some of them are not settled. */
 type ReleaseLocks = (atWork: AtWork) => Promise<boolean>;
 
 /**
- * Runs `move` under a note of the refs that it moves. `move` gets a function that releases the locks of a git that died
- * in it. The note is kept while one of them may still exist.
+ * Runs `move` under a note of the refs that it moves. Passes `move` a function that releases the locks of a git that
+ * died during the move. Keeps the note while such a lock may still exist.
  */
 export async function withRefRecord<Value>(
   git: GitRunner,
@@ -81,7 +81,7 @@ async function noteUpdates({ commonDir, gitDir }: GitDirs, updates: readonly Not
   return path;
 }
 
-/** Asks git as `probeUpdates` does. A git that is killed meanwhile leaves no lock, unless the note could not be written. */
+/** Asks git as `probeUpdates` does. A git killed meanwhile leaves no lock, unless teddy could not write the note. */
 export async function probeNoted(
   git: GitRunner,
   layout: LockDirs,
@@ -110,12 +110,12 @@ function nullIfUnwritten(error: unknown): null {
   throw error;
 }
 
-/** Removes the locks on refs that dead teddy processes have left. */
+/** Removes the ref locks that dead teddy processes left. */
 export async function repairRefLocks(git: GitRunner, layout: LockDirs): Promise<void> {
   for (const { path, updates } of await findDeadRefRecords(layout.commonDir)) {
     const written = await stat(path).catch(() => null);
     if (written === null) continue;
-    // The ctime of the note is when its gits were last known to be at work.
+    // The note's ctime is when its gits were last seen at work.
     const atWork = { notedMs: written.mtimeMs, latestMs: written.ctimeMs };
     try {
       // If a git is at work now, the next command checks again.
@@ -130,12 +130,12 @@ export async function repairRefLocks(git: GitRunner, layout: LockDirs): Promise<
 type GitDirs = Pick<RepositoryLayout, 'gitDir' | 'commonDir'>;
 export type LockDirs = GitDirs & Pick<RepositoryLayout, 'root'>;
 
-/** Stands for the configuration, which has its own lock. */
+/** Represents the configuration, which has its own lock. */
 const configDir = 'config';
 
 /**
- * A ref that git is about to move; `config` is the configuration of the repository. `values` lists what else than the
- * new id the lock may hold. `gitDir` belongs to the work tree whose HEAD may be locked with it.
+ * A ref that git is about to move; `config` is the repository's configuration. `values` lists the lock's possible
+ * contents other than the new ID. `gitDir` belongs to the work tree whose HEAD git may lock along with the ref.
  */
 export interface NotedUpdate {
   ref: ProbedUpdate['ref'];
@@ -144,7 +144,7 @@ export interface NotedUpdate {
   gitDir?: string;
 }
 
-/** Releases the locks of a child that died while it moved these refs. False when a git is at work that may hold them. */
+/** Releases the locks of a child that died while moving these refs. False while a running git may hold them. */
 export async function releaseRefLocks(
   git: GitRunner,
   layout: LockDirs,
@@ -169,11 +169,11 @@ interface Release {
   git: GitRunner;
   layout: LockDirs;
   atWork: AtWork;
-  /** Returns when it was seen that no git is at work here; null when one still is. */
+  /** Returns when teddy saw that no git is at work here; null while one is. */
   awaitQuiet(): Promise<number | null>;
 }
 
-/** Removes the locks that git names, one after the other, when asked to prepare the same updates again. */
+/** Asks git to prepare the updates again, and removes each lock that git names, one after the other. */
 async function removeNamedLocks(release: Release, gitDir: string, updates: NotedUpdate[]): Promise<boolean> {
   const { git, layout } = release;
   const env = gitDir === layout.gitDir ? {} : { GIT_DIR: gitDir };
@@ -182,7 +182,7 @@ async function removeNamedLocks(release: Release, gitDir: string, updates: Noted
     const refusal = await probeUpdates(git, updates, env);
     const named = findLock(refusal);
     if (named === null && refusal !== '' && updates.length > 1) {
-      // One of the updates has another problem, which must not hide the locks of the others.
+      // One update has another problem, which must not hide the locks of the others.
       let isOver = true;
       for (const update of updates) isOver = (await removeNamedLocks(release, gitDir, [update])) && isOver;
       return isOver;
@@ -196,7 +196,10 @@ async function removeNamedLocks(release: Release, gitDir: string, updates: Noted
   }
 }
 
-/** Lists the locks that git may mean. It does not say which reftable stack is locked: HEAD is in that of its work tree. */
+/**
+ * Lists the locks that git may mean. git does not say which reftable stack is locked: HEAD is in the stack of its work
+ * tree.
+ */
 function toExpectedLocks(
   { gitDir, commonDir }: GitDirs,
   named: string,
@@ -208,7 +211,7 @@ function toExpectedLocks(
       values: any,
     }));
   }
-  // To remove a ref, git also locks packed-refs, and an existing packed-refs.new would block it forever.
+  // To remove a ref, git also locks packed-refs, and a leftover packed-refs.new would block that forever.
   if (named.endsWith('packed-refs.new')) return [{ path: named, values: any }];
   if (named.endsWith('packed-refs.lock')) return [{ path: named, values: [] }];
   // Only teddy uses refs with these names.
@@ -222,7 +225,7 @@ interface DeadRefRecord {
   updates: NotedUpdate[];
 }
 
-/** Finds the records of processes that are gone. */
+/** Finds the records of dead processes. */
 export async function findDeadRefRecords(commonDir: string): Promise<DeadRefRecord[]> {
   const dir = join(commonDir, 'teddy');
   const found: DeadRefRecord[] = [];
@@ -275,7 +278,7 @@ async function removeGitLock(
   return 'gone';
 }
 
-/** Waits and returns when it was seen that no git is at work here; null when one still is. */
+/** Waits, and returns when teddy saw that no git is at work here; null if one still is. */
 async function awaitQuiet({ root, gitDir, commonDir }: LockDirs): Promise<number | null> {
   const linked = await readWorkTreeDirs(commonDir).catch(() => new Map<string, string>());
   const dirs = [root, gitDir, commonDir, ...linked.keys()].filter((dir) => dir !== null);

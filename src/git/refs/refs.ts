@@ -12,8 +12,8 @@ import { wasKilled, isBeforeStart, maxDeaths, maxStarts, type Environment, type 
 const lockWaitMs = 2000;
 
 /**
- * Moves refs in one transaction, which changes nothing unless every ref is at its old value. When git dies and leaves
- * its locks, they are released before the next attempt.
+ * Moves refs in one transaction, which changes nothing unless every ref is at its old value. If git dies and leaves
+ * locks, releases them before the next attempt.
  */
 export async function updateRefs(
   git: GitRunner,
@@ -29,7 +29,7 @@ export async function updateRefs(
     if (refusal === 'died') await releaseLocks({ notedMs, latestMs: Date.now() });
     const refs = updates.map((update) => update.ref);
     const tips = new Map((await listRefs(git, refs)).map(({ ref, oid }) => [ref, oid]));
-    // A git that did not refuse may have done its work before it failed.
+    // A git that did not refuse may have moved the refs before it failed.
     const isThere = updates.every((update) => tips.get(update.ref) === (update.new ?? undefined));
     if (isThere && !/but expected|already exists|unable to resolve/.test(refusal)) return 'done';
     if (updates.some(({ ref, old }) => (tips.get(ref) ?? null) !== old)) return 'moved';
@@ -42,8 +42,8 @@ export async function updateRefs(
 }
 
 /**
- * Returns the lock file that git names as in its way, `reftable` when it names none, and null when nothing is in its
- * way. Only git can be asked, because only it knows where a ref backend keeps its locks.
+ * Returns the lock file that git reports as in its way, `reftable` when git names no file, and null when nothing blocks
+ * git. Only git can tell, because only git knows where a ref backend keeps its locks.
  */
 export function findLock(refusal: string): string | null {
   if (/cannot lock references/.test(refusal)) return 'reftable';
@@ -56,7 +56,7 @@ export function findTableLock(git: GitRunner): Promise<string> {
   return git.text(['rev-parse', '--path-format=absolute', '--git-path', 'reftable/tables.list.lock']);
 }
 
-/** Returns git's complaint about such an update without performing it; empty when nothing is in its way. */
+/** Returns git's complaint about such an update without performing the update; empty when git has none. */
 export async function probeUpdates(git: GitRunner, updates: ProbedUpdate[], env: Environment = {}): Promise<string> {
   const lines = updates.map(({ ref, new: oid }) => (oid === null ? `delete ${ref}` : `update ${ref} ${oid}`));
   const input = ['start', ...lines, 'prepare', 'abort', ''].join('\n');
@@ -65,11 +65,14 @@ export async function probeUpdates(git: GitRunner, updates: ProbedUpdate[], env:
 
 export interface ProbedUpdate {
   ref: RefName | 'HEAD' | 'ORIG_HEAD' | 'config';
-  /** Null to remove the ref. */
+  /** Null removes the ref. */
   new: Oid | null;
 }
 
-/** Returns null when it was committed, otherwise git's message; `died` when git was killed and may have done its work. */
+/**
+ * Returns null when git committed the transaction, otherwise git's message; `died` when git was killed and may have
+ * committed it.
+ */
 async function runTransaction(
   git: GitRunner,
   updates: RefUpdate[],
@@ -141,7 +144,7 @@ function toRefError(updates: RefUpdate[], refusal: string): TeddyError {
   return new TeddyError('GIT_FAILED', `git could not move ${names}: ${said.split('\n').slice(0, 3).join(' ')}`);
 }
 
-/** Reports a foreign lock with its age; such a lock is never removed. */
+/** Reports a foreign lock with its age; teddy never removes such a lock. */
 export async function toLockError(lock: string): Promise<TeddyError> {
   const since = await stat(lock).then(
     (found) => ` for ${Math.max(0, Math.round((Date.now() - found.mtimeMs) / 1000))} s`,

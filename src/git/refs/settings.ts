@@ -1,4 +1,4 @@
-/** Reads git's whole configuration, with the origin of each value, in one process, and changes single settings. */
+/** Reads git's entire configuration, with the origin of each value, in one process, and changes single settings. */
 import { repairRefLocks, withRefRecord, type LockDirs } from './ref-record.ts';
 import { maxDeaths, splitNul, type Environment, type GitRunner } from '../run/run.ts';
 
@@ -6,7 +6,7 @@ interface SettingValue {
   value: string;
   /** Names the source: `local .git/config`, `global ~/.gitconfig`, `command line`. */
   origin: string;
-  /** True when the value is from the repository's own configuration, which somebody else may have written. */
+  /** True when the value comes from the repository's own configuration, which somebody else may have written. */
   isForeign: boolean;
 }
 
@@ -15,7 +15,7 @@ export interface GitSetting extends SettingValue {
   earlier: readonly SettingValue[];
 }
 
-/** Reads all settings by their keys as git prints them, in lower case except for the subsection; the last value wins. */
+/** Reads all settings, keyed as git prints them: in lower case except for the subsection. The last value wins. */
 export async function readGitSettings(git: GitRunner, env: Environment): Promise<ReadonlyMap<string, GitSetting>> {
   const { stdout } = await git.run(['config', '--list', '--show-scope', '--show-origin', '-z']);
   const fields = splitNul(stdout);
@@ -33,7 +33,7 @@ export async function readGitSettings(git: GitRunner, env: Environment): Promise
   return settings;
 }
 
-/** Replaces or removes all values of the key. Returns false when it was not set. Releases the lock of a git that died. */
+/** Replaces or removes all values of the key. Returns false when the key was not set. Releases a dead git's lock. */
 export async function changeGitSetting(
   git: GitRunner,
   layout: LockDirs,
@@ -49,7 +49,7 @@ export async function changeGitSetting(
       try {
         return await change(git, scope, key, value);
       } catch (error) {
-        // The next attempt would meet the lock of a git that died.
+        // A dead git's lock would block the next attempt.
         const mayBeOurs = error instanceof Error && /was killed|could not lock config file/.test(error.message);
         if (!mayBeOurs) throw error;
         if (!(await release({ notedMs, latestMs: Date.now() })) || tries === maxDeaths) throw error;

@@ -1,6 +1,6 @@
 /**
- * Runs one transfer in a child git: reports its progress, collects its messages, and ends it when it is aborted. Also
- * resolves the remote that a user named, and the label that names it in messages.
+ * Runs one transfer in a child git: reports its progress, collects its messages, and ends it on abort. Also resolves
+ * the remote that a user named, and the label for it in messages.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../../errors.ts';
@@ -20,17 +20,17 @@ export interface RemoteResult {
   stdout: string;
   /** git's own messages, one per line, without credentials. */
   said: string[];
-  /** The messages of the other side, which may contain anything. */
+  /** The other side's messages, which may contain anything. */
   serverSaid: string[];
 }
 
-/** Limits the messages, because a server may send them without end. */
+/** Limits the messages, because a server may send an endless stream of them. */
 const maxSaidChars = 64 * 1024;
-/** How long git's own children may take to notice that it is gone. */
+/** How long git's own children may take to notice that git is gone. */
 const graceMs = 300;
 const pollMs = 20;
 
-/** Runs one transfer. Throws INTERRUPTED when the signal ended it; no process of the transfer is running then. */
+/** Runs one transfer. Throws INTERRUPTED when the signal ended it, after all processes of the transfer have ended. */
 export async function callRemote(
   git: GitRunner,
   args: string[],
@@ -88,8 +88,8 @@ async function callOnce(
 }
 
 /**
- * Signals git first. For a remote that is a path, the other end is in the same process group; it notices and stops
- * between two steps instead of in the middle of one. Processes that are still running after that are signaled too.
+ * Signals git first. For a remote that is a path, the other end is in the same process group; it notices git's exit and
+ * stops between two steps instead of within one. Then signals the processes that are still running.
  */
 async function endTransfer(groupId: number, exited: Promise<void>): Promise<void> {
   signalTo(groupId, 'SIGTERM');
@@ -114,7 +114,7 @@ interface Words {
 }
 
 const progressRow = /^(?:remote: )?([A-Z][a-z]+ (?:objects|deltas)):\s+(?:\d+% \((\d+)\/(\d+)\)|(\d+))/;
-/** Lines that git always prints and that help nobody. */
+/** Lines that git always prints and that help no user. */
 const idleRow = /^(?:Total \d|Delta compression using|POST git-|From |To |\s[*+=!-] |\s{3}[0-9a-f]+\.\.|$)/;
 
 /** Separates progress from messages; a line of progress ends with a carriage return. */
@@ -148,11 +148,11 @@ function collectWords(onProgress: TransferOptions['onProgress']): Words {
   };
 }
 
-/** A remote as git gets it and as messages name it. */
+/** A remote, in the form for git and the form for messages. */
 export interface RemoteAddress {
   /** The argument on git's command line, after `--`. */
   argument: string;
-  /** The name for people, without credentials. */
+  /** The name shown to the user, without credentials. */
   label: string;
   isNamed: boolean;
 }
@@ -169,7 +169,7 @@ export async function findRemote(
 ): Promise<RemoteAddress> {
   const label = hideCredentials(remote);
   if (names.includes(remote) && !remote.startsWith('-')) return { argument: remote, label, isNamed: true };
-  // git would take it for an option, in some commands even after `--`.
+  // git would treat such a name as an option, in some commands even after `--`.
   if (remote === '' || remote.startsWith('-')) throw toUnknown(label, names);
   const path = resolve(cwd, remote);
   if (isPath(remote) && existsSync(path)) return { argument: path, label, isNamed: false };

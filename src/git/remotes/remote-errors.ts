@@ -4,7 +4,7 @@ import type { RemoteResult } from './remote-call.ts';
 import { adviseWrite, unwritten } from '../run/git-failure.ts';
 import { isOverlap } from '../run/run.ts';
 
-/** Failures that may not happen again on the next attempt. */
+/** Failures that may not recur on the next attempt. */
 const passing =
   /Could not resolve host|Name or service not known|Temporary failure in name resolution|Failed to connect|Couldn't connect|Connection (?:refused|reset|closed|timed out)|Operation timed out|timed out|Network is unreachable|No route to host|requested URL returned error: (?:5\d\d|429)|HTTP (?:5\d\d|429)|RPC failed|early EOF|unexpected disconnect|hung up unexpectedly|Empty reply|transfer closed|Recv failure|Send failure|SSL_ERROR_SYSCALL|gnutls_handshake|expected flush after|bytes of body are still expected|invalid server response|bad band|protocol error|remote failure|did not send all necessary objects/i;
 const lasting =
@@ -13,7 +13,7 @@ const lasting =
 /** git's messages for a write that ran out of space. */
 const isDiskFull = /No space left on device|Out of diskspace|Disk quota exceeded/i;
 
-/** Tells whether another attempt may succeed a moment later; false when git's messages show that it cannot. */
+/** Tells whether another attempt may succeed a moment later; false when git's messages rule that out. */
 export function isPassing({ said }: Pick<RemoteResult, 'said'>): boolean {
   const words = said.join('\n');
   return isOverlap(words) || (passing.test(words) && !lasting.test(words));
@@ -49,7 +49,7 @@ export function toRemoteError(label: string, { said, serverSaid, exitCode }: Rem
   return new TeddyError('REMOTE_UNREACHABLE', `${label} cannot be reached: ${row}`, adviseUnreachable(words, label));
 }
 
-/** Tells whether a write failed on this machine. For a write that failed on the other side, git prints another prefix. */
+/** Tells whether a write failed on this machine. git prints another prefix for a write that failed on the other side. */
 function isLocalWrite(said: readonly string[]): boolean {
   return said.some(
     (row) =>
@@ -98,7 +98,7 @@ function adviseUnreachable(words: string, label: string): string {
   return `Check that it can be reached: \`git ls-remote ${label}\`.`;
 }
 
-/** Lines that git prints for every failure and that say nothing about this one. */
+/** Lines that git prints for every failure, with no information about this one. */
 const commonRow =
   /^(?:Please make sure|and the repository exists|fatal: Could not read from remote|error: failed to push|warning: fetch normally indicates|but that check has been disabled|flag or run )/;
 

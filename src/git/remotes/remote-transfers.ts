@@ -13,7 +13,7 @@ import type { GitSetting } from '../refs/settings.ts';
 
 const maxTries = 3;
 const firstDelayMs = 300;
-/** The number of concurrent git processes; on the usual two cores, more would only wait for each other. */
+/** The number of concurrent git processes; on a typical machine with two cores, more would only wait for each other. */
 const checksAtATime = 4;
 
 type Ancestry = Pick<Store, 'readSize' | 'isAncestor'>;
@@ -54,7 +54,7 @@ async function listRemote(
   prefixes: readonly string[],
   options: TransferOptions,
 ): Promise<{ refs: RefTip[]; isEmpty: boolean }> {
-  // List all refs: git requests all of them anyway, and only so it is clear whether the remote is empty.
+  // List all refs: git requests all of them anyway, and only a full list shows whether the remote is empty.
   const args = ['ls-remote', '--', address.argument];
   const { stdout } = await callUntilItWorks(git, address, { args, input: '' }, options);
   const rows = stdout.split('\n').filter((row) => /^[0-9a-f]{40,64}\trefs\/./.test(row) && !row.endsWith('^{}'));
@@ -68,8 +68,8 @@ type Release = () => Promise<unknown>;
 type Transfer = Pick<RemotesOptions, 'git' | 'layout'> & { address: RemoteAddress };
 
 /**
- * Runs a transfer so that a git that is killed, alone or with teddy, leaves no lock on `refs`. `transfer` gets a
- * function that releases the locks of its own git.
+ * Runs a transfer so that a git that is killed, alone or with teddy, leaves no lock on `refs`. Passes `transfer` a
+ * function that releases its own git's locks.
  */
 function withRefLocks<Value>(
   { git, layout }: Transfer,
@@ -96,7 +96,7 @@ async function fetchRefs(
   await withRefLocks(place, noted, (release) => callUntilItWorks(git, address, { args, input, release }, options));
 }
 
-/** Repeats a call that may succeed later. A failed attempt changes nothing that the next one has to know. */
+/** Repeats a call that may succeed later. A failed attempt leaves no state that affects the next one. */
 async function callUntilItWorks(
   git: GitRunner,
   address: RemoteAddress,
@@ -115,7 +115,7 @@ async function callUntilItWorks(
 
 /** Waits longer each time, with a random part, so that clients that failed together do not retry together. */
 async function waitBeforeTry(tries: number, { signal }: TransferOptions): Promise<void> {
-  // The next call reports what aborted the wait.
+  // The next call reports the reason for the abort.
   await sleep(firstDelayMs * 2 ** (tries - 1) * (0.5 + Math.random() / 2), undefined, { signal }).catch(
     () => undefined,
   );
@@ -163,8 +163,8 @@ async function pushUntilItWorks(
 }
 
 /**
- * Lists the remote's refs to find out what happened. A server that was cut off may have taken everything, and our own
- * first attempt may have moved the refs.
+ * Lists the remote's refs to find out what happened. A server whose connection broke may have accepted everything, and
+ * our own first attempt may have moved the refs.
  */
 async function findOutcome(
   git: GitRunner,
@@ -178,7 +178,7 @@ async function findOutcome(
   return updates.every((update) => (tips.get(update.ref) ?? null) === update.old) ? 'untouched' : 'moved';
 }
 
-/** Throws REMOTE_AHEAD when a push would drop commits. git permits a rewrite when the lease holds, so this is checked first. */
+/** Throws REMOTE_AHEAD when a push would drop commits. git permits a rewrite when the lease holds, so check this first. */
 async function refuseRewrites(store: Ancestry, address: RemoteAddress, updates: readonly RefUpdate[]): Promise<void> {
   const moves = updates.filter((update) => update.old !== null && update.new !== null && update.old !== update.new);
   for (let at = 0; at < moves.length; at += checksAtATime) {
@@ -194,7 +194,7 @@ async function refuseRewrites(store: Ancestry, address: RemoteAddress, updates: 
   }
 }
 
-/** Returns false when the remote's commit was never fetched. */
+/** Returns false when teddy has never fetched the remote's commit. */
 async function isFastForward(store: Ancestry, { old, new: tip }: RefUpdate): Promise<boolean> {
   if (old === null || tip === null || (await store.readSize(old)) === null) return false;
   return store.isAncestor(old, tip);
@@ -209,9 +209,9 @@ interface PushedRef {
 }
 
 /**
- * The outcome as git reports it. `moved`: a lease did not hold. `unknown`: the server reported nothing, or not
- * everything, so only its listing shows whether it took the refs. The listing is checked after a refusal too, because
- * curl may have sent everything twice over a broken connection.
+ * The outcome as reported by git. `moved`: a lease did not hold. `unknown`: the server's report is missing or
+ * incomplete, so only its list of refs shows whether it accepted the push. teddy checks that list after a refusal too,
+ * because curl may have sent everything twice over a broken connection.
  */
 type PushOutcome = 'done' | 'moved' | 'unknown' | { refusal: TeddyError };
 
@@ -221,7 +221,7 @@ function readPushOutcome(label: string, result: RemoteResult, count: number): Pu
   const rejected = refs.filter(({ flag }) => flag === '!');
   if (rejected.some(({ summary }) => isMoved(summary))) return 'moved';
   const refused = rejected.filter(({ summary }) => summary.startsWith('[remote rejected]'));
-  // An atomic push rejects all refs; only those that caused it have another reason.
+  // An atomic push rejects all refs; only the refs that caused the rejection have another reason.
   const reasons = refused.filter(({ summary }) => !/atomic (?:push failed|transaction failed)/.test(summary));
   const named = reasons.length > 0 ? reasons : refused;
   if (named.length > 0) return { refusal: toRefused(label, named, result.serverSaid) };
@@ -236,7 +236,7 @@ function readRows(stdout: string): PushedRef[] {
   });
 }
 
-/** Tells whether the ref had moved: noticed here before anything was sent, or by the server after another push. */
+/** Tells whether the ref had moved: git noticed before sending anything, or the server noticed after another push. */
 function isMoved(summary: string): boolean {
   return /stale info|fetch first|non-fast-forward|needs force|but expected|reference already exists|incorrect old value|remote ref updated since checkout/.test(
     summary,
@@ -256,18 +256,21 @@ function toRefused(label: string, refused: readonly PushedRef[], serverSaid: rea
   );
 }
 
-/** The command lines of fetch and push. They override everything that the user's configuration may add to them. */
+/** The command lines of fetch and push. They override everything that the user's configuration could add. */
 const quarantine = 'refs/teddy/quarantine/';
-/** Current systems accept a command line of this length, with room to spare for the environment. */
+/** Current systems accept a command line of this length, with room for the environment. */
 const maxArgumentsChars = 1_000_000;
 
 const silent = ['-c', 'credential.interactive=false'];
 
-/** Leaves --atomic out: with it, git releases a pack before a ref holds its objects, and a `git repack -ad` could drop it. */
+/**
+ * Omits --atomic: with that flag, git releases a pack before a ref holds its objects, and a `git repack -ad` could drop
+ * the pack.
+ */
 const fetchFlags = [
   '--progress',
   '--stdin',
-  // Without this, git would also move remote-tracking branches.
+  // Without this flag, git would also move remote-tracking branches.
   '--refmap=',
   '--no-tags',
   '--no-write-fetch-head',
@@ -275,21 +278,21 @@ const fetchFlags = [
   '--no-recurse-submodules',
   '--no-prune',
   '--no-show-forced-updates',
-  // Objects must be present to be checked, even in a partial clone.
+  // git can only check objects that are present, even in a partial clone.
   '--no-filter',
 ];
 
 function toFetchArguments({ argument }: RemoteAddress, isWhole = false): string[] {
   const checks = ['-c', 'fetch.fsckObjects=true', '-c', 'transfer.fsckObjects=true'];
-  // git does not write loose objects that are already in an old pack, which a `git gc` may be about to drop. Keep the
-  // fetched objects as a pack of their own.
+  // git does not write loose objects that are already in an old pack, even if a `git gc` is about to drop that pack.
+  // Keep the fetched objects in a separate pack.
   if (isWhole) checks.push('-c', 'fetch.unpackLimit=1');
   const flags = isWhole ? ['--refetch', ...fetchFlags] : fetchFlags;
-  // Quarantine refs can be fetched again, so syncing thousands of them to disk would be wasted.
+  // Quarantine refs can be fetched again, so do not sync thousands of them to disk.
   return [...silent, ...checks, '-c', 'core.fsync=committed', 'fetch', ...flags, '--', argument];
 }
 
-/** Throws HOSTILE_SESSION for an invalid ref name, and GIT_FAILED for a destination outside of the quarantine. */
+/** Throws HOSTILE_SESSION for an invalid ref name, and GIT_FAILED for a destination outside the quarantine. */
 function toFetchInput(refs: readonly { from: RefName; to: RefName }[]): string {
   return refs.map(({ from, to }) => `+${requireRefName(from)}:${requireQuarantine(to)}\n`).join('');
 }
@@ -320,7 +323,7 @@ function toPushArguments(address: RemoteAddress, updates: readonly RefUpdate[]):
   return [...silent, ...withoutMirror(address), 'push', ...flags, ...leases, '--', address.argument, ...refspecs];
 }
 
-/** Turns off `mirror`, with which git pushes everything or refuses. */
+/** Turns off `mirror`, which makes git push everything or refuse. */
 function withoutMirror({ argument, isNamed }: RemoteAddress): string[] {
   return isNamed && !argument.includes('=') ? ['-c', `remote.${argument}.mirror=false`] : [];
 }

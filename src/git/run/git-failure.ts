@@ -1,15 +1,15 @@
-/** Explains why git failed: the data that it read is damaged, or git itself failed, which says nothing about the data. */
+/** Explains why git failed: either the data is damaged, or git itself failed, which says nothing about the data. */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { DamagedObjectError, TeddyError, tooManyFilesError } from '../../errors.ts';
 
 export interface GitEnd {
-  /** Null when a signal ended git, or it could not be started. */
+  /** Null when a signal ended git, or git could not start. */
   exitCode: number | null;
   signal: NodeJS.Signals | null;
   stderr: string;
 }
 
-/** Waits for git to end and returns its failure; null when it succeeded. Reads its stderr from now on. */
+/** Waits for git to end and returns its failure; null when git succeeded. Starts reading git's stderr at once. */
 export function failureOf(command: string, child: ChildProcessWithoutNullStreams): Promise<TeddyError | null> {
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
@@ -25,7 +25,7 @@ export function failureOf(command: string, child: ChildProcessWithoutNullStreams
 /** git's messages in the C locale about objects that are missing or invalid. */
 const damage =
   /\b(?:bad|missing|corrupt(?:ed)?|broken|invalid|bogus|malformed|unparseable|mismatch)\b|(?:unable to|could not|cannot) (?:read|parse|unpack)|failed to (?:traverse|unpack|read object)|not a (?:valid )?(?:tree|commit|blob|object)|is not a \w+ object|(?:file|object) .* is empty|data stream error|(?:too-short|truncated|empty filename) in |did not match any object/i;
-/** Problems of the machine, in whatever words git reports them. */
+/** Problems of the machine, however git words them. */
 const local =
   /Permission denied|Too many open files|Cannot allocate memory|[Oo]ut of memory|Input\/output error|Resource temporarily unavailable|No space left|Disk quota|Read-only file system|Operation not permitted|Interrupted system call/;
 
@@ -41,7 +41,7 @@ export function toGitFailure(command: string, { exitCode, signal, stderr }: GitE
     );
   if (/Too many open files/i.test(said)) return tooManyFilesError(new Error(said));
   const message = `git ${command} failed: ${said}`;
-  // A shell reports a program that a signal ended with an exit code above 128.
+  // For a program ended by a signal, a shell reports an exit code above 128.
   const endedItself = signal === null && exitCode !== null && exitCode <= 128;
   if (endedItself && damage.test(said) && !local.test(said))
     return new DamagedObjectError(message, 'Run `git fsck` to see what is damaged.');
@@ -52,7 +52,7 @@ export function toGitFailure(command: string, { exitCode, signal, stderr }: GitE
   );
 }
 
-/** git prints this with the ref's own lock, and does not name the reason. */
+/** git prints this about the ref's own lock, without the reason. */
 export const unwritten = /couldn't write '/;
 
 export function adviseWrite(words: string): string {

@@ -18,12 +18,12 @@ export interface RepositoryLayout {
   objectFormat: 'sha1' | 'sha256';
 }
 
-/** Returns the commits at which the history of a shallow clone ends, one per line; an empty text in a full clone. */
+/** Returns the commits where a shallow clone's history ends, one per line; an empty text in a full clone. */
 export function readShallow(commonDir: string): Promise<string> {
   return readFile(join(commonDir, 'shallow'), 'utf8').catch(fallBackTo('', 'ENOENT'));
 }
 
-/** Asks git for the branch of HEAD, because only git knows where its ref backend keeps it. Null when HEAD is detached. */
+/** Asks git for HEAD's branch, because only git knows where its ref backend keeps HEAD. Null when HEAD is detached. */
 export async function readHeadRef(git: GitRunner): Promise<RefName | null> {
   const { exitCode, stdout, stderr } = await git.run(['symbolic-ref', 'HEAD'], { accept: [128] });
   if (exitCode === 0) return stdout.toString('utf8').trim() as RefName;
@@ -40,7 +40,7 @@ export async function readWorkTreeDirs(commonDir: string): Promise<Map<string, s
     names.map(async (name): Promise<[string, string] | null> => {
       const gitDir = join(dir, name);
       const text = await readFile(join(gitDir, 'gitdir'), 'utf8').catch(nullIfGone);
-      // git may write a path that is relative to this directory.
+      // git may write a path relative to this directory.
       return text === null ? null : [dirname(resolve(gitDir, text.replace(/\n$/, ''))), gitDir];
     }),
   );

@@ -1,15 +1,15 @@
-/** Finds the git processes that are at work in a repository, as far as the system shows them. */
+/** Finds the running git processes in a repository, if the system reveals them. */
 import { readdir, readFile, readlink, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeFile, fileExists } from '../../disk/replace-file.ts';
 import { isAlive } from '../../disk/process-identity.ts';
 
-/** Commands that take no lock; some of them run as long as the program that reads from them. */
+/** Commands that take no lock; some of them run as long as the program that reads their output. */
 const readers = /^(?:cat-file|rev-list|log|grep|diff-tree|fsmonitor--daemon)$/;
 
 /**
- * Finds git processes with their current directory in one of `dirs`; null when the system does not show them. A git
- * that started teddy (`git teddy`, an alias) does not count, because it only waits for us.
+ * Finds git processes with their current directory in one of `dirs`; null when the system does not reveal them. Skips a
+ * git that started teddy (`git teddy`, an alias), because that git only waits for us.
  */
 export async function findLivingGits(dirs: string[]): Promise<number[] | null> {
   const names = await readdir('/proc').catch(() => null);
@@ -33,13 +33,13 @@ async function findAncestors(): Promise<Set<string>> {
 async function isGitIn(pid: string, dirs: string[]): Promise<boolean> {
   const read = (name: string) => readFile(join('/proc', pid, name), 'utf8').catch(() => '');
   if (!(await read('comm')).startsWith('git')) return false;
-  // For a process that has ended, or belongs to another user, there is no directory to read.
+  // A process that has ended or belongs to another user has no readable directory.
   const cwd = await readlink(join('/proc', pid, 'cwd')).catch(() => null);
   if (cwd === null || !dirs.some((dir) => cwd === dir || cwd.startsWith(`${dir}/`))) return false;
   return !(await read('cmdline')).split('\0').some((word) => readers.test(word));
 }
 
-/** Removes unfinished packs of dead processes from the pack directory. What cannot be removed is left for the next time. */
+/** Removes dead processes' unfinished packs from the pack directory. Leaves packs that cannot be removed for the next time. */
 export async function removeDeadPacks(dir: string, objectFormat: 'sha1' | 'sha256'): Promise<void> {
   for (const { name, kind } of await findDeadPacks(dir)) {
     const remove = async () => {
@@ -50,7 +50,7 @@ export async function removeDeadPacks(dir: string, objectFormat: 'sha1' | 'sha25
   }
 }
 
-/** Finds unfinished packs with the name of a dead process. */
+/** Finds unfinished packs that carry a dead process's name. */
 export async function findDeadPacks(dir: string): Promise<{ name: string; kind: string }[]> {
   const found: { name: string; kind: string }[] = [];
   for (const name of await readdir(dir)) {
@@ -62,9 +62,8 @@ export async function findDeadPacks(dir: string): Promise<{ name: string; kind: 
 }
 
 /**
- * Removes the pack of an index without a final name. A process that is killed between its two renames leaves the pack
- * under its final name. The pack's checksum at the end of the index proves that they belong together, so the index is
- * removed last.
+ * Removes the pack of an index without a final name. A process killed between its two renames leaves the pack under its
+ * final name. The pack's checksum at the end of the index proves that both belong together, so remove the index last.
  */
 async function removePackOf(dir: string, index: string, objectFormat: 'sha1' | 'sha256'): Promise<void> {
   const hashBytes = objectFormat === 'sha1' ? 20 : 32;

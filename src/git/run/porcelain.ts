@@ -12,7 +12,7 @@ import { GitKilledError } from '../../errors.ts';
 import { toGitFailure } from './git-failure.ts';
 import { fixedSettings, gitMissingError, maxDeaths, type Environment } from './run.ts';
 
-/** Allows everything, because the user's environment may configure any of it, as for all other calls of git. */
+/** Allows everything, because the user's environment may configure any of these, as for all other git calls. */
 const allowed: Required<NonNullable<SimpleGitOptions['unsafe']>> = {
   allowAbbreviatedOptions: true,
   allowUnsafeAlias: true,
@@ -44,7 +44,10 @@ const allowed: Required<NonNullable<SimpleGitOptions['unsafe']>> = {
 
 const endedBySignal = 'a signal ended it';
 
-/** Opens simple-git; `env` is all that its children get. Methods reject with git's message, or with `endedBySignal`. */
+/**
+ * Opens simple-git; its children get only the environment `env`. Methods reject with git's message, or with
+ * `endedBySignal`.
+ */
 export async function openPorcelain(cwd: string, env: Environment): Promise<SimpleGit> {
   const { simpleGit } = await import('simple-git');
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
@@ -53,7 +56,7 @@ export async function openPorcelain(cwd: string, env: Environment): Promise<Simp
     config: fixedSettings,
     allowEnvironment: Object.keys(set),
     unsafe: allowed,
-    // simple-git's own rule treats a git that a signal ended as a success.
+    // By default, simple-git treats a git ended by a signal as a success.
     errors: (error, { exitCode, stdErr }) => toError(error, exitCode, Buffer.concat(stdErr).toString('utf8')),
   }).env(set);
 }
@@ -70,8 +73,8 @@ function toError(
 }
 
 /**
- * Asks `git <command>`, and asks again when a signal ended it, because Ctrl-C reaches git too but teddy handles it.
- * Throws GIT_MISSING, GIT_FAILED, or the error that `git-failure.ts` makes of git's message.
+ * Asks `git <command>`, and asks again when a signal ended git, because Ctrl-C reaches git too but teddy handles the
+ * signal. Throws GIT_MISSING, GIT_FAILED, or the error that `git-failure.ts` makes of git's message.
  */
 export async function answerOf<Value>(command: string, ask: () => PromiseLike<Value>): Promise<Value> {
   for (let asked = 1; ; asked += 1) {

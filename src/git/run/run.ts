@@ -1,4 +1,4 @@
-/** Runs git as a child process, with exact bytes in and out and a clean environment. */
+/** Runs git as a child process, with exact input and output bytes and a clean environment. */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -8,11 +8,11 @@ import { DamagedObjectError, GitKilledError, TeddyError, tooManyFilesError } fro
 import { toGitFailure, type GitEnd } from './git-failure.ts';
 import { toWriteError } from '../../disk/replace-file.ts';
 
-/** The variables that are kept from the user's environment. Any other `GIT_*` variable would change what our calls mean. */
+/** The variables to keep from the user's environment. Any other `GIT_*` variable would change the meaning of our calls. */
 const keptVariables = /^GIT_(?:AUTHOR_|COMMITTER_|SSH|CONFIG_|CEILING_DIRECTORIES$|DEFAULT_HASH$)/;
 
 /**
- * The settings of our own calls: no hooks, fsync for everything written, no background maintenance, unquoted paths.
+ * The settings for our own calls: no hooks, fsync for everything written, no background maintenance, unquoted paths.
  * `core.fsync=all` because git by default fsyncs neither refs nor loose objects. `diff.orderFile` is overridden because
  * git fails when that file is missing.
  */
@@ -28,18 +28,18 @@ export const fixedSettings = [
 
 /**
  * Another git is making a linked work tree and has not filled its files yet. A command that looks at all work trees
- * fails then, before it has done anything.
+ * then fails before doing anything.
  */
 const halfMadeWorkTree = /^fatal: failed to read \S*worktrees\/.*commondir: /m;
 /**
  * A concurrent `git gc` has removed an object folder that the child had just made and not filled yet. Commands that
- * write objects do nothing that could not be repeated.
+ * write objects are safe to repeat.
  */
 const vanishedFolder = /^error: unable to create temporary file: No such file or directory/m;
 const waitStepMs = 25;
 const maxWaitMs = 2_000;
 
-/** Tells whether another git was at work at the same moment; the same command succeeds when it is run again. */
+/** Tells whether another git interfered at that moment; the command succeeds on a rerun. */
 export function isOverlap(stderr: string): boolean {
   return halfMadeWorkTree.test(stderr) || vanishedFolder.test(stderr);
 }
@@ -47,8 +47,8 @@ export function isOverlap(stderr: string): boolean {
 export type Environment = Record<string, string | undefined>;
 
 /**
- * Tells whether Ctrl-C, or the closing of the terminal, reached a child after its start but before it had a process
- * group of its own. git itself has not begun then, and may be started again.
+ * Tells whether Ctrl-C, or the closing of the terminal, reached a child after its start but before it had its own
+ * process group. git itself has not begun yet, so the caller may start it again.
  */
 export function isBeforeStart(signal: NodeJS.Signals | null): boolean {
   return signal === 'SIGINT' || signal === 'SIGHUP';
@@ -57,21 +57,24 @@ export function isBeforeStart(signal: NodeJS.Signals | null): boolean {
 /** No user presses Ctrl-C more often. */
 export const maxStarts = 5;
 
-/** After this many deaths, something keeps killing git, and that is reported. */
+/** After this many deaths, something keeps killing git, so teddy reports it. */
 export const maxDeaths = 3;
 
-/** Tells whether a signal ended git, also as a shell reports it. 128 (failure) and 129 (wrong option) are git's own codes. */
+/**
+ * Tells whether a signal ended git, also in the form that a shell reports. 128 (failure) and 129 (wrong option) are
+ * git's own codes.
+ */
 export function wasKilled(code: number | null, signal: NodeJS.Signals | null): boolean {
   return signal !== null || (code !== null && code > 129 && code < 129 + 64);
 }
 
-/** Commands that change what others see. They must not be repeated before it is clear what they have done. */
+/** Commands that change what others see. Before a repeat, teddy must find out what they have done. */
 const moving = new Set(['update-ref', 'switch', 'merge', 'worktree', 'fetch', 'push', 'clone', 'commit-tree']);
 
 /**
- * While another git packs and prunes, a git can miss an object that exists: it is no longer loose, and the git does not
- * know the new pack yet. A new git process finds it, so commands that only read are repeated before an object counts as
- * damaged.
+ * While another git packs and prunes, a git can miss an existing object: the object is no longer loose, and the git
+ * does not know the new pack yet. A new git process finds it, so teddy repeats read-only commands before it reports an
+ * object as damaged.
  */
 export const maxLooks = 3;
 export const lookAgainMs = 20;
@@ -87,7 +90,7 @@ function toCommand(args: string[]): string {
 
 interface GitResult {
   exitCode: number;
-  /** The signal that ended git; null when there was none. */
+  /** The signal that ended git; null without one. */
   signal: NodeJS.Signals | null;
   /** True when git was killed or crashed. */
   died: boolean;
@@ -98,22 +101,22 @@ interface GitResult {
 interface GitRunOptions {
   input?: string | Uint8Array;
   env?: Environment;
-  /** Called immediately with the pid of each process that is started. */
+  /** Called immediately with the pid of each new process. */
   onStart?: (pid: number) => void;
-  /** Exit codes that count as an answer, not as a failure; 0 always does. */
+  /** Exit codes that count as an answer, not a failure; 0 always does. */
   accept?: number[];
-  /** True when the caller itself repairs what a killed git has left. */
+  /** True when the caller itself repairs the remains of a killed git. */
   acceptDeath?: boolean;
 }
 
 export interface GitRunner {
-  /** Runs git. Throws GIT_FAILED with git's own message, unless the exit code is accepted. */
+  /** Runs git. Throws GIT_FAILED with git's own message, unless `accept` lists the exit code. */
   run(args: string[], options?: GitRunOptions): Promise<GitResult>;
   /** Returns stdout as text, without its last newline. */
   text(args: string[], options?: GitRunOptions): Promise<string>;
   /** Returns stdout split at NUL. */
   list(args: string[], options?: GitRunOptions): Promise<string[]>;
-  /** Yields stdout line by line as it arrives; a consumer that stops early ends the child. */
+  /** Yields stdout line by line as it arrives; when the consumer stops early, the child ends. */
   lines(args: string[]): AsyncIterable<string>;
   /** Starts a child that runs until its stdin is closed. */
   start(args: string[]): ChildProcessWithoutNullStreams;
@@ -133,7 +136,7 @@ export function toChildEnvironment(env: Environment, added: Environment = {}): E
   };
 }
 
-/** Makes a runner. `mend` removes half-made work trees that nobody is working on, because git fails at them. */
+/** Makes a runner. `mend` removes abandoned half-made work trees, because git fails when it meets them. */
 export function gitRunner(
   cwd: string,
   env: Environment,
@@ -153,7 +156,7 @@ export function gitRunner(
     }
   }
 
-  /** Runs git again when it dies before it has answered, and removes the lock of a private index that it was writing. */
+  /** Runs git again when it dies before answering, and removes the lock of the private index that git was writing. */
   async function runUntilAnswered(args: string[], options: GitRunOptions): Promise<GitResult> {
     for (let deaths = 1; ; deaths += 1) {
       const result = await runOnce(args, options);
@@ -176,7 +179,7 @@ export function gitRunner(
       result = await runUntilAnswered(args, options);
     }
     trace?.(`git ${args.join(' ')}  ${Math.round(performance.now() - started)} ms, exit ${result.exitCode}`);
-    // A git that died has not answered, whatever its exit code would mean.
+    // A dead git has not answered, whatever its exit code would mean.
     if (result.died && options.acceptDeath !== true) throw toDeath(args, result);
     if (result.exitCode !== 0 && !options.accept?.includes(result.exitCode) && !result.died)
       throw toGitFailure(args[0] ?? '', result);
@@ -219,7 +222,7 @@ function startChild(cwd: string, env: Environment, args: string[]): ChildProcess
     cwd,
     env,
     stdio: 'pipe',
-    // Give each child a process group of its own: teddy handles Ctrl-C at the terminal, and it must not kill git in the
+    // Give each child its own process group: teddy handles Ctrl-C at the terminal, and Ctrl-C must not kill git in the
     // middle of a write.
     detached: true,
     windowsHide: true,
@@ -234,7 +237,7 @@ export function splitNul(bytes: Buffer): string[] {
   return (text.endsWith('\0') ? text.slice(0, -1) : text).split('\0');
 }
 
-/** Throws when no pipes could be opened: Node returns a child without any, and reports the reason only later. */
+/** Throws when no pipes could be opened: Node returns a child without pipes, and reports the reason only later. */
 function refuseWithoutPipes(child: Partial<ChildProcessWithoutNullStreams>): void {
   if (child.stdin !== undefined) return;
   child.on?.('error', () => undefined);
@@ -257,7 +260,7 @@ function collect(child: ChildProcessWithoutNullStreams, input: string | Uint8Arr
         stderr: Buffer.concat(stderr).toString('utf8'),
       }),
     );
-    // A child that fails before it has read its input closes the pipe; its exit code says more than EPIPE.
+    // A child that fails before reading its input closes the pipe; its exit code says more than EPIPE.
     child.stdin.on('error', () => undefined);
     child.stdin.end(input ?? '');
   });
@@ -279,7 +282,7 @@ function collectErrors(child: ChildProcessWithoutNullStreams): Promise<Omit<GitR
 
 function toSpawnError(error: NodeJS.ErrnoException, cwd: string): TeddyError {
   if (error instanceof TeddyError) return error;
-  // Node reports a missing working directory like a missing program.
+  // Node reports a missing working directory as a missing program.
   if (error.code === 'ENOENT' && !existsSync(cwd)) {
     return new TeddyError('NO_WORK_TREE', `The folder ${cwd} is gone.`, 'Change to a folder that exists.', {
       cause: error,
@@ -325,7 +328,7 @@ function wrap(method: (...args: unknown[]) => unknown): (...args: unknown[]) => 
   };
 }
 
-/** The oldest git that works; it introduced `cat-file --batch-command -z`. */
+/** The oldest supported git version, which introduced `cat-file --batch-command -z`. */
 const minimumVersion = [2, 38] as const;
 
 /** Checks git's version after git has refused a call. Throws GIT_TOO_OLD, GIT_MISSING. */

@@ -1,10 +1,10 @@
-/** Records the contents that the user of this clone wrote or accepted, in an append-only file with one object id per line. */
+/** Records the contents that this clone's user wrote or accepted, in an append-only file with one object ID per line. */
 import { appendFile, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Trust } from '../../ports/project.ts';
 import { readTextOr, syncDirectoryIfPossible, toWriteError } from '../../disk/replace-file.ts';
 
-/** Opens the record. `commonDir` is the directory that all work trees of the repository share. */
+/** Opens the record. `commonDir` is the directory shared by all the repository's work trees. */
 export function gitTrust(commonDir: string): Trust {
   const path = join(commonDir, 'teddy', 'trusted');
   return {

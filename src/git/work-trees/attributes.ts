@@ -1,4 +1,4 @@
-/** Attribute rules that keep git from rewriting teddy's bytes and keep diffs readable, whatever is checked out. */
+/** Attribute rules that keep git from rewriting teddy's bytes and keep diffs readable, whichever branch is checked out. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { replaceFile } from '../../disk/replace-file.ts';
@@ -14,8 +14,8 @@ const rules = [
 const block = [begin, ...rules, end, ''].join('\n');
 
 /**
- * Writes teddy's block to the end of `info/attributes`, which overrides every other attributes file and in which the
- * last line wins. The user's own lines stay unchanged, byte for byte.
+ * Writes teddy's block to the end of `info/attributes`. That file overrides every other attributes file, and its last
+ * matching line wins. The user's own lines stay unchanged, byte for byte.
  */
 export async function installAttributes(commonDir: string): Promise<void> {
   const path = attributesPath(commonDir);
@@ -26,7 +26,7 @@ export async function installAttributes(commonDir: string): Promise<void> {
   await replaceFile(path, Buffer.from(`${others}${gap}${block}`, 'latin1'));
 }
 
-/** Tells whether the block exists but is not as teddy wrote it. A clone has no block until teddy first writes in it. */
+/** Tells whether the block exists but differs from what teddy wrote. A clone has no block until teddy first writes in it. */
 export async function areAttributesChanged(commonDir: string): Promise<boolean> {
   const text = await readAttributes(attributesPath(commonDir));
   return text.includes(begin) && !isWhole(text);
@@ -44,7 +44,7 @@ function isWhole(text: string): boolean {
   return text.endsWith(block) && text.indexOf(begin) === text.length - block.length;
 }
 
-/** Removes teddy's blocks. If the end of a block is missing, only its first line can be told from the user's lines. */
+/** Removes teddy's blocks. If a block's end is missing, only its first line can be told from the user's lines. */
 function removeBlocks(text: string): string {
   const start = text.indexOf(begin);
   if (start < 0) return text;

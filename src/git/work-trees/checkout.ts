@@ -1,6 +1,6 @@
 /**
  * Lets git change files, index and HEAD under an index lock that is known to be ours. git works on a copy of the index,
- * so after a kill at any moment, the inode proves that the lock is ours, and the change is finished or undone.
+ * so after a kill at any moment, the inode proves that the lock is ours, and teddy finishes or undoes the change.
  */
 import { lstat, stat, readlink, readFile, symlink, chmod } from 'node:fs/promises';
 import { join, dirname } from 'node:path';
@@ -33,15 +33,18 @@ import { listEqualFiles, readCheckouts } from './checkouts.ts';
 
 export interface CheckoutOptions extends PublishOptions {
   store: Store;
-  /** The same git, started in the user's current directory, because git never removes that one, even when it is empty. */
+  /**
+   * Also git, but started in the user's current directory, because git never removes its current directory, even when
+   * empty.
+   */
   gitHere?: GitRunner;
 }
 
-/** The largest step, in milliseconds, in which file systems store times. */
+/** The coarsest step, in milliseconds, of a file system's timestamps. */
 const clockStepMs = 10;
 
 interface Wanted extends Checkout {
-  /** The ref that HEAD is on when the checkout is done. */
+  /** The ref that HEAD is on after the checkout. */
   ref: RefName;
 }
 
@@ -61,8 +64,8 @@ export const lockedHint =
 const inTheWay = /would be overwritten|not uptodate|would be removed|would lose untracked files/;
 
 /**
- * Runs the commands and returns git's exit code and message. When git is killed, its work is undone and tried again.
- * Files in the way that equal what git would write are left alone; only the others count as in the way.
+ * Runs the commands and returns git's exit code and message. When git is killed, undoes its work and tries again. Files
+ * in the way that already equal what git would write do not block it; only the others do.
  */
 export async function runCheckout(options: CheckoutOptions, wanted: Wanted, commands: Command[]): Promise<Outcome> {
   let deaths = 0;
@@ -91,7 +94,7 @@ async function tryCheckout(
 ): Promise<Outcome & { died: boolean }> {
   const { git, layout, store, gitHere = git } = options;
   const { ref, from, to } = wanted;
-  // Name no commit: an older version, which knows only publications, then merely releases the lock.
+  // Name no commit: an older teddy, which knows only publications, then merely releases the lock.
   const none = '0'.repeat(to.length) as Oid;
   const files = await writeRecord(layout.gitDir, { ref, old: null, new: none, checkout: { from, to } });
   let isLocked = false;
@@ -101,8 +104,8 @@ async function tryCheckout(
     isLocked = true;
     await copyIndex(layout.gitDir, files.index);
     const { mtimeMs: notedMs } = await stat(files.record);
-    // Files that git writes must be newer than the note, even where file times advance in steps. That distinguishes
-    // them from the user's files.
+    // Files that git writes must be newer than the note, even if file times advance in steps. The time tells them from
+    // the user's files.
     await sleep(Math.max(0, notedMs + clockStepMs - Date.now()));
     const equal = leavesEqual ? await listEqualFiles({ git, store, gitDir: layout.gitDir }, wanted) : '';
     const adopt: Command[] = equal === '' ? [] : [{ args: ['update-index', '-z', '--index-info'], input: equal }];
@@ -117,7 +120,7 @@ async function tryCheckout(
       if (exitCode === 0) continue;
       isLeft = true;
       const isTorn = died || /No space left on device|Disk quota exceeded/i.test(stderr);
-      // git may have done all of its work before it failed.
+      // git may have finished its work before it failed.
       const isDone =
         (isTorn || (await hasArrived(options, wanted))) &&
         (await finishOrUndoCheckout(options, wanted, files, notedMs));
@@ -130,16 +133,13 @@ async function tryCheckout(
     isLeft = false;
     return { exitCode: 0, stderr: '', died: false };
   } finally {
-    // When something could not be settled, the record stays for the next command.
+    // When something remains unsettled, keep the record for the next command.
     if (!isLeft) await (isLocked ? releaseIndexLock(layout.gitDir, files) : removeRecord(files));
     await markInterrupted(files);
   }
 }
 
-/**
- * Settles a checkout that no process works on anymore. Returns true when HEAD had moved to its target; the index and
- * the files are complete then.
- */
+/** Settles an abandoned checkout. Returns true when HEAD had moved to its target; the index and the files are then complete. */
 export async function finishOrUndoCheckout(
   options: CheckoutOptions,
   wanted: Wanted,
@@ -150,7 +150,7 @@ export async function finishOrUndoCheckout(
   const { from, to } = wanted;
   await releaseHeadLocks(options, wanted, files, notedMs);
   const isThere = await hasArrived(options, wanted);
-  // git writes its whole index before it moves HEAD.
+  // git writes its entire index before it moves HEAD.
   if (isThere && (await holdsLock(layout.gitDir, files)) && (await fileExists(files.index)))
     await installIndex(layout.gitDir, files);
   if (!isThere) await restoreFiles({ git, store, ...layout }, { from, to }, notedMs);
@@ -169,10 +169,7 @@ export function toBusyError(ref: RefName): TeddyError {
   );
 }
 
-/**
- * Releases the locks on HEAD. A large checkout takes long to reach HEAD, but it has written its index before, so the
- * time of the index counts.
- */
+/** Releases the locks on HEAD. A large checkout reaches HEAD late, but writes its index first, so use the index's time. */
 async function releaseHeadLocks(
   { git, layout }: CheckoutOptions,
   { ref, from, to }: Wanted,
@@ -187,7 +184,7 @@ async function releaseHeadLocks(
       ),
     ),
   );
-  // Until git writes it, the index is a copy with the old time.
+  // Until git writes the index, it is a copy with the old time.
   const latestMs = Math.max(notedMs, ...times);
   const values = [`ref: ${ref}`, ...(from === null ? [] : [from])];
   const updates = (['HEAD', 'ORIG_HEAD'] as const).map((name) => ({ ref: name, new: to, values }));
@@ -195,7 +192,7 @@ async function releaseHeadLocks(
   if (!(await releaseRefLocks(git, layout, all, { notedMs, latestMs }))) throw toBusyError(ref);
 }
 
-/** Returns the commit of this work tree's HEAD, which may differ from the store's; null when there is none yet. */
+/** Returns the commit of this work tree's HEAD, which may differ from the store's HEAD; null when there is none yet. */
 export function readHeadCommit(
   store: Store,
   { gitDir, commonDir }: Pick<PublishOptions['layout'], 'gitDir' | 'commonDir'>,
@@ -205,21 +202,21 @@ export function readHeadCommit(
   return store.resolve(`${tree}/HEAD`);
 }
 
-/** The directories that are needed to restore the files of a checkout that was killed before it reached HEAD. */
+/** The directories needed for restoring the files of a checkout that was killed before it reached HEAD. */
 interface CheckoutDirs {
   git: GitRunner;
   store: Store;
   root: string;
-  /** Holds temporary files, where a crash leaves nothing that the user would see. */
+  /** Holds temporary files; here the user does not see what a crash leaves. */
   gitDir: string;
 }
 
-/** The number of files that are in memory at a time. */
+/** The maximum number of files in memory. */
 const filesAtATime = 100;
 /**
- * Restores the files that git had written. Before it wrote the first one, git checked for the user's own edits and
- * would have refused. A file that has changed since, and holds what git writes or the beginning of that, is therefore
- * git's; any other one stays.
+ * Restores the files that git had written. Before writing the first one, git checked for the user's own edits and would
+ * have refused. So a file that has changed since, and holds all or the beginning of what git writes, is git's; any
+ * other file stays.
  */
 async function restoreFiles(place: CheckoutDirs, { from, to }: Checkout, notedMs: number): Promise<void> {
   const { git, store } = place;
@@ -266,7 +263,7 @@ async function restoreSomeFiles(
     const found = await readFresh(disk, notedMs);
     const [before = null, after = null] = [old.get(path), made.get(path)];
     if (found === 'stale' || (found !== null && !isBeginning(found, after))) continue;
-    // The file was about to be written and is not there, so there is nothing to restore.
+    // git was about to write the file and had not, so there is nothing to restore.
     if (found === null && before === null) continue;
     if (before === null) await removeFile(disk).then(() => removeEmptyParents(root, path));
     else await writeBack(place, disk, before, modes.get(path) ?? null);
@@ -277,7 +274,7 @@ function isBeginning(found: Uint8Array, whole: Uint8Array | null): boolean {
   return whole !== null && Buffer.from(whole).subarray(0, found.length).equals(found);
 }
 
-/** Reads a file. Returns null when it does not exist, and `stale` when it is older than this checkout. */
+/** Reads a file. Returns null when it does not exist, and `stale` when it predates this checkout. */
 async function readFresh(path: string, notedMs: number): Promise<Uint8Array | 'stale' | null> {
   try {
     const found = await lstat(path);
@@ -321,8 +318,8 @@ const flags = [
 ];
 
 /**
- * Moves the branch of a work tree forward; git itself protects the user's edits there. git would notice a locked branch
- * only after it has written all files, so the lock is probed first.
+ * Moves a work tree's branch forward; git itself protects the user's edits there. git would notice a locked branch only
+ * after writing all files, so probe the lock first.
  */
 export async function fastForward(options: CheckoutOptions, to: Oid): Promise<void> {
   const { git, store, layout } = options;
@@ -335,7 +332,7 @@ export async function fastForward(options: CheckoutOptions, to: Oid): Promise<vo
   if (exitCode !== 0) throw toRefusal(layout.root, `${shortRef(ref)} was not fast-forwarded`, stderr);
 }
 
-/** Throws when `fastForward` would, except that git names only the first file. Tries it in a copy of the index. */
+/** Throws when `fastForward` would, except that git names only the first file. Makes the attempt in a copy of the index. */
 export async function dryRunFastForward({ git, store, layout }: CheckoutOptions, to: Oid): Promise<void> {
   const { gitDir } = layout;
   const from = await readHeadCommit(store, layout);
@@ -349,7 +346,7 @@ export async function dryRunFastForward({ git, store, layout }: CheckoutOptions,
     const equal = await listEqualFiles({ git, store, gitDir }, { from, to });
     await git.run(['update-index', '-z', '--index-info'], { ...run, input: equal });
     await git.run(['update-index', '-q', '--refresh'], { ...run, accept: [1] });
-    // git knows the empty tree even when the repository does not contain it.
+    // git knows the empty tree even when it is not in the repository.
     const before = from ?? (await git.text(['hash-object', '-t', 'tree', '--stdin'], { input: '' }));
     const read = await git.run(['read-tree', '-n', '-m', '-u', before, to], { ...run, accept: [128] });
     if (read.exitCode !== 0) refuse(read.stderr);
@@ -357,20 +354,20 @@ export async function dryRunFastForward({ git, store, layout }: CheckoutOptions,
     const onDisk = await Promise.all(added.map(({ path }) => lstat(join(layout.root, path)).catch(nullIfGone)));
     const there = added.filter((_, at) => onDisk[at]);
     if (there.length === 0) return;
-    // `read-tree` overwrites ignored files, which a merge does not.
+    // Unlike a merge, `read-tree` overwrites ignored files.
     const known = new Set(await git.list(['ls-files', '-z'], run));
     const ignored = there.flatMap(({ path }) => (known.has(path) ? [] : [`\t${path}\n`]));
     if (ignored.length > 0) refuse(`untracked files would be overwritten:\n${ignored.join('')}`);
   });
 }
 
-/** Lists the files that git would overwrite. It prints each on a line of its own after a tab, or in a sentence. */
+/** Lists the files that git would overwrite. git prints each on its own line after a tab, or in a sentence. */
 function listInTheWay(stderr: string): string[] {
   const named = /^\t(.+)$|^error: (?:Entry|Untracked working tree file|Updating) '(.+)' (?:not uptodate|would )/gm;
   return inTheWay.test(stderr) ? [...stderr.matchAll(named)].map(([, listed, told]) => listed ?? told ?? '') : [];
 }
 
-/** Suggests a command that moves the edits away; plain `git stash` leaves untracked files. */
+/** Suggests a command that moves the edits away; plain `git stash` skips untracked files. */
 export function toFilesHint(root: string, stderr: string): string {
   const files = listInTheWay(stderr);
   const all = files.length > 5 ? '--include-untracked' : `--all -- ${files.map(toShellWord).join(' ')}`;

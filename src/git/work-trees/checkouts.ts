@@ -1,4 +1,4 @@
-/** Reads many blobs as a checkout would write them, from one git; and finds files that already hold what it would write. */
+/** Reads many blobs as a checkout would write them, from one git; and finds files that already have that content. */
 import { randomBytes } from 'node:crypto';
 import { DamagedObjectError, type TeddyError } from '../../errors.ts';
 import { parentsOf, type Oid, type RepoPath } from '../../names.ts';
@@ -13,7 +13,7 @@ interface BlobAt {
 
 /** Reads the files by path; each path may appear once. Throws GIT_FAILED when a blob is missing or its filter fails. */
 export async function readCheckouts(git: GitRunner, files: BlobAt[]): Promise<Map<RepoPath, Uint8Array>> {
-  // On an input line, git takes leading whitespace of a path for part of the separator before it.
+  // On an input line, git treats leading whitespace in a path as part of the separator.
   const [alone, together] = [files.filter(beginsWithSpace), files.filter((file) => !beginsWithSpace(file))];
   const read = await readTogether(git, together);
   for (const { path, oid } of alone)
@@ -27,8 +27,8 @@ function beginsWithSpace({ path }: BlobAt): boolean {
 
 async function readTogether(git: GitRunner, files: BlobAt[]): Promise<Map<RepoPath, Uint8Array>> {
   if (files.length === 0) return new Map();
-  // git prints the size of the blob, not of what the filters make of it. A random word that no file can contain marks
-  // the end of a file instead.
+  // git prints the blob's size, not its size after filters. Instead, a random word that no file can contain marks the
+  // end of each file.
   const word = randomBytes(16).toString('hex');
   const input = files.map(({ path, oid }) => `${oid} ${path}\0`).join('');
   const args = ['cat-file', `--batch=%(objectname) %(objecttype) ${word}`, '--filters', '-z'];
@@ -43,7 +43,7 @@ function splitAnswers(answers: Buffer, files: BlobAt[], word: string): Map<RepoP
     const [header = '', next] = headers.slice(index, index + 2);
     if (answers.toString('latin1', at, at + header.length) !== header) throw toRefusal(file);
     const start = at + header.length;
-    // Every answer ends with a newline that does not belong to the file.
+    // Every answer ends with a newline that is not part of the file.
     const end = next === undefined ? answers.length - 1 : answers.indexOf(`\n${next}`, start);
     if (end < start) throw toRefusal(files[index + 1] ?? file);
     read.set(file.path, answers.subarray(start, end));
@@ -65,14 +65,14 @@ interface EqualFilesOptions {
   gitDir: string;
 }
 
-/** Overrides settings that could make git trust an index more than the files, or write it in another format. */
+/** Overrides settings that could make git trust an index more than the files, or write the index in another format. */
 const plainly = ['core.ignoreStat=false', 'core.fsmonitor=false', 'core.splitIndex=false', 'index.sparse=false'];
 
 /**
  * Returns the target's index entries, for `update-index --index-info`, of all files in its way that already hold what
- * it would write, by git's own comparison: filters, line endings, modes and links included. An agent that works on one
- * branch while its work is recorded on another leaves such files. With these entries, git sees no edit and leaves the
- * files alone. Paths at which the user has staged anything else are left out.
+ * the checkout would write, by git's own comparison: filters, line endings, modes and links included. An agent that
+ * works on one branch while teddy records its work on another leaves such files. With these entries, git sees no edit
+ * and leaves the files alone. Omits paths where the user has staged anything else.
  */
 export async function listEqualFiles(options: EqualFilesOptions, { from, to }: Checkout): Promise<string> {
   const { git, store, gitDir } = options;
@@ -96,7 +96,7 @@ function toRows(changes: readonly TreeChange[]): string {
   return changes.map(({ path, after, mode }) => `${mode} ${after}\t${path}\0`).join('');
 }
 
-/** Returns a test for whether a path, or one above or below it, is staged with content that the commit does not have. */
+/** Returns a test for whether a path, or one above or below it, is staged with content that is not in the commit. */
 async function readStaged(git: GitRunner, commit: Checkout['from']): Promise<(path: string) => boolean> {
   const diff = ['diff-index', '--cached', '--name-only', '--no-renames', '--no-relative', '--ita-invisible-in-index'];
   const staged = await git.list(

@@ -1,7 +1,6 @@
 /**
  * Work trees that teddy was making when it was killed. teddy notes each one before git begins. git locks a work tree
- * while it makes it; when git is killed, the lock stays forever, and every command that looks at all work trees may
- * fail.
+ * while making it; if git is killed, the lock stays forever, and every command that looks at all work trees may fail.
  */
 import { mkdir, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
@@ -15,7 +14,7 @@ import type { RepositoryLayout } from '../run/layout.ts';
 import { findLivingGits } from '../run/living-gits.ts';
 import type { GitRunner } from '../run/run.ts';
 
-/** Between the lock and the name, git makes no other file. A second allows for a busy machine. */
+/** Between the lock and the name, git creates no other file. A second is enough even on a busy machine. */
 const namingLooks = 6;
 const namingMs = 200;
 
@@ -25,8 +24,8 @@ export const workTreeKind: OperationKind<{ place: string }> = { name: 'worktree'
 const journalOf = (commonDir: string): Journal => journalIn({ dir: join(commonDir, 'teddy', 'journal') });
 
 /**
- * Makes a work tree at the wanted place, or with the next free number: an earlier work tree of the line may be there,
- * with another branch by now. The note is removed when the work tree is complete or gone.
+ * Makes a work tree at the wanted place, or with the next free number: the line's earlier work tree may be at that
+ * place, now on another branch. Removes the note once the work tree is complete or gone.
  */
 export async function withWorkTreeNote<Value>(
   commonDir: string,
@@ -62,7 +61,7 @@ export async function withWorkTreeNote<Value>(
 
 type WorkTreeDirs = Pick<RepositoryLayout, 'root' | 'commonDir'>;
 
-/** Lists the places of half-made work trees that hold nothing of value; for a note that cannot be read, its own path. */
+/** Lists half-made work trees without valuable content; for an unreadable note, the note's own path. */
 export async function findLeftWorkTrees(git: GitRunner, commonDir: string): Promise<string[]> {
   const left = await journalOf(commonDir).look(workTreeKind);
   const found = left.map(async ({ path, facts }) => {
@@ -73,9 +72,9 @@ export async function findLeftWorkTrees(git: GitRunner, commonDir: string): Prom
 }
 
 /**
- * Removes half-made work trees. Keeps one that is complete by now, because it belongs to its line, and all of them
- * while a git is at work here that may still be making one. Returns a sentence for the user about each work tree that
- * it keeps because somebody has put files there.
+ * Removes half-made work trees. Keeps a work tree that is complete by now, because it belongs to its line, and keeps
+ * all of them while a running git may still be making one. Returns a sentence for the user about each work tree that
+ * stays because somebody has put files there.
  */
 export async function removeHalfMadeWorkTrees(git: GitRunner, { root, commonDir }: WorkTreeDirs): Promise<string[]> {
   const journal = journalOf(commonDir);
@@ -85,7 +84,7 @@ export async function removeHalfMadeWorkTrees(git: GitRunner, { root, commonDir 
     const operation = await take();
     const { place } = facts ?? { place: '' };
     const records = facts === null ? [] : await findRecords(commonDir, place);
-    // Another process may be making a work tree at that place.
+    // Another process may be making a work tree at the same place.
     const isTaken = (await journal.atWork(workTreeKind)).some((one) => one.facts?.place === place);
     const isOver = operation === null || facts === null || isTaken || (await isWhole(git, records));
     const isKept = !isOver && (await isNeeded(git, records, place));
@@ -117,14 +116,14 @@ async function isNeeded(git: GitRunner, records: readonly string[], place: strin
   for (const record of records) {
     const head = (await readFile(join(record, 'HEAD'), 'utf8').catch(nullIfGone))?.trim() ?? '';
     const list = ['ls-tree', '-r', '--name-only', '--full-tree', '-z', head];
-    // HEAD is all zeros at first, which names no commit. Any file that exists then is somebody's.
+    // HEAD is all zeros at first, which names no commit. Any file that exists at that point belongs to somebody.
     if (isOid(head)) for (const path of await git.list(list, { accept: [128] })) known.add(path);
   }
   const there = (await readdir(place, { recursive: true, withFileTypes: true }).catch(nullIfGone)) ?? [];
   return there.some((one) => !one.isDirectory() && !known.has(relative(place, join(one.parentPath, one.name))));
 }
 
-/** Removes a work tree that its maker has not announced to anyone. */
+/** Removes a work tree that its creator has not announced to anyone. */
 export async function discardWorkTree(commonDir: string, place: string): Promise<void> {
   if (dirname(place) !== join(commonDir, 'teddy', 'worktrees')) return;
   for (const record of await findRecords(commonDir, place)) await rm(record, { recursive: true, force: true });
@@ -132,8 +131,8 @@ export async function discardWorkTree(commonDir: string, place: string): Promise
 }
 
 /**
- * Finds git's records of the place. git writes the name right after the lock, so a record that stays nameless is from a
- * git that was killed in between.
+ * Finds git's records of the place. git writes the name right after the lock, so a record that stays nameless belongs
+ * to a git that was killed in between.
  */
 async function findRecords(commonDir: string, place: string): Promise<string[]> {
   const dir = join(commonDir, 'worktrees');
@@ -155,7 +154,7 @@ async function readName(record: string): Promise<string | null> {
   return text.trim() === '' ? null : dirname(resolve(record, text.replace(/\n$/, '')));
 }
 
-/** Waits for the name, because the git of another process may be about to write it. */
+/** Waits for the name, because another process's git may be about to write it. */
 async function awaitName(record: string): Promise<string | null> {
   for (let looks = 1; ; looks += 1) {
     const name = await readName(record);

@@ -1,4 +1,7 @@
-/** Takes `index.lock` as git does. The lock is recorded first, so that after a crash ours can be told from a foreign one. */
+/**
+ * Takes `index.lock` as git does. Records the lock first, so that after a crash teddy can tell its own lock from a
+ * foreign one.
+ */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { copyFile, link, lstat, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
@@ -13,12 +16,12 @@ import { toLockError } from '../refs/refs.ts';
 
 const lockWaitMs = 2000;
 
-/** Describes what a publication is about to do. It is on disk before the publication takes the lock. */
+/** Describes a planned publication. This record is on disk before the publication takes the lock. */
 export interface AppendRecord extends Holder {
   ref: RefName;
   old: Oid | null;
   new: Oid;
-  /** Set when our git changes files, index and HEAD between two commits (`from` null: none); HEAD is on `ref` afterwards. */
+  /** Set when our git changes files, index and HEAD between two commits (`from` null: none); afterwards HEAD is on `ref`. */
   checkout?: Checkout;
 }
 
@@ -28,9 +31,9 @@ export interface Checkout {
 }
 
 export interface AppendFiles {
-  /** The record. Its name identifies its holder, so a rename is enough to take over the record of a dead process. */
+  /** The record file. Its name identifies the holder, so a rename is enough to take over a dead process's record. */
   record: string;
-  /** The file that becomes `index.lock` by a link. As long as it exists, no other file can have its inode. */
+  /** The file that becomes `index.lock` through a link. While it exists, no other file can have its inode. */
   claim: string;
   /** The new index, complete before the ref moves. */
   index: string;
@@ -46,7 +49,10 @@ function appendFiles(gitDir: string, { pid, bootId, nonce }: Holder): AppendFile
   };
 }
 
-/** Records that this process is working on. Its pid alone does not tell, because records that it took over carry it too. */
+/**
+ * Records that this process is working on. The pid alone is not enough, because records taken over by this process
+ * carry it too.
+ */
 const underWay = new Set<string>();
 
 export async function writeRecord(
@@ -59,7 +65,7 @@ export async function writeRecord(
   const record: AppendRecord = { ref, old, new: publication.new, ...holder, ...(checkout && { checkout }) };
   underWay.add(holder.nonce);
   try {
-    // Write the record first: it explains whatever else a crash leaves.
+    // Write the record first: it explains everything else that a crash leaves.
     await replaceFile(files.record, JSON.stringify(record));
     await writeFile(files.claim, '', { flag: 'wx' });
   } catch (error) {
@@ -85,13 +91,14 @@ export async function takeIndexLock(gitDir: string, files: AppendFiles): Promise
   }
 }
 
-/** Notes the child that works on the index of this record, before the child can have changed anything. */
+/** Notes the child that works on this record's index, before the child can have changed anything. */
 export function noteChild(files: AppendFiles, pid: number): void {
-  // The claim is needed for its inode only, so its content is free for the pid.
+  // Only the claim's inode matters, so its content is free for the pid.
   try {
     writeFileSync(files.claim, String(pid));
   } catch {
-    // On a full disk the child still runs; a command after a crash at this moment merely does not know of it.
+    // On a full disk the child still runs; after a crash at this moment, the next command merely does not know about
+    // the child.
   }
 }
 
@@ -124,12 +131,12 @@ export async function releaseIndexLock(gitDir: string, files: AppendFiles): Prom
 
 export async function removeRecord(files: AppendFiles): Promise<void> {
   await Promise.all([files.claim, files.index, `${files.index}.lock`].map(removeFile));
-  // Remove the record last: while it exists, it explains the other files.
+  // Remove the record last: until then it explains the other files.
   await removeFile(files.record);
   endWork(files);
 }
 
-/** Returns the pid of the process that was writing this file of `teddy/`; null for a complete file. */
+/** Returns the pid of the process that was writing this file in `teddy/`; null for a complete file. */
 export function parseHolderPid(name: string): number | null {
   const [, snapshot, file] =
     /^(?:snapshot-(\d+)-[0-9a-f]{8}(?:\.lock)?|(?:.+\.tmp-)?file-(\d+)-[0-9a-f]{12})$/.exec(name) ?? [];
@@ -137,10 +144,10 @@ export function parseHolderPid(name: string): number | null {
   return pid === undefined ? null : Number(pid);
 }
 
-/** Marks a record that still exists as interrupted, for every process. */
+/** Marks a remaining record as interrupted, for every process. */
 export async function markInterrupted(files: AppendFiles): Promise<void> {
   const now = new Date();
-  // Note the time until which a child may have taken locks.
+  // Note the latest time at which a child may have taken locks.
   await utimes(files.claim, now, now).catch(fallBackTo(undefined, 'ENOENT'));
   await renameIfExists(files.record, toReleasedName(files.record));
   endWork(files);
@@ -150,7 +157,7 @@ function endWork(files: AppendFiles): void {
   underWay.delete(parseRecordName(basename(files.record))?.nonce ?? '');
 }
 
-/** Tells whether `index.lock` is the very file that this publication made. */
+/** Tells whether `index.lock` is the file that this publication made. */
 export async function holdsLock(gitDir: string, files: AppendFiles): Promise<boolean> {
   const [lock, claim] = await Promise.all(
     [join(gitDir, 'index.lock'), files.claim].map((path) => stat(path, { bigint: true }).catch(() => null)),
@@ -159,14 +166,14 @@ export async function holdsLock(gitDir: string, files: AppendFiles): Promise<boo
 }
 
 /**
- * Copies the index for work on it; false when there is none. Keeps the mtime, by which git detects edits made in the
- * second of the last write.
+ * Copies the index for further work; false when there is none. Keeps the mtime, because git uses it to detect edits
+ * made in the second of the last write.
  */
 export async function copyIndex(gitDir: string, to: string): Promise<boolean> {
   const from = join(gitDir, 'index');
   try {
-    // Read the time before the copy and round it down: an older time makes git check again, a newer one would make it
-    // miss an edit.
+    // Read the time before the copy and round it down: an older time makes git check again, while a newer time would
+    // make git miss an edit.
     const { atime, mtimeMs } = await stat(from);
     await copyFile(from, to);
     await utimes(to, atime, Math.floor(mtimeMs) / 1000);
@@ -192,15 +199,15 @@ export async function withPrivateIndex<Value>(gitDir: string, use: (index: strin
 }
 
 export interface DeadRecord extends AppendRecord {
-  /** When the record was written, and when a child was last known to be at work, to compare with the age of a lock. */
+  /** When the record was written, and when a child was last seen at work, for comparison with the age of a lock. */
   writtenMs: number;
   latestMs: number;
   files: AppendFiles;
 }
 
 /**
- * Yields the records of publications of dead processes, one after the other. Each is claimed for this process by a
- * rename, so when several commands start after a crash, exactly one repairs it.
+ * Yields the records of dead processes' publications, one by one. A rename claims each record for this process, so when
+ * several commands start after a crash, exactly one repairs it.
  */
 export async function* claimDeadRecords(gitDir: string): AsyncIterable<DeadRecord> {
   const dir = join(gitDir, 'teddy');

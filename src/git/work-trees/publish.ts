@@ -1,7 +1,7 @@
 /**
- * Moves a line to its next entry. The objects are already durable; this moves the ref, and with it the index and
- * `.teddy/`. The order is guaranteed: record, index lock, new index, ref, index, files. `repair.ts` finishes it after a
- * crash.
+ * Moves a line to its next entry. The objects are already durable; this module moves the ref, and with it the index and
+ * `.teddy/`. The order is guaranteed: record, index lock, new index, ref, index, files. After a crash, `repair.ts`
+ * finishes the publication.
  */
 import { lstat, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -31,7 +31,7 @@ export interface PublishOptions {
   onStep?: ((step: string) => void) | undefined;
 }
 
-/** Publishes an entry. Returns `moved`, with nothing changed, when the ref or HEAD was not where it had been read. */
+/** Publishes an entry. Returns `moved`, with nothing changed, when the ref or HEAD has moved since it was read. */
 export async function publish(options: PublishOptions, publication: Publication): Promise<'done' | 'moved'> {
   const { layout } = options;
   const step = (name: string) => options.onStep?.(name);
@@ -51,9 +51,9 @@ export async function publish(options: PublishOptions, publication: Publication)
   }
 }
 
-/** Brings index and files to the entry that the ref is on now. */
+/** Updates index and files to the ref's current entry. */
 async function follow({ layout, onStep }: PublishOptions, files: AppendFiles, publication: Publication): Promise<void> {
-  // The fsync that makes the name of the index durable also covers the ref, which changed before it (see `store.ts`).
+  // The fsync that makes the index's name durable also covers the ref, which changed earlier (see `store.ts`).
   await installIndex(layout.gitDir, files);
   onStep?.('index-installed');
   await removeFile(join(layout.gitDir, 'index.lock'));
@@ -73,8 +73,8 @@ function toPublishedError(error: unknown, { ref }: Publication): unknown {
 }
 
 /**
- * Takes the lock, prepares the index and moves the ref, or undoes everything. When a git that died may have left locks,
- * the record and the lock stay, because it is not known yet whether the ref has moved.
+ * Takes the lock, prepares the index and moves the ref, or undoes everything. If a dead git may have left locks, keeps
+ * the record and the lock, because the ref may or may not have moved.
  */
 async function moveRef(
   { git, layout, onStep }: PublishOptions,
@@ -89,7 +89,7 @@ async function moveRef(
     await takeIndexLock(layout.gitDir, files);
     locked = true;
     onStep?.('index');
-    // Wait for all of them before anything is undone, because a git that is still writing would leave its file behind.
+    // Wait for all of them before undoing anything, because a git that is still writing would leave its file behind.
     const [head, ...prepared] = await Promise.allSettled([
       readHeadRef(git),
       writeIndex(git, layout.gitDir, files, publication),
@@ -108,7 +108,7 @@ async function moveRef(
   }
 }
 
-/** Makes the next index in a file of our own. git rewrites it, and so applies its rules for edits in the same second. */
+/** Makes the next index in a private file. git rewrites that file, and so applies its rules for edits in the same second. */
 export async function writeIndex(
   git: GitRunner,
   gitDir: string,
@@ -116,7 +116,7 @@ export async function writeIndex(
   { index, new: commit }: Pick<Publication, 'index' | 'new'>,
 ): Promise<void> {
   const env = { GIT_INDEX_FILE: files.index };
-  // git writes no index when there was none and the new one would be empty.
+  // git writes no index if there was none and the new one would be empty.
   if (!(await copyIndex(gitDir, files.index))) await git.run(['read-tree', '--empty'], { env });
   const none = zeroOid(commit);
   const rows = index.map(({ path, entry }) =>
@@ -136,7 +136,7 @@ export async function installIndex(gitDir: string, files: AppendFiles): Promise<
   }
 }
 
-/** Writes files below `.teddy/`, each replaced as a whole. Links in the way are never followed. */
+/** Writes files below `.teddy/`, replacing each one whole. Never follows links in the way. */
 export async function writeSessionFiles(
   { root, gitDir }: Pick<PublishOptions['layout'], 'root' | 'gitDir'>,
   files: Publication['files'],

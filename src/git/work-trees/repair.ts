@@ -1,4 +1,4 @@
-/** Repairs what a crash of teddy left between the objects and the index. */
+/** Repairs a state between objects and index that a crash of teddy left. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Publication, Store } from '../../ports/git.ts';
@@ -34,7 +34,7 @@ export async function repair(options: PublishOptions, store: Store): Promise<str
   return said;
 }
 
-/** Removes what a killed process was writing: the private index of a snapshot, as large as the user's, or a partial record. */
+/** Removes what a killed process was writing: a snapshot's private index, as large as the user's, or a partial record. */
 async function removeScratch(gitDir: string): Promise<void> {
   const dir = join(gitDir, 'teddy');
   for (const name of await readdir(dir).catch(() => [] as string[])) {
@@ -44,7 +44,7 @@ async function removeScratch(gitDir: string): Promise<void> {
   }
 }
 
-/** Settles an interrupted checkout, which the git of the killed command may have finished by itself. */
+/** Settles an interrupted checkout. The killed command's git may have finished the checkout on its own. */
 async function repairCheckout(
   options: PublishOptions,
   store: Store,
@@ -69,7 +69,7 @@ async function repairOne(options: PublishOptions, store: Store, record: DeadReco
   if (record.checkout) return repairCheckout(options, store, record, record.checkout);
   const { gitDir } = options.layout;
   const { files, writtenMs, latestMs } = record;
-  // A lock that another git may hold stays, and so does our record.
+  // A lock that another git may hold stays, as does our record.
   const atWork = { notedMs: writtenMs, latestMs };
   if (!(await releaseRefLocks(options.git, options.layout, [record], atWork))) throw toBusyError(record.ref);
   const tip = (await listRefs(options.git, [record.ref])).find(({ ref }) => ref === record.ref)?.oid ?? null;
@@ -94,8 +94,8 @@ async function wasPublished(store: Store, commit: Oid, tip: Oid): Promise<boolea
 }
 
 /**
- * Updates the index after the user removed our lock by hand. The index may hold new work of theirs, so only entries
- * that are unchanged since before the interrupted commit follow it.
+ * Updates the index after the user removed our lock by hand. The index may hold the user's new work, so update only
+ * entries that have not changed since before the interrupted commit.
  */
 async function updateUnlockedIndex(
   options: PublishOptions,
@@ -104,7 +104,7 @@ async function updateUnlockedIndex(
 ): Promise<void> {
   const { git, layout } = options;
   const { files } = record;
-  // Without the claim, the crash came after the last step that mattered, while the files were being removed.
+  // Without the claim, the crash came after the last step that matters, during the removal of the files.
   if (!(await fileExists(files.claim))) return;
   const changes = await store.diffTrees(record.old, record.new);
   const staged = await readStaged(

@@ -15,7 +15,7 @@ export interface HeadAndStatus {
   status: WorkspaceStatus;
 }
 
-/** Reads the status, and reads it again if a branch may have moved before its index: files then look staged. */
+/** Reads the status, and reads it again if a branch may have moved before its index: in that state, files look staged. */
 export async function readSettledStatus(
   git: GitRunner,
   gitDir: string,
@@ -33,7 +33,7 @@ export async function readStatus(git: GitRunner, options: StatusOptions): Promis
     'status',
     '--porcelain=v2',
     '-z',
-    // Prints HEAD too, which saves a git process. The distance to the upstream branch would take a walk.
+    // Also prints HEAD, which saves a git process. The distance to the upstream branch would require a walk.
     '--branch',
     '--no-ahead-behind',
     '--no-renames',

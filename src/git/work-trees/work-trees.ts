@@ -22,7 +22,7 @@ type WorkTrees = Pick<
   'workTrees' | 'hasLinkedWorkTrees' | 'linkedWorkTrees' | 'addWorkTree' | 'removeWorkTree' | 'ignoredFilesOf'
 >;
 
-/** A file in the git directory of a linked work tree that names the line for which teddy made it. */
+/** A file in a linked work tree's git directory that names the line for which teddy made the work tree. */
 const markPath = join('teddy', 'made-for');
 
 export function gitWorkTrees(options: WorkTreesOptions): WorkTrees {
@@ -57,8 +57,8 @@ async function readRows(git: GitRunner): Promise<Row[]> {
 
 async function listWorkTrees(git: GitRunner, layout: RepositoryLayout): Promise<WorkTree[]> {
   return (await readRows(git)).flatMap(({ lines, value }, at) => {
-    // git lists the main work tree first, and guesses its path from the git directory, wrongly for a submodule or with
-    // GIT_DIR.
+    // git lists the main work tree first and guesses its path from the git directory; for a submodule or with GIT_DIR,
+    // the guess is wrong.
     const isOurs = at === 0 && layout.gitDir === layout.commonDir;
     const root = (isOurs ? layout.root : null) ?? value('worktree');
     if (root === undefined || lines.includes('bare') || lines.some((line) => line.startsWith('prunable'))) return [];
@@ -95,8 +95,8 @@ async function readMark(gitDir: string): Promise<RefName | null> {
 }
 
 /**
- * Makes a work tree for the branch. HEAD moves to the branch last, when all files and the index exist. What a crash
- * leaves has a detached HEAD, so no command takes it for the work tree of the line.
+ * Makes a work tree for the branch. HEAD moves to the branch last, when all files and the index exist. After a crash
+ * HEAD is still detached, so no command mistakes the remains for the line's work tree.
  */
 async function addWorkTree(options: WorkTreesOptions, ref: RefName): Promise<string> {
   const { commonDir } = options.layout;
@@ -108,7 +108,7 @@ async function addWorkTree(options: WorkTreesOptions, ref: RefName): Promise<str
   }
 }
 
-/** Makes the work tree at `place`. Returns `died` when git was killed; the work tree is gone then. */
+/** Makes the work tree at `place`. Returns `died` when git was killed; the work tree is then gone. */
 async function makeAt(
   { git, layout, gitAt }: WorkTreesOptions,
   ref: RefName,
@@ -121,8 +121,8 @@ async function makeAt(
     const inside = gitAt(root);
     await replaceFile(join(await inside.text(['rev-parse', '--absolute-git-dir']), markPath), `${ref}\n`);
     if ((await checkOut(inside, ref)) === 'died') return await discard({ git, layout }, place);
-    // git checks for another work tree on the branch before it writes the files, but takes no lock, so two may have
-    // started together.
+    // git checks for another work tree on the branch before it writes the files, but takes no lock, so two gits may
+    // have started together.
     const other = (await listLinked(git, layout)).find((tree) => tree.ref === ref && tree.root !== root);
     if (other !== undefined) throw toCheckedOut(ref, other.root);
     return { root };
@@ -132,15 +132,15 @@ async function makeAt(
   }
 }
 
-/** Removes the work tree, as git does when its own checkout fails. No other process has used it yet. */
+/** Removes the work tree, as git does when its own checkout fails. At this point no other process has used the work tree. */
 async function discard({ git, layout }: Pick<WorkTreesOptions, 'git' | 'layout'>, place: string): Promise<'died'> {
-  // A git that is killed leaves its lock, hence --force twice.
+  // A killed git leaves its lock, hence --force twice.
   await git.run(['worktree', 'remove', '--force', '--force', place], { accept: [128], acceptDeath: true });
   await discardWorkTree(layout.commonDir, place);
   return 'died';
 }
 
-/** Checks the branch out without submodules, as `git worktree add` does; those need `git submodule update`. */
+/** Checks the branch out without submodules, as `git worktree add` does; submodules need `git submodule update`. */
 async function checkOut(inside: GitRunner, ref: RefName): Promise<'done' | 'died'> {
   const args = ['switch', '--quiet', '--no-guess', '--no-recurse-submodules', shortRef(ref)];
   const { exitCode, stderr, died } = await inside.run(args, { accept: [1, 128], acceptDeath: true });
@@ -174,7 +174,7 @@ function toName(ref: RefName): string {
 async function removeWorkTree(git: GitRunner, layout: RepositoryLayout, root: string): Promise<void> {
   const tree = (await listLinked(git, layout)).find((one) => one.root === root);
   if (tree?.ref === null && tree.oid !== null) await refuseLastCopy(git, tree.oid);
-  // git runs `git status`, which the user may have configured to hide untracked files.
+  // git runs `git status`, and the user's configuration may hide untracked files from it.
   const args = ['-c', 'status.showUntrackedFiles=all', 'worktree', 'remove', root];
   const { exitCode, stderr } = await git.run(args, { accept: [1, 128, 255] });
   if (exitCode === 0) return;
@@ -185,7 +185,7 @@ async function removeWorkTree(git: GitRunner, layout: RepositoryLayout, root: st
   );
 }
 
-/** Throws when only this work tree's HEAD reaches the commit, because its reflog goes with the work tree. */
+/** Throws when only this work tree's HEAD reaches the commit, because removing the work tree removes its reflog. */
 async function refuseLastCopy(git: GitRunner, oid: Oid): Promise<void> {
   if ((await git.text(['for-each-ref', '--count=1', '--format=%(refname)', `--contains=${oid}`])) !== '') return;
   throw new TeddyError(

@@ -1,4 +1,4 @@
-/** One work tree: its HEAD, its index, and what the user has edited in it. */
+/** One work tree: its HEAD, its index, and the user's edits. */
 import { lstat, readFile, readdir, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Stats } from 'node:fs';
@@ -37,14 +37,14 @@ import { withDurableNames } from '../objects/sync-objects.ts';
 import { treeOfPaths } from '../objects/tree-of-paths.ts';
 import { toChange } from '../history/walk-changes.ts';
 
-/** The HEAD that was found when the repository was opened. */
+/** The HEAD found when the repository was opened. */
 export interface KnownHead extends Head {
-  /** True to report this HEAD for as long as the work tree is open. */
+  /** True to report this HEAD while the work tree is open. */
   isKept: boolean;
 }
 
 export interface WorkspaceOptions extends CheckoutOptions {
-  /** Null when git has to be asked. */
+  /** Null when teddy must ask git. */
   knownHead?: KnownHead | null;
 }
 
@@ -102,7 +102,7 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
   });
 }
 
-/** Reads HEAD. The store belongs to the work tree in which it was opened, so a detached HEAD is read here. */
+/** Reads HEAD. The store belongs to the work tree where it was opened, so read a detached HEAD here. */
 async function readHead(git: GitRunner, store: Store): Promise<Head> {
   const ref = await readHeadRef(git);
   if (ref !== null) return { ref, oid: await store.resolve(ref) };
@@ -111,7 +111,7 @@ async function readHead(git: GitRunner, store: Store): Promise<Head> {
 
 async function readStaged(git: GitRunner, index: string | null): Promise<CommitChange[]> {
   const flags = ['--raw', '-z', '--no-renames', '--no-abbrev', '--no-relative', '--ita-invisible-in-index'];
-  // Unlike diff-index, `git diff` works before the first commit too.
+  // Unlike diff-index, `git diff` also works before the first commit.
   const env = index === null ? {} : { env: { GIT_INDEX_FILE: index } };
   const fields = await git.list(['diff', '--cached', ...flags], env);
   return fields.flatMap((header, at) => (at % 2 === 0 ? [toChange(header, fields[at + 1] ?? '')] : []));
@@ -154,7 +154,7 @@ async function findOperation(
   return null;
 }
 
-/** Throws when the index is missing, because every file would count as deleted. */
+/** Throws when the index is missing, because every file would then count as deleted. */
 async function refuseMissingIndex(git: GitRunner, store: Store, gitDir: string): Promise<void> {
   if ((await fileExists(join(gitDir, 'index'))) || (await readHead(git, store)).oid === null) return;
   throw new TeddyError(
@@ -177,7 +177,7 @@ async function snapshotTree(git: GitRunner, env: { GIT_INDEX_FILE: string }, exc
   return parseOid(await git.text(['write-tree'], { env }));
 }
 
-/** Drops paths behind a symbolic link, because git tracks no files there and refuses to say whether it ignores one. */
+/** Drops paths behind a symbolic link: git tracks no files there and refuses to say whether such a path is ignored. */
 async function withoutPathsBehindLinks(root: string, paths: RepoPath[]): Promise<RepoPath[]> {
   const links = new Map<string, Promise<boolean>>();
   const isLink = async (path: string) => (await lstatIfThere(join(root, path)))?.isSymbolicLink() === true;
@@ -200,7 +200,7 @@ async function findIgnored(git: GitRunner, paths: RepoPath[]): Promise<RepoPath[
   if (exitCode !== 128) return splitNul(stdout).map(repoPathFromGit);
   // git rejects a path in a submodule, and all other paths with it.
   if (paths.length === 1) return [];
-  // Split in half: few paths are rejected, and a plan may name thousands.
+  // Split in half: git rejects few paths, and a plan may name thousands.
   const half = Math.ceil(paths.length / 2);
   const first = await findIgnored(git, paths.slice(0, half));
   return [...first, ...(await findIgnored(git, paths.slice(half)))];
@@ -221,7 +221,7 @@ async function sizeOnDisk(path: string): Promise<number | null> {
   return found !== null && (found.isFile() || found.isSymbolicLink()) ? found.size : null;
 }
 
-/** Returns when the file was created. Some file systems do not store that, and return the epoch. */
+/** Returns when the file was created. Some file systems do not store that time and return the epoch. */
 function bornAt(found: Stats | null): Date | null {
   if (found === null) return null;
   return found.birthtimeMs > 0 ? found.birthtime : found.ctime;
@@ -242,14 +242,17 @@ async function switchTo(options: WorkspaceOptions, ref: RefName): Promise<void> 
   );
 }
 
-/** Unstages paths in a copy of the index. A git that is killed while it holds the lock would leave one that must stay. */
+/**
+ * Unstages paths in a copy of the index. With the user's index, a git killed while holding the lock would leave a lock
+ * that teddy must not remove.
+ */
 async function unstage({ git, layout, store }: PublishOptions & { store: Store }, paths: RepoPath[]): Promise<void> {
-  // Write nothing when nothing is staged, so that a full disk does not prevent the rollback of a run.
+  // Write nothing when nothing is staged, so that a full disk does not prevent a run's rollback.
   const staged = paths.length === 0 ? [] : await listStaged(git, paths);
   if (staged.length === 0) return;
   const { gitDir } = layout;
   const ref = (await readHeadRef(git)) ?? ('HEAD' as RefName);
-  // Name no commit: after a crash this is undone, and the next rollback repeats it.
+  // Name no commit: after a crash, teddy undoes this, and the next rollback repeats it.
   const none = parseOid('0'.repeat(store.objectFormat === 'sha1' ? 40 : 64));
   const files = await writeRecord(gitDir, { ref, old: null, new: none });
   let isLocked = false;
@@ -266,7 +269,7 @@ async function unstage({ git, layout, store }: PublishOptions & { store: Store }
   }
 }
 
-/** Lists paths with an index entry that differs from HEAD, including unmerged ones and those of `git add -N`. */
+/** Lists paths with an index entry that differs from HEAD, including unmerged entries and those of `git add -N`. */
 async function listStaged(git: GitRunner, paths: RepoPath[]): Promise<RepoPath[]> {
   const args = ['diff', '--cached', '--name-only', '--no-renames', '--no-relative', '--ita-visible-in-index', '-z'];
   const differing = new Set<string>(await git.list([...args, '--ignore-submodules=none']));
