@@ -1,4 +1,4 @@
-/** The token budget of a request: how large it is, how much of the history fits, and what is too large even without history. */
+/** A request's token budget: how large the request is, how much history fits, and what is too large even without history. */
 import { TeddyError } from '../../errors.ts';
 import { countTokens, type LogSection } from './context-log-sections.ts';
 import type { ContextLog } from './context-log.ts';
@@ -7,10 +7,10 @@ import type { SessionId } from '../../names.ts';
 import type { ModelFacts } from './model-facts.ts';
 import { renderPathWord } from '../paths/paths.ts';
 
-/** The facts about a model, and the answer length that the user allows. */
+/** The facts about a model, and the user's limit for an answer. */
 export type KnownWindow = Partial<Pick<ModelFacts, 'window' | 'answer'>> & { maxAnswer?: number | undefined };
 
-/** Returns how many tokens a request may have. `setting` is the value of `teddy.contextTokens`. */
+/** Returns the token limit of a request. `setting` is the value of `teddy.contextTokens`. */
 export function toBudget(
   setting: number | undefined,
   model: string,
@@ -25,9 +25,9 @@ export function toBudget(
 }
 
 /**
- * Counts how many turns, newest first, fit into a request. `turnTokens` are their estimates, each rounded up; `measure`
- * returns the tokens of the request with that many of them, and is called only a few times, however many turns there
- * are.
+ * Counts how many turns, newest first, fit into a request. `turnTokens` are the turns' estimates, each rounded up.
+ * `measure` returns the tokens of a request with that many turns; it is called only a few times, however many turns
+ * there are.
  */
 export function countFitting(turnTokens: readonly number[], budget: number, measure: (kept: number) => number): number {
   if (measure(turnTokens.length) <= budget) return turnTokens.length;
@@ -42,7 +42,7 @@ export function countFitting(turnTokens: readonly number[], budget: number, meas
   return fits;
 }
 
-/** Bounds the number of turns that fit. Each may have nearly one token less than its estimate, which was rounded up. */
+/** Bounds the number of turns that fit. Each turn may have nearly one token less than its estimate, which is rounded up. */
 function boundCount(turnTokens: readonly number[], room: number): { surely: number; perhaps: number } {
   let total = 0;
   let [surely, perhaps] = [0, 0];
@@ -55,8 +55,8 @@ function boundCount(turnTokens: readonly number[], room: number): { surely: numb
 }
 
 /**
- * Throws CONTEXT_TOO_LARGE when the request exceeds the budget. `keepsFiles` is true for the turn of a conversation
- * branch, because its context is fixed.
+ * Throws CONTEXT_TOO_LARGE when the request exceeds the budget. `keepsFiles` is true for a conversation branch's turn,
+ * because its context is fixed.
  */
 export function refuseTooLarge(
   { tokens, sections }: Pick<ContextLog, 'tokens' | 'sections'>,
@@ -80,7 +80,7 @@ export function refuseTooLarge(
 
 const listedFiles = 5;
 
-/** Lists the largest files, and the message if it is larger than all of them. */
+/** Lists the largest files, and the message if it is larger than every file. */
 function listLargest(sections: readonly LogSection[]): string {
   const sized = sections
     .filter(({ name }) => name === 'file' || name === 'message')
@@ -98,15 +98,15 @@ function listLargest(sections: readonly LogSection[]): string {
 
 /** The size of a model's window. */
 interface ModelWindow {
-  /** The tokens of request and answer together. */
+  /** The tokens of request and answer combined. */
   window: number;
-  /** The tokens that are kept free for the answer, including its reasoning. */
+  /** The tokens reserved for the answer, including its reasoning. */
   answer: number;
 }
 
 /**
- * The published windows, with prefixes of the models' names; the longest matching prefix counts. `answer` is the
- * published maximum, or less when that would fill the whole window.
+ * The published windows, with prefixes of model names; the longest matching prefix counts. `answer` is the published
+ * maximum, or less if that maximum would fill the entire window.
  */
 const windows: readonly [window: number, answer: number, names: string][] = [
   [4_096, 1_024, 'gpt-3.5-turbo-instruct'],
@@ -137,12 +137,12 @@ const windows: readonly [window: number, answer: number, names: string][] = [
 
 const unknownWindow: ModelWindow = { window: 128_000, answer: 16_384 };
 
-/** Returns the tokens that are kept free for the model's answer. */
+/** Returns the tokens reserved for the model's answer. */
 export function defaultAnswer(model: string): number {
   return windowOf(model).answer;
 }
 
-/** Finds the window of a model. The name of its maker may precede it: `openai/gpt-5`. */
+/** Finds a model's window. The maker's name may precede the model's: `openai/gpt-5`. */
 function windowOf(model: string): ModelWindow {
   const name = model.toLowerCase().slice(model.lastIndexOf('/') + 1);
   const known = windows.flatMap(([window, answer, names]) =>

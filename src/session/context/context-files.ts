@@ -1,9 +1,9 @@
-/** Decides how each file of the context appears: with its whole text, with its size only, or as missing. */
+/** Decides how each context file appears: with its whole text, with only its size, or as missing. */
 import type { LeftOut } from './context.ts';
 import type { SettledFile } from './context-outside.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 
-/** Why a file is only listed. `budget`: the request has no room for it. */
+/** Why a file is only listed. `budget`: the request has no room for its text. */
 export type NotShownReason = 'binary' | 'large' | 'budget';
 
 /** Where the shown bytes are stored: in a blob of the repository, or only in the log. */
@@ -11,12 +11,12 @@ export type FileSource = { kind: 'blob'; oid: Oid } | { kind: 'stored' };
 
 export type ShownFile =
   /**
-   * `path` is a path of the project or a URL. `lossy`: the bytes are not UTF-8, and invalid ones appear as U+FFFD.
-   * `masked`: the number of masked secrets in the text.
+   * `path` is a project path or a URL. `lossy`: the bytes are not UTF-8, and invalid ones appear as U+FFFD. `masked`:
+   * the number of masked secrets in the text.
    */
   | { kind: 'shown'; path: string; source: FileSource; text: string; lossy: boolean; masked: number }
   | { kind: 'not-shown'; path: RepoPath; bytes: number; reason: NotShownReason }
-  /** The model asked for this file and does not get it. `path` is as the model wrote it. */
+  /** The model asked for this file and does not get it. `path` is spelled as the model wrote it. */
   | { kind: 'refused'; path: string; reason: string }
   | { kind: 'missing'; path: RepoPath };
 
@@ -26,7 +26,7 @@ const binaryProbeBytes = 8 * 1024;
 const maxRefused = 50;
 const maxRefusedLength = 200;
 
-/** The blobs of a repository; null when an object does not exist, so that its file counts as missing. */
+/** A repository's blobs; null when an object does not exist, so that its file counts as missing. */
 export interface Blobs {
   read(oid: Oid): Promise<Uint8Array | null>;
   size(oid: Oid): Promise<number | null>;
@@ -49,7 +49,7 @@ async function readContextFile(file: SettledFile, blobs: Blobs): Promise<ShownFi
   return toShownFile(file, await blobs.read(source.oid));
 }
 
-/** Lists what the model asked for and does not get, with the reasons. Entries of the user's own lists are not included. */
+/** Lists the files that the model asked for and does not get, with the reasons. Omits entries of the user's own lists. */
 export function toRefused(leftOut: readonly LeftOut[]): ShownFile[] {
   const asked = leftOut.filter(({ place, isQuiet }) => place.level === 'turn' && !isQuiet);
   const refused = [...new Map(asked.map(({ path, reason }) => [path, reason]))].map(([path, reason]): ShownFile => ({
@@ -70,8 +70,8 @@ function shorten(path: string): string {
 }
 
 /**
- * Returns the paths for `turn.context`. A file that is listed but not shown is left out: as a literal path, it would
- * count as named alone in the next turn and be shown.
+ * Returns the paths for `turn.context`. Omits files that are listed but not shown: in the next turn, such a literal
+ * path would count as named alone and be shown.
  */
 export function turnContextPaths(files: readonly ShownFile[]): string[] {
   return files.filter((file) => file.kind === 'shown' || file.kind === 'missing').map((file) => file.path);
@@ -87,8 +87,8 @@ function toShownFile(file: SettledFile, bytes: Uint8Array | null): ShownFile {
 }
 
 /**
- * Decides whether a file is only listed. The bytes of an image do not help a model that asks for its path. Bytes that
- * are stored nowhere else must fit into the log.
+ * Decides whether a file is only listed. An image's bytes do not help a model that asks for its path. Bytes stored only
+ * in the log must fit into the log.
  */
 function whyNotShown({ aloneBy, source }: SettledFile, bytes: Uint8Array): 'binary' | 'large' | null {
   if (aloneBy === 'user') return null;

@@ -4,21 +4,21 @@ import { isPattern } from './context-target.ts';
 
 type ContextLevel = 'global' | 'session' | 'turn';
 
-/** The position of a line; `line` counts from 1 within its level, and `text` is as written. */
+/** A line's position; `line` counts from 1 within its level, and `text` is the line as written. */
 export interface LinePosition {
   level: ContextLevel;
   line: number;
   text: string;
 }
 
-/** A line that is not blank or a comment. `refusal` explains why it is not followed. */
+/** A line that is not blank or a comment. `refusal` explains why teddy does not follow it. */
 interface PlacedLine {
   line: ContextLine;
   place: LinePosition;
   refusal: { kind: 'refused'; reason: string } | null;
 }
 
-/** Each pattern is matched against every file of the project, so without a limit a model's list could take minutes. */
+/** teddy matches each pattern against every file of the project, so without a limit a model's list could take minutes. */
 const maxPatterns = 100;
 const tooMany = {
   kind: 'refused' as const,

@@ -7,7 +7,7 @@ export interface ContextLine {
   removes: boolean;
   /** The path or pattern as written, without comment, `!` and quotes. */
   text: string;
-  /** True when it was written as a JSON string, which names exactly one file, whatever characters it contains. */
+  /** True when the line is a JSON string, which names exactly one file, whatever characters it contains. */
   literal: boolean;
 }
 
@@ -22,19 +22,19 @@ export function parseContextLine(line: string): ContextLine | null {
   return text === '' ? null : { removes, text, literal: false };
 }
 
-/** Renders `turn.context`: literal paths, one per line. A path that could be misread is written as a JSON string. */
+/** Renders `turn.context`: literal paths, one per line. Writes a path that could be misread as a JSON string. */
 export function renderTurnContext(paths: readonly string[]): string {
   return paths.map((path) => `${renderLiteral(path)}\n`).join('');
 }
 
-/** Appends a line to a list, where `text` is a path or a pattern as a user writes it. Drops the lines that say the opposite. */
+/** Appends a line to a list; `text` is a path or a pattern as typed by a user. Drops the lines that say the opposite. */
 export function addContextLine(list: string, text: string, { removes = false }: { removes?: boolean } = {}): string {
   const kept = dropContextLine(list, text, { removes: !removes });
   const line = `${removes ? '!' : ''}${renderLiteral(text)}\n`;
   return `${kept}${kept === '' || kept.endsWith('\n') ? '' : '\n'}${line}`;
 }
 
-/** Drops every line with exactly this text from a list; the rest stays unchanged, byte for byte. */
+/** Drops every line with exactly this text from a list; the rest stays byte for byte unchanged. */
 export function dropContextLine(list: string, text: string, { removes = false }: { removes?: boolean } = {}): string {
   const wanted = trimSlashes(text);
   const isWanted = (line: string) => {
@@ -54,7 +54,7 @@ function trimSlashes(text: string): string {
 /** Limits that no real list reaches: each line is a path, a pattern or a URL. */
 const listLimits = { lines: 1_000_000, lineLength: 65_536 };
 
-/** Explains in a sentence why a list is too long; null when it is not. */
+/** Explains in a sentence why a list is too long; null when its size is fine. */
 export function checkListSize(text: string): string | null {
   let lines = 0;
   for (let start = 0; start < text.length; lines += 1) {
@@ -77,25 +77,25 @@ export function parseTurnContext(text: string): string[] {
     .map((line) => line.text);
 }
 
-/** A line of a turn's own list, and what put it there: the Context Vault, an action, or the previous turn's list. */
+/** A line of a turn's own list, and its origin: the Context Vault, an action, or the previous turn's list. */
 export interface TurnLine {
   text: string;
   origin: 'vault' | 'list' | (string & {});
 }
 
-/** The path or URL of an action that succeeded. */
+/** The path or URL of a successful action. */
 export interface TouchedPath {
   path: string;
-  /** The type of the action. */
+  /** The action's type. */
   by: string;
   /** True when the action removes the path from the context. */
   isDropped?: true;
 }
 
 /**
- * Makes the next turn's own list, for `resolveContext`. It begins with the Context Vault if the plan has one, otherwise
- * with the paths and URLs of this turn (`list`). What its actions read, created and edited is added, and what they
- * pruned is removed by lines at the end.
+ * Makes the next turn's own list, for `resolveContext`. The list begins with the Context Vault if the plan has one,
+ * otherwise with this turn's paths and URLs (`list`). Then it adds the paths that the actions read, created and edited.
+ * Final lines remove the paths that the actions pruned.
  */
 export function nextTurnList(previous: {
   list: readonly string[];
@@ -118,7 +118,7 @@ export function nextTurnList(previous: {
   return [...onceEach([...kept, ...added]), ...pruned];
 }
 
-/** Keeps the first of equal lines. After a `!`, an equal line counts again, because later lines win. */
+/** Keeps the first of equal lines. After a `!`, an equal line stays too, because later lines win. */
 function onceEach(lines: TurnLine[]): TurnLine[] {
   const seen = new Set<string>();
   return lines.filter(({ text }) => {
@@ -127,7 +127,7 @@ function onceEach(lines: TurnLine[]): TurnLine[] {
   });
 }
 
-/** Quotes names with special characters, because a file that is deleted later must not be parsed as a pattern. */
+/** Quotes names with special characters, because the name of a file that is deleted later must not parse as a pattern. */
 function renderExactly(path: string): string {
   return /[*?[{`]/.test(path) && !path.includes('://') ? quotePath(path) : renderLiteral(path);
 }

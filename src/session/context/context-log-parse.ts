@@ -1,4 +1,4 @@
-/** Parses `_context.log`: the messages that were sent, section by section. */
+/** Parses `_context.log`, the messages of a request, section by section. */
 import { TeddyError } from '../../errors.ts';
 import type { Hash } from '../../ports/project.ts';
 import {
@@ -29,7 +29,7 @@ const isText = (value: unknown) => typeof value === 'string';
 const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) > 0;
 const isParameter = (value: unknown) => isText(value) || typeof value === 'boolean' || Number.isFinite(value);
 
-/** Checks each field. It is a table and not a schema, because zod takes 25 ms to load, and a log is parsed for every plan. */
+/** Checks each field. A table instead of a schema, because zod takes 25 ms to load, and teddy parses a log for every plan. */
 const fields: Record<string, (value: unknown) => boolean> = {
   'teddy-context': (value) => value === 1,
   session: (value) => typeof value === 'string' && isSessionId(value),
@@ -50,11 +50,11 @@ export interface ParsedContextLog {
   frontMatter: FrontMatter;
   /** The sections in order: `system` first, `message` last. */
   sections: LogSection[];
-  /** Exactly the messages that were sent. */
+  /** Exactly the messages of the request. */
   messages: ContextLog['messages'];
 }
 
-/** Parses the front matter of a log, without its sections: who was asked, and for which turn. Throws DAMAGED_SESSION. */
+/** Parses a log's front matter, without its sections: which model was asked, and for which turn. Throws DAMAGED_SESSION. */
 export function parseLogFront(log: string): FrontMatter {
   return splitFront(log).frontMatter;
 }
@@ -65,7 +65,7 @@ function splitFront(log: string): { frontMatter: FrontMatter; content: string } 
   return { frontMatter: parseFrontMatter(log.slice(4, end + 1)), content: log.slice(end + 5) };
 }
 
-/** Parses a whole log. Throws DAMAGED_SESSION when the text is not one. */
+/** Parses a whole log. Throws DAMAGED_SESSION when the text is not a log. */
 export function parseContextLog(log: string): ParsedContextLog {
   const { frontMatter, content } = splitFront(log);
   const sections = splitSections(content, `<!-- ${frontMatter.boundary} `);
@@ -85,7 +85,10 @@ export function parseContextLog(log: string): ParsedContextLog {
   };
 }
 
-/** A new request. `earlier` is what was said in the same turn before its message, rendered; null when there was nothing. */
+/**
+ * A new request. `earlier` renders everything said in the same turn before the request's message; null if there was
+ * nothing.
+ */
 interface NewRequest {
   info: Partial<RequestInfo>;
   system: SourcedText;
@@ -94,8 +97,8 @@ interface NewRequest {
 }
 
 /**
- * Makes another request with the same context: memos, history, tree and files are copied byte for byte, and what is
- * given is new. Throws DAMAGED_SESSION as `parseContextLog` does.
+ * Makes another request with the same context: copies memos, history, tree and files byte for byte, and takes the rest
+ * from `request`. Throws DAMAGED_SESSION as `parseContextLog` does.
  */
 export function replaceRequest(log: string, request: NewRequest, hash: Hash): ContextLog {
   const { frontMatter, sections } = parseContextLog(log);
@@ -119,7 +122,7 @@ export function replaceRequest(log: string, request: NewRequest, hash: Hash): Co
   );
 }
 
-/** Adds a text after the turns of the history. Without a history, it is inserted in its place, after the memos. */
+/** Appends a text to the turns of the history. Without a history, inserts the text in the history's place, after the memos. */
 function addToHistory(sections: LogSection[], earlier: (NewRequest['earlier'] & object) | null): LogSection[] {
   if (earlier === null) return sections;
   const known = sections.find(({ name }) => name === 'history');

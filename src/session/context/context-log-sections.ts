@@ -1,11 +1,11 @@
-/** The sections of `_context.log`, and the marker lines that state where the text below them came from. */
+/** The sections of `_context.log`, and the marker lines that state the origin of the text below them. */
 import type { FileSource, ShownFile, NotShownReason } from './context-files.ts';
 import { fenceLanguage, renderFenced } from '../text/fenced-text.ts';
 import type { Oid } from '../../names.ts';
 import { parsePathWord, renderPathWord } from '../paths/paths.ts';
 import { estimateTokens } from '../text/tokens.ts';
 
-/** The source of a text. `builtin` is a prompt that ships with teddy, identified by the sha256 of its text. */
+/** A text's source. `builtin` is a prompt that ships with teddy, identified by the sha256 of its text. */
 type Source = FileSource | { kind: 'builtin'; sha: string };
 
 export interface SourcedText {
@@ -15,18 +15,18 @@ export interface SourcedText {
   masked: number;
 }
 
-/** The names in the order in which a request contains the sections. */
+/** The section names, in the order of a request. */
 export const sectionNames = ['system', 'memos', 'history', 'tree', 'file', 'message'] as const;
 type SectionName = (typeof sectionNames)[number];
 
-/** Where the text of a section came from, or why it has none. */
+/** The origin of a section's text, or the reason why it has none. */
 type Provenance =
-  /** `source` is null for text that is derived from the line itself: history, tree and message. */
+  /** `source` is null for text derived from the line itself: history, tree and message. */
   | {
       kind: 'shown';
       source: Source | null;
       lossy: boolean;
-      /** Only in a history: longer bodies, in tokens, are reduced to their beginning and end. */
+      /** Only in a history: teddy reduced bodies longer than this, in tokens, to their beginning and end. */
       clipped?: number;
       masked: number;
     }
@@ -39,7 +39,7 @@ export interface LogSection {
   /** The path or URL of a file; null for any other section. */
   path: string | null;
   provenance: Provenance;
-  /** The bytes between its marker line and the next. */
+  /** The bytes between this section's marker line and the next. */
   body: string;
 }
 
@@ -54,7 +54,7 @@ export function memosSection({ text, source, masked }: SourcedText): LogSection 
 export interface HistoryText {
   text: string;
   masked: number;
-  /** The limit that `clipPart` was given; undefined when no body was clipped. */
+  /** The limit passed to `clipPart`; undefined when no body was clipped. */
   clipped?: number | undefined;
 }
 
@@ -103,16 +103,16 @@ export function parseSection(label: string, body: string): LogSection | null {
   const provenance = named && parseProvenance(named.rest, body);
   if (!named || !provenance || !belongs(name, provenance)) return null;
   const section: LogSection = { name, path: named.path, provenance, body };
-  // There is only one way to write each line, so nothing in it gets lost.
+  // Each line has only one valid spelling, so rendering loses nothing.
   return renderLabel(section) === label ? section : null;
 }
 
-/** Estimates the tokens, with the marker line. It does not depend on the boundary, so what fits does not either. */
+/** Estimates the tokens, including the marker line. The estimate does not depend on the boundary, so neither does what fits. */
 export function countTokens(section: LogSection): number {
   return estimateTokens(`<!-- teddy-00000000 ${renderLabel(section)} -->\n${section.body}`);
 }
 
-/** Returns the limit, in tokens, to which the bodies of the history were clipped; undefined when none was. */
+/** Returns the limit, in tokens, to which the history's bodies were clipped; undefined when none was. */
 export function clippedTo(sections: readonly LogSection[]): number | undefined {
   const history = sections.find(({ name }) => name === 'history');
   return history?.provenance.kind === 'shown' ? history.provenance.clipped : undefined;

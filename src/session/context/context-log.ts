@@ -21,24 +21,24 @@ import type { SessionId, TurnName } from '../../names.ts';
 /** `chat`: a conversation with tools. `ask`: a question about the pending plan. */
 export type RequestMode = 'chat' | 'ask';
 
-/** The model that is asked, and how. */
+/** The model to ask, and how. */
 export interface RequestInfo {
   session: SessionId;
   turn: TurnName;
   agent: string;
-  /** Missing when the answer should be a plan. */
+  /** Absent when the answer should be a plan. */
   mode?: RequestMode;
   provider: string;
   model: string;
   parameters: Record<string, number | string | boolean>;
 }
 
-/** All texts as the model may see them, with secrets already masked. */
+/** All texts in the form that the model may see, with secrets already masked. */
 export interface ContextLogInput {
   info: RequestInfo;
   /** The agent's whole prompt. */
   system: SourcedText;
-  /** `memos.yaml` unchanged; null leaves the section out, as for the next two. */
+  /** `memos.yaml` unchanged; null omits the section. The next two fields work alike. */
   memos: SourcedText | null;
   history: HistoryText | null;
   tree: { text: string; masked: number } | null;
@@ -47,16 +47,16 @@ export interface ContextLogInput {
 }
 
 export interface ContextLog {
-  /** The file: front matter, followed by the messages. */
+  /** The log file: front matter, followed by the messages. */
   log: string;
-  /** Everything that is sent. */
+  /** All messages of the request. */
   messages: [ModelMessage & { role: 'system' }, ModelMessage & { role: 'user' }];
-  /** The estimated tokens of what is sent: the sum of its sections. */
+  /** The estimated tokens of the request: the sum of its sections. */
   tokens: number;
   sections: readonly LogSection[];
 }
 
-/** Renders the log. The same input always gives the same bytes. `hash` is sha256 in hex. */
+/** Renders the log. Equal input always gives equal bytes. `hash` is sha256 in hex. */
 export function renderContextLog(input: ContextLogInput, hash: Hash): ContextLog {
   const { info, system, memos, history, tree, files, message } = input;
   return assembleLog(
@@ -74,15 +74,15 @@ export function renderContextLog(input: ContextLogInput, hash: Hash): ContextLog
 }
 
 interface AssembleOptions {
-  /** Counts the tokens of sections; it may cache its counts. */
+  /** Counts the tokens of sections; may cache its counts. */
   count?: (sections: readonly LogSection[]) => number;
   /** False for logs of earlier versions, which derived their boundary from the bodies, so that requests began differently. */
   hasDigest?: boolean;
 }
 
 /**
- * Joins sections, `system` first and `message` last, with one boundary and a front matter. Half a surrogate pair, which
- * no file can hold, becomes U+FFFD, so that the log holds exactly what is sent.
+ * Joins sections, `system` first and `message` last, with one boundary and a front matter. Replaces half a surrogate
+ * pair, which no file can hold, with U+FFFD, so that the log holds exactly what teddy sends.
  */
 export function assembleLog(
   info: RequestInfo,
@@ -122,8 +122,8 @@ function toWellFormed(section: LogSection): LogSection {
 }
 
 /**
- * Makes the boundary. It is the same in every request of a session, so that requests begin alike and a provider finds
- * them in its cache. If a body happens to contain it, a counter is appended.
+ * Makes the boundary. All requests of a session use one boundary, so that they begin alike and a provider finds them in
+ * its cache. If a body happens to contain the boundary, a counter is appended.
  */
 function findBoundary(bodies: readonly string[], digits: string): string {
   const first = `teddy-${digits}`;
@@ -156,7 +156,7 @@ function renderFrontMatter(
   ].join('\n')}\n`;
 }
 
-/** Renders a scalar here, because the YAML package would take longer for these lines than everything else in a request. */
+/** Renders a scalar here, because for these lines alone the YAML package would take longer than the rest of a request. */
 function renderScalar(value: string | number | boolean): string {
   const isPlain =
     typeof value !== 'string' || (/^[a-z][\w./-]*$/i.test(value) && !/^(?:true|false|null)$/i.test(value));

@@ -6,11 +6,11 @@ import type { Oid, RepoPath } from '../../names.ts';
 import { whyNotAFile } from '../paths/out-of-reach.ts';
 
 export interface OutsideFacts {
-  /** The targets of paths that the tree does not contain; empty without a work tree. */
+  /** The targets of paths that are not in the tree; empty without a work tree. */
   disk: ReadonlyMap<string, FileTarget | { kind: 'unreadable'; reason: string }>;
-  /** The paths among them that git ignores. */
+  /** The ignored paths among `disk`. */
   ignored: ReadonlySet<string>;
-  /** The latest page that an approved READ fetched, keyed by the URL as it is fetched. */
+  /** The latest page that an approved READ fetched, keyed by the fetched URL. */
   pages: ReadonlyMap<string, Oid>;
 }
 
@@ -23,7 +23,7 @@ export interface SettledContext extends Omit<ResolvedContext, 'files'> {
   files: SettledFile[];
 }
 
-/** Returns the paths that depend on the disk, and the URLs of the pages that are needed. */
+/** Returns the paths that depend on the disk, and the URLs of the needed pages. */
 export function outsidePaths({ files }: ResolvedContext): { paths: RepoPath[]; pages: string[] } {
   return {
     paths: files.filter(({ source }) => source.kind === 'absent').map(({ path }) => path as RepoPath),

@@ -1,4 +1,4 @@
-/** Resolves a line of a context list in a project: to a file, a directory, a pattern, a page, or nothing that may be shown. */
+/** Resolves a context list's line in a project: to a file, a directory, a pattern, a page, or nothing that may be shown. */
 import { type PathMatcher } from '../paths/context-glob.ts';
 import { unwrapPath } from '../paths/path-marks.ts';
 import { parseRepoPath } from '../paths/paths.ts';
@@ -10,7 +10,7 @@ import type { SortedTree } from '../paths/sorted-tree.ts';
 
 export interface Surroundings {
   tree: SortedTree;
-  /** The absolute root, which is stripped from the front of paths. */
+  /** The absolute root, to strip from the front of paths. */
   root: string | undefined;
   /** Null while no line has a pattern. */
   compileGlob: ((pattern: string) => PathMatcher | { problem: string }) | null;
@@ -19,10 +19,10 @@ export interface Surroundings {
 export type Target =
   | { kind: 'file'; file: TreeFile }
   | { kind: 'directory'; path: string }
-  /** `path` is the file that the pattern would name if it were a literal name. */
+  /** `path` is the file that the pattern would name as a literal name. */
   | { kind: 'pattern'; path: RepoPath; matches: PathMatcher }
   | { kind: 'absent'; path: RepoPath }
-  /** `page` is the URL as it is fetched. */
+  /** `page` is the URL to fetch. */
   | { kind: 'url'; url: string; page: string }
   | { kind: 'refused'; reason: string };
 
@@ -39,7 +39,7 @@ export function findTarget(line: ContextLine, around: Surroundings): Target {
   return lookUp(target.path, around) ?? (isPattern(text) ? toPattern(text, target.path, around) : target);
 }
 
-/** Returns every name under which `findTarget` may look a line up in the tree; null when the line means the whole project. */
+/** Returns every name that `findTarget` may look up in the tree for a line; null when the line means the whole project. */
 export function namesOf(line: ContextLine, root: string | undefined): string[] | null {
   const written = line.text.replace(/\/+$/, '');
   if (line.literal || isUrl(line.text)) return [written];
@@ -54,7 +54,7 @@ export function isPattern(text: string): boolean {
   return /[*?[{]/.test(text);
 }
 
-/** Returns a test for whether a line with this target covers a path, whether or not the path exists. */
+/** Returns a test for whether a line with this target covers a path, existing or not. */
 export function coversPath(target: Target): (path: string) => boolean {
   switch (target.kind) {
     case 'file':
@@ -72,12 +72,12 @@ export function coversPath(target: Target): (path: string) => boolean {
   }
 }
 
-/** Tells whether the file is teddy's own; the tree contains those too. */
+/** Tells whether a file is teddy's own; the tree contains such files too. */
 export function isOwn(path: string): boolean {
   return path.startsWith('.teddy/');
 }
 
-/** Finds the file or directory with this name; null when the tree has neither. */
+/** Finds the file or directory with this name; null when the tree contains neither. */
 function lookUp(text: string, { tree }: Surroundings): Target | null {
   const file = tree.file(text);
   if (file) return isOwn(file.path) ? null : { kind: 'file', file };
@@ -86,7 +86,7 @@ function lookUp(text: string, { tree }: Surroundings): Target | null {
   return first === undefined || isOwn(first.path) ? null : { kind: 'directory', path };
 }
 
-/** Parses the path that a text names, when the tree has nothing there. */
+/** Parses the path that a text names, when the tree has no entry for it. */
 function toPath(text: string, { root }: Surroundings): Target {
   const parsed = parseRepoPath(text, root);
   return 'problem' in parsed ? { kind: 'refused', reason: parsed.problem } : { kind: 'absent', path: parsed.path };
@@ -94,7 +94,7 @@ function toPath(text: string, { root }: Surroundings): Target {
 
 /**
  * Compiles a pattern. `path` is the pattern with `..`, the root and repeated slashes resolved; only `text` still shows
- * whether it was anchored.
+ * whether the pattern was anchored.
  */
 function toPattern(text: string, path: RepoPath, { compileGlob }: Surroundings): Target {
   const isAnchored = /[/\\]/.test(text.replace(/[/\\]+$/, ''));

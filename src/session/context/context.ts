@@ -1,4 +1,4 @@
-/** The cascade that decides which files of the project a turn shows to the model, and why others are left out. */
+/** The cascade that decides which project files a turn shows to the model, and why it omits others. */
 import type { TreeFile } from '../../ports/git.ts';
 import { type LinePosition, readLevels } from './context-levels.ts';
 import type { ContextLine } from './context-lines.ts';
@@ -11,22 +11,22 @@ import { sortTree, type SortedTree } from '../paths/sorted-tree.ts';
 export interface ContextFile {
   /** A path in the project, or a URL. */
   path: string;
-  /** A blob of the tree, a page that must have been fetched as `page`, or a path that the tree does not contain. */
+  /** A blob of the tree, a page that must have been fetched as `page`, or a path that is not in the tree. */
   source: { kind: 'blob'; oid: Oid } | { kind: 'page'; page: string } | { kind: 'absent'; isPattern: boolean };
   /** The line that added the file. */
   place: LinePosition;
   /** The author of a line that names exactly this file; the user takes precedence. */
   aloneBy: 'user' | 'model' | null;
-  /** True when the user's own lists add the file; it is then shown even if a model may not ask for it. */
+  /** True when the user's own lists add the file; it is then shown even if the model itself may not ask for it. */
   isUsers: boolean;
 }
 
-/** Something that a line named and that is not shown; for a refused line its full text, including `!`. */
+/** A name from a line that is not shown; for a refused line its full text, including `!`. */
 export interface LeftOut {
   path: string;
   reason: string;
   place: LinePosition;
-  /** True for files that `.teddyignore` removes from a directory or pattern, which are not reported. */
+  /** True for files that `.teddyignore` removes from a directory or pattern; teddy does not report them. */
   isQuiet: boolean;
 }
 
@@ -43,7 +43,7 @@ interface Rule {
 }
 
 export interface ResolvedContext {
-  /** The files, each path once, in the order in which they were first named. */
+  /** The files, each path once, in order of first mention. */
   files: ContextFile[];
   leftOut: LeftOut[];
   takenAway: TakenAway[];
@@ -57,9 +57,9 @@ interface Selection {
   tree: SortedTree;
   isIgnored: IsIgnored;
   files: Map<string, ContextFile>;
-  /** The paths and rules of the user's own lists; null while these are still being read. */
+  /** The paths and rules of the user's own lists; null while the user's lists are still being read. */
   users: { paths: ReadonlySet<string>; rules: readonly Rule[] } | null;
-  /** The number of files that were visited for all lines together. */
+  /** The number of file visits for all lines together. */
   looks: number;
   takenAway: Map<string, TakenAway>;
   leftOut: LeftOut[];
@@ -72,7 +72,7 @@ interface Candidate extends Pick<ContextFile, 'path' | 'source'> {
   alone: boolean;
 }
 
-/** Limits how often a model's list may visit each file, because it could otherwise keep a large project busy for minutes. */
+/** Limits how often a model's list may visit each file: without a limit, it could keep a large project busy for minutes. */
 const maxPasses = 100;
 const tooMuch: Target = {
   kind: 'refused',
@@ -81,8 +81,9 @@ const tooMuch: Target = {
 
 /**
  * Resolves the lists. `global` and `session` are the texts of the user's lists. `turn` is the turn's own list, which
- * comes from a model: it cannot add files that are named like secrets, that `isIgnored` (`.teddyignore`) leaves out, or
- * that one of the user's lines removes. `root`, absolute, is stripped from the front of paths. No line makes it throw.
+ * comes from a model: it cannot add files with secret-like names, files that `isIgnored` (`.teddyignore`) excludes, or
+ * files that one of the user's lines removes. `root`, absolute, is stripped from the front of paths. No line can make
+ * this function throw.
  */
 export async function resolveContext(
   levels: { global: string; session: string; turn: readonly string[] },

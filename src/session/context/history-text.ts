@@ -1,21 +1,21 @@
-/** Renders the earlier turns of a line for the model. */
+/** Renders a line's earlier turns for the model. */
 import { renderFenced } from '../text/fenced-text.ts';
 import { turnNumber, type TurnName } from '../../names.ts';
 import { formatCount } from '../text/format-count.ts';
 import { estimateTokens } from '../text/tokens.ts';
 import { countBytes } from '../text/bytes.ts';
 
-/** One thing that was said, called or answered. */
+/** A single message, call or result. */
 export interface HistoryPart {
   /** For example `Message`, `Reply (spoken)`, `Result (denied)`. */
   title: string;
-  /** The name of the tool that was called, which follows the title. */
+  /** The name of the called tool, which follows the title. */
   tool?: string;
   /** The text, byte for byte. */
   text: string;
-  /** The language of its fence. */
+  /** The language of the text's fence. */
   language: string;
-  /** The turn's file with this content, if there is one. */
+  /** The turn's file with this content, if any. */
   file?: string;
 }
 
@@ -25,12 +25,12 @@ export interface TurnHistory {
   parts: readonly HistoryPart[];
 }
 
-/** Renders a turn as Markdown; everything that was said is in a fence, unchanged. */
+/** Renders a turn as Markdown, with everything said unchanged in fences. */
 export function renderTurn({ turn, parts }: TurnHistory): string {
   return [`## Turn ${turn}\n`, ...parts.map(renderPart)].join('\n');
 }
 
-/** Joins rendered turns, oldest first, after a note that names the earlier turns for which the budget has no room. */
+/** Joins rendered turns, oldest first, after a note that names the earlier turns that exceed the budget. */
 export function joinHistory(leftOut: readonly TurnName[], turns: readonly string[]): string {
   const note = leftOut.length === 0 ? [] : [`${renderLeftOut(leftOut)}\n`];
   return [...note, ...turns].join('\n');
@@ -40,7 +40,7 @@ export function renderLeftOut(turns: readonly TurnName[]): string {
   return `Left out to fit the budget: ${listTurns(turns)}.`;
 }
 
-/** Returns the newest turn that the first line of a history reports as left out; null when it reports none. */
+/** Returns the newest turn that a history's first line reports as left out; null when the line reports none. */
 export function parseLeftOut(history: string): string | null {
   const [start = ''] = renderLeftOut([]).split(':');
   const line = history.slice(0, history.indexOf('\n'));
@@ -50,13 +50,13 @@ export function parseLeftOut(history: string): string | null {
 
 interface ClippedPart {
   part: HistoryPart;
-  /** A description of the text that is left out, for people: `the answer of turn 18 (612 KB)`. */
+  /** A description of the omitted text, for the user: `the answer of turn 18 (612 KB)`. */
   leftOut: string;
 }
 
 /**
- * Reduces a body of more than `limit` tokens to its beginning and end, so that it has about that many. Returns null
- * when it is not longer. It is a pure function, so `verify` can repeat it.
+ * Reduces a body of more than `limit` tokens to its beginning and end, with about `limit` tokens in total. Returns null
+ * when the body is not longer. A pure function, so `verify` can repeat it.
  */
 export function clipPart(turn: TurnName, part: HistoryPart, limit: number): ClippedPart | null {
   const { text } = part;
@@ -74,7 +74,7 @@ export function clipPart(turn: TurnName, part: HistoryPart, limit: number): Clip
   return { part: { ...part, text: clipped.text }, leftOut: `the ${noun} of turn ${turn} (${size})` };
 }
 
-/** Cuts at line ends when that loses little, and never within a character. */
+/** Cuts at line ends if that loses little, and never within a character. */
 function cutMiddle(turn: TurnName, { title, text }: HistoryPart, half: number) {
   const head = text.slice(0, half);
   const tail = half === 0 ? '' : text.slice(-half);

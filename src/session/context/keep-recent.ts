@@ -1,15 +1,15 @@
-/** Caches what was read last, because a walk along a line reads the same objects again and again. */
+/** Caches recent reads, because a walk along a line reads the same objects again and again. */
 import type { Store } from '../../ports/git.ts';
 import type { Oid } from '../../names.ts';
 
 interface KeepOptions<Value> {
-  /** The number of values that are cached. */
+  /** The maximum number of cached values. */
   max: number;
-  /** Returns false for values that should not be cached: large ones, and those that may change. */
+  /** Returns false for values that should not be cached: large ones, and changeable ones. */
   isKept?(value: Value): boolean;
 }
 
-/** Wraps `read`, which must always give the same value for the same key, with a cache. Failures and null are not cached. */
+/** Wraps `read`, which must always return one value per key, with a cache. Does not cache failures and null. */
 export function keepRecent<Key extends string, Value, More extends unknown[]>(
   read: (key: Key, ...more: More) => Promise<Value>,
   { max, isKept = () => true }: KeepOptions<Value & {}>,
@@ -27,7 +27,7 @@ export function keepRecent<Key extends string, Value, More extends unknown[]>(
   };
 }
 
-/** Returns a caching store for a walk along a line, which compares each entry with those a few turns before it. */
+/** Returns a caching store for a walk along a line, which compares each entry with entries a few turns earlier. */
 export function keepRecentReads(store: Store): Store {
   const readDir = keepRecent((_, ...place: Parameters<Store['readDir']>) => store.readDir(...place), { max: 64 });
   const isKept = ({ length }: Uint8Array) => length <= 64 * 1024;

@@ -4,14 +4,14 @@
 export interface ModelPrice {
   input: number;
   output: number;
-  /** The price of input that is read from the endpoint's cache; missing when it costs the same as other input. */
+  /** The price of input read from the endpoint's cache; absent when it equals the price of other input. */
   cached?: number;
 }
 
 export interface ModelFacts {
-  /** The tokens of request and answer together; null when unknown. */
+  /** The tokens of request and answer combined; null when unknown. */
   window: number | null;
-  /** The tokens that an answer may have; null when unknown. */
+  /** The maximum tokens of an answer; null when unknown. */
   answer: number | null;
   price: ModelPrice | null;
 }
@@ -21,7 +21,7 @@ export function toCount(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : null;
 }
 
-/** Returns the price; null unless input and output both have one. OpenRouter gives -1 for a price that varies. */
+/** Returns the price; null unless input and output both have one. OpenRouter reports -1 for a variable price. */
 export function toPrice({ input, output, cached }: { [name in keyof ModelPrice]?: unknown }): ModelPrice | null {
   if (!isAmount(input) || !isAmount(output)) return null;
   return { input, output, ...(isAmount(cached) ? { cached } : {}) };

@@ -1,4 +1,4 @@
-/** Splits a request that was sent into its sections, by their marker lines. */
+/** Splits a sent request into its sections, by their marker lines. */
 import { estimateTokens } from '../text/tokens.ts';
 
 export interface SentSection {
@@ -10,7 +10,7 @@ export interface SentSection {
   text: string;
 }
 
-/** Splits the content so that the joined texts equal it byte for byte. Content that is not a log is one `message`. */
+/** Splits the content so that the joined texts equal it byte for byte. Content that is not a log becomes one `message`. */
 export function splitSent(content: string): SentSection[] {
   const opening = /^<!-- teddy-[0-9a-f]{8,}(?:-\d+)? /.exec(content)?.[0];
   if (opening === undefined) return [{ name: 'message', label: 'message', text: content }];
@@ -30,7 +30,7 @@ export interface SizedSection {
   tokens: number;
 }
 
-/** Lists the largest sections first, for people: files by their paths, and everything after the request's own text as one. */
+/** Lists the largest sections first, for the user: files by their paths, and everything after the request's own text as one. */
 export function listLargestSent(messages: readonly { role: string; content: string }[]): SizedSection[] {
   const user = messages.findIndex(({ role }) => role === 'user');
   const sized = messages.flatMap(({ role, content }, at): SizedSection[] => {

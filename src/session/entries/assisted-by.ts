@@ -13,12 +13,12 @@ export const usualDisclosure = 'Assisted-by: {tool}:{model}';
 
 const unknownModel = 'unknown';
 
-/** An agent that submitted the plan of a new session over MCP. */
+/** An agent that submitted a new session's plan over MCP. */
 const planner = 'mcp';
 
 /**
  * Returns who gave an answer. `foreign` names the other agent's tool when the session is not teddy's own. Returns null
- * when teddy knows of no model: for an answer that a person pasted in, that was recorded before, or that a front end or
+ * when teddy knows of no model: for an answer that a user pasted in, that a recording supplied, or that a front end or
  * an import added.
  */
 export function toAssistant({ kind, turn, agent, provider, model }: Entry, foreign: string | null): Assistant | null {
@@ -28,7 +28,7 @@ export function toAssistant({ kind, turn, agent, provider, model }: Entry, forei
   return foreign === null ? null : toForeign(foreign, model ?? '');
 }
 
-/** Describes another agent; a model that its log does not name is `unknown`. */
+/** Describes another agent; the model is `unknown` if the agent's log does not name it. */
 export function toForeign(tool: string, model = ''): Assistant {
   return { tool, model: toWord(model) };
 }
@@ -40,9 +40,9 @@ export function joinAssistants(assistants: readonly Assistant[]): Assistant[] {
   return [...known.values()].filter(({ tool, model }) => model !== unknownModel || !named.has(tool));
 }
 
-/** Reduces a name to one word that cannot read as another trailer, as a tool, or, to a forge, as an issue or a person. */
+/** Reduces a name to one word that cannot read as another trailer, as a tool, or, on a forge, as an issue or a user. */
 function toWord(name: string): string {
-  // A local server names its model by a file; its directory is private.
+  // A local server identifies its model by a file; the file's directory is private.
   const path = /^(?:~?\/|[A-Za-z]:[\\/])/.test(name) ? (name.split(/[\\/]/).at(-1) ?? '') : name;
   const visible = path.normalize('NFC').replaceAll(/[\p{Cf}\p{Cs}]/gu, '');
   const word = toLabel(visible, maxModelLength)
@@ -54,16 +54,16 @@ function toWord(name: string): string {
 const maxModelLength = 100;
 const maxTemplateLength = 200;
 
-/** Trailers with which a person attests something by name. */
+/** Trailers with which a named person attests something. */
 const ofPersons = ['signed-off-by', 'co-authored-by', 'co-developed-by', 'reviewed-by', 'acked-by', 'tested-by'];
 
-/** Reads the value of `teddy.assistedBy` as a template; null when nothing is disclosed. */
+/** Reads the value of `teddy.assistedBy` as a template; null when teddy should disclose nothing. */
 export function toDisclosure(value: string | undefined): string | null {
   if (value === 'false') return null;
   return value === undefined || value === 'true' ? usualDisclosure : value;
 }
 
-/** Explains, as a part of a sentence, why a template does not make one permitted trailer; null when it does. */
+/** Explains, as part of a sentence, why a template does not produce exactly one permitted trailer; null when it does. */
 export function findTemplateProblem(template: string): string | null {
   const [, key] = /^([A-Za-z][A-Za-z0-9-]*): \S/.exec(template) ?? [];
   if (key === undefined || template.length > maxTemplateLength || /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(template))
@@ -75,26 +75,29 @@ export function findTemplateProblem(template: string): string | null {
   return `it may have the placeholders {tool} and {model}, and ${JSON.stringify(unknown)} is neither`;
 }
 
-/** Renders one trailer for each assistant, or one for several when the template makes them equal. */
+/** Renders one trailer for each assistant, or one for several assistants when the template renders them equally. */
 export function renderDisclosure(template: string, assistants: readonly Assistant[]): string[] {
   const toTrailer = (assistant: Assistant) =>
     template.replaceAll(/\{(tool|model)\}/g, (_, name: keyof Assistant) => assistant[name]);
   return [...new Set(assistants.map(toTrailer))];
 }
 
-/** Finds trailers in messages, unchanged, that have the template's key and are not `known`: somebody has disclosed more. */
+/**
+ * Finds trailers in messages, unchanged, that have the template's key and are not `known`: somebody else has disclosed
+ * more.
+ */
 export function findDisclosed(template: string, messages: readonly string[], known: readonly string[]): string[] {
   const { key } = splitTrailer(template);
   const found = messages.flatMap(listTrailers).filter((line) => splitTrailer(line).key === key);
   return leaveOut([...new Set(found.map((line) => toLabel(line, 2 * maxTemplateLength)))], known);
 }
 
-/** Returns the trailers that a message does not have yet. */
+/** Returns the trailers that a message lacks. */
 export function leaveOutKnown(message: string, trailers: readonly string[]): string[] {
   return leaveOut(trailers, listTrailers(message));
 }
 
-/** Drops known trailers. A trailer that also names tools after the model counts as the same. */
+/** Drops known trailers. A trailer that also names tools after the model counts as equal. */
 function leaveOut(trailers: readonly string[], lines: readonly string[]): string[] {
   const known = lines.map(splitTrailer);
   return trailers.filter((trailer) => {

@@ -13,7 +13,7 @@ export async function writeRows(cache: Cache, key: string, rows: readonly string
 
 const forgottenKey = 'deleted-tips';
 
-/** Records tips that were deleted on purpose, so that the doctor does not report their commits as lost entries. */
+/** Records deliberately deleted tips, so that the doctor does not report their commits as lost entries. */
 export async function recordDeletedTips(cache: Cache, tips: readonly Oid[]): Promise<void> {
   await writeRows(cache, forgottenKey, [...(await readRows(cache, forgottenKey)), ...tips.map((oid) => [oid])]);
 }
@@ -28,7 +28,7 @@ export interface NamedRows {
   toMap(): Map<string, string>;
 }
 
-/** Reads the rows; `latin1` is faster when everything is ASCII. */
+/** Reads the rows; `latin1` is faster for pure ASCII. */
 export async function readNamedRows(cache: Cache, key: string, encoding: 'latin1' | 'utf8'): Promise<NamedRows> {
   const bytes = (await cache.read(key)) ?? new Uint8Array();
   return openRows(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(encoding));
@@ -46,7 +46,7 @@ function openRows(kept: string): NamedRows {
   let next = 0;
   return {
     get(name) {
-      // Callers that ask for many rows ask in order of their names.
+      // Callers that request many rows request them sorted by name.
       const isNext = text.startsWith(name, next) && text[next + name.length] === ' ';
       const at = isNext ? next : findRow(text, name);
       if (at < 0) return undefined;

@@ -1,4 +1,4 @@
-/** Decides by its message whether a commit is an entry, somebody else's commit, or a forgery. */
+/** Decides from a commit's message whether it is an entry, somebody else's commit, or a forgery. */
 import {
   decodeEntry,
   entryKinds,
@@ -42,7 +42,7 @@ const labels = [
 ];
 const ofWrites = ['Write-Session', 'Intent', 'Validation'];
 const known = [...marks, ...labels, ...ofWrites];
-/** Trailers of commits outside of a line; an entry never has them. */
+/** Trailers of commits outside any line; an entry never has them. */
 const foreign = ['Landed-From', 'During'];
 const spellings = new Map([...known, ...foreign].map((name) => [name.toLowerCase(), name]));
 
@@ -57,7 +57,7 @@ export function checkMessage(message: string, entry: Entry | null = decodeEntry(
     ...checkPresence(trailers),
     ...trailers.flatMap(({ key, value }) => checkValue(key, value)),
     ...(entry === null ? [] : [...checkKind(entry), ...checkTimes(entry)]),
-    // Labels never contain them.
+    // teddy's labels never contain control characters.
     ...(/[^\P{Cc}\n]|[\u202A-\u202E\u2066-\u2069]/u.test(message) ? ['Its message has control characters.'] : []),
   ];
   if (entry === null && problems.length === 0) problems.push('Its trailers make no entry.');
@@ -71,7 +71,7 @@ interface Trailer {
   value: string;
 }
 
-/** Reports trailers that are too long if they claim to be an entry; any other paragraph of this length is not trailers. */
+/** Reports overlong trailers if they claim to be an entry; any other paragraph of this length is not trailers. */
 function checkLong(last: string): string[] {
   const claims = /^teddy-(?:session|entry|entry-id|format)[ \t]*:/im.test(last);
   const [has, may] = [formatCount(last.length), formatCount(maxTrailersLength)];
@@ -109,7 +109,7 @@ function checkPresence(trailers: readonly Trailer[]): string[] {
 
 const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** The form of each value; keys that are not listed here are labels. */
+/** The form of each value; all other keys are labels. */
 const rules: Record<string, (value: string) => boolean> = {
   Session: isSessionId,
   Entry: (value) => entryKinds.some((kind) => kind === value),
@@ -137,18 +137,18 @@ function isTime(value: string): boolean {
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/.test(value) && !Number.isNaN(Date.parse(value));
 }
 
-/** The accepted difference between the clocks of several machines. */
+/** The accepted difference between several machines' clocks. */
 export const dayMs = 24 * 60 * 60 * 1000;
 
-/** Checks the time at the beginning of an id: a `start` is made when the session is created. */
+/** Checks the time at the beginning of an ID: a `start` is made when the session is created. */
 function checkTimes(entry: Entry): string[] {
   const afterMs = entryMs(entry) - Date.parse(entry.created);
   return entry.kind === 'start' && afterMs > dayMs ? ['Its id was made long after the session was created.'] : [];
 }
 
 /**
- * Judges an id that is older than its session. It is a forgery, unless the commit is as old, because a clock was set
- * back or had been ahead. Returns null when the id is not older.
+ * Judges an ID that is older than its session. Such an ID is a forgery, unless the commit is equally old, because a
+ * clock was set back or had been ahead. Returns null when the ID is not older.
  */
 export function classifyEarlyId(entry: Entry, { author, committer }: Ident): 'forged' | 'set-back' | null {
   const madeMs = entryMs(entry);

@@ -17,31 +17,31 @@ export const entryKinds = [
 ] as const;
 export type EntryKind = (typeof entryKinds)[number];
 
-/** Tells whether such an entry may come any time after its turn has ended. */
+/** Tells whether such an entry may come at any time after its turn has ended. */
 export function mayFollowTurn(kind: EntryKind | undefined): boolean {
   return kind === 'undo' || kind === 'approval';
 }
 
-/** Tokens as the endpoint counted them. */
+/** Token counts from the endpoint. */
 export interface Tokens {
   /** All input tokens, cached or not. */
   input: number;
   /** All output tokens, including reasoning. */
   output: number;
-  /** The input tokens that were read from the endpoint's cache; missing when there were none or the endpoint did not say. */
+  /** The input tokens read from the endpoint's cache; absent when there were none or the endpoint did not say. */
   cached?: number;
-  /** The output tokens that the model used for reasoning; missing as for `cached`. */
+  /** The output tokens that the model used for reasoning; absent under the same conditions as `cached`. */
   reasoning?: number;
 }
 
-/** The verdicts on a plan. `none`: a gate ended without a person's verdict, and the agent itself went on asking. */
+/** The verdicts on a plan. `none`: a gate ended without the user's verdict, and the agent itself went on asking. */
 export const verdicts = ['approved', 'rejected', 'none'] as const;
 export type VerdictWord = (typeof verdicts)[number];
 
 export interface Entry {
   kind: EntryKind;
   session: SessionId;
-  /** Null on a `start`, and on a snapshot that was taken before a message. */
+  /** Null on a `start`, and on a snapshot taken before a message. */
   turn: TurnName | null;
   /** A UUID v7, which survives rebase and cherry-pick. */
   id: string;
@@ -62,20 +62,20 @@ export interface Entry {
   status?: string;
   /** The verdict on a plan, on an approval. */
   verdict?: VerdictWord;
-  /** The sha256, in hex, of the file that the entry is about. */
+  /** The sha256, in hex, of the entry's file. */
   sha256?: string;
-  /** The format of an imported session's source, on its start. */
+  /** The format of an imported session's source, on the session's start. */
   importFormat?: string;
-  /** The other agent's name and its own id of the session that this line holds, on a start and a branch. */
+  /** The other agent's name and its own ID for this line's session, on a start and a branch. */
   foreign?: { agent: string; id: string };
-  /** The commit of the user's HEAD when a captured line does not follow it, on a snapshot. */
+  /** The commit at the user's HEAD when a captured line does not follow HEAD, on a snapshot. */
   head?: string;
-  /** The id of the write session, its intent, and how its content was checked, on a write. */
+  /** The write session's ID, its intent, and how teddy checked its content, on a write. */
   write?: { id: string; intent: string; validation: string };
 }
 
 const format = '1';
-/** The limits of a label: characters of the title, lines of details, and characters of each of them. */
+/** The limits of a label: characters in the title, number of detail lines, and characters in each detail. */
 export const labelLimits = { title: 72, details: 10, detail: 100 };
 
 /** Encodes the commit message: label, details, trailers. */
@@ -120,7 +120,7 @@ function toTrailers(entry: Entry): [key: string, value: string][] {
   ];
 }
 
-/** Decodes a commit message; null when it is not an entry: the user's own commit, a landing, an entry of a later format. */
+/** Decodes a commit message; null when it is not an entry: the user's own commit, a landing, or an entry in a later format. */
 export function decodeEntry(message: string): Entry | null {
   const trailers = readTrailers(message);
   const kind = entryKinds.find((known) => known === trailers.get('Entry'));
@@ -204,7 +204,7 @@ function readForeign(text: string | undefined): Pick<Entry, 'foreign'> {
   return agent === undefined || id === undefined ? {} : { foreign: { agent, id } };
 }
 
-/** The limit for all trailers together, in characters; each is a label of one line. */
+/** The limit for all trailers together, in characters; each trailer is a label of one line. */
 export const maxTrailersLength = 65_536;
 
 export function lastParagraph(message: string): string {
@@ -213,7 +213,10 @@ export function lastParagraph(message: string): string {
   return above === -1 ? text : text.slice(above + 2);
 }
 
-/** Reads the trailers of the last paragraph, as git does. The first of equal keys counts, so nothing appended overrides it. */
+/**
+ * Reads the last paragraph's trailers, as git does. The first of equal keys counts, so an appended trailer overrides
+ * nothing.
+ */
 function readTrailers(message: string): Map<string, string> {
   const last = lastParagraph(message);
   const trailers = new Map<string, string>();

@@ -1,9 +1,9 @@
-/** The steps of a line as commits: the session's entries, and the user's own commits between them. */
+/** A line's steps as commits: the session's entries, and the user's own commits between them. */
 import type { Oid, SessionId } from '../../names.ts';
 import type { Commit } from '../../ports/git.ts';
 import { decodeEntry, type Entry } from './entry.ts';
 
-/** A name and an address from a commit. Anybody can write them; only a signature proves them. */
+/** A name and an address from a commit. Anybody can write any name; only a signature proves it. */
 export interface CommitAuthor {
   name: string;
   email: string;
@@ -13,7 +13,7 @@ export interface LoggedEntry {
   commit: Oid;
   /** When the commit was made, in ISO 8601. */
   at: string;
-  /** The person who made the commit, or who gave the verdict. */
+  /** The author of the commit or the verdict. */
   author: CommitAuthor;
   /** Null for one of the user's own commits between the entries. */
   entry: Entry | null;
@@ -37,7 +37,7 @@ export function toDecoded(
   return { commit, entry: decodeEntry(message), subject, ident: author, committer };
 }
 
-/** Adds when and by whom a commit was made. */
+/** Adds the time and author of a commit. */
 export function toLogged({ commit, entry, subject, ident, committer }: DecodedCommit): LoggedEntry {
   const author = toAuthor(entry?.kind === 'approval' ? ident : committer);
   return { commit, at: parseIdent(committer).time, author, entry, subject };
@@ -63,19 +63,19 @@ export function identSeconds(ident: string): number {
   return Number(/ (\d+) [+-]\d{4}$/.exec(ident)?.[1] ?? 0);
 }
 
-/** Returns an empty text for a time that no calendar has, because a commit may contain anything. */
+/** Returns an empty text for a time that is not in any calendar, because a commit may contain anything. */
 function toIsoTime(seconds: number): string {
   const time = new Date(seconds * 1000);
   return Number.isNaN(time.getTime()) ? '' : time.toISOString();
 }
 
-/** Returns when the entry was made, in ISO 8601. Its id is a UUID v7, which begins with the time. */
+/** Returns when the entry was made, in ISO 8601. The entry's ID is a UUID v7, which begins with the time. */
 export function entryTime({ id, created }: Pick<Entry, 'id' | 'created'>): string {
   const ms = idMs(id);
   return ms === null ? created : new Date(ms).toISOString();
 }
 
-/** Returns when the entry was made, in milliseconds since 1970; NaN when nothing says it. */
+/** Returns when the entry was made, in milliseconds since 1970; NaN when unknown. */
 export function entryMs({ id, created }: Pick<Entry, 'id' | 'created'>): number {
   return idMs(id) ?? Date.parse(created);
 }
@@ -83,8 +83,8 @@ export function entryMs({ id, created }: Pick<Entry, 'id' | 'created'>): number 
 const maxMs = 2 ** 48 - 1;
 
 /**
- * Returns the id for the entry after `last`. Clocks can be set back, and those of two machines differ. When the time in
- * `id` is not later than that in the id of `last`, or is from before the session, the first later time replaces it.
+ * Returns the ID for the entry after `last`. Clocks can be set back, and clocks of two machines differ. If the time in
+ * `id` is not later than the time in the ID of `last`, or precedes the session, the first later time replaces it.
  */
 export function toLaterId(id: string, last: Pick<Entry, 'id' | 'created'>): string {
   const leastMs = Math.min(Math.max((idMs(last.id) ?? -1) + 1, Date.parse(last.created) || 0), maxMs);
@@ -93,7 +93,7 @@ export function toLaterId(id: string, last: Pick<Entry, 'id' | 'created'>): stri
   return `${time.slice(0, 8)}-${time.slice(8)}${idTail(id)}`;
 }
 
-/** Tells whether `id` has the first time later than `last`, as it gets when a clock is behind. */
+/** Tells whether the time in `id` is the first one later than `last`, as happens when a clock is behind. */
 export function isLaterId(id: string, last: Pick<Entry, 'id' | 'created'>): boolean {
   return toLaterId(`00000000-0000${idTail(id)}`, last) === id;
 }
@@ -103,7 +103,7 @@ export function idTail(id: string): string {
   return id.slice('00000000-0000'.length);
 }
 
-/** Returns the time at the beginning of a UUID v7; null when the id is not one. */
+/** Returns the time at the beginning of a UUID v7; null when the ID is not a UUID v7. */
 function idMs(id: string): number | null {
   const time = /^([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(id);
   return time === null ? null : Number.parseInt(`${time[1]}${time[2]}`, 16);

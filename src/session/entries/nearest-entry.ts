@@ -1,6 +1,6 @@
 /**
- * Finds the entry that a commit is based on: the nearest one along its first parents. It never changes, so the results
- * of walks are cached by commit id.
+ * Finds a commit's nearest entry along its first parents. That entry never changes, so teddy caches the results of
+ * walks by commit ID.
  */
 import { isDamage } from '../../errors.ts';
 import type { Cache, SessionSource } from '../../ports/git.ts';
@@ -13,20 +13,20 @@ export interface NearestEntry {
   entry: Entry;
 }
 
-/** The most commits that one walk over many tips reads; a walk for the current or a named branch has no limit. */
+/** The maximum number of commits that one walk over many tips reads; a walk for the current or a named branch has no limit. */
 const maxWalked = 200_000;
-/** Also cache every so many commits, so that a branch that forks there need not be walked from its beginning. */
+/** Also cache a result every so many commits, so that the walk for a branch that forks there ends early. */
 const checkpointStep = 512;
 /** A shorter walk costs no more than looking up its result. */
 const shortWalk = 32;
-/** The number of questions that are sent to git together. */
+/** The number of questions sent to git together. */
 const readAtOnce = 512;
 const sessionsPath = '.teddy/sessions' as RepoPath;
 
 /**
  * Returns null when there is no entry at or below the commit. A commit without `.teddy/sessions` in its tree counts as
- * having none, without a walk, unless it `mayLackFiles`: on a branch that is named like a line, somebody may have
- * deleted these files.
+ * having none, without a walk, unless it `mayLackFiles`: on a branch named like a line, somebody may have deleted these
+ * files.
  */
 export async function findNearestEntry(
   project: SessionSource,
@@ -55,7 +55,7 @@ export async function findNearestEntry(
   return found;
 }
 
-/** Does what `findNearestEntry` does for many tips, with one git process for all that are not cached. */
+/** Does the work of `findNearestEntry` for many tips, with one git process for all tips that are not cached. */
 export async function findNearestEntries(
   project: SessionSource,
   tips: readonly Oid[],
@@ -80,13 +80,13 @@ export async function findNearestEntries(
     rows,
   );
   for (const [oid, one] of nearest) found.set(oid, one);
-  // When git stops at a missing object, walk each of these alone, as far as possible or until the damage is reported.
+  // When git stops at a missing object, walk each of these alone, until the walk ends or reports the damage.
   for (const oid of failed) found.set(oid, await findNearestEntry(project, oid));
   await addRows(cache, added);
   return found;
 }
 
-/** Returns the entry that the tip itself is. A remote's ref may point to something other than a commit. */
+/** Returns the tip's own entry, if the tip is one. A remote's ref may point to something other than a commit. */
 async function readOwn({ repository: { store } }: SessionSource, oid: Oid): Promise<NearestEntry | null> {
   try {
     const entry = decodeEntry((await store.readCommit(oid)).message);
@@ -97,9 +97,9 @@ async function readOwn({ repository: { store } }: SessionSource, oid: Oid): Prom
   }
 }
 
-/** Tips with walks that have met and continue as one. */
+/** Tips whose walks have met and continue as one. */
 interface Group {
-  /** The group that this one has joined. */
+  /** The group that this group has joined. */
   into: Group | null;
   tips: Oid[];
   /** Undefined while the walk continues. */
@@ -117,7 +117,7 @@ async function walkAll(
   tips: readonly Oid[],
   rows: ReadonlyMap<Oid, Row>,
 ): Promise<{ nearest: Map<Oid, NearestEntry | null>; added: [Oid, Row][]; failed: Oid[] }> {
-  /** The commit that each walk reaches next. */
+  /** The next commit of each walk. */
   const waiting = new Map<Oid, Group>(tips.map((oid) => [oid, { into: null, tips: [oid], result: undefined }]));
   const groups = [...waiting.values()];
   const passed = new Map<Oid, Group>();
@@ -189,7 +189,7 @@ const noEntry = '-';
 /** A walk up to the limit found no entry. */
 const tooFar = '?';
 const cacheKey = 'nearest-entries';
-/** The limit of the cache; a row takes about a hundred bytes. */
+/** The cache's limit; a row takes about a hundred bytes. */
 const maxRows = 100_000;
 
 async function readKnown(project: SessionSource, row: Row): Promise<NearestEntry | null> {
@@ -198,7 +198,7 @@ async function readKnown(project: SessionSource, row: Row): Promise<NearestEntry
   return entry && { oid: row, entry };
 }
 
-/** Rows stay true, so each cache is read only once. */
+/** Rows stay true, so read each cache only once. */
 const opened = new WeakMap<Cache, Promise<Map<Oid, Row>>>();
 
 function openRows(cache: Cache): Promise<Map<Oid, Row>> {

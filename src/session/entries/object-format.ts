@@ -5,12 +5,12 @@ import { parseOid, type Oid } from '../../names.ts';
 
 export type ObjectType = 'blob' | 'tree' | 'commit' | 'tag';
 
-/** Returns the bytes that are hashed and deflated: `<type> <size>\0<content>`. */
+/** Returns the bytes to hash and deflate: `<type> <size>\0<content>`. */
 export function encodeObject(type: ObjectType, content: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`${type} ${content.length}\0`), content]);
 }
 
-/** Encodes a tree, sorted as git does: a directory counts as if its name ended in `/`. */
+/** Encodes a tree, sorted as git does: a directory sorts as if its name ended in `/`. */
 export function encodeTree(entries: TreeEntry[]): Buffer {
   const rows = entries.map((entry) => {
     const name = Buffer.from(entry.rawName ?? Buffer.from(entry.name));
@@ -37,7 +37,7 @@ export function decodeTree(bytes: Buffer, oidBytes: 20 | 32): TreeEntry[] {
   return entries;
 }
 
-/** Decodes the row that begins at `at`, and returns where it ends. */
+/** Decodes the row that begins at `at`, and returns the row's end. */
 export function decodeRow(bytes: Buffer, at: number, oidBytes: 20 | 32): { entry: TreeEntry; end: number } {
   const space = bytes.indexOf(0x20, at);
   const nul = bytes.indexOf(0, space);
@@ -51,7 +51,7 @@ export function decodeRow(bytes: Buffer, at: number, oidBytes: 20 | 32): { entry
   return { entry: { mode, name, oid, ...toRawName(name, bytes.subarray(space + 1, nul)) }, end };
 }
 
-/** Returns the raw bytes of a name that is not UTF-8; such bytes were decoded as U+FFFD. */
+/** Returns the raw bytes of a name that is not UTF-8; decoding turned such bytes into U+FFFD. */
 function toRawName(name: string, raw: Buffer): Pick<TreeEntry, 'rawName'> {
   return !name.includes('\uFFFD') || Buffer.from(name).equals(raw) ? {} : { rawName: Uint8Array.from(raw) };
 }
@@ -66,7 +66,7 @@ export function encodeCommit(commit: Commit): Buffer {
   return Buffer.from(`${header.join('\n')}\n\n${commit.message}`);
 }
 
-/** Reads what teddy needs of any commit and skips other headers (signatures, encodings). */
+/** Reads the parts of any commit that teddy needs, and skips other headers (signatures, encodings). */
 export function decodeCommit(bytes: Buffer): Commit {
   const text = bytes.toString('utf8');
   const end = text.indexOf('\n\n');

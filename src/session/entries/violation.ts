@@ -1,13 +1,13 @@
 /** The violations that `verify` finds in a line. */
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
 
-/** The promise that is broken. These names appear in `--json`. */
+/** The broken promise. These names appear in `--json`. */
 export type Rule =
   /** A trailer is missing, repeated, malformed, or has an impossible value. */
   | 'trailers'
   /** An entry belongs to another session, is out of place, or repeats an id. */
   | 'order'
-  /** A published file was changed or removed, or an entry wrote one of teddy's paths that it may not write. */
+  /** A published file was changed or removed, or an entry wrote one of teddy's paths without the right to do so. */
   | 'published'
   /** An object is missing or damaged. */
   | 'objects'
@@ -17,13 +17,13 @@ export type Rule =
   | 'schema'
   /** `Teddy-Status`, the report and the tree disagree. */
   | 'report'
-  /** A section of a log differs from what its source gives. */
+  /** A section of a log differs from its source. */
   | 'log'
   | 'secret'
-  /** A path, a mode or a size that no session may have. */
+  /** A path, mode or size that no session may have. */
   | 'path'
   | 'signature'
-  /** A plan was executed without the required approval. */
+  /** teddy executed a plan without the required approval. */
   | 'approval';
 
 export interface Violation {
@@ -40,18 +40,21 @@ export interface VerifiedLine {
   /** The name from `RecordedLine`. */
   line: string;
   tip: Oid;
-  /** The number of entries that were checked. */
+  /** The number of checked entries. */
   entries: number;
   turns: number;
-  /** False when this clone lacks a part of the line, which was not checked. */
+  /** False when this clone lacks a part of the line, so that part was not checked. */
   isWhole: boolean;
-  /** The number of log sections that were rendered again with the same result; `attested`, that of those that cannot be. */
+  /**
+   * The number of log sections that teddy rendered again with an equal result; `attested`: the number that it cannot
+   * render again.
+   */
   derived: number;
   attested: number;
-  /** The number of entries that one of the given keys signed; null when no keys were given. */
+  /** The number of entries signed by one of the given keys; null when the caller gave no keys. */
   signed: number | null;
   /** In the order of the line. */
   violations: Violation[];
-  /** Full sentences about what could not be checked here, through no fault of the line. */
+  /** Full sentences about what teddy could not check here, through no fault of the line. */
   notes: string[];
 }

@@ -1,4 +1,4 @@
-/** The files that belong to every session of a repository, on the branch `teddy/global`. */
+/** The files that belong to every session in a repository, on the branch `teddy/global`. */
 import { TeddyError } from '../../errors.ts';
 import { parseContextLine } from '../context/context-lines.ts';
 import type { RepoPath } from '../../names.ts';
@@ -6,20 +6,20 @@ import type { RepoPath } from '../../names.ts';
 export const memosPath = '.teddy/memos.yaml' as RepoPath;
 export const globalContextPath = '.teddy/global.context' as RepoPath;
 export const attributesPath = '.teddy/.gitattributes' as RepoPath;
-/** Settings that travel with the project. The file belongs to the user, like the code, although it is in `.teddy/`. */
+/** Settings that travel with the project. Like the code, the file belongs to the user, although it is in `.teddy/`. */
 export const configPath = '.teddy/config.yaml' as RepoPath;
 
-/** Tells whether teddy publishes the path; neither commands nor the user's edits change it in passing. */
+/** Tells whether teddy publishes the path; neither commands nor the user's edits change such a path in passing. */
 export function isSessionPath(path: string): boolean {
   return path.startsWith('.teddy/') && path !== configPath;
 }
 
-/** Tells whether commands of a plan must not change the path: teddy publishes it, or it holds the user's settings. */
+/** Tells whether a plan's commands must not change the path: teddy publishes it, or it holds the user's settings. */
 export function isGuardedPath(path: string): boolean {
   return isSessionPath(path) || path === configPath;
 }
 
-/** The `.gitattributes` of lines, so that none of the user's settings changes our bytes, and diffs stay readable. */
+/** The `.gitattributes` of lines, so that no user setting changes our bytes, and diffs stay readable. */
 export const attributesText = `* -text -filter -ident -working-tree-encoding
 _context.log -diff linguist-generated
 transcript.jsonl -diff linguist-generated
@@ -32,13 +32,13 @@ export interface GlobalFiles {
   agents: ReadonlyMap<string, string>;
 }
 
-/** A file that the user edits on `teddy/global`. `agent` is null for the files that are not an agent's prompt. */
+/** A file that the user edits on `teddy/global`. `agent` is null for all files other than an agent's prompt. */
 export interface GlobalFile {
   name: string;
   agent: string | null;
 }
 
-/** Parses `global.context`, `memos.yaml` and `agents/<name>.md`. Throws USAGE, or BAD_NAME for the name of an agent. */
+/** Parses `global.context`, `memos.yaml` and `agents/<name>.md`. Throws USAGE, or BAD_NAME for an agent's name. */
 export function parseGlobalFile(text: string): GlobalFile {
   if (text === 'global.context' || text === 'memos.yaml') return { name: text, agent: null };
   const agent = /^agents\/([^/]+?)(?:\.md)?$/.exec(text)?.[1];
@@ -68,7 +68,7 @@ const usualDocuments = [
   /^AGENTS\.md$/,
 ];
 
-/** Makes the first `global.context`, which lists the usual documents that the project has. */
+/** Makes the first `global.context`, which lists the usual documents found in the project. */
 export function toGlobalContext(topLevel: readonly string[]): string {
   const present = usualDocuments.flatMap((usual) => topLevel.filter((name) => usual.test(name)));
   return [
@@ -79,7 +79,7 @@ export function toGlobalContext(topLevel: readonly string[]): string {
   ].join('\n');
 }
 
-/** Tells whether the file lists only documents that teddy would list itself; its author does not matter then. */
+/** Tells whether the file lists only documents that teddy itself would list; then its author does not matter. */
 export function isUsualContext(text: string): boolean {
   return text
     .split('\n')

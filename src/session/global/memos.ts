@@ -8,9 +8,9 @@ export interface ChangedMemos {
   text: string;
   added: string[];
   removed: string[];
-  /** Facts to remove that the list does not contain. */
+  /** Facts to remove that are not in the list. */
   missing: string[];
-  /** Facts to add that the list already contains. */
+  /** Facts to add that are already in the list. */
   present: string[];
 }
 
@@ -19,12 +19,12 @@ export function parseMemos(text: string): string[] {
   return readFacts(text).list.items.map(({ value }) => value);
 }
 
-/** Renders a text that `parseMemos` reads as the same facts; empty when there are none. */
+/** Renders a text that `parseMemos` reads back as these facts; empty when there are none. */
 export function renderMemos(facts: readonly string[]): string {
   return facts.length === 0 ? '' : stringify(facts, { lineWidth: 0 });
 }
 
-/** Applies the changes in order; facts are compared after trimming. Throws as `parseMemos` does. */
+/** Applies the changes in order, comparing trimmed facts. Throws as `parseMemos` does. */
 export function changeMemos(text: string, changes: readonly MemoChange[]): ChangedMemos {
   const { document, list } = readFacts(text);
   const result: ChangedMemos = { text, added: [], removed: [], missing: [], present: [] };
@@ -48,7 +48,7 @@ export function changeMemos(text: string, changes: readonly MemoChange[]): Chang
   return { ...result, text: document.toString({ lineWidth: 0 }) };
 }
 
-/** Applies to `theirs` what `mine` added to and removed from `base`. Throws as `parseMemos` does. */
+/** Applies the additions and removals between `base` and `mine` to `theirs`. Throws as `parseMemos` does. */
 export function mergeMemos(base: string, mine: string, theirs: string): string {
   const [before, after] = [new Set(parseMemos(base)), new Set(parseMemos(mine))];
   return changeMemos(theirs, [
@@ -63,7 +63,7 @@ function addItem(document: Document, list: YAMLSeq<Scalar<string>>, fact: string
   return item;
 }
 
-/** Removes items, but keeps a comment or blank line above one, because it may be a heading for the items below. */
+/** Removes items, but keeps a comment or blank line above an item, because it may be a heading for the items below. */
 function removeItems(list: YAMLSeq<Scalar<string>>, gone: ReadonlySet<Scalar<string>>): void {
   const left: Scalar<string>[] = [];
   let above: Pick<Scalar, 'commentBefore' | 'spaceBefore'> = {};
@@ -101,7 +101,7 @@ function readDocument(text: string): ReturnType<typeof parseUntrustedYaml> {
   }
 }
 
-/** Begins a list in a text without any item, perhaps with comments. */
+/** Begins a list in a text without items, which may have comments. */
 function beginList(document: Document): YAMLSeq<Scalar<string>> {
   const list = new YAMLSeq<Scalar<string>>();
   const comment = document.contents?.comment;

@@ -1,9 +1,9 @@
-/** Merges two concurrent edits of one file of `teddy/global`. */
+/** Merges two concurrent edits of one file on `teddy/global`. */
 import { mergeMemos } from './memos.ts';
 
 /**
- * Merges `mine`, which was made from `base`, into `theirs`. Returns null when only a person can merge them, as with an
- * agent's prompt. Throws as `parseMemos` does.
+ * Merges `mine`, an edit of `base`, into `theirs`. Returns null when only the user can merge them, as with an agent's
+ * prompt. Throws as `parseMemos` does.
  */
 export function mergeGlobalFile(
   name: string,
@@ -15,7 +15,10 @@ export function mergeGlobalFile(
   return name === 'global.context' ? mergeLines(base, mine, theirs) : null;
 }
 
-/** Applies the lines that `mine` added or removed against `base` to `theirs`, and keeps its other lines. */
+/**
+ * Adds to and removes from `theirs` the lines that `mine` added to or removed from `base`; keeps all other lines of
+ * `theirs`.
+ */
 export function mergeLines(base: string, mine: string, theirs: string): string {
   const baseLines = new Set(base.split('\n'));
   const mineLines = mine.split('\n').filter((line) => line !== '');

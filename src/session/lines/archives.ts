@@ -1,4 +1,4 @@
-/** Archives: refs that keep lines after their branches are gone, each below the month of its session. */
+/** Archives: refs that keep lines after their branches are gone, filed by the month of the session. */
 import { isDamage } from '../../errors.ts';
 import type { RefTip, RefUpdate, SessionStore, Store } from '../../ports/git.ts';
 import { archivePrefix, archiveRef, parseArchiveRef, type ArchiveName, type Oid, type RefName } from '../../names.ts';
@@ -7,7 +7,7 @@ import type { LineIndex } from './line-index.ts';
 
 export type Archive = RefTip & ArchiveName;
 
-/** Lists the archives in order of the lines' names, and skips refs that are not named like an archive. */
+/** Lists the archives sorted by line name, and skips refs that are not named like an archive. */
 export async function listArchives(store: Pick<Store, 'listRefs'>): Promise<Archive[]> {
   const archives = (await store.listRefs(archivePrefix)).flatMap((tip): Archive[] => {
     const parsed = parseArchiveRef(tip.ref);
@@ -21,7 +21,7 @@ export function resolveArchive(store: Pick<Store, 'resolve'>, line: RefName): Pr
   return store.resolve(archiveRef(line));
 }
 
-/** Tells whether an archive contains all of a branch. The answer for two commits never changes, so the index stores it. */
+/** Tells whether an archive contains an entire branch. The answer for two commits never changes, so the index stores it. */
 export async function isArchivedIn(
   store: SessionStore,
   index: LineIndex,
@@ -43,8 +43,8 @@ export async function isArchivedIn(
 }
 
 /**
- * Plans the archiving of a line up to `tip`. An archive only moves forward; one that is ahead is not moved. `inTheWay`
- * is an archive with other commits; nothing can be moved then.
+ * Plans the archiving of a line up to `tip`. An archive only moves forward; an archive that is already ahead stays.
+ * `inTheWay` is an archive with other commits; in that case nothing can move.
  */
 export async function planArchive(
   store: SessionStore,

@@ -1,6 +1,6 @@
 /**
- * Finds which of many lines have landed in their current state. Regardless of their number, it takes two git processes
- * for a base branch that has moved, and none for one that has not.
+ * Finds which of many lines have landed in their current state. However many lines there are, a base branch that has
+ * moved costs two git processes, and an unmoved one none.
  */
 import type { SessionSource, SessionStore } from '../../ports/git.ts';
 import { decodeLandings, landingText, listOwnBranches } from './landing.ts';
@@ -14,7 +14,7 @@ import type { SessionStart } from './session-starts.ts';
 
 /**
  * Finds landed lines by the rules of `hasLandedAsItStands`: a base branch contains the line's tip, or a commit that
- * says it landed the line up to there.
+ * claims to have landed the line up to its tip.
  */
 export async function findLanded(
   project: SessionSource,
@@ -28,12 +28,12 @@ export async function findLanded(
     if (!bases.has(oid)) bases.set(oid, await readBase(project, oid));
   const landed = new Set<RefName>();
   for (const line of lines) {
-    // Without a turn there is nothing to land.
+    // Without a turn, nothing can land.
     if (line.nearest.entry.turn === null) continue;
     const started = own.get(starts.get(line.session)?.branch ?? '') ?? [];
     for (const oid of new Set([...usual, ...started])) {
       const base = bases.get(oid);
-      // A base branch mentions few of the lines, and git is not needed for the others.
+      // A base branch mentions few lines, and the others need no git process.
       const isTold = base?.entries.has(line.nearest.oid) === true || base?.landings.has(line.session) === true;
       if (base !== undefined && isTold && (await holds(project, base, line))) landed.add(line.ref);
     }
@@ -42,8 +42,8 @@ export async function findLanded(
 }
 
 /**
- * Reads the tips of the default branches and of HEAD's branch, and, by its name, of each branch that one of these
- * sessions started from, or of its possible replacements when it is gone.
+ * Reads the tips of the default branches, of HEAD's branch, and of each branch from which one of these sessions started
+ * (by name), or its possible replacements when the branch is gone.
  */
 export async function readBaseTips(
   project: SessionSource,
@@ -55,7 +55,7 @@ export async function readBaseTips(
   const defaults = (await readDefaultBranches(project, listed)).filter(({ ref }) => !ref.endsWith('/teddy/global'));
   const usual = new Set(defaults.map(({ oid }) => oid));
   const head = listed === undefined ? await store.resolve('HEAD') : (listed.get('HEAD' as RefName) ?? null);
-  // HEAD on the tip of a line is not a base, which needs no further reading.
+  // When HEAD is on a line's tip it is not a base, so nothing more needs to be read.
   const isKnown = head === null || usual.has(head) || lines.some(({ oid }) => oid === head);
   if (!isKnown && (await findNearestEntry(project, head)) === null) usual.add(head);
   const named = new Set(lines.map(({ session }) => starts.get(session)?.branch ?? ''));
@@ -74,7 +74,7 @@ export async function readBaseTips(
 
 interface BaseHistory {
   oid: Oid;
-  /** The entries that the branch reaches because their lines were merged. */
+  /** The entries that the branch reaches through merged lines. */
   entries: ReadonlySet<Oid>;
   landings: ReadonlyMap<SessionId, Oid[]>;
 }
@@ -93,7 +93,10 @@ async function holds(project: SessionSource, base: BaseHistory, line: KnownLine)
   return false;
 }
 
-/** Tells whether the line after its landed part is only about turns that landed: a verdict, an undo that was undone. */
+/**
+ * Tells whether everything on the line after its landed part concerns only landed turns: a verdict, or an undo that was
+ * itself undone.
+ */
 export async function isOnlyVerdictsSince(
   { repository: { store } }: SessionSource,
   { oid, session, nearest }: Pick<KnownLine, 'oid' | 'session' | 'nearest'>,
@@ -106,7 +109,7 @@ export async function isOnlyVerdictsSince(
   return turnsOf(then).join() === turnsOf(now).join() && hasSameCode(store, tip, oid);
 }
 
-/** Tells whether two commits are equal outside of `.teddy`. */
+/** Tells whether two commits are equal outside `.teddy`. */
 export async function hasSameCode(store: SessionStore, a: Oid, b: Oid): Promise<boolean> {
   const [one, other] = await Promise.all(
     [a, b].map(async (commit) => (await store.readDir(commit, '' as RepoPath))?.entries ?? []),
@@ -116,7 +119,7 @@ export async function hasSameCode(store: SessionStore, a: Oid, b: Oid): Promise<
   return namesOf(one).join('\n') === namesOf(other).join('\n');
 }
 
-/** Tells whether the line is an earlier state of what has landed. Entry ids sort by time, which settles most cases. */
+/** Tells whether the line is an earlier state of what has landed. Entry IDs sort by time, which settles most cases. */
 async function isBehind(project: SessionSource, { oid, nearest }: KnownLine, tip: Oid): Promise<boolean> {
   const { store } = project.repository;
   if ((await store.resolve(tip)) === null) return false;
@@ -127,7 +130,7 @@ async function isBehind(project: SessionSource, { oid, nearest }: KnownLine, tip
 /** The number of cached base branches. They are few, and their older tips are useless. */
 const maxKnown = 8;
 
-/** Searches a base branch once, and later only its new commits. */
+/** Searches a base branch fully once, and later only its new commits. */
 async function readBase(project: SessionSource, oid: Oid): Promise<BaseHistory> {
   const { store, cache } = project.repository;
   const known = await readRows(cache, 'bases');

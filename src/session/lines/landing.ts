@@ -1,4 +1,7 @@
-/** The message of a commit that brings a session's code to another branch. It is not an entry and never reads as one. */
+/**
+ * The message of a commit that brings a session's code to another branch. Such a commit is not an entry and never reads
+ * as one.
+ */
 import { leaveOutKnown } from '../entries/assisted-by.ts';
 import { endsInTrailers } from '../entries/trailers.ts';
 import type { RefTip, SessionSource, Store } from '../../ports/git.ts';
@@ -16,20 +19,20 @@ import {
 import { readBaseStart, readDefaultBranches, type Tips } from './lines.ts';
 import { findNearestEntry } from '../entries/nearest-entry.ts';
 
-/** The session and the tip, up to which the commit brought its code. */
+/** The session, and the tip up to which the commit brought its code. */
 export interface LandedFrom {
   session: SessionId;
   tip: Oid;
 }
 
-/** The text that the message of every landing contains. */
+/** The text in every landing's message. */
 export const landingText = 'Teddy-Landed-From: ';
 
 /**
- * Encodes the message of a landing. `text` is subject and body; teddy's own trailers in it are made unreadable, and so
- * are lines at which git would cut the message, while other trailers at its end stay trailers. `landings` lists the
- * line itself first, then the sessions that land along with it. `assistedBy` lists trailers that go before these,
- * unless the text has them already.
+ * Encodes a landing's message. `text` is subject and body. teddy's own trailers in the text become unreadable, as do
+ * lines at which git would cut the message; other trailers at its end stay trailers. `landings` lists the line itself
+ * first, then the sessions that land along with it. `assistedBy` lists trailers that go before the landings, unless the
+ * text already has them.
  */
 export function encodeLanding(
   text: string,
@@ -43,7 +46,7 @@ export function encodeLanding(
   return `${body}${endsInTrailers(body) ? '\n' : '\n\n'}${trailers.join('')}`;
 }
 
-/** Reads all landings in a message: a forge that squashes a branch copies the messages of its commits. */
+/** Reads all landings in a message: when a forge squashes a branch, it copies the messages of the branch's commits. */
 export function decodeLandings(message: string): LandedFrom[] {
   return [...message.matchAll(/^Teddy-Landed-From: (\S+)@([0-9a-f]{64}|[0-9a-f]{40})$/gm)].flatMap(
     ([, session = '', tip = '']) => (isSessionId(session) ? [{ session, tip: tip as Oid }] : []),
@@ -52,7 +55,7 @@ export function decodeLandings(message: string): LandedFrom[] {
 
 /**
  * Lines that need an indent. git begins a patch at `---` and cuts the message off at a scissors line, so trailers below
- * either would be lost.
+ * either line would be lost.
  */
 const mark = /^(?:teddy-[a-z-]+\s*:|---(?:\s|$)|\S+ -{24} >8 -{24}$)/i;
 
@@ -61,15 +64,21 @@ function indentMark(line: string): string {
   return mark.test(text) ? `  ${text}` : text;
 }
 
-/** The branches on which a line can land when its session's own branch is gone. */
+/** The branches where a line can land when its session's own branch is gone. */
 export interface OtherTargets {
-  /** The remote-tracking branch from which the branch can be made again, as git shortens it; null when no remote has it. */
+  /**
+   * The remote-tracking branch from which the user can recreate the branch, as git shortens its name; null when no
+   * remote has it.
+   */
   remote: string | null;
-  /** The default branch, else the local ones that contain the commit that the session started from; without `refs/heads/`. */
+  /**
+   * The default branch, else the local branches that contain the commit from which the session started; without
+   * `refs/heads/`.
+   */
   branches: string[];
 }
 
-/** Finds the other branches. `name` is the branch that is gone; null when it is unknown. */
+/** Finds the other branches. `name` is the missing branch; null when it is unknown. */
 export async function findOtherTargets(
   project: SessionSource,
   line: { ref: RefName; tip: Oid },
@@ -92,11 +101,11 @@ export async function findOtherTargets(
 
 export interface FoundLanding extends LandedFrom {
   commit: Oid;
-  /** True when this is the commit's own session, and not one that landed along with it. */
+  /** True when this is the commit's own session, not one that landed along with it. */
   isFirst: boolean;
 }
 
-/** Finds landings, newest first. Commits below the common ancestor are left out, because both histories contain them. */
+/** Finds landings, newest first. Skips commits below the common ancestor, because both histories contain them. */
 export async function findLandings(
   store: Pick<Store, 'findReachable' | 'readCommit'>,
   from: Oid,
@@ -110,19 +119,19 @@ export async function findLandings(
   return [...new Map(landings.map((landing) => [landing.tip, landing])).values()];
 }
 
-/** Code of a line that had landed on a branch and is no longer there. */
+/** Code of a line that landed on a branch and is no longer there. */
 export interface LostCode {
-  /** The commits that brought it, oldest first. */
+  /** The commits that brought the code, oldest first. */
   landed: Oid[];
   /** The arguments of the `git` command that brings the code back. */
   command: string;
-  /** True when the branch has changed the same lines since. */
+  /** True when the branch has since changed the same lines. */
   isConflict: boolean;
 }
 
 /**
- * Finds landed code that a revert or anything else has removed. Returns null when the branch still has all of it, or
- * has developed it further.
+ * Finds landed code that a revert or anything else has removed. Returns null when the branch still has all of the code,
+ * or has developed it further.
  */
 export async function findLost(store: Store, { session, tip }: LandedFrom, branch: Oid): Promise<LostCode | null> {
   const merged = await store.mergeBase(tip, [branch]);
@@ -152,7 +161,7 @@ async function isAsBefore(store: Store, parent: Oid, commit: Oid, branch: Oid): 
   return false;
 }
 
-/** Finds the revert of a merge. git does not merge a line twice, so the revert itself has to be reverted. */
+/** Finds the revert of a merge. git does not merge a line twice, so the user must revert the revert itself. */
 async function findRevertedMerge(store: Store, tip: Oid, branch: Oid): Promise<LostCode | null> {
   const ours = (await store.readCommit(branch)).tree;
   for (const oid of await store.findReachable('This reverts commit ', branch, [tip])) {
@@ -170,10 +179,10 @@ async function findRevertedMerge(store: Store, tip: Oid, branch: Oid): Promise<L
   return null;
 }
 
-/** The most branches that are considered. */
+/** The maximum number of branches to consider. */
 const maxOwn = 16;
 
-/** Lists the local branches that are not teddy's; one of them may replace a branch that is gone. */
+/** Lists the local branches that are not teddy's; one of them may replace a missing branch. */
 export async function listOwnBranches(project: SessionSource, listed?: Tips): Promise<RefTip[]> {
   const refs = listed === undefined ? null : [...listed].map(([ref, oid]) => ({ ref, oid }));
   const named = (refs ?? (await project.repository.store.listRefs('refs/heads/'))).filter(

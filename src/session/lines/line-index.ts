@@ -1,7 +1,7 @@
 /**
- * An index of what lists show about a line, keyed by ref name and tip, so that only changed tips are read again. The
- * refs and their tips always come from git; what a commit contains never changes. Like the rest of the cache, the index
- * may disappear at any time.
+ * An index of the facts that lists show about a line, keyed by ref name and tip, so that teddy rereads only changed
+ * tips. The refs and their tips always come from git; a commit's content never changes. Like the rest of the cache, the
+ * index may disappear at any time.
  */
 import type { Cache, RefTip, SessionSource } from '../../ports/git.ts';
 import { isOid, mainLineRef, parseLineRef, type Oid, type RefName } from '../../names.ts';
@@ -11,7 +11,7 @@ import { parseJson } from '../text/parse-object.ts';
 import { entryMs } from '../entries/logged-entry.ts';
 import { findNearestEntries } from '../entries/nearest-entry.ts';
 
-/** The part of an entry that lists need without reading its commit. */
+/** The part of an entry that lists need without a read of its commit. */
 export type EntryHead = Pick<Entry, (typeof heads)[number]>;
 
 export interface NearestHead {
@@ -22,31 +22,31 @@ export interface NearestHead {
 interface IndexedLine {
   /** Null when no entry is at or below the tip. */
   nearest: NearestHead | null;
-  /** Everything else that lists show about the line, as plain JSON; the code that makes the lists defines it. */
+  /** Everything else that lists show about the line, as plain JSON; the code that makes the lists defines the fields. */
   fields?: IndexedFields | undefined;
 }
 
 export type IndexedFields = Readonly<Record<string, readonly (string | number | boolean | null)[]>>;
 
 export interface LineIndex {
-  /** Looks up a line. Its `fields` are parsed only when they are read. */
+  /** Looks up a line. Parses its `fields` only on access. */
   get(ref: RefName, tip: Oid): IndexedLine | undefined;
-  /** Returns when the nearest entry of a local main line was made; NaN for any other line, or one that is not indexed. */
+  /** Returns when a local main line's nearest entry was made; NaN for any other line, or an unindexed one. */
   mainMs(ref: RefName, tip: Oid): number;
   set(ref: RefName, tip: Oid, line: IndexedLine): void;
-  /** Gives all refs that exist below `prefixes`, so that `save` drops the index's other refs there. */
+  /** Passes all existing refs below `prefixes`, so that `save` drops the index's other refs there. */
   setListed(prefixes: readonly string[], tips: readonly RefTip[]): void;
   /** Saves the changes if there are at least `least` of them. */
   save(least?: number): Promise<void>;
 }
 
 const cacheKey = 'lines';
-/** One change per so many rows is needed to save: reading a row again next time is cheaper than writing all rows for it. */
+/** A save needs at least one change per so many rows: rereading a row later is cheaper than writing all rows for it. */
 const rewrittenFor = 1000;
 
 const opened = new WeakMap<Cache, Promise<LineIndex>>();
 
-/** Opens the index of a cache, once per process, because its rows stay true. */
+/** Opens a cache's index, once per process, because its rows stay true. */
 export function openLineIndex(cache: Cache): Promise<LineIndex> {
   const index = opened.get(cache) ?? readIndex(cache);
   opened.set(cache, index);
@@ -113,7 +113,7 @@ function toMainMs(name: string, { nearest }: IndexedLine): number {
     : Number.NaN;
 }
 
-/** Encodes a row: the nearest entry, and after a tab, which JSON always escapes, the other fields. */
+/** Encodes a row: the nearest entry, a tab (which JSON always escapes), and the other fields. */
 function encodeRow({ nearest, fields }: IndexedLine): string {
   const entry = nearest?.entry;
   const row = nearest && entry && [nearest.oid, ...heads.map((name) => entry[name] ?? null)];
@@ -148,7 +148,7 @@ function decodeNearest(row: string): NearestHead | null | undefined {
   return { oid: oid as Oid, entry: entry as EntryHead };
 }
 
-/** Finds the nearest entry of each tip, in the index, or in the commits of a tip that has moved. */
+/** Finds each tip's nearest entry, in the index, or in the commits of a tip that has moved. */
 export async function findNearestHeads(
   project: SessionSource,
   index: LineIndex,
@@ -168,13 +168,13 @@ export async function findNearestHeads(
 
 export interface Newest {
   limit: number;
-  /** The latest time that counts, so that an entry with a future time cannot make its line the newest. */
+  /** The latest acceptable time, so that an entry with a future time cannot make its line the newest. */
   latestMs: number;
-  /** The branch of HEAD, which is always listed. */
+  /** HEAD's branch, which is always listed. */
   head: RefName | null;
 }
 
-/** Finds local main lines that are not among the newest, each the only line of its session, without decoding their rows. */
+/** Finds local main lines that are not among the newest and are their session's only line, without decoding their rows. */
 export async function findOlder(
   project: SessionSource,
   index: LineIndex,

@@ -1,42 +1,45 @@
-/** Checks the order in which the entries of a line follow each other. */
+/** Checks the order of a line's entries. */
 import type { Entry, EntryKind } from '../entries/entry.ts';
 import { compareTurns, turnNumber, type SessionId, type TurnName } from '../../names.ts';
 
 /** `open`: there is no complete answer yet. `planned`: there is a plan without a report. `closed`: anything else. */
 export type TurnStatus = 'open' | 'planned' | 'closed';
 
-/** The facts about a line before the first entry that is checked. */
+/** The facts about a line before the first checked entry. */
 export interface OrderBase {
-  /** Null when nothing came before it. */
+  /** Null when nothing precedes the entry. */
   created: string | null;
   turns: readonly { turn: TurnName; hasPlan: boolean; hasReport: boolean }[];
 }
 
 export interface OrderFacts {
-  /** The state of the latest turn before the entry; null when there is none, or it is unknown. */
+  /** The state of the latest turn before the entry; null when there is no turn, or its state is unknown. */
   latest: TurnStatus | null;
   /** True when the turn has a message from the user; null when that is unknown. */
   hasMessage: boolean | null;
-  /** True when another agent made the entry's plan, which then answers no message and may begin a turn. */
+  /** True when another agent made the entry's plan; such a plan answers no message and may begin a turn. */
   isAgentPlan?: boolean;
 }
 
 export interface LineOrder {
-  /** Adds an entry and returns what is wrong with its place, in full sentences. */
+  /** Adds an entry and returns the problems with its position, in full sentences. */
   add(entry: Entry, facts: OrderFacts): string[];
   latest(): TurnName | null;
   has(turn: TurnName): boolean;
-  /** The number of turns so far. */
+  /** The number of turns up to the last added entry. */
   turns(): number;
 }
 
 /** Kinds of entries with a model's answer. */
 export const answerKinds: readonly EntryKind[] = ['plan', 'exchange', 'reply'];
-/** Kinds of entries that may change the code of the line. */
+/** Kinds of entries that may change the line's code. */
 export const codeKinds: readonly EntryKind[] = ['report', 'write', 'snapshot', 'undo'];
 /** Kinds of entries that may begin a turn. */
 export const openingKinds: readonly EntryKind[] = ['message', 'branch', 'reply', 'exchange'];
-/** Kinds of entries that belong to the latest turn. An answer may come late in a conversation, and any turn may be undone. */
+/**
+ * Kinds of entries that belong to the latest turn. An answer may come late in a conversation, and the user may undo any
+ * turn.
+ */
 const ofLatest: readonly EntryKind[] = ['message', 'plan', 'report', 'memo', 'snapshot', 'write'];
 
 /** Begins the check. With a `base` of null, the line begins with its first entry. */

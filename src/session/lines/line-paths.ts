@@ -1,4 +1,4 @@
-/** The paths that a session may contain, and which of them each kind of entry writes. */
+/** The paths that a session may contain, and the ones that each kind of entry writes. */
 import { foldPart } from '../paths/paths.ts';
 import type { Entry, EntryKind } from '../entries/entry.ts';
 import { attributesPath, globalContextPath, isSessionPath, memosPath } from '../global/global-files.ts';
@@ -25,7 +25,10 @@ function whyHostileMode(path: RepoPath, mode: string | null): string | null {
   return mode === '100755' ? 'A file below .teddy/ is executable.' : null;
 }
 
-/** Tells whether a file of teddy's belongs to this session or to all of them. Other sessions' files are not checked. */
+/**
+ * Tells whether one of teddy's files belongs to this session or to all sessions. teddy does not check other sessions'
+ * files.
+ */
 export function isOfSession(session: SessionId, path: RepoPath): boolean {
   if (!isSessionPath(path)) return false;
   return !path.startsWith('.teddy/sessions/') || path.startsWith(`${sessionDir(session)}/`);
@@ -56,12 +59,12 @@ export function mayWrite(kind: EntryKind, session: SessionId, turn: TurnName | n
   return dir !== null && path.startsWith(dir) && (turnFiles[kind]?.test(path.slice(dir.length)) ?? false);
 }
 
-/** Tells whether this kind of entry may change the project's code, which is everything outside of teddy's own files. */
+/** Tells whether this kind of entry may change the project's code, which is everything outside teddy's own files. */
 export function mayChangeCode(kind: EntryKind): boolean {
   return kind === 'snapshot' || kind === 'report' || kind === 'undo' || kind === 'write';
 }
 
-/** Returns the turn, as the path spells it, and the file below it; null when the path belongs to no turn of the session. */
+/** Returns the turn, spelled as in the path, and the file below it; null when the path belongs to no turn of the session. */
 export function turnOfPath(session: SessionId, path: RepoPath): { turn: string; file: string } | null {
   const dir = `${sessionDir(session)}/`;
   if (!path.startsWith(dir)) return null;
@@ -70,9 +73,9 @@ export function turnOfPath(session: SessionId, path: RepoPath): { turn: string; 
   return slash === -1 ? null : { turn: rest.slice(0, slash), file: rest.slice(slash + 1) };
 }
 
-/** The status of an undo that reverted only some files of its turn. */
+/** The status of an undo that reverted only some of its turn's files. */
 export const partlyUndone = 'PARTIAL';
-/** The statuses of an undo that restores all, or only some, of what earlier undos reverted. */
+/** The statuses of an undo that restores everything, or only a part, that earlier undos reverted. */
 export const [redone, partlyRedone] = ['REDONE', 'PARTLY_REDONE'];
 
 type Labelled = Pick<Entry, 'kind' | 'status'>;
@@ -81,7 +84,7 @@ export function revertsTurn({ kind, status }: Labelled): boolean {
   return kind === 'undo' && status !== redone && status !== partlyRedone;
 }
 
-/** Returns how much of a turn is undone after its last undo; null when nothing is. */
+/** Returns how much of a turn remains undone after its last undo; null when nothing does. */
 export function undoneExtent(last: Labelled | null | undefined): 'whole' | 'part' | null {
   if (last?.kind !== 'undo' || last.status === redone) return null;
   return last.status === partlyUndone || last.status === partlyRedone ? 'part' : 'whole';

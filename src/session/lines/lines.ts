@@ -25,7 +25,7 @@ import {
   type Newest,
 } from './line-index.ts';
 
-/** Fewer changed tips are not saved: reading them again is fast, and a command that only looks up a line writes nothing. */
+/** Do not save fewer changed tips than this: rereading them is fast, and a command that only looks up a line writes nothing. */
 const fewTips = 64;
 const remoteHead = 'refs/remotes/origin/HEAD' as RefName;
 
@@ -33,29 +33,29 @@ export interface KnownLine {
   ref: RefName;
   oid: Oid;
   session: SessionId;
-  /** The local branch that it is or would be, `refs/heads/...`, for remote-tracking branches and archives too. */
+  /** The line's actual or potential local branch, `refs/heads/...`, for remote-tracking branches and archives too. */
   branchRef: RefName;
-  /** The remote that has it; null for a local branch or an archive. */
+  /** The remote that has the line; null for a local branch or an archive. */
   remote: string | null;
   isArchived: boolean;
-  /** True when it is named `teddy/<session>`. */
+  /** True when the line's name is `teddy/<session>`. */
   isMain: boolean;
   /** The turn in the name of a conversation branch of the session; null for any other name. */
   branch: TurnName | null;
   nearest: NearestHead;
 }
 
-/** Lists local branches first, then the remotes' lines, then archives, each in order of name. Leaves out stale ones. */
+/** Lists local branches first, then the remotes' lines, then archives, each sorted by name. Omits stale lines. */
 export async function listLines(project: SessionSource, options: { archived?: boolean } = {}): Promise<KnownLine[]> {
   return (await listLinesAndTips(project, options)).lines;
 }
 
-/** The tip of each local and remote-tracking branch, and of HEAD if known. */
+/** The tips of all local and remote-tracking branches, and of HEAD if known. */
 export type Tips = ReadonlyMap<RefName, Oid>;
 
 /**
- * Lists lines and tips. `older` counts the sessions that are not among the `newest`. `stale` lists lines of a remote
- * that have no local branch and are completely in a local archive. `listed` gives the tips when git has just listed
+ * Lists lines and tips. `older` counts the sessions that are not among the `newest`. `stale` lists a remote's lines
+ * that have no local branch and are completely in a local archive. `listed` passes the tips if git has just listed
  * them.
  */
 export async function listLinesAndTips(
@@ -77,7 +77,7 @@ export async function listLinesAndTips(
     const found = nearest[at];
     const line = found ? toLine(tip, found) : null;
     if (line === null) continue;
-    // A branch that is named after its session needs no further check.
+    // A branch named after its session needs no further check.
     const isNamed = line.isMain || line.branch !== null;
     if (isNamed || (await isLine(project, line, (defaults ??= await readDefaults(project))))) lines.push(line);
   }
@@ -102,14 +102,14 @@ async function findStale(
   const kept = new Map((await listArchives(store)).map(({ line, oid }) => [line, oid]));
   for (const line of absent) {
     const { isMain, branch, branchRef, session } = line;
-    // A main line of another name is archived under the name of its session.
+    // A differently named main line is archived under its session's name.
     const archive = kept.get(isMain || branch !== null ? branchRef : mainLineRef(session));
     if (archive !== undefined && (await isArchivedIn(store, index, line, archive))) stale.add(line);
   }
   return stale;
 }
 
-/** Leaves out `teddy/global`, which belongs to all sessions, and a remote's HEAD, which duplicates one of its branches. */
+/** Excludes `teddy/global`, which belongs to all sessions, and a remote's HEAD, which duplicates one of its branches. */
 function isCandidate(ref: RefName): boolean {
   return ref !== globalRef && !/^refs\/remotes\/(?:.*\/teddy\/global|[^/]+\/HEAD)$/.test(ref);
 }
@@ -132,7 +132,7 @@ function toLine({ ref, oid }: RefTip, nearest: NearestHead): KnownLine | null {
 
 interface Defaults {
   branches: RefTip[];
-  /** The nearest entries of the branches, which a fast-forward landing leaves there. */
+  /** The nearest entries of the branches; a fast-forward landing leaves entries there. */
   entries: NearestEntry[];
 }
 
@@ -144,8 +144,8 @@ async function readDefaults(project: SessionSource): Promise<Defaults> {
 }
 
 /**
- * Tells whether a branch is a line. It is not when it is the default branch, the branch that the session started from,
- * or grows from either, because a fast-forward landing leaves the session's entries there.
+ * Tells whether a branch is a line. The default branch, the session's base branch, and branches that grow from either
+ * are not lines, because a fast-forward landing leaves the session's entries there.
  */
 export async function isLine(
   project: SessionSource,
@@ -156,7 +156,7 @@ export async function isLine(
   const { branches, entries } = known ?? (await readDefaults(project));
   if (branches.some(({ ref }) => ref === line.branchRef)) return false;
   for (const entry of entries) if (await holds(project, entry, line.nearest)) return false;
-  // A squash merge leaves no `start` below it; the session's own line still has one.
+  // A squash merge leaves no `start` below the commit; the session's own line still has one.
   const branch =
     (await readBaseBranch(project, line.nearest.oid)) ?? (await readBaseBranch(project, mainLineRef(line.session)));
   if (branch === null) return true;
@@ -167,7 +167,7 @@ export async function isLine(
   return entry === null || !(await holds(project, entry, line.nearest));
 }
 
-/** Tells whether the first parents of a branch with the nearest entry `entry` contain the other entry too. */
+/** Tells whether the first parents of a branch whose nearest entry is `entry` also contain the other entry. */
 async function holds(
   project: SessionSource,
   entry: NearestEntry,
@@ -178,7 +178,8 @@ async function holds(
 
 /**
  * Lists the default branches: the remote's, the local ones, which may be ahead, and `teddy/global`, because its memos
- * are entries too. When a remote's HEAD is on a session's branch, its `main` counts instead. `listed`: as for `listLinesAndTips`.
+ * are entries too. When a remote's HEAD is on a session's branch, the remote's `main` counts instead. `listed`: as for
+ * `listLinesAndTips`.
  */
 export async function readDefaultBranches(project: SessionSource, listed?: Tips): Promise<RefTip[]> {
   const { store } = project.repository;
@@ -195,7 +196,7 @@ export async function readDefaultBranches(project: SessionSource, listed?: Tips)
   return find([...theirs, ...names, globalRef]);
 }
 
-/** Tells whether the remote has only branches of sessions at this commit. */
+/** Tells whether the remote's branches at this commit are all sessions' branches. */
 async function isOnSession({ store }: SessionSource['repository'], head: Oid, listed?: Tips): Promise<boolean> {
   const prefix = 'refs/remotes/origin/';
   const tips = listed === undefined ? await store.listRefs(prefix) : [...listed].map(([ref, oid]) => ({ ref, oid }));
@@ -205,14 +206,14 @@ async function isOnSession({ store }: SessionSource['repository'], head: Oid, li
 }
 
 /**
- * Returns the branch that the session started from; for a session that started on another session's line, the branch
- * that the whole stack started from. Returns null when HEAD was detached or the history is cut off.
+ * Returns the branch from which the session started; for a session that started on another session's line, the branch
+ * from which the whole stack started. Returns null when HEAD was detached or the history is cut off.
  */
 export async function readBaseBranch(project: SessionSource, from: Oid | RefName): Promise<string | null> {
   return (await readBaseStart(project, from))?.branch ?? null;
 }
 
-/** A branch that a session started from, and the commit that records it. */
+/** A session's base branch, and the commit that records it. */
 export interface BaseStart {
   branch: string;
   oid: Oid;
@@ -234,8 +235,9 @@ export async function readBaseStart(project: SessionSource, from: Oid | RefName)
 }
 
 /**
- * Chooses the line that represents its session: the one with its name, else the branch of another name that has come
- * furthest (the main line was renamed), else a conversation branch. `lines` belong to one session and are of one kind.
+ * Chooses the line that represents its session: the one with the session's name, otherwise the differently named branch
+ * that is furthest ahead (the main line was renamed), otherwise a conversation branch. `lines` belong to one session
+ * and are of one kind.
  */
 export function chooseMain<Line extends Pick<KnownLine, 'isMain' | 'branch' | 'nearest' | 'ref'>>(
   lines: readonly Line[],

@@ -1,4 +1,4 @@
-/** Lists every session by the line that represents it: local, known only from a remote, or archived. */
+/** Lists every session through the line that represents it: local, known only from a remote, or archived. */
 import { groupBy } from '../text/group-by.ts';
 import type { SessionSource } from '../../ports/git.ts';
 import type { EntryHead } from './line-index.ts';
@@ -7,26 +7,26 @@ import { chooseMain, listLines, type KnownLine } from './lines.ts';
 export interface MainLine extends KnownLine {
   /** When the session started, in ISO 8601. */
   created: string;
-  /** The entry of the tip itself; null when the tip is a commit of the user's. */
+  /** The tip's own entry; null when the tip is one of the user's commits. */
   entry: EntryHead | null;
   /** The session's other local lines. */
   others: KnownLine[];
-  /** The remotes that have the line when there is no local branch. */
+  /** The remotes that have the line, if there is no local branch. */
   remotes: string[];
-  /** The local line that commands use when none is named; null when the session has no local branch. */
+  /** The local line that commands use by default; null when the session has no local branch. */
   own: KnownLine | null;
 }
 
-/** A source with the time of this machine. */
+/** A source with this machine's time. */
 export interface DatedSource extends SessionSource {
   clock: { now(): Date };
 }
 
-/** The accepted difference between the clocks of two machines. */
+/** The accepted difference between two machines' clocks. */
 export const skewMs = 10 * 60 * 1000;
 
 /**
- * Lists sessions in order of creation, oldest first; those that claim a future time come before all others. With
+ * Lists sessions by creation time, oldest first; sessions that claim a future time come before all others. With
  * `archived`, includes sessions without a local or remote branch.
  */
 export async function listMainLines(project: DatedSource, options: { archived?: boolean } = {}): Promise<MainLine[]> {
@@ -45,7 +45,7 @@ export function toMainLines(lines: readonly KnownLine[], now: Date): MainLine[] 
     });
 }
 
-/** Chooses a local branch before a remote one; a conversation branch never comes before a main line. */
+/** Prefers a local branch to a remote one; a conversation branch never comes before a main line. */
 function toMainLine(lines: readonly KnownLine[]): MainLine | null {
   const [first] = lines;
   // Most sessions have only one line.
@@ -64,7 +64,7 @@ function toMainLine(lines: readonly KnownLine[]): MainLine | null {
 function toChosen(main: KnownLine, own: KnownLine | null, lines: readonly KnownLine[], others: KnownLine[]): MainLine {
   const { oid, entry } = main.nearest;
   const same = main.remote === null ? [] : lines.filter(({ branchRef }) => branchRef === main.branchRef);
-  // Spreading an object with so many properties takes ten times as long.
+  // Spreading an object with this many properties takes ten times as long.
   return {
     ref: main.ref,
     oid: main.oid,

@@ -1,9 +1,9 @@
-/** Splits a text that arrives in pieces into lines. Short lines are kept whole; `clip-line.ts` shortens long ones. */
+/** Splits a text that arrives in pieces into lines. Keeps short lines whole; `clip-line.ts` shortens long ones. */
 import { openLineClip, type LineClip, type LineLimits } from '../text/clip-line.ts';
 
 export interface ReadLine {
   text: string;
-  /** The length of the whole line. */
+  /** The whole line's length. */
   length: number;
   cut: number;
 }
@@ -11,7 +11,7 @@ export interface ReadLine {
 export interface LineReader {
   push(piece: string): void;
   end(): void;
-  /** Returns how many characters are held of the line that has not ended yet. */
+  /** Returns how many characters of the unfinished line are held. */
   heldLength(): number;
 }
 

@@ -4,9 +4,9 @@ import { compareTurns, nameRef, type Oid, type RefName, type SessionId, type Tur
 import { chooseMain, listLinesAndTips, type KnownLine } from './lines.ts';
 
 /**
- * `pending`: its plan was not executed. `failed`: its last run failed. `closed`: its last turn is over. `landed`: one
- * of its lines has landed in its current state. `committed`: somebody has committed what another agent did in it.
- * `remote`: only a remote has it.
+ * `pending`: the plan has not run. `failed`: the last run failed. `closed`: the last turn is over. `landed`: one of the
+ * session's lines has landed in its current state. `committed`: somebody has committed another agent's work in the
+ * session. `remote`: only a remote has the session.
  */
 export const sessionStates = [
   'pending',
@@ -21,27 +21,27 @@ export const sessionStates = [
 export type SessionState = (typeof sessionStates)[number];
 
 export interface SessionLine {
-  /** The name for people, as git shortens it. */
+  /** The name shown to the user, as git shortens it. */
   name: string;
   ref: RefName | null;
   tip: Oid;
   kind: 'local' | 'remote' | 'archived';
-  /** The remote that has it when there is no local branch. */
+  /** The remote that has the line when there is no local branch. */
   remote: string | null;
   /** Null for the main line, and for a branch that is not named like a line. */
   branch: TurnName | null;
   isMain: boolean;
 }
 
-/** A ref that only marks a place on another line. */
+/** A ref that only marks a position on another line. */
 export interface RefLabel {
   name: string;
   tip: Oid;
 }
 
 /**
- * Lists the main line first, then conversation branches in order of their turns, then branches of another name. When a
- * line exists in several places, the local branch counts, else the remote one; the others become labels.
+ * Lists the main line first, then conversation branches sorted by turn, then differently named branches. When a line
+ * exists in several places, the local branch counts, otherwise the remote one; the others become labels.
  */
 export async function listSessionLines(
   project: SessionSource,

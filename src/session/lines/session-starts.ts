@@ -1,22 +1,25 @@
-/** Finds where each of many sessions starts. */
+/** Finds the starts of many sessions. */
 import type { SessionSource } from '../../ports/git.ts';
 import { isOid, parseLineRef, type Oid, type SessionId } from '../../names.ts';
 import { readNamedRows, writeNamedRows } from '../entries/cached-rows.ts';
 import { decodeEntry } from '../entries/entry.ts';
 
 export interface SessionStart {
-  /** The commit of its `start` entry. */
+  /** The commit of the session's `start` entry. */
   oid: Oid;
-  /** The branch that it started from; null when HEAD was detached, or an earlier version recorded another session's line. */
+  /**
+   * The branch from which the session started; null when HEAD was detached, or an earlier version recorded another
+   * session's line.
+   */
   branch: string | null;
-  /** The name of the other agent that the session belongs to; null for teddy's own sessions. */
+  /** The name of the other agent that owns the session; null for teddy's own sessions. */
   agent: string | null;
 }
 
 interface StartedLine {
   session: SessionId;
   oid: Oid;
-  /** When the session was created, as each of its entries records. */
+  /** When the session was created, according to each of its entries. */
   created: string;
 }
 
@@ -24,7 +27,7 @@ interface StartedLine {
 const noBranch = '-';
 const cacheKey = 'session-starts';
 
-/** Finds the start of each session, once, because it never changes. A session with a cut-off history has none. */
+/** Finds each session's start, once, because a start never changes. A session with a cut-off history has none. */
 export async function readStarts(
   project: SessionSource,
   lines: readonly StartedLine[],
@@ -55,7 +58,7 @@ export async function readStarts(
   return starts;
 }
 
-/** Includes the creation time, because a session may be made with the name of one that was deleted on the same day. */
+/** Includes the creation time, because a new session may reuse the name of one that was deleted on the same day. */
 function toKey({ session, created }: Omit<StartedLine, 'oid'>): string {
   return `${session}@${created.replaceAll(/\s/g, '')}`;
 }

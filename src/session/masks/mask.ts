@@ -14,7 +14,7 @@ export interface MaskedSecret {
   line: number;
 }
 
-/** Matches a mask, but not `[masked: <kind>]`, as documentation writes it. */
+/** Matches a mask, but not the literal `[masked: <kind>]` of documentation. */
 const mask = /\[masked: \w[\w .-]{0,99}\]/g;
 
 function renderMask(kind: string): string {
@@ -29,7 +29,7 @@ export function countMasks(text: string): Map<string, number> {
   return counts;
 }
 
-/** Replaces each secret with a mask. Overlapping secrets become one, with the kind of the longest. */
+/** Replaces each secret with a mask. Overlapping secrets become one, with the longest one's kind. */
 export function applyMasks(text: string, secrets: FoundSecret[]): { text: string; found: MaskedSecret[] } {
   const merged = mergeOverlaps(outsideMasks(text, secrets));
   const parts: string[] = [];
@@ -47,7 +47,7 @@ export function applyMasks(text: string, secrets: FoundSecret[]): { text: string
   return { text: parts.join('') + text.slice(at), found };
 }
 
-/** Leaves out secrets within masks, because the kind of a mask may contain the name of a variable with a similar value. */
+/** Drops secrets within masks, because a mask's kind may contain the name of a variable with a similar value. */
 function outsideMasks(text: string, secrets: FoundSecret[]): FoundSecret[] {
   if (secrets.length === 0 || !text.includes('[masked: ')) return secrets;
   const masks = [...text.matchAll(mask)].map((found) => ({ start: found.index, end: found.index + found[0].length }));
@@ -74,7 +74,7 @@ function mergeOverlaps(secrets: FoundSecret[]): FoundSecret[] {
   return merged;
 }
 
-/** Sorts the longer secret first, so that the order in which secrets were found does not matter. */
+/** Sorts the longer secret first, so that the order of discovery does not matter. */
 function byStart(a: FoundSecret, b: FoundSecret): number {
   return a.start - b.start || b.end - a.end || (a.kind < b.kind ? -1 : 1);
 }

@@ -29,7 +29,7 @@ const reservedRanges: readonly Range[] = [
 ];
 
 /**
- * Ranges of IPv6 that are not public: everything outside of 2000::/3, and in it protocol assignments with Teredo,
+ * IPv6 ranges that are not public: everything outside 2000::/3, and within it protocol assignments with Teredo,
  * documentation, and 6to4. Groups have 16 bits.
  */
 const reservedGroups: readonly ((groups: readonly number[]) => boolean)[] = [
@@ -42,7 +42,7 @@ const reservedGroups: readonly ((groups: readonly number[]) => boolean)[] = [
 
 /**
  * Tells whether a text is a public IPv4 or IPv6 address, in any spelling that URLs accept. An IPv6 address that only
- * carries an IPv4 one (mapped, NAT64) is public when that one is.
+ * carries an IPv4 address (mapped, NAT64) is public if the IPv4 address is.
  */
 export function isPublicAddress(address: string): boolean {
   const host = toHost(address);
@@ -53,12 +53,12 @@ export function isPublicAddress(address: string): boolean {
   return carried === null ? !reservedGroups.some((isIn) => isIn(groups)) : isPublicIPv4(carried);
 }
 
-/** Tells whether the host of a parsed URL is an address: `127.0.0.1`, `[::1]`. */
+/** Tells whether a parsed URL's host is an address: `127.0.0.1`, `[::1]`. */
 export function isAddressHost(host: string): boolean {
   return host.startsWith('[') || /^\d+\.\d+\.\d+\.\d+$/.test(host);
 }
 
-/** Tells whether the host of a parsed URL names this machine, by name or address. */
+/** Tells whether a parsed URL's host names this machine, by name or address. */
 export function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/\.$/, '');
   return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[::1?\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/.test(host);

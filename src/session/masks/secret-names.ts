@@ -1,4 +1,4 @@
-/** Recognizes files that hold secrets by their names alone. */
+/** Recognizes secret files by name alone. */
 import { foldPart } from '../paths/paths.ts';
 import type { RepoPath } from '../../names.ts';
 
@@ -29,7 +29,7 @@ const environmentExample = /\.(?:example|sample|template|dist|defaults)$/;
 
 /**
  * Returns true for `.env`, `.env.local`, `id_rsa`, `server.pem`, ... and false for `.env.example`. Also true for any
- * spelling that some file system treats as such a name: `.ENV`, `.env.`, `.env::$DATA`.
+ * spelling that a file system treats as such a name: `.ENV`, `.env.`, `.env::$DATA`.
  */
 export function isSecretName(path: RepoPath): boolean {
   const parts = path.split('/').map((part) => foldPart(part.normalize('NFKC')));

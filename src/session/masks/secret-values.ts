@@ -1,4 +1,4 @@
-/** Decides which environment variables hold a secret, by the name and by the look of the value. */
+/** Decides which environment variables hold a secret, from the name and the shape of the value. */
 
 const minLength = 12;
 
@@ -7,7 +7,7 @@ const secretWords = new Set(
     ' ',
   ),
 );
-/** Matches joined words: `PGPASSWORD`, `GITHUBTOKEN`, `ACCESSKEY`. `key` alone is left out because of `MONKEY`. */
+/** Matches joined words: `PGPASSWORD`, `GITHUBTOKEN`, `ACCESSKEY`. Omits `key` alone because of `MONKEY`. */
 const secretEndings = /(?:token|secret|password|passwd|passphrase|credentials?|(?:api|access|secret|private|auth)key)$/;
 
 /** Returns true for `API_KEY`, `githubToken`, `PGPASSWORD`; false for `MONKEY`, `KEYBOARD_LAYOUT`, `TOKENIZERS_PARALLELISM`. */
@@ -21,8 +21,8 @@ export function isSecretVariable(name: string): boolean {
 }
 
 /**
- * Returns false for values that are too short or too common to be masked everywhere: words, also joined ones
- * (`production-cluster`, `us-east-1`, `user.signingKey`), numbers, dates, paths, and URLs without credentials.
+ * Returns false for values too short or too common to mask everywhere: words, also joined ones (`production-cluster`,
+ * `us-east-1`, `user.signingKey`), numbers, dates, paths, and URLs without credentials.
  */
 export function isSecretValue(value: string): boolean {
   if (value.length < minLength) return false;
@@ -38,7 +38,7 @@ function isReference(value: string): boolean {
   return /^(?:\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_]\w*|\{\{[^}]*\}\}|<[^>]*>)$/.test(value);
 }
 
-/** Recognizes a path. An absolute one must begin with a name like `home`, because base64 may begin with a slash too. */
+/** Recognizes a path. An absolute path must begin with a name like `home`, because base64 may begin with a slash too. */
 function isPath(value: string): boolean {
   return /^(?:(?:~[a-z]*|\.{1,2}|[A-Za-z]:)[\\/]|\/[A-Za-z][a-z]{1,15}(?:\/|$))/.test(value);
 }
@@ -61,7 +61,7 @@ function areWords(value: string): boolean {
 function isWord(part: string): boolean {
   const words = part.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?? [];
   if (words.join('') !== part) return false;
-  // Random letters of mixed case split into short pieces, and those of one case are unpronounceable.
+  // Random letters of mixed case split into short pieces, and random letters in one case are unpronounceable.
   return words.every((word) => (words.length === 1 || word.length >= 3) && isPronounceable(word.toLowerCase()));
 }
 

@@ -1,9 +1,9 @@
-/** Decides by the URL alone whether a page may be fetched. The address behind its name is checked when it is fetched. */
+/** Decides from the URL alone whether teddy may fetch a page. The fetch itself checks the address behind the name. */
 import { isAddressHost, isPublicAddress } from './public-address.ts';
 
 type ParsedPageUrl = { url: string } | { problem: string };
 
-/** Returns the normalized URL that is fetched, without the fragment. `problem` is only the reason, without the URL. */
+/** Returns the normalized URL to fetch, without the fragment. `problem` is only the reason, without the URL. */
 export function parsePageUrl(text: string): ParsedPageUrl {
   const url = parseUrl(text);
   if (url === null) return { problem: 'it is not a valid URL' };
@@ -31,9 +31,9 @@ function whyNotFetched({ protocol, username, password, hostname }: URL): string 
 }
 
 /**
- * Hides what precedes the last `@` of a host. When a name with a colon, and thus a password, precedes it, hides
- * everything before the last `@` of the text. The user of an ssh address is kept, because it is part of the address and
- * not a secret.
+ * Hides everything before the last `@` of a host. If a name with a colon, and thus a password, comes before, hides
+ * everything before the last `@` in the text. Keeps the user of an ssh address, because the user is part of the address
+ * and not a secret.
  */
 export function hideCredentials(text: string): string {
   return text.replace(

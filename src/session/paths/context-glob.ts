@@ -1,10 +1,9 @@
-/** Globs of a context list, in a module of their own, because most lists have none and picomatch takes time to load. */
+/** A context list's globs, in a separate module, because most lists have none and picomatch takes time to load. */
 import picomatch from 'picomatch';
 
 /**
- * A regular expression tries every way to split a name among the wildcards of a part, and each part multiplies that, so
- * with more wildcards a hostile name takes minutes. With one wildcard per part, as in most patterns, there is nothing
- * to try.
+ * A regular expression tries every way to split a name among a part's wildcards, and the parts multiply, so with more
+ * wildcards a hostile name takes minutes. With one wildcard per part, as in most patterns, there is nothing to try.
  */
 const maxGuesses = 2;
 const maxDeepParts = 4;
@@ -13,10 +12,10 @@ const maxChoices = 4;
 export type PathMatcher = (path: string) => boolean;
 
 /**
- * Compiles a pattern with `/` between its parts. Without a `/` it matches at every depth; with one, even a leading one,
- * it is anchored to the project's root; with one at its end it matches everything below such a directory. `*` and `?`
- * match within a part, `**` across parts; `[...]` and `{a,b}` work. Matching is case-sensitive, and names may begin
- * with a dot.
+ * Compiles a pattern with `/` between its parts. Without a `/`, the pattern matches at every depth; with one, even a
+ * leading one, it is anchored to the project's root; with one at its end, it matches everything below such a directory.
+ * `*` and `?` match within a part, `**` across parts; `[...]` and `{a,b}` work. Matching is case-sensitive, and names
+ * may begin with a dot.
  */
 export function compileGlob(pattern: string): PathMatcher | { problem: string } {
   if (isCostly(pattern)) return { problem: 'it has too many wildcards; name the directory' };

@@ -1,19 +1,19 @@
 /**
  * Counts the paths that differ between two trees without listing them. A few small trees that contain each other many
- * times have billions of paths, and git would list them all before it prints anything. Each pair of trees is read once.
+ * times have billions of paths, and git would list them all before printing anything. Reads each pair of trees once.
  */
 import type { TreeEntry } from '../../ports/git.ts';
 import type { Oid } from '../../names.ts';
 
-/** More than any real commit changes. */
+/** No real commit changes more paths. */
 export const maxChangedPaths = 1_000_000;
 /** git's own default. */
 const maxDepth = 2048;
 
 /**
- * Returns a function that counts; null stands for no tree. Beyond the limit, counting stops with a number above it;
- * Infinity means too deeply nested. `spend` is called for each path and stops the count by returning false, so that
- * concurrent counts can share a limit.
+ * Returns a counting function; null stands for no tree. Beyond the limit, counting stops with a number above the limit;
+ * Infinity means too deeply nested. Calls `spend` for each path and stops when it returns false, so that concurrent
+ * counts can share a limit.
  */
 export function pathCounter(
   readTree: (oid: Oid) => Promise<TreeEntry[]>,
@@ -40,7 +40,7 @@ export function pathCounter(
   return (before, after) => count(before, after, 0);
 }
 
-/** Pairs the entries that differ, and skips equal ones at both ends: a large directory changes in one or two places. */
+/** Pairs the differing entries, and skips equal ones at both ends: a large directory changes in one or two places. */
 function pairDifferent(old: TreeEntry[], now: TreeEntry[]): [TreeEntry | undefined, TreeEntry | undefined][] {
   const shorter = Math.min(old.length, now.length);
   let [before, after] = [0, 0];

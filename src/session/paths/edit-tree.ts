@@ -1,4 +1,4 @@
-/** Makes a tree from another one; reads and writes only the directories on the way to the changes. */
+/** Makes a tree from another one, and reads and writes only the directories above the changes. */
 import type { ObjectBatch, Store, TreeEntry, TreeMode } from '../../ports/git.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 
@@ -41,7 +41,7 @@ async function toEntry(
   return oid === null ? null : { mode: '40000', name, oid };
 }
 
-/** Returns a key for the name. Different names that are not UTF-8 may decode to the same text; no path refers to them. */
+/** Returns a key for the name. Different names that are not UTF-8 may decode to equal text; no path refers to them. */
 export function toEntryKey({ name, rawName }: TreeEntry): string {
   return rawName === undefined ? name : `\0${[...rawName].join(' ')}`;
 }

@@ -1,4 +1,4 @@
-/** Reads `.teddyignore`: files that directories and globs leave out. A module of its own, as few projects have the file. */
+/** Reads `.teddyignore`: files to exclude from directories and globs. A separate module, because few projects have the file. */
 import ignore from 'ignore';
 
 /** A `.teddyignore` file; `directory` is empty for the project's root. */
@@ -9,7 +9,10 @@ export interface IgnoreFile {
 
 export type IsIgnored = (path: string) => boolean;
 
-/** Applies the rules of `.gitignore`: a deeper file takes precedence over an upper one, a later line over an earlier one. */
+/**
+ * Applies the rules of `.gitignore`: a deeper file takes precedence over an upper one, and a later line over an earlier
+ * one.
+ */
 export function readIgnoreFiles(files: readonly IgnoreFile[]): IsIgnored {
   const byDepth = files.toSorted((a, b) => depthOf(a.directory) - depthOf(b.directory));
   const rules = ignore({ ignoreCase: false, allowRelativePaths: true });
@@ -21,7 +24,7 @@ function depthOf(directory: string): number {
   return directory === '' ? 0 : directory.split('/').length;
 }
 
-/** Rewrites the lines of a nested file for the root's file, so that one set of rules decides. */
+/** Rewrites a nested file's lines for the root's file, so that one set of rules decides. */
 function toRules(directory: string, text: string): string[] {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
   return directory === '' ? lines : lines.flatMap((line) => toRootRule(directory, line));
@@ -36,13 +39,13 @@ function toRootRule(directory: string, line: string): string[] {
 }
 
 /**
- * A regular expression tries every way to split a path among the wildcards of a rule, and anybody who pushes a branch
- * may have written the rule. With more wildcards, a single deep path takes minutes.
+ * A regular expression tries every way to split a path among a rule's wildcards, and anybody who pushes a branch may
+ * have written the rule. With more wildcards, a single deep path takes minutes.
  */
 const maxDeepParts = 2;
 const maxStars = 2;
 
-/** Simplifies a rule that would be too slow, so that it ignores more. A slow rule that un-ignores files is dropped. */
+/** Simplifies a slow rule so that it ignores more. Drops a slow rule that un-ignores files. */
 function toCheapRule(rule: string): string[] {
   const parts = rule.split('/');
   const cheap = toFewDeepParts(parts.map(toFewStars)).join('/');

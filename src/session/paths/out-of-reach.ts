@@ -1,9 +1,9 @@
-/** Explains why a path is not usable for what is needed; the reasons do not include the path. */
+/** Explains why a path is not usable for a given purpose; the reasons do not include the path. */
 import type { FileTarget } from '../../ports/files.ts';
 import type { RepoPath } from '../../names.ts';
 import { describeTwin } from './twin-names.ts';
 
-/** Returns where the file is or would be, with links resolved, because git does not look behind a symbolic link. */
+/** Returns the file's real or potential location, with links resolved, because git does not look behind a symbolic link. */
 export function realPathOf(path: RepoPath, target: FileTarget): RepoPath {
   return target.kind === 'file' || target.kind === 'absent' ? (target.real ?? path) : path;
 }
@@ -16,7 +16,7 @@ export function whyUnreadable(path: RepoPath, target: FileTarget): string | null
   return target.kind === 'absent' ? 'there is no such path' : whyOutOfReach(path, target);
 }
 
-/** Explains why a path that a model names does not exist, and suggests its twin. */
+/** Explains why a path named by a model does not exist, and suggests its twin. */
 export function whyMissing(path: RepoPath, target: FileTarget): string {
   const reason = whyUnreadable(path, target) ?? 'there is no such path';
   return target.kind === 'absent' && target.twin !== undefined

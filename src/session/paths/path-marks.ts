@@ -1,21 +1,21 @@
 /**
- * Handles marks around a path in a plan: Markdown, quotes, a remark after it. The path is extracted when the marks have
- * only one meaning, and refused when they could have two. A name that itself contains such characters must be in
+ * Handles marks around a path in a plan: Markdown, quotes, a remark after the path. Extracts the path if the marks have
+ * only one meaning, and refuses it if they could have two. A name that itself contains such characters must be in
  * back-ticks, or percent-encoded in a link.
  */
 import type { Grammar } from '../text/grammar.ts';
 
-/** `note` says what was removed, unless it was Markdown. `problem` is only the reason, without the path. */
+/** `note` says what was removed, unless that was Markdown. `problem` is only the reason, without the path. */
 type WrittenPath = { text: string; note?: string } | { problem: string; hint: string };
 
-/** A value that begins with a mark: the marked text, and where it ends. */
+/** A value that begins with a mark: the marked text and its end. */
 interface Span {
   mark: 'code' | 'link' | 'quotes' | 'angle brackets';
   inside: string;
   end: number;
 }
 
-/** A path is never this long, even when it is shown and percent-encoded; a longer one is refused for its length. */
+/** Paths are never this long, even shown and percent-encoded; a longer one is refused for its length. */
 const maxMarkedLength = 32_768;
 const maxPlainLength = 8192;
 const onePath = 'Give the path alone; each action names one file.';
@@ -60,7 +60,7 @@ function readMarked(text: string, span: Span): WrittenPath {
   return { text: taken.text, note: taken.note === undefined ? note : `${taken.note}; ${note}` };
 }
 
-/** Matches `(new file)`, `: the entry point`, ` - the entry point`, or a full stop at the end. */
+/** Matches `(new file)`, `: the entry point`, ` - the entry point`, or a period at the end. */
 function isRemark(rest: string): boolean {
   return /^(?:\s*\(.*\)\.?|\s*:.*|\s+[\u2013\u2014-].*|\.)\s*$/s.test(rest);
 }
@@ -74,7 +74,7 @@ function takeInside({ mark, inside }: Span): WrittenPath {
   );
 }
 
-/** Reads a link's destination. `/a.ts#L10` is line 10 of `/a.ts`, as on forges; a percent-encoded `#` belongs to the name. */
+/** Reads a link's destination. `/a.ts#L10` is line 10 of `/a.ts`, as on forges; a percent-encoded `#` is part of the name. */
 function takeDestination(inside: string): WrittenPath {
   const fragment = /#L\d+(?:-L?\d+)?$/.exec(inside)?.[0] ?? /\.\w+(#[\w-]*)$/.exec(inside)?.[1];
   if (fragment === undefined) return { text: decodePercent(withoutCode(inside)) };
@@ -96,7 +96,7 @@ function readPlain(text: string): WrittenPath {
 }
 
 /**
- * Refuses a remark after an unmarked path in a list, where names may contain blanks. A remark follows a name with an
+ * Refuses a remark after an unmarked path in a list, where names may contain spaces. A remark follows a name with an
  * extension, after a dash or a colon or in parentheses, and does not itself end like a file name.
  */
 export function refuseListRemark(line: string): { problem: string; hint: string } | null {
@@ -139,7 +139,7 @@ function withoutBold(text: string): string {
   return text.length > 4 && text.startsWith('**') && text.endsWith('**') ? text.slice(2, -2).trim() : text;
 }
 
-/** Reads a marked beginning; null when the text has none, or the mark is not closed. */
+/** Reads a marked beginning; null when the text has none, or the mark is unclosed. */
 function readSpan(text: string): Span | null {
   switch (text[0]) {
     case '`':
@@ -159,7 +159,7 @@ function readSpan(text: string): Span | null {
   }
 }
 
-/** Reads a code span, which ends at the first run of equally many back-ticks. */
+/** Reads a code span, which ends at the first run with an equal number of back-ticks. */
 function readCode(text: string): Span | null {
   const length = /^`+/.exec(text)?.[0].length ?? 0;
   for (const { 0: marks, index } of text.slice(length).matchAll(/`+/g)) {
@@ -174,7 +174,7 @@ function readQuoted(text: string, closing: string, mark: Span['mark']): Span | n
   return end <= 1 ? null : { mark, inside: text.slice(1, end), end: end + 1 };
 }
 
-/** Reads a link with balanced brackets, so that `[app/[id]/(tab)/page.tsx](/app/[id]/(tab)/page.tsx)` is read as a whole. */
+/** Reads a link with balanced brackets, so that `[app/[id]/(tab)/page.tsx](/app/[id]/(tab)/page.tsx)` parses as a whole. */
 function readLink(text: string): Span | null {
   const whole = linkDestination(text);
   const close = closingBracket(text, 0, '[', ']');
@@ -185,11 +185,11 @@ function readLink(text: string): Span | null {
   return whole === null ? null : { mark: 'link', inside: whole, end: text.length };
 }
 
-/** Returns a note when a link shows one path and leads to another; undefined when it shows the path or its end. */
+/** Returns a note when a link shows one path and leads to another; undefined when it shows the destination path or its end. */
 export function describeLink(value: string, path: string): string | undefined {
   const shown = /^\[([^\]]+)\]\(/.exec(value.trim())?.[1]?.replaceAll('`', '').trim() ?? '';
   const text = decodePercent(shown).replace(/^\.?\//, '');
-  // The text of a link omits such marks.
+  // A link's text omits such marks.
   const plain = path.replace(/[`[\]]/g, '');
   if (!/\.\w{1,10}$/.test(text) || `/${plain}`.endsWith(`/${text}`) || text.endsWith(`/${plain}`)) return undefined;
   return `the link shows "${shorten(shown)}" and leads to "${shorten(path)}", which counts`;

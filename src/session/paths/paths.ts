@@ -1,4 +1,4 @@
-/** Parses paths as a plan or a context list writes them. Symbolic links are checked later, where there are files. */
+/** Parses paths from a plan or a context list. Later code that has the files checks symbolic links. */
 import type { RepoPath } from '../../names.ts';
 import { newestGrammar, type Grammar } from '../text/grammar.ts';
 import { describeLink, readWrittenPath } from './path-marks.ts';
@@ -7,7 +7,7 @@ import { parseJson } from '../text/parse-object.ts';
 const maxPathLength = 4096;
 
 type ParsedPath = { path: RepoPath } | { problem: string };
-/** `note` says what was removed around the path, and `hint` how to write it. */
+/** `note` says what was removed around the path, and `hint` tells how to write the path. */
 type ParsedPlanPath = { path: RepoPath; note?: string } | { problem: string; hint?: string };
 
 /**
@@ -22,7 +22,7 @@ export function parsePlanPath(text: string, projectRoot?: string, grammar: Gramm
     return { problem: 'its name would begin or end with a blank', hint: 'Give it another name, or use EXECUTE.' };
   const parsed = parseRepoPath(named, projectRoot);
   if ('problem' in parsed) return parsed;
-  // People on Windows write backslashes out of habit.
+  // Windows users write backslashes out of habit.
   const isOdd = named.includes('\\') && projectRoot?.includes('\\') !== true;
   const slashes = isTold && isOdd ? 'its backslashes are read as slashes' : undefined;
   const elsewhere = isTold ? describeLink(text, parsed.path) : undefined;
@@ -61,7 +61,7 @@ function whyUnusable(path: string): string | null {
   return null;
 }
 
-/** Resolves `.` and `..`; null when `..` leaves the root at any point. */
+/** Resolves `.` and `..`; null if `..` ever leaves the root. */
 function resolveParts(path: string): string[] | null {
   const parts: string[] = [];
   for (const part of path.split('/')) {
@@ -84,7 +84,7 @@ function whyReserved(parts: string[]): string | null {
   return device === undefined ? null : `\`${device}\` is a device on Windows`;
 }
 
-/** Returns the name as a file system would see it that ignores case, streams, trailing dots and invisible characters. */
+/** Returns the name as seen by a file system that ignores case, streams, trailing dots and invisible characters. */
 export function foldPart(part: string): string {
   const visible = part.replace(/[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g, '').toLowerCase();
   return trimTrailing(visible.split(':', 1)[0] ?? '');
@@ -100,7 +100,10 @@ function stem(part: string): string {
   return (part.split(/[.:]/, 1)[0] ?? '').trim();
 }
 
-/** Matches control, format and surrogate characters, line and paragraph separators, and what could close an HTML comment. */
+/**
+ * Matches control, format and surrogate characters, line and paragraph separators, and anything that could close an
+ * HTML comment.
+ */
 const unsafe = /[\p{C}\p{Zl}\p{Zp}<>]/gu;
 
 /** Quotes a path as a JSON string without any character that could end a line or a comment. */
@@ -110,7 +113,7 @@ export function quotePath(path: string): string {
   );
 }
 
-/** Renders a path for a line of words separated by spaces; a path with white space, quotes or anything unsafe is quoted. */
+/** Renders a path for a line of words separated by spaces; quotes a path with white space, quotes or unsafe characters. */
 export function renderPathWord(path: string): string {
   return path === '' || /[\s"\p{C}\p{Z}<>]/u.test(path) ? quotePath(path) : path;
 }
@@ -123,7 +126,7 @@ export function parsePathWord(line: string): { path: string; rest: string } | nu
   return path === null ? null : { path, rest: line.slice(word.length + 1) };
 }
 
-/** Returns the path in a JSON string; null when `text` is not one. */
+/** Returns the path in a JSON string; null when `text` is not a JSON string. */
 export function unquotePath(text: string): string | null {
   const value = parseJson(text);
   return typeof value === 'string' ? value : null;

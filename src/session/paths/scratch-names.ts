@@ -5,5 +5,5 @@ export const scriptPrefix = 'teddy-run-';
 /** The prefix of the directory of `replay --run-commands`. */
 export const replayPrefix = 'teddy-replay-';
 export const scratchPrefixes = [scriptPrefix, replayPrefix];
-/** The file in such a directory that holds the name of its process and, on a second line, the repository. */
+/** The file in such a directory that holds its process's name and, on a second line, the repository. */
 export const scratchHolder = 'holder';

@@ -1,14 +1,14 @@
-/** Finds the files of a tree by path or by directory without visiting all of them. */
+/** Finds a tree's files by path or by directory without visiting all of them. */
 import type { TreeFile } from '../../ports/git.ts';
 
 export interface SortedTree {
   /** Returns null when there is no file with that path. */
   file(path: string): TreeFile | null;
-  /** Lists files in the order of the tree; the empty directory is the whole project. */
+  /** Lists files in tree order; the empty directory is the whole project. */
   filesBelow(directory: string): readonly TreeFile[];
 }
 
-/** Takes files as git lists them, and sorts them when they are in another order, so that none is missed. */
+/** Takes files in git's order and sorts them if they are in another order, so that no lookup misses a file. */
 export function sortTree(files: readonly TreeFile[]): SortedTree {
   const sorted = isSorted(files) ? files : files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
   return {
@@ -18,7 +18,7 @@ export function sortTree(files: readonly TreeFile[]): SortedTree {
     },
     filesBelow(directory) {
       if (directory === '') return sorted;
-      // `0` is the character after `/`.
+      // In UTF-16, `0` is the character after `/`.
       return sorted.slice(firstFrom(sorted, `${directory}/`), firstFrom(sorted, `${directory}0`));
     },
   };
@@ -32,7 +32,7 @@ function isSorted(files: readonly TreeFile[]): boolean {
   return true;
 }
 
-/** Returns the index of the first file with a path that does not sort before `path`. */
+/** Returns the index of the first file whose path does not sort before `path`. */
 function firstFrom(files: readonly TreeFile[], path: string): number {
   let low = 0;
   let high = files.length;

@@ -1,4 +1,4 @@
-/** Lists the project's files within a limit of lines: deep and large directories are folded first. */
+/** Lists the project's files within a line limit: folds deep and large directories first. */
 import type { TreeFile } from '../../ports/git.ts';
 import { renderPathWord } from './paths.ts';
 
@@ -6,16 +6,16 @@ interface Directory {
   /** The path with a final `/`; empty for the project itself. */
   path: string;
   depth: number;
-  /** The children in the order of the tree. */
+  /** The children in tree order. */
   children: (Directory | string)[];
-  /** The number of files at any depth below. */
+  /** The number of files below, at any depth. */
   fileCount: number;
   folded: boolean;
 }
 
 /**
  * Lists one path per line, in the order of `files` (sorted by path), without `.teddy`. If that takes more than
- * `maxLines` lines, directories are folded to one line each, `dir/ (123 files)`; shallow and small ones stay open.
+ * `maxLines` lines, folds directories to one line each, `dir/ (123 files)`; shallow and small ones stay open.
  */
 export function renderTreeListing(files: readonly TreeFile[], maxLines = 2000): string {
   const root = growDirectories(files);
@@ -55,13 +55,13 @@ function countFiles(directory: Directory): number {
   return directory.fileCount;
 }
 
-/** Opens directories level by level, those with the fewest children first, as long as the list fits. */
+/** Opens directories level by level, fewest children first, while the list fits. */
 function unfold(root: Directory, maxLines: number): void {
   root.folded = false;
   let lines = root.children.length;
   let level = subdirectories(root);
   while (level.length > 0) {
-    // The sort is stable, so equal ones stay in the order of the tree.
+    // The sort is stable, so equal ones stay in tree order.
     level.sort((a, b) => a.children.length - b.children.length);
     for (const directory of level) {
       directory.folded = lines + directory.children.length - 1 > maxLines;

@@ -1,23 +1,23 @@
 /**
- * Twins: two names that differ only in case or in their Unicode form, so that no file system of macOS or Windows can
- * hold both; or that are equal once `%20` and the like are decoded, as in the path of a link.
+ * Twins: two names that differ only in case or Unicode form, so that no macOS or Windows file system can hold both; or
+ * two names that are equal once `%20` and the like are decoded, as in a link's path.
  */
 import type { RepoPath } from '../../names.ts';
 
 /**
- * Folds a name so that all its twins get the same result, even those that only look alike: all blanks are equal, and
+ * Folds a name so that all its twins get one result, even twins that only look alike: all blanks are equal, and
  * invisible characters are dropped.
  */
 export function foldName(name: string): string {
   return foldCase(name.replace(/\p{Zs}/gu, ' ').replace(/\p{Default_Ignorable_Code_Point}/gu, ''));
 }
 
-/** Folds a name so that names that collide on macOS or Windows get the same result. */
+/** Folds a name so that names that collide on macOS or Windows get one result. */
 function foldCase(name: string): string {
   return name.normalize('NFC').toLowerCase().normalize('NFC');
 }
 
-/** Shows the difference between names that look alike, and how to write the right one. */
+/** Shows the difference between lookalike names, and how to write the right one. */
 function showDifference(twin: string, other: string): string {
   const [right, wrong] = [twin, other].map((name) =>
     name.replace(
@@ -28,7 +28,7 @@ function showDifference(twin: string, other: string): string {
   return `(${right}, not ${wrong}; in a link: /${encodeURI(twin)})`;
 }
 
-/** Describes how the name of a twin of `path`, or of a twin of a directory above it, differs. */
+/** Describes how the name of a twin of `path`, or of a twin of a parent directory, differs. */
 export function describeTwin(path: RepoPath, twin: RepoPath): string {
   const part = partLike(path, twin);
   if (twin === decodePercent(part)) return `\`${twin}\`: outside of a link, % is a character of the name`;
@@ -39,7 +39,7 @@ export function describeTwin(path: RepoPath, twin: RepoPath): string {
   return `\`${twin}\`, whose name differs only in ${isForm ? `its Unicode form ${showDifference(twin, part)}` : 'case'}`;
 }
 
-/** Explains why both cannot exist; null when they can. */
+/** Explains why both paths cannot exist; null when they can. */
 export function explainCollision(path: RepoPath, twin: RepoPath | null | undefined): string | null {
   const part = twin && partLike(path, twin);
   if (!twin || !part || foldName(part) !== foldName(twin)) return null;
@@ -55,14 +55,14 @@ function decodePercent(name: string): string {
   return name.replace(/(?:%[\da-f]{2})+/gi, (codes) => Buffer.from(codes.replaceAll('%', ''), 'hex').toString());
 }
 
-/** Finds the twin of `path`, or of a directory above it, among names keyed by their folded form. */
+/** Finds the twin of `path`, or of a parent directory, among names keyed by their folded form. */
 export function twinAmong(names: ReadonlyMap<string, RepoPath>, path: RepoPath): RepoPath | undefined {
   return pathsTo(path)
     .map((above) => ({ above, known: names.get(foldName(above)) }))
     .find(({ above, known }) => known !== undefined && known !== above)?.known;
 }
 
-/** Finds the twin among the names in directories. `list` returns the names in a directory, and none for anything else. */
+/** Finds the twin among the names in directories. `list` returns the names in a directory, and no names for anything else. */
 export async function findTwin(
   path: RepoPath,
   list: (directory: string) => Promise<string[]>,
@@ -81,7 +81,7 @@ export async function findTwin(
   return twin === '' || path === twin || path.startsWith(`${twin}/`) ? null : (twin as RepoPath);
 }
 
-/** Returns the directories that contain a path, the outermost first, and the path itself. */
+/** Returns the path's parent directories, outermost first, and the path itself. */
 export function pathsTo(path: RepoPath): RepoPath[] {
   return path.split('/').map((_, at, parts) => parts.slice(0, at + 1).join('/') as RepoPath);
 }

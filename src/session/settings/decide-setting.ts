@@ -1,4 +1,4 @@
-/** Takes the value of a setting from the first source that has one, and decides whether it is usable. */
+/** Takes a setting's value from the first source that has one, and decides whether the value is usable. */
 import { TeddyError } from '../../errors.ts';
 import { findTemplateProblem } from '../entries/assisted-by.ts';
 import { hideCredentials } from '../masks/urls.ts';
@@ -10,17 +10,17 @@ import { toShellWord } from '../text/shell-word.ts';
 export interface SettingSource {
   /** The name of the source: `environment OPENAI_BASE_URL`, `git config (local .git/config)`, `.teddy/config.yaml`. */
   origin: string;
-  /** Missing or empty when the source does not set it. */
+  /** Missing or empty when the source does not set a value. */
   text: string | undefined;
 }
 
 export interface FoundSetting {
   name: SettingName;
-  /** Null when nothing sets it, so that its fallback applies. */
+  /** Null when no source sets a value, so that the fallback applies. */
   value: string | null;
-  /** The name of the source; `default` when nothing sets it. */
+  /** The name of the source; `default` when no source sets a value. */
   origin: string;
-  /** Why the value cannot be used; null when it can. */
+  /** Why the value is unusable; null when it is usable. */
   problem: string | null;
 }
 
@@ -36,19 +36,19 @@ export function decideSetting(name: SettingName, sources: readonly SettingSource
   return { name, value: null, origin: 'default', problem: null };
 }
 
-/** Chooses the strictest value, in the order of the setting's values, or any invalid one; null when nothing sets it. */
+/** Chooses the strictest value, by the setting's order of values, or any invalid one; null when no source sets one. */
 export function chooseStrictest(found: readonly FoundSetting[]): FoundSetting | null {
   const rank = ({ name, value }: FoundSetting) => settingOf(name).takes.indexOf(value ?? '');
   const wrong = found.find(({ problem }) => problem !== null);
   return wrong ?? found.filter(({ value }) => value !== null).toSorted((a, b) => rank(b) - rank(a))[0] ?? null;
 }
 
-/** Hides a URL, which may be invalid because it contains a password. */
+/** Hides a URL, which may be invalid precisely because it contains a password. */
 function toShown(name: SettingName, text: string): string {
   return settingOf(name).takes === 'url' ? '(not shown)' : text;
 }
 
-/** Returns the value; undefined when nothing sets it. Throws BAD_SETTING, which names the source. */
+/** Returns the value; undefined when no source sets one. Throws BAD_SETTING, which names the source. */
 export function requireUsable({ name, value, origin, problem }: FoundSetting): string | undefined {
   if (problem === null) return value ?? undefined;
   const { takes, fallback } = settingOf(name);
@@ -75,12 +75,12 @@ export function noSessionsRemoteError(name: string, names: readonly string[], is
   );
 }
 
-/** Finds the remote that git uses when none is named. */
+/** Finds the remote that git uses by default. */
 export function findUsualRemote(names: readonly string[]): string | undefined {
   return names.length === 1 ? names[0] : names.find((name) => name === 'origin');
 }
 
-/** Parses a value and normalizes it: booleans become `true` or `false`. `problem` continues a sentence after `and`. */
+/** Parses and normalizes a value: booleans become `true` or `false`. `problem` continues a sentence after `and`. */
 export function parseSetting(name: SettingName, text: string): { value: string } | { problem: string } {
   const { takes } = settingOf(name);
   if (takes === 'trailer') return parseTrailer(text.trim());
@@ -88,7 +88,7 @@ export function parseSetting(name: SettingName, text: string): { value: string }
   return value === null ? { problem: `it takes ${toExpectation(takes)}` } : { value };
 }
 
-/** Parses a trailer template, or a boolean for the usual one. */
+/** Parses a trailer template, or a boolean that stands for the default template. */
 function parseTrailer(text: string): ReturnType<typeof parseSetting> {
   const value = parseBoolean(text.toLowerCase());
   if (value !== null) return { value };
@@ -176,7 +176,7 @@ export function parseSettingName(text: string): SettingName {
   );
 }
 
-/** Suggests a setting with a similar name, or one with this environment variable. */
+/** Suggests a setting with a similar name, or the setting with this environment variable. */
 function suggestSetting(wanted: string): string {
   const ofVariable = settings.find(({ variable }) => variable?.toLowerCase() === wanted);
   const name =

@@ -1,11 +1,11 @@
-/** The endpoints that providers' names stand for: an address, the API, and the variable for the key. */
+/** The endpoints behind provider names: an address, the API, and the variable for the key. */
 
 export interface Preset {
   name: string;
   /** The API that the endpoint speaks: OpenAI's chat completions, or Anthropic's messages. */
   wire: 'openai' | 'anthropic';
   url: string;
-  /** The variable that holds the key; null for a server on this machine, which needs none. */
+  /** The variable that holds the key; null for a server on this machine, which needs no key. */
   keyVariable: string | null;
   /** A variable that can name another endpoint of this kind. */
   urlVariable: string | null;

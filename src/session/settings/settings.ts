@@ -4,20 +4,23 @@ import { presets } from './presets.ts';
 
 export interface Setting {
   name: string;
-  /** The environment variable that takes precedence, if there is one. */
+  /** The environment variable that takes precedence, if any. */
   variable?: string;
   /** True when `.teddy/config.yaml`, which is tracked and therefore untrusted, may set it. */
   tracked?: boolean;
   /** The kind of value, or a list of all possible values. */
   takes: ValueKind | readonly string[];
-  /** The values that a tracked file cannot set. */
+  /** The values that a tracked file must not set. */
   untracked?: readonly string[];
-  /** True when the strictest of all sources applies; the values are ordered. The tracked file counts as on the base branch. */
+  /**
+   * True when the strictest value of all sources applies; `takes` orders the values. The tracked file on the base
+   * branch counts.
+   */
   strictest?: true;
   /** True when only the user's global configuration counts. */
   globalOnly?: true;
   purpose: string;
-  /** The default, in words for people. */
+  /** The default, described for the user. */
   fallback: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Reads `.teddy/config.yaml`: settings that travel with the project. Anybody may have written it, so it can set little,
- * and problems in it are only warnings.
+ * Reads `.teddy/config.yaml`: settings that travel with the project. Anybody may have written the file, so it can set
+ * little, and problems in it are only warnings.
  */
 import { parseSetting, shorten } from './decide-setting.ts';
 import { settingOf, settings, type SettingName } from './settings.ts';
@@ -10,7 +10,7 @@ export interface TrackedConfig {
   warnings: string[];
 }
 
-/** A file that people write by hand is smaller. */
+/** A handwritten file is smaller. */
 export const maxTrackedConfigBytes = 16 * 1024;
 
 export const trackedConfigPath = '.teddy/config.yaml';
@@ -50,17 +50,17 @@ function parseTracked(name: SettingName, text: string): ReturnType<typeof parseS
   return { problem: `only your own configuration may set that: \`git config teddy.${name} ${parsed.value}\`` };
 }
 
-/** Matches trailers that speak for no person, close no issue, mention nobody and link to nothing. */
+/** Matches trailers that speak for no person, close no issue, mention no user and link to nothing. */
 const harmlessTrailer = /^(?:true|false|(?:assisted-by|generated-by|ai-[a-z-]+): [a-z :.,()[\]{}-]*)$/i;
 
-/** Makes the result for a file that is not read at all; `reason` continues a sentence after `ignored:`. */
+/** Makes the result for a file that teddy does not read at all; `reason` continues a sentence after `ignored:`. */
 export function ignoredConfig(reason: string): TrackedConfig {
   return { values: new Map(), warnings: [`${path} is ignored: ${reason}.`] };
 }
 
 type Yaml = typeof import('yaml');
 
-/** Reads names and plain values as written; null for a value of another kind. Returns a reason when it cannot. */
+/** Reads names and plain values as written; null for a value of another kind. Returns a reason when the text is unreadable. */
 async function readPairs(text: string): Promise<[string, string | null][] | string> {
   // Load these only when needed, because few projects have the file.
   const [yaml, { isDeeplyNested }] = await Promise.all([import('yaml'), import('../yaml/untrusted-yaml.ts')]);
@@ -80,7 +80,7 @@ function parse({ parseDocument }: Yaml, text: string) {
   return fault === undefined ? document : `it is not plain YAML (${firstLine(fault.message)})`;
 }
 
-/** Returns a plain value. Aliases are not followed, so that nothing can grow; a number is used as written. */
+/** Returns a plain value. Does not follow aliases, so that nothing can grow; keeps a number as written. */
 function toPlain({ isScalar }: Yaml, node: unknown): string | null {
   if (!isScalar(node) || node.value === null || node.anchor !== undefined) return null;
   return typeof node.value === 'string' ? node.value : (node.source ?? String(node.value));

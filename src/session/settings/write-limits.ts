@@ -1,18 +1,18 @@
-/** The operations of a write session on its target. */
+/** The limits of write sessions. */
 export const operations = ['create', 'overwrite', 'append'] as const;
 export type Operation = (typeof operations)[number];
 
 /** All limits of write sessions. The setting `teddy.write.maxBytes` changes the first; all others are constants. */
 export interface Limits {
-  /** The most bytes of UTF-8 that a session accepts. */
+  /** The maximum number of UTF-8 bytes that a session accepts. */
   maxBytes: number;
-  /** A session that is inactive for this long no longer holds the slot. */
+  /** A session inactive for this long no longer holds the slot. */
   idleExpiryMs: number;
-  /** An orphan is removed when its last save is this old. */
+  /** teddy removes an orphan whose last save is this old. */
   orphanMs: number;
-  /** After this much silence, the writer is asked whether it has finished. */
+  /** After this much silence, teddy asks the writer whether it has finished. */
   idlePromptMs: number;
-  /** The writer is asked at most this many times. */
+  /** teddy asks the writer at most this many times. */
   maxPrompts: number;
   /** A save is due when this many lines are unsaved. */
   saveLines: number;
@@ -20,14 +20,14 @@ export interface Limits {
   saveMs: number;
   /** Two saves are at least this far apart. */
   saveGapMs: number;
-  /** A request is sent at most this many times, and repeated only after a connection failure. */
+  /** teddy sends a request at most this many times, and repeats it only after a connection failure. */
   networkTries: number;
   networkDelayMs: number;
-  /** Content is checked at most this many times: once, and once for each correction. */
+  /** teddy checks content at most this many times: once, and once for each correction. */
   maxValidations: number;
-  /** At most this many findings are reported. */
+  /** teddy reports at most this many findings. */
   maxFindings: number;
-  /** The result of a committed session can be queried for this long. */
+  /** How long a committed session's result can be queried. */
   resultMs: number;
 }
 

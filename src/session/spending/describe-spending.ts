@@ -1,8 +1,8 @@
-/** Formats tokens, money and time for people. */
+/** Formats tokens, money and time for the user. */
 import { formatCount } from '../text/format-count.ts';
 import type { Spending } from './spending.ts';
 
-/** Formats spending: `1,234 tokens in, 567 out, $0.0123`; null when nothing is known. */
+/** Formats spending: `1,234 tokens in, 567 out, $0.0123`; null when nothing is known about it. */
 export function describeSpending({ answers, unreported, inputTokens, outputTokens, costUsd }: Spending): string | null {
   if (answers === unreported) return null;
   const tokens = `${formatCount(inputTokens)} tokens in, ${formatCount(outputTokens)} out`;

@@ -1,21 +1,21 @@
-/** Adds up the cost of answers, as far as the endpoints reported it. */
+/** Adds up the cost of answers, if the endpoints report it. */
 import type { Entry } from '../entries/entry.ts';
 import type { ModelPrice } from '../context/model-facts.ts';
 
 export interface Spending {
-  /** The number of answers of a model, or of a person in its place. */
+  /** The number of answers from a model, or from a user in its place. */
   answers: number;
-  /** The number of answers for which the endpoint did not report tokens. */
+  /** The number of answers without a token report from the endpoint. */
   unreported: number;
   inputTokens: number;
   outputTokens: number;
-  /** The input tokens that came from the caches of endpoints; missing when none were reported. */
+  /** The input tokens read from endpoints' caches; absent when no endpoint reported any. */
   cachedTokens?: number;
-  /** The output tokens that the models used for reasoning. */
+  /** The output tokens that models used for reasoning. */
   reasoningTokens?: number;
   /** The cost in US dollars; null when no endpoint reported one. */
   costUsd: number | null;
-  /** The cost of all other answers, by the prices of their models; missing when none of these has a known price. */
+  /** The cost of all other answers, by the prices of their models; absent when no price is known. */
   estimatedUsd?: number;
 }
 
@@ -28,8 +28,8 @@ export type PriceOf = (entry: CostedEntry) => ModelPrice | null;
 const nothingSpent: Spending = { answers: 0, unreported: 0, inputTokens: 0, outputTokens: 0, costUsd: null };
 
 /**
- * Sums answers. An entry that occurs twice, on two lines or after a rebase, counts once. Without prices, only costs
- * that endpoints reported count.
+ * Sums answers. An entry that occurs twice, on two lines or after a rebase, counts once. Without `priceOf`, only costs
+ * reported by endpoints count.
  */
 export function sumSpent(entries: readonly CostedEntry[], priceOf: PriceOf = () => null): Spending {
   const answers = new Map(entries.filter(isAnswer).map((entry) => [entry.id, entry]));
@@ -79,7 +79,10 @@ function toParts(cached = 0, reasoning = 0): Pick<Spending, 'cachedTokens' | 're
   return { ...(cached > 0 ? { cachedTokens: cached } : {}), ...(reasoning > 0 ? { reasoningTokens: reasoning } : {}) };
 }
 
-/** Tells whether an entry is an answer. An imported one was paid for elsewhere, so it counts only if its tokens are known. */
+/**
+ * Tells whether an entry is an answer. An imported answer was paid for elsewhere, so it counts only if its tokens are
+ * known.
+ */
 export function isAnswer({ kind, tokens, provider }: CostedEntry): boolean {
   const isOfModel = kind === 'plan' || kind === 'reply' || kind === 'exchange';
   return tokens !== undefined || (isOfModel && provider !== undefined);

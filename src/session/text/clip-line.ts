@@ -1,20 +1,20 @@
 /**
- * Shortens a line while it arrives, and never holds more of it than its limits. In JSON, or a quoted value of YAML, it
- * cuts each long text and leaves out the last elements of a long list, so that the result can still be parsed: what
- * follows a long text is often short and says what the text is. Of any other line it keeps the beginning.
+ * Shortens a line while it arrives, and never holds more of the line than the limits allow. In JSON, or a quoted YAML
+ * value, cuts each long text and drops a long list's last elements, so that the result still parses: the text after a
+ * long text is often short and says what the long one is. Keeps only the beginning of any other line.
  */
 import { formatCount } from './format-count.ts';
 
 export interface LineLimits {
-  /** The limit for one text, in characters. */
+  /** The limit for a single text, in characters. */
   text: number;
-  /** The limit for a line with its texts cut. Beyond it no element is added, and beyond twice as many characters nothing is. */
+  /** The limit for a line with its texts cut. Beyond the limit, no element is added; beyond twice the limit, nothing is. */
   line: number;
 }
 
 interface ClippedLine {
   text: string;
-  /** The number of characters that are left out; in a text, as a parser counts them. */
+  /** The number of omitted characters; in a text, as counted by a parser. */
   cut: number;
 }
 
@@ -28,11 +28,11 @@ export interface LineClip {
   heldLength(): number;
 }
 
-/** The part of a line that has arrived. */
+/** The part of a line that has arrived so far. */
 interface Clip {
   limits: LineLimits;
   kept: string;
-  /** The number of characters that are left out. */
+  /** The number of omitted characters. */
   cut: number;
   /** The number of open lists and objects. */
   depth: number;
@@ -41,15 +41,15 @@ interface Clip {
   /** The depth of the list that is losing elements. */
   level: number;
   inString: boolean;
-  /** The number of characters that still belong to an escape sequence; -1 when the next character decides that. */
+  /** The number of characters left in an escape sequence; -1 when the next character decides that. */
   escape: number;
-  /** The number of characters that the text may still have; when negative, how many are left out of it. */
+  /** The number of characters that the text may still have; when negative, how many are cut from it. */
   room: number;
 }
 
 const nothingYet = { kept: '', cut: 0, depth: 0, level: 0, escape: 0, room: 0 };
 
-/** Begins a line. `head` is its beginning, which is pushed as well. */
+/** Begins a line. `head` is its beginning, which is also pushed. */
 export function openLineClip(limits: LineLimits, head: string): LineClip {
   const clip: Clip = { ...nothingYet, limits, skips: 'nothing', inString: false };
   const isText = !structured.test(head);
@@ -92,7 +92,7 @@ function pushStructured(clip: Clip, piece: string): void {
       }
     } else if (code === quote) {
       clip.inString = true;
-      // After the line's limit, keep only the beginning of further texts.
+      // Beyond the line's limit, keep only the beginning of further texts.
       clip.room = clip.kept.length + at - from > limits.line ? 100 : limits.text;
     } else if (code === openBracket || code === openBrace) clip.depth += 1;
     else if (code === closeBracket || code === closeBrace) {
@@ -112,7 +112,7 @@ function pushStructured(clip: Clip, piece: string): void {
   else if (clip.skips === 'elements') clip.cut += piece.length - from;
 }
 
-/** Finds where the text ends, or its room, or the piece. Uses local variables, because it visits every character. */
+/** Finds the end of the text, of its room, or of the piece. Uses local variables, because it visits every character. */
 function passText(clip: Clip, piece: string, start: number): number {
   const isKept = clip.skips === 'nothing';
   let [at, pending, room] = [start, clip.escape, clip.room];
@@ -140,21 +140,21 @@ function endText(clip: Clip): void {
   clip.kept += JSON.stringify(toCutMark(-clip.room)).slice(1, -1);
 }
 
-/** Matches the mark in a shortened text. A text may be shortened again; the number then counts everything that is missing. */
+/** Matches the mark in a shortened text. A text may be shortened again; the number then counts all missing characters. */
 const mark = /\n\[(\d{1,3}(?:,\d{3})*) more characters are left out\]/g;
 
 export function toCutMark(count: number): string {
   return `\n[${formatCount(count)} more characters are left out]`;
 }
 
-/** Counts the characters that a text had before it was shortened. */
+/** Counts a text's characters before it was shortened. */
 export function countWhole(text: string): number {
   let count = text.length;
   for (const [found, number = ''] of text.matchAll(mark)) count += Number(number.replaceAll(',', '')) - found.length;
   return count;
 }
 
-/** Shortens a text. `shown` is a rendering of its beginning that replaces it. */
+/** Shortens a text. `shown` is a rendering of the text; its beginning replaces the text. */
 export function cutText(text: string, max: number, shown = text): string {
   return text.length <= max ? shown : shown.slice(0, max) + toCutMark(countWhole(text) - max);
 }

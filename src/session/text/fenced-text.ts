@@ -1,10 +1,10 @@
-/** Renders any text as a fenced block of Markdown, so that nothing in it can be confused with the text around it. */
+/** Renders any text as a fenced Markdown block, so that nothing in the text can be confused with its surroundings. */
 
 const noFinalNewline = '\\ No newline at end of file\n';
 
 /**
  * Renders the block, with a fence longer than any run of back-ticks inside. As in a diff, the line `\ No newline at end
- * of file` after the closing fence means that the last newline inside does not belong to the text. The result ends in a
+ * of file` after the closing fence means that the last newline inside is not part of the text. The result ends in a
  * newline.
  */
 export function renderFenced(text: string, language = ''): string {
@@ -13,7 +13,7 @@ export function renderFenced(text: string, language = ''): string {
   return `${fence}${language}\n${text}${complete ? '' : '\n'}${fence}\n${complete ? '' : noFinalNewline}`;
 }
 
-/** Returns the language of a fence: the extension of the file name, or nothing. */
+/** Returns the language of a fence: the file name's extension, or nothing. */
 export function fenceLanguage(path: string): string {
   return /\.([A-Za-z0-9]{1,10})$/.exec(path)?.[1] ?? '';
 }

@@ -1,7 +1,7 @@
 /** Names files in a sentence, and finds similar names. */
 import type { RepoPath, SessionId } from '../../names.ts';
 
-/** Names the first few, because a sentence has no room for more. */
+/** Names only the first few, because a sentence has no room for more. */
 export function nameSome(names: readonly string[]): string {
   return names.length <= 5 ? names.join(', ') : `${names.slice(0, 5).join(', ')} and ${names.length - 5} more`;
 }
@@ -9,7 +9,7 @@ export function nameSome(names: readonly string[]): string {
 /** An edit of a file that no turn of its session made. */
 export interface OwnEdit {
   path: RepoPath;
-  /** True when it was made before the session's first message. */
+  /** True when the user made the edit before the session's first message. */
   isEarly: boolean;
   /** The other agent's session that left the file in this state; null for the user's own edit. */
   of: SessionId | null;

@@ -1,9 +1,9 @@
 /** Finds the literal texts that every match of a JavaScript regular expression (flag `u`) contains. */
 
 export interface RegexLiterals {
-  /** Every match contains, apart from case, one text of each group. Empty when nothing is known about matches. */
+  /** Every match contains, apart from case, one text of each group. Empty when no text is certain. */
   needed: string[][];
-  /** True when the expression repeats something, so that it may backtrack a lot. */
+  /** True when the expression repeats a part, so that it may backtrack a lot. */
   repeats: boolean;
 }
 
@@ -22,7 +22,7 @@ const token = new RegExp(
   'gsu',
 );
 
-/** Reads an expression that JavaScript has accepted. The content of groups, of any kind, is not considered. */
+/** Reads an expression that JavaScript has accepted. Ignores the content of groups of any kind. */
 export function readLiterals(source: string): RegexLiterals {
   const options: string[][] = [];
   let runs = [''];
@@ -58,7 +58,7 @@ function toNeeded(options: readonly string[][]): string[][] {
   return best.every((group) => group !== undefined) ? [best.flat()] : [];
 }
 
-/** Sorts the most selective group first: the one with the longest shortest text. */
+/** Sorts the most selective group first: the one whose shortest text is longest. */
 export function sortNeeded(needed: readonly string[][]): string[][] {
   const shortest = (group: string[]) => Math.min(...group.map((text) => text.length));
   return needed.toSorted((a, b) => shortest(b) - shortest(a));

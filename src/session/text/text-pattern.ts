@@ -1,17 +1,17 @@
-/** The text or expression that `session search` looks for, with literal texts that a file must contain to have a match. */
+/** The text or expression that `session search` looks for, with literal texts that every matching file contains. */
 import { TeddyError, toMessage } from '../../errors.ts';
 import { readLiterals, sortNeeded } from './regex-literals.ts';
 
-/** The places to search: the user's messages, plans, what was run with its results, the models' answers, and the code. */
+/** The places to search: the user's messages, plans, runs with their results, the models' answers, and the code. */
 export const searchScopes = ['message', 'plan', 'report', 'answer', 'code'] as const;
 export type SearchScope = (typeof searchScopes)[number];
 
 export interface TextPattern {
-  /** A file with a match contains one text of each group, be it plain, JSON or YAML. Empty when any file may have a match. */
+  /** A file with a match contains one text of each group, as plain text, JSON or YAML. Empty when any file may have a match. */
   needles: string[][];
   ignoresCase: boolean;
   isIn(text: string): boolean;
-  /** The lines that `isIn` skipped, each by its length, its beginning and its end. */
+  /** The lines that `isIn` skipped, each identified by length, beginning and end. */
   passedOver: ReadonlySet<string>;
   /** Returns the lines in which a match begins. */
   findLines(text: string): FoundLine[];
@@ -21,7 +21,7 @@ export interface FoundLine {
   /** The number of the line, from 1. */
   number: number;
   text: string;
-  /** The positions of the matches, as far as they are in this line. */
+  /** The positions of the matches within this line. */
   marks: { start: number; end: number }[];
 }
 
@@ -29,7 +29,7 @@ interface PatternOptions {
   ignoresCase: boolean;
 }
 
-/** Searches for a plain text, which may have several lines. */
+/** Searches for a plain text, which may span several lines. */
 export function plainPattern(text: string, { ignoresCase }: PatternOptions): TextPattern {
   // Without `u`, an ASCII letter never matches a non-ASCII one, so git, which folds only ASCII, misses no match.
   const flags = ignoresCase ? 'gi' : 'g';
@@ -46,13 +46,13 @@ export function plainPattern(text: string, { ignoresCase }: PatternOptions): Tex
 }
 
 interface RegexOptions extends PatternOptions {
-  /** Runs a search with an expression that repeats something, and throws when it takes too long. */
+  /** Runs a search with a repeating expression, and throws when the search takes too long. */
   limit<T>(search: () => T): T;
 }
 
 /**
- * An expression that repeats something may need a number of steps that grows with the square of the line's length.
- * Longer lines are skipped; `limit` ends expressions that need even more steps.
+ * A repeating expression may need a number of steps that grows with the square of the line's length. Skip longer lines;
+ * `limit` ends expressions that need even more steps.
  */
 export const maxRepeatedLine = 20_000;
 
@@ -101,7 +101,7 @@ function escapeLiteral(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }
 
-/** For a longer text, its beginning is selective enough. */
+/** A longer text's beginning is selective enough. */
 const maxNeedle = 200;
 /** A shorter run occurs nearly everywhere. */
 const shortRun = 4;
@@ -133,7 +133,7 @@ function toFolded(text: string, flags: string): string[] {
 
 /**
  * Returns the forms in which a file may contain the line. JSON has one form for each text, unless it has unnecessary
- * escapes; such a file is always searched. Returns null when there are too many forms.
+ * escapes; teddy always searches such a file. Returns null when there are too many forms.
  */
 function toForms(line: string, flags: string): string[] | null {
   const kept = cutNeedle(line, flags.includes('i') ? maxFolded : Infinity);
@@ -143,7 +143,7 @@ function toForms(line: string, flags: string): string[] | null {
   return [...new Set([...forms, ...toFolded(kept, flags), '\\u', '\\/'])];
 }
 
-/** The number of non-ASCII letters that are spelled out in each case. */
+/** The maximum number of non-ASCII letters to spell out in each case. */
 const maxFolded = 3;
 const maxCases = 32;
 
@@ -194,7 +194,7 @@ function toMark(found: RegExpExecArray): FoundLine['marks'][number] {
   return { start: found.index, end: found.index + found[0].length };
 }
 
-/** Finds matches that span several lines; the first line of each is shown. */
+/** Finds matches that span several lines, and shows the first line of each. */
 function findAcross(whole: string, expression: RegExp): FoundLine[] {
   return [...whole.matchAll(expression)].map((found) => {
     const from = whole.lastIndexOf('\n', found.index - 1) + 1;
@@ -206,7 +206,7 @@ function findAcross(whole: string, expression: RegExp): FoundLine[] {
   });
 }
 
-/** Cuts a line to `width` characters around its first match, without white space at its ends. */
+/** Cuts a line to `width` characters around its first match and trims it. */
 export function cutLine(
   { text, marks }: Pick<FoundLine, 'text' | 'marks'>,
   width: number,

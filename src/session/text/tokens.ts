@@ -1,6 +1,6 @@
-/** Estimates the tokens of a text without a tokenizer, which would take longer to load than a plan may take. */
+/** Estimates a text's tokens without a tokenizer, which would take longer to load than a plan may take. */
 
-/** Classes of characters that a tokenizer treats alike. They are numbers, because every character is looked up. */
+/** Classes of characters that a tokenizer treats alike. They are numbers for speed, because every character is looked up. */
 const lower = 0;
 const upper = 1;
 const digit = 2;
@@ -22,8 +22,8 @@ function classOf(character: string): number {
 /**
  * Estimates the tokens for the vocabulary o200k. The weights were fitted to source code in six languages, Markdown,
  * JSON, YAML, base64, and prose in ten languages. Over files of one kind the estimate is within 15 %, usually also for
- * a single file, and never below 0.8 of the truth; minified code and strings of digits may be estimated at 1.3. The
- * time is linear: 25 ms per mebibyte.
+ * a single file, and never below 0.8 of the true count; for minified code and strings of digits it may be 1.3 times the
+ * true count. The time is linear: 25 ms per mebibyte.
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;
@@ -32,7 +32,7 @@ export function estimateTokens(text: string): number {
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     const kind = code < 128 ? (asciiClasses[code] ?? other) : other;
-    // A fast path for most characters; only those of long words have a weight.
+    // A fast path for most characters; only characters of long words have a weight.
     if (kind === lower && before <= upper) {
       before = lower;
       run += 1;
@@ -58,7 +58,7 @@ function weigh(kind: number, run: number, before: number): number {
     case sign:
       return run === 1 ? 0.67 : run > 6 ? 0.1 : 0;
     case space:
-      // A single space belongs to the word after it.
+      // A single space counts with the following word.
       return run === 2 ? 0.7 : 0;
     default:
       return run === 1 ? 1.28 : 0;

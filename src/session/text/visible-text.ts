@@ -1,8 +1,8 @@
-/** Makes text from models, files and remotes safe to print: everything in it is visible and has no effect. */
+/** Makes text from models, files and remotes safe to print: all of it is visible and none of it has an effect. */
 
 /**
- * Makes control characters and bidirectional overrides visible. Newlines and tabs stay; everything else that could move
- * the cursor, change colors or reorder text is shown and has no effect.
+ * Makes control characters and bidirectional overrides visible. Newlines and tabs stay; all other characters that could
+ * move the cursor, change colors or reorder text become visible and harmless.
  */
 export function toVisible(text: string): string {
   return text
@@ -18,7 +18,7 @@ export function toVisible(text: string): string {
 export const unseen =
   /[^\P{Cc}\n\t]|(?![\uFE0E\uFE0F]|(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F])\u200D(?=\p{Extended_Pictographic}))[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Zl}\p{Zp}\u2800]/gu;
 
-/** Shows C0 characters as Unicode control pictures, and all others by their number. */
+/** Shows C0 characters as Unicode control pictures, and all others by number. */
 function toSymbol(found: string): string {
   const code = found.codePointAt(0) ?? 0;
   if (code < 0x20) return String.fromCodePoint(0x2400 + code);

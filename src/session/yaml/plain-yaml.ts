@@ -1,18 +1,11 @@
-/**
- * Reads the YAML that teddy itself writes, and leaves all other YAML to the parser.
- *
- * It does the work of `yaml`. With version 2.9.1 of that package instead, `execute` takes 10 ms more of processor time,
- * `verify` of three turns 80 ms more, 5,000 reports of two actions 1.4 s instead of 0.09, and `dist/reader.js` has 114
- * KB compressed of the 110 that it may have. It can be removed when `yaml` loads in 3 ms, reads as fast, and takes 25
- * KB of the reader.
- */
+/** Reads YAML written by teddy itself, and leaves all other YAML to the parser. */
 
 interface Cursor {
   lines: readonly string[];
   at: number;
 }
 
-/** Thrown and caught in this module: the parser has to read the text. */
+/** Thrown and caught only in this module: the parser must read the text. */
 const unknown = new Error('not plain');
 
 /**
@@ -21,7 +14,7 @@ const unknown = new Error('not plain');
  */
 const special = /(?![\n\t\u007F-\u009F])\p{Cc}|^\uFEFF/u;
 
-/** Returns what the parser would make of this text; null when that is unclear or may be an error. */
+/** Returns the value that the parser would return for this text; null when the result is unclear or may be an error. */
 export function readPlainYaml(text: string): { value: unknown } | null {
   if (!text.endsWith('\n') || special.test(text)) return null;
   const cursor: Cursor = { lines: text.slice(0, -1).split('\n'), at: 0 };
@@ -38,7 +31,7 @@ export function readPlainYaml(text: string): { value: unknown } | null {
 const maxIndent = 24;
 const keyed = /^([A-Za-z_][\w-]*|"[^"\\]+"):(?: (.+))?$/;
 
-/** Reads a map. `first` is its first line when that follows a dash. */
+/** Reads a map. `first` is the map's first line when it follows a dash. */
 function readMap(cursor: Cursor, indent: number, first?: string): object {
   if (indent > maxIndent) throw unknown;
   const map: Record<string, unknown> = {};
@@ -67,7 +60,7 @@ function readList(cursor: Cursor, indent: number, first: string): unknown[] {
   return list;
 }
 
-/** Takes the next line without its indentation; null when it belongs to an outer value. */
+/** Takes the next line without its indentation; null when the line belongs to an outer value. */
 function takeLine(cursor: Cursor, indent: number): string | null {
   const line = cursor.lines[cursor.at];
   if (line === undefined) return null;
@@ -79,7 +72,7 @@ function takeLine(cursor: Cursor, indent: number): string | null {
   return line.slice(indent);
 }
 
-/** Reads a scalar. `indent` is that of its lines when it is a block. */
+/** Reads a scalar. `indent` is the indentation of a block's lines. */
 function readScalar(cursor: Cursor, indent: number, text: string): unknown {
   if (/^\|2?[-+]?$/.test(text)) return readBlock(cursor, indent, text);
   if (text === '[]') return [];
@@ -101,14 +94,14 @@ function readBlock(cursor: Cursor, indent: number, style: string): string {
   // The first line with text sets the indentation, unless the style does.
   const first = block.find((line) => line !== '');
   if (first === undefined || (style[1] !== '2' && first.startsWith(' '))) throw unknown;
-  // A regular expression would start again at each of many empty lines.
+  // A regular expression would restart at each of many empty lines.
   let count = block.length;
   while (block[count - 1] === '') count -= 1;
   if (style.endsWith('+')) return block.map((line) => `${line}\n`).join('');
   return `${block.slice(0, count).join('\n')}${style.endsWith('-') ? '' : '\n'}`;
 }
 
-/** Reads a quoted text with the escapes of JSON. One regular expression for all would use V8's stack for each character. */
+/** Reads a quoted text with JSON's escapes. A single regular expression would use V8's stack for each character. */
 function readQuoted(text: string): string {
   try {
     return JSON.parse(text) as string;
@@ -124,9 +117,9 @@ function readSingleQuoted(text: string): string {
 }
 
 const number = /^(?:0|[1-9]\d{0,14}|(?:0|[1-9]\d{0,8})\.\d{1,9})$/;
-/** Matches text that the parser would read as a number, or nearly so; the parser decides. */
+/** Matches text that the parser would read as a number or might; the parser decides. */
 const numeric = /^[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|0[ox][\da-fA-F]+|\.(?:inf|nan))$/i;
-/** Matches text of one line that the package `yaml` quotes. */
+/** Matches one-line text that the package `yaml` quotes. */
 const quotedByYaml = /^[\t ,[\]{}#&*!|>'"%@`]|^[?-]$|^[?-][ \t]|:[ \t]|[\t ]#|[\t :]$/;
 
 function readPlain(text: string): unknown {
@@ -137,7 +130,7 @@ function readPlain(text: string): unknown {
   return value;
 }
 
-/** Reads `{ temperature: 0.2, seed: 7 }`, as in the front matter of a log. */
+/** Reads `{ temperature: 0.2, seed: 7 }`, as in a log's front matter. */
 function readFlow(text: string): object {
   if (!text.endsWith(' }')) throw unknown;
   const map: Record<string, unknown> = {};

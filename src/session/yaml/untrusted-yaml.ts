@@ -1,19 +1,19 @@
 /**
  * Reads YAML that anybody may have written: reports, memos, the front matter of logs. `parseDocument` takes quadratic
- * time for anchors and for comparing keys, and recurses; the `Lexer` and the `Parser` of `yaml` do neither. So the
- * tokens are checked first, and anything that teddy never writes is refused.
+ * time for anchors and for comparing keys, and recurses; the `Lexer` and the `Parser` of `yaml` do neither. So teddy
+ * checks the tokens first and refuses anything that it never writes.
  */
 import { type Document, isScalar, Lexer, LineCounter, parseDocument, Parser, visit } from 'yaml';
 import { formatCount } from '../text/format-count.ts';
 import { countNewlines } from '../masks/mask.ts';
 
 /**
- * Limits that bound the time of the parser: one part, as the lexer counts them, takes 4 to 15 microseconds. Reports of
- * commands that printed a lot may be longer; `plain-yaml.ts` reads those without these limits.
+ * Limits that bound the parser's time: one part, as counted by the lexer, takes 4 to 15 microseconds. Reports of
+ * commands with much output may be longer; `plain-yaml.ts` reads them without these limits.
  */
 export const yamlLimits = { length: 8 * 1024 * 1024, parts: 250_000 };
 
-/** Why a text is refused, as half a sentence, and where. */
+/** Why teddy refuses a text, as half a sentence, and where in the text. */
 export class YamlFault extends Error {
   readonly reason: string;
   /** The line, from 1; null for the whole text. */
@@ -47,11 +47,11 @@ export function parseUntrustedYaml(text: string): { document: Document; lineAt: 
 /** Version 2.9.1 reports a stack overflow as an error, but V8 may end the process first, from about 500 levels on. */
 const maxDepth = 100;
 
-/** Tells whether YAML, given as tokens of the `Lexer`, is nested too deeply for `parseDocument`. */
+/** Tells whether YAML, passed as tokens of the `Lexer`, is nested too deeply for `parseDocument`. */
 export function isDeeplyNested(tokens: Iterable<string>): boolean {
   const parser = new Parser();
   for (const token of tokens) {
-    // The parser keeps what it reads on a stack of its own.
+    // The parser keeps its values on its own stack.
     Array.from(parser.next(token));
     if (parser.stack.length > maxDepth) return true;
   }
@@ -63,7 +63,7 @@ const marks = { flowError: '\u0018', scalar: '\u001f' };
 
 const refused: Record<string, string> = { '&': 'an anchor', '*': 'an alias', '!': 'a tag', '%': 'a directive' };
 
-/** Passes the tokens on; throws for what teddy never writes. A token after the mark of a scalar is text. */
+/** Passes the tokens on; throws for tokens that teddy never writes. A token after a scalar's mark is text. */
 function* inspect(tokens: Iterable<string>): Generator<string> {
   let [line, parts, isText, open] = [1, 0, false, 0];
   for (const token of tokens) {
@@ -79,7 +79,7 @@ function* inspect(tokens: Iterable<string>): Generator<string> {
   }
 }
 
-/** Counts the open brackets after a token. The parser reports each that closes nothing as an error, which is slow. */
+/** Counts the open brackets after a token. The parser reports each unmatched closing bracket as an error, which is slow. */
 function countOpen(open: number, token: string): number {
   if (token === marks.flowError) return 0;
   if (token === '[' || token === '{') return open + 1;
