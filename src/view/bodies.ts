@@ -1,6 +1,6 @@
 /**
- * Reads the files of a turn from a commit. Of a long file, only as much is kept as was asked for, with the command that
- * prints all of it.
+ * Reads a turn's files from a commit. Of a long file, keeps only the requested amount, with the command that prints all
+ * of it.
  */
 import { openTranscriptDecoder } from '../conversation/history/decode-transcript.ts';
 import type { TurnFiles } from '../conversation/history/resolve-files.ts';
@@ -13,20 +13,20 @@ import { toCutMark } from '../session/text/clip-line.ts';
 import { type LineLimits } from '../session/text/clip-line.ts';
 import { openLineReader } from '../session/lines/read-lines.ts';
 
-/** A turn of a session, in the tree of a commit. */
+/** A session's turn, in a commit's tree. */
 export interface TurnAt {
   commit: Oid;
   session: SessionId;
   turn: TurnName;
 }
 
-/** A file that is not shown in full. */
+/** A file that is only shown in part. */
 export interface CutFile {
-  /** The name of the file within the turn: `transcript.jsonl`. */
+  /** The file's name within the turn: `transcript.jsonl`. */
   file: string;
-  /** How many characters are left out. */
+  /** The number of omitted characters. */
   characters: number;
-  /** The command that prints all of it. */
+  /** The command that prints the whole file. */
   command: string;
 }
 
@@ -36,15 +36,15 @@ export interface TurnBodies extends TurnFiles {
 }
 
 export interface BodyOptions {
-  /** How many characters of each text are kept; all if not given. */
+  /** How many characters of each text to keep; all by default. */
   most?: number | undefined;
   /** The entries of the turn's directory, if the caller already has them. */
   entries?: readonly TreeEntry[] | undefined;
-  /** Reports an error that concerns one file, which then counts as missing. Without it, the error is thrown. */
+  /** Handles an error in one file, which then counts as missing. Without this callback, the error is thrown. */
   onError?: ((file: string) => (error: unknown) => null) | undefined;
 }
 
-/** In characters; nobody reads more of a single text. */
+/** In characters; users do not read more of a single text. */
 export const maxShownText = 262_144;
 const reportLimits: LineLimits = { text: 65_536, line: 262_144 };
 
@@ -73,7 +73,7 @@ export async function readBodies(
   const isWhole = most === Infinity;
   const [transcript, plan, report] = await Promise.all([
     read('transcript.jsonl', openTranscriptDecoder({ text: most, line: 4 * most })),
-    // A longer file is not a plan, but it must still be recognized as too long.
+    // A longer file is not a plan, but teddy must still recognize that it is too long.
     read('plan.md', openBeginning(isWhole ? Infinity : maxPlanBytes)),
     read('report.md', isWhole ? openBeginning(Infinity) : openReport()),
   ]);
@@ -85,7 +85,7 @@ export async function readBodies(
   };
 }
 
-/** Lists the directory of a turn. Throws UNKNOWN_TURN when the commit has no such turn. */
+/** Lists a turn's directory. Throws UNKNOWN_TURN when the turn is not in the commit. */
 export async function listTurn(
   store: Pick<SessionStore, 'readDir'>,
   commit: Oid,
@@ -105,7 +105,7 @@ export function unknownTurnError(session: SessionId, turn: string): TeddyError {
   );
 }
 
-/** Reads one file of a turn unchanged; null when the turn has no such file. */
+/** Reads one of a turn's files unchanged; null when the turn has no such file. */
 export async function readTurnFile(
   store: Pick<SessionStore, 'readFile'>,
   { commit, session, turn }: TurnAt,
@@ -115,12 +115,12 @@ export async function readTurnFile(
   return found && toText(found.bytes);
 }
 
-/** Decodes a file of a turn; a missing file gives an empty text. */
+/** Decodes a turn's file; a missing file gives an empty text. */
 export function toText(bytes: Uint8Array | null): string {
   return bytes === null ? '' : new TextDecoder().decode(bytes);
 }
 
-/** Returns the command that prints a whole file of a turn. */
+/** Returns the command that prints one of a turn's files in full. */
 export function toShowCommand({ commit, session, turn }: TurnAt, file: string): string {
   return `git show ${commit.slice(0, 10)}:${joinPath(turnDir(session, turn), file)}`;
 }
@@ -145,7 +145,7 @@ function openBeginning(max: number): Reading<string> {
   };
 }
 
-/** Cuts long lines of command output, in the form that they have in the report. */
+/** Cuts long lines of command output, in the form used by the report. */
 function openReport(): Reading<string> {
   const lines: string[] = [];
   let cut = 0;

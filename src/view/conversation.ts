@@ -1,7 +1,4 @@
-/**
- * Everything that was said in a session up to a commit: the records of its turns, in order, read from the tree of that
- * commit alone.
- */
+/** Everything said in a session up to a commit: the records of its turns, in order, read only from that commit's tree. */
 import { TeddyError } from '../errors.ts';
 import {
   compareTurns,
@@ -34,7 +31,7 @@ export async function readTurns(
   from?: TurnName,
 ): Promise<{ turns: TurnRecords[]; repairs: Repair[] }> {
   const found: ReadTurn[] = [];
-  // One decoder serves all files, since there are many thousands of small ones.
+  // One decoder serves all files, because there are many thousands of small ones.
   const decoder = new TextDecoder();
   let turn: TurnName | null = null;
   let ofTurn = new Map<string, string>();
@@ -43,7 +40,7 @@ export async function readTurns(
     for (const { path, bytes } of files) {
       const slash = path.indexOf('/');
       const next = path.slice(0, slash) as TurnName;
-      // Files of the same directory follow each other, so the previous turn is complete and can be released.
+      // A directory's files follow each other, so the previous turn is complete and can be released.
       if (next !== turn) {
         endTurn();
         turn = next;
@@ -80,7 +77,7 @@ function isOfTurn(path: string, from: TurnName | undefined): boolean {
   );
 }
 
-/** Finds the session of a commit. `named`, the session that the user asked for, decides when the history does not tell. */
+/** Finds a commit's session. `named`, the session that the user asked for, decides when the history does not tell. */
 export async function findSource(
   store: SessionStore,
   commit: Oid,
@@ -102,8 +99,8 @@ export async function findSource(
 }
 
 /**
- * Throws NOT_ON_LINE when the tree does not hold the session: a decision about memos is an entry as well, but on a
- * separate branch without sessions.
+ * Throws NOT_ON_LINE when the session is not in the tree: a decision about memos is also an entry, but on a separate
+ * branch without sessions.
  */
 async function requireHeld(store: SessionStore, at: ConversationSource): Promise<ConversationSource> {
   if ((await readHeldSessions(store, at.source)).includes(at.session)) return at;
@@ -114,10 +111,7 @@ async function requireHeld(store: SessionStore, at: ConversationSource): Promise
   );
 }
 
-/**
- * Finds the session in the tree: in a shallow clone the entry may be cut off, but the tree still has everything that
- * was said.
- */
+/** Finds the session in the tree: in a shallow clone the entry may be cut off, but everything said is still in the tree. */
 async function findHeldSession(store: SessionStore, commit: Oid, named: SessionId | undefined): Promise<SessionId> {
   const sessions = await readHeldSessions(store, commit);
   if (named !== undefined && sessions.includes(named)) return named;

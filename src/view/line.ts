@@ -1,4 +1,4 @@
-/** Reads a line at one of its commits: its turns, and how far the latest one has progressed. */
+/** Reads a line at one of its commits: its turns, and the progress of the latest one. */
 import { decodeTranscript } from '../conversation/history/decode-transcript.ts';
 import type { TranscriptRecord } from '../conversation/records/record.ts';
 import { hasAgentPlan, isUnanswered } from '../conversation/records/transcript.ts';
@@ -23,7 +23,7 @@ import { listTurn, readTurnFile, toText, unknownTurnError } from './bodies.ts';
 import { parsePending, toStatus } from './turn.ts';
 import type { TurnStatus } from '../session/lines/line-order.ts';
 
-/** A turn as the code that continues it needs it: the bytes of its files, and its plan while the plan is pending. */
+/** A turn in the form that continuing code needs: the bytes of its files, and its plan while the plan is pending. */
 export interface TurnState {
   turn: TurnName;
   status: TurnStatus;
@@ -69,8 +69,8 @@ export async function readLineTurns(store: SessionStore, tip: Oid): Promise<Line
 }
 
 /**
- * Returns the nearest entry along the first parents; the user's own commits are skipped. Throws NOT_ON_LINE when there
- * is no entry.
+ * Returns the nearest entry along the first parents, skipping the user's own commits. Throws NOT_ON_LINE when there is
+ * no entry.
  */
 export async function findEntry(store: SessionStore, tip: Oid): Promise<{ oid: Oid; entry: Entry }> {
   for await (const { oid, commit } of store.firstParents(tip)) {
@@ -112,7 +112,7 @@ export async function readTurnState(
 }
 
 /**
- * Returns the turn that a user's text means; `02` also means `02-branch-01` on a line without a plain turn 02. Throws
+ * Returns the turn that the user's text means; `02` also means `02-branch-01` on a line without a plain turn 02. Throws
  * UNKNOWN_TURN.
  */
 export function findTurn(state: LineTurns, text: string): TurnName {
@@ -121,7 +121,7 @@ export function findTurn(state: LineTurns, text: string): TurnName {
   return turn;
 }
 
-/** Does what `findTurn` does, but returns null when the line has no such turn. */
+/** Like `findTurn`, but returns null when the line has no such turn. */
 export function lookForTurn({ turns }: Pick<LineTurns, 'turns'>, text: string): TurnName | null {
   const wanted = parseTurnName(text);
   if (turns.includes(wanted)) return wanted;
@@ -129,10 +129,7 @@ export function lookForTurn({ turns }: Pick<LineTurns, 'turns'>, text: string): 
   return sameNumber.length === 1 && !wanted.includes('-') ? (sameNumber[0] ?? null) : null;
 }
 
-/**
- * Returns whether the line ends with another agent's plan that nobody has judged and after which the agent has not
- * continued.
- */
+/** Returns whether the line ends with another agent's unjudged plan, after which the agent has not continued. */
 export function awaitsVerdict({ latest, entry }: Pick<LineState, 'latest' | 'entry'>): boolean {
   return entry.kind === 'plan' && latest?.status === 'open' && hasAgentPlan(latest.records);
 }
@@ -144,7 +141,7 @@ interface LineTarget {
   state?: LineState;
 }
 
-/** Returns the line at this commit, and reads it only when its state there is not known yet. */
+/** Returns the line at this commit, and reads it only when its state at that commit is not known yet. */
 export async function readLineAt(store: SessionStore, { workspace, state }: LineTarget, tip: Oid): Promise<LineState> {
   return state?.tip === tip ? state : readLine(store, tip, workspace ? { projectRoot: workspace.root } : {});
 }
@@ -157,7 +154,7 @@ export async function refreshLine(
   return readLineAt(store, line, (await store.resolve(line.ref)) ?? line.state.tip);
 }
 
-/** Returns the line after an entry of this process that changes no file of a turn. */
+/** Returns the line after this process added an entry that changes none of a turn's files. */
 export function withEntry(state: LineState, commit: Oid, entry: Entry): LineState {
   return { ...state, tip: commit, entry, entryOid: commit };
 }

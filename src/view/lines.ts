@@ -1,25 +1,28 @@
-/** Reads several lines of a session in one walk: each commit once, and where the lines branch off from each other. */
+/**
+ * Reads several of a session's lines in one walk: visits each commit once, and finds where the lines branch off from
+ * each other.
+ */
 import type { Oid, SessionId } from '../names.ts';
 import type { SessionStore } from '../ports/git.ts';
 import { isStartOf } from '../session/entries/logged-entry.ts';
 import { toStep, type Step } from './session.ts';
 
-/** The part of a line that no line before it shares. */
+/** The part of a line that no earlier line shares. */
 export interface OwnPart<Line> {
   line: Line;
   /** Oldest first; empty when an earlier line contains all of it. */
   steps: Step[];
-  /** Where it branches off from an earlier line; null when it begins the session, or what is known of it. */
+  /** The point where the line branches off from an earlier one; null at the beginning of the session's available history. */
   leaves: { commit: Oid; part: OwnPart<Line> } | null;
-  /** The commit before the first of its steps. */
+  /** The commit before the part's first step. */
   below: Oid | null;
-  /** Whether its first step is the start of the session. */
+  /** Whether the part's first step is the session's start. */
   hasStart: boolean;
 }
 
 /**
- * Returns the parts in the order of `lines`. A line that is named like one of the session but contains none of its
- * entries is left out. Throws GIT_FAILED when a commit is missing.
+ * Returns the parts in the order of `lines`. Omits a line that has a session line's name but none of the session's
+ * entries. Throws GIT_FAILED when a commit is missing.
  */
 export async function readLines<Line extends { tip: Oid }>(
   store: Pick<SessionStore, 'firstParentsOf'>,
@@ -48,7 +51,7 @@ export async function readLines<Line extends { tip: Oid }>(
   return parts;
 }
 
-/** Picks the steps of a line in its session from those that were walked, oldest first. */
+/** Picks a line's steps in its session from the walked steps, oldest first. */
 export function takeLine(walked: ReadonlyMap<Oid, Step>, { session, tip }: { session: SessionId; tip: Oid }): Step[] {
   const steps: Step[] = [];
   for (let step = walked.get(tip); step !== undefined;) {
@@ -59,8 +62,8 @@ export function takeLine(walked: ReadonlyMap<Oid, Step>, { session, tip }: { ses
 }
 
 /**
- * Walks lines of any number of sessions at once, each back to the start of its session, so that every commit is read
- * only once; a commit is listed before its parent. Throws GIT_FAILED when a commit is missing.
+ * Walks lines of any number of sessions at once, each back to its session's start, and reads every commit only once;
+ * lists a commit before its parent. Throws GIT_FAILED when a commit is missing.
  */
 export async function walkLines(
   store: Pick<SessionStore, 'firstParentsOf'>,

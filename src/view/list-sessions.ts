@@ -1,4 +1,4 @@
-/** Describes how far each session's main line has progressed, and which conversation branches it has. */
+/** Describes the progress of each session's main line, and the session's conversation branches. */
 import type { SessionState } from '../session/lines/session-lines.ts';
 import { nameRef, shortRef, turnNumber, type Oid, type RefName, type SessionId, type TurnName } from '../names.ts';
 import type { SessionSource, SessionStore } from '../ports/git.ts';
@@ -14,58 +14,52 @@ import type { TurnStatus } from '../session/lines/line-order.ts';
 
 export interface DescribedSession {
   session: SessionId;
-  /**
-   * The main line, or the session's line that HEAD is on; for an archived session, a name such as
-   * `archive/20260124-add-login`.
-   */
+  /** The main line, or the session's line at HEAD; for an archived session, a name such as `archive/20260124-add-login`. */
   line: string;
   /** The remote that has the session when there is no local branch. */
   remote: string | null;
-  /** All remotes that have it in that case. */
+  /** All remotes that have the session in that case. */
   remotes: string[];
   created: string;
-  /** The number of the last turn; 0 before the first. */
+  /** The last turn's number; 0 before the first. */
   turns: number;
   status: TurnStatus | 'new';
-  /** The label of the last entry. */
+  /** The last entry's label. */
   last: string;
   conversationBranches: string[];
-  /** Its branches are gone, but everything in it is kept. */
+  /** The session's branches are gone, but all of its content is kept. */
   archived: boolean;
   state: SessionState;
   /** The commit with the agent's work when the state is `committed`. */
   committed: Oid | null;
   /**
-   * Another branch of the session here that the state refers to: the newest one with a plan that was not run, or with
+   * Another local branch of the session that explains the state: the newest one with a plan that has not run, or with
    * code when this line has none.
    */
   beside: { line: string; has: 'plan' | 'code' } | null;
   /**
-   * The title of its last step; on the line of another agent, of the last step that is not a snapshot. Empty before the
+   * The last step's title; on another agent's line, the title of the last step that is not a snapshot. Empty before the
    * first.
    */
   title: string;
-  /** The time of its last entry, ISO 8601. */
+  /** The last entry's time, ISO 8601. */
   updated: string;
-  /** The other agent that the session belongs to; null for teddy's own sessions. */
+  /** The other agent that owns the session; null for teddy's own sessions. */
   agent: string | null;
-  /** The model that answered last, if the line of another agent says so. */
+  /** The model that answered last, if another agent's line names it. */
   model: string | null;
-  /** Another agent has handed in a plan and has not continued, and nobody has judged the plan yet. */
+  /** Another agent has submitted a plan and has not continued, and the user has not judged the plan yet. */
   awaitsVerdict: boolean;
 }
 
 interface Told {
   /** The tips of all branches, if git has just listed them. */
   tips?: Tips;
-  /**
-   * Finds the commits in which people have committed the work of other agents. The reader that works without git does
-   * not have it.
-   */
+  /** Finds the commits with which people committed other agents' work. Absent in the reader that works without git. */
   findCommitted?: (starts: ReadonlyMap<SessionId, SessionStart>) => Promise<ReadonlyMap<RefName, Oid>>;
 }
 
-/** Describes each session by its line in `lines`. */
+/** Describes each session from its line in `lines`. */
 export async function describeSessions(
   source: SessionSource,
   lines: readonly MainLine[],
@@ -112,12 +106,12 @@ export async function describeSessions(
   return described;
 }
 
-/** How many lines are read at the same time. */
+/** How many lines to read concurrently. */
 const describedAtOnce = 256;
-/** How many entries at the end of a line are searched; a turn may end with snapshots and notes. */
+/** How many entries at a line's end to search; a turn may end with snapshots and notes. */
 const lastEntries = 8;
 
-/** Returns a fact about a line's tip. It is read only once, because the index keeps it. */
+/** Returns a fact about a line's tip. Reads the fact only once, because the index keeps it. */
 async function tell<Fact extends IndexedFields[string]>(
   index: LineIndex,
   { ref, oid }: Pick<KnownLine, 'ref' | 'oid'>,
@@ -128,15 +122,15 @@ async function tell<Fact extends IndexedFields[string]>(
   const known = indexed?.fields?.[name] as Fact | undefined;
   if (known !== undefined) return known;
   const fact = await read();
-  // The index entry may have been extended meanwhile.
+  // Another call may have extended the index entry meanwhile.
   const now = index.get(ref, oid);
   if (now !== undefined) index.set(ref, oid, { ...now, fields: { ...now.fields, [name]: fact } });
   return fact;
 }
 
 /**
- * Returns the other branch that a person has to decide about; null when this line has a plan itself, or when no other
- * branch needs a decision.
+ * Returns the other branch that needs the user's decision; null when this line has a plan itself, or when no other
+ * branch needs one.
  */
 async function findBeside(
   store: SessionStore,
@@ -157,7 +151,7 @@ async function findBeside(
   return null;
 }
 
-/** Returns the lines whose latest turn has a plan that was not run, newest first. */
+/** Returns the lines whose latest turn has a plan that has not run, newest first. */
 export async function findPlanned(
   { repository: { store, cache } }: SessionSource,
   lines: readonly KnownLine[],
@@ -178,8 +172,8 @@ function sortNewest(lines: readonly KnownLine[]): KnownLine[] {
 }
 
 /**
- * Finds the title and the model of another agent's line, whose last entry is a snapshot that does not say what the
- * session is about.
+ * Finds the title and model of another agent's line, whose last entry is a snapshot that does not say what the session
+ * is about.
  */
 async function reportCaptured(
   store: SessionStore,
@@ -222,12 +216,12 @@ function toTitle({ kind, status, title }: EntryHead): string {
   return status !== undefined && title.startsWith(`${status} `) ? title.slice(status.length + 1) : title;
 }
 
-/** `planTitle` is the title of a plan that is still pending although something was said since. */
+/** `planTitle` is the title of a plan that is still pending although the conversation has continued. */
 type Progress = Pick<DescribedSession, 'turns' | 'status' | 'last' | 'awaitsVerdict'> & { planTitle: string | null };
 
 /**
- * Returns how far a line has progressed. Most tips tell this by their label alone; otherwise the last turn has to be
- * read, because a message may be a question about a plan.
+ * Returns a line's progress. Most tips reveal it through their label alone; otherwise teddy must read the last turn,
+ * because a message may be a question about a plan.
  */
 async function reportProgress(store: SessionStore, index: LineIndex, line: KnownLine): Promise<Progress> {
   const { oid, entry } = line.nearest;

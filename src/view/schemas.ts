@@ -1,6 +1,6 @@
 /**
- * The values that describe sessions, as zod schemas, for the API and the tools for agents. Commands do not use them,
- * since loading zod takes longer than many commands do (25 to 31 ms).
+ * The values that describe sessions, as zod schemas, for the API and the tools for agents. Commands do not use the
+ * schemas, because loading zod takes longer than many commands do (25 to 31 ms).
  */
 import { sessionStates } from '../session/lines/session-lines.ts';
 import * as z from 'zod';
@@ -10,7 +10,7 @@ import type { CommitAuthor } from '../session/entries/logged-entry.ts';
 import type { DescribedSession } from './list-sessions.ts';
 import type { Verdict } from './verdicts.ts';
 
-/** A string with a type of its own; it was validated where it was read. */
+/** A string with its own type; it was validated when it was read. */
 function text<Name extends string>(description: string): z.ZodType<Name, string> {
   return z.string().meta({ description }) as z.ZodType<unknown> as z.ZodType<Name, string>;
 }

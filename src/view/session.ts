@@ -1,4 +1,4 @@
-/** Reads a session along one of its lines: its steps, and what the labels of the commits say about its turns. */
+/** Reads a session along one of its lines: its steps, and what the commits' labels say about its turns. */
 import { compareTurns, type Oid, type SessionId, type TurnName } from '../names.ts';
 import type { SessionStore, WalkedCommit } from '../ports/git.ts';
 import { mayFollowTurn, type Entry, type VerdictWord } from '../session/entries/entry.ts';
@@ -9,55 +9,55 @@ import { groupBy } from '../session/text/group-by.ts';
 import { answerKinds } from '../session/lines/line-order.ts';
 import { type RunStatus, runStatuses } from '../session/entries/entry-trailers.ts';
 
-/** A commit of the line: an entry of the session, or one of the user's own commits in between. */
+/** One of the line's commits: an entry of the session, or the user's own commit in between. */
 export interface Step extends DecodedCommit {
   /** The first parent. */
   parent: Oid | null;
 }
 
-/** A turn as the labels of its commits describe it. The text of a label is one short line. */
+/** A turn as described by its commits' labels. A label's text is one short line. */
 export interface TurnOutline {
   turn: TurnName;
   /** Oldest first. */
   steps: Step[];
-  /** The title of its first message, or else of its first step. */
+  /** The first message's title, or else the first step's. */
   title: string;
-  /** The title of its plan; null when there is none. */
+  /** The plan's title; null when there is none. */
   planTitle: string | null;
-  /** Whether there is a plan or another answer, from whomever. */
+  /** Whether the turn has a plan or another answer, from anyone. */
   isAnswered: boolean;
-  /** `unknown` when there is a report whose commit does not say how the run ended. Null when there is no report. */
+  /** `unknown` when the report's commit does not say how the run ended. Null when there is no report. */
   outcome: RunStatus | 'unknown' | null;
-  /** The last verdict on its plan; null when nobody has judged it. */
+  /** The last verdict on the turn's plan; null when nobody has judged the plan. */
   verdict: VerdictWord | null;
-  /** Whether its plan is by another agent, so that teddy does not run it. */
+  /** Whether another agent made the turn's plan, so that teddy does not run it. */
   isAgentPlan: boolean;
   /** The agent that gave the last answer, according to its commit. */
   agent: string | null;
   provider: string | null;
   model: string | null;
-  /** All models that have answered. */
+  /** All models that answered in the turn. */
   models: string[];
-  /** The cost of all its answers, as far as the endpoints reported it. */
+  /** The cost of all the turn's answers, if the endpoints reported it. */
   spent: Spending;
-  /** The commit that undid the code of the turn. */
+  /** The commit that undid the turn's code. */
   undoneBy: Oid | null;
-  /** The commit that undid only some of the code. */
+  /** The commit that undid only some of the turn's code. */
   partlyUndoneBy: Oid | null;
 }
 
 export interface Session {
   session: SessionId;
   tip: Oid;
-  /** Oldest first, without the steps of another session that this one started from. */
+  /** Oldest first, without the steps of another session from which this one started. */
   steps: Step[];
-  /** In the order of their first steps. */
+  /** Sorted by their first steps. */
   turns: TurnOutline[];
-  /** The newest entry: its tree holds the files of all turns. Null when the range has no entry. */
+  /** The newest entry: the files of all turns are in its tree. Null when the range has no entry. */
   source: Oid | null;
   /**
-   * The commit that the range begins after, or else the parent of the session's start; null when there is none, or when
-   * the history is cut off.
+   * The commit before the range, or else the parent of the session's start; null when there is none, or when the
+   * history is cut off.
    */
   base: Oid | null;
   /**
@@ -65,23 +65,23 @@ export interface Session {
    * session's start.
    */
   isCut: boolean;
-  /** The branch on which the session started, as its first entry says. */
+  /** The branch from which the session started, according to its first entry. */
   baseBranch: string | null;
-  /** The other agent that the session belongs to. */
+  /** The other agent that owns the session. */
   agent: string | null;
 }
 
 export interface SessionRange {
   session: SessionId;
   tip: Oid;
-  /** The commit that the range begins after; null for the whole line. */
+  /** The commit before the range; null for the whole line. */
   after?: Oid | null;
 }
 
 export interface SessionOptions {
-  /** Reads only the steps of this turn; the walk ends where earlier turns do. */
+  /** Reads only this turn's steps; the walk ends at earlier turns. */
   only?: TurnName | undefined;
-  /** Reads at most this many steps, the newest ones. */
+  /** Reads at most this many of the newest steps. */
   most?: number | undefined;
 }
 
@@ -129,13 +129,13 @@ export async function readSteps(
   };
 }
 
-/** Returns whether the commit names a parent that is missing here; `git rev-list` does not report such a parent. */
+/** Returns whether the commit's parent is missing here; `git rev-list` does not report such a parent. */
 async function isFirstHere(store: Walks, { commit, parent }: Step): Promise<boolean> {
   if (parent === null) return (await store.readCommit(commit)).parents.length > 0;
   return (await store.readSize(parent)) === null;
 }
 
-/** For longer walks, one git process that sends all commits is cheaper. */
+/** For longer walks, a single git process that sends all commits is cheaper. */
 const followedCommits = 40;
 
 /** Passes the commits on, newest first, until `take` returns false. Returns true when the commits ran out first. */
@@ -165,20 +165,20 @@ export function toStep(walked: WalkedCommit): Step {
 }
 
 /**
- * Returns whether the entry belongs to an earlier turn. Entries that undo a turn or judge its plan do not count,
- * because they may come later.
+ * Returns whether the entry belongs to an earlier turn. Ignores entries that undo a turn or judge its plan, because
+ * they may come later.
  */
 function isBefore(entry: Entry | null, turn: TurnName): boolean {
   return entry !== null && entry.turn !== null && !mayFollowTurn(entry.kind) && compareTurns(entry.turn, turn) < 0;
 }
 
-/** Groups steps by turn, in their order; steps that belong to no turn are left out. */
+/** Groups steps by turn, in their order; drops steps that belong to no turn. */
 export function groupByTurn<Of extends Pick<Step, 'entry'>>(steps: readonly Of[]): Map<TurnName, Of[]> {
   const ofTurns = steps.filter(({ entry }) => entry !== null && entry.turn !== null);
   return groupBy(ofTurns, ({ entry }) => entry?.turn as TurnName);
 }
 
-/** Describes a turn by its steps, oldest first; there are none when no commit mentions the turn. */
+/** Describes a turn from its steps, oldest first; there are none when no commit mentions the turn. */
 export function outlineTurn(turn: TurnName, steps: Step[]): TurnOutline {
   const entries = steps.flatMap(({ entry }) => entry ?? []);
   const plan = entries.findLast(({ kind }) => kind === 'plan');

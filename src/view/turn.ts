@@ -1,7 +1,4 @@
-/**
- * Reads one turn: what its commits say about it, how far it has progressed, what was said in it, its plan, and the
- * report of the run.
- */
+/** Reads one turn: its commits' labels, its progress, its conversation, its plan, and the report of the run. */
 import type { TurnStatus } from '../session/lines/line-order.ts';
 import { captureSource, type TranscriptRecord } from '../conversation/records/record.ts';
 import { resolveFiles } from '../conversation/history/resolve-files.ts';
@@ -18,14 +15,14 @@ export interface Turn extends TurnOutline, TurnContent, TurnSummary {
   session: SessionId;
 }
 
-/** The files of a turn, decoded. */
+/** A turn's files, decoded. */
 export interface TurnContent extends Pick<TurnSummary, 'asides'> {
-  /** Every record has its content, including those that stand for the plan and the report. */
+  /** Every record has its content, including the records that represent the plan and the report. */
   records: TranscriptRecord[];
   plan: string | null;
-  /** The YAML as it was written. */
+  /** The YAML as written. */
   report: string | null;
-  /** The files that were not read in full. */
+  /** The files that were read only in part. */
   cut: CutFile[];
 }
 
@@ -40,7 +37,7 @@ export async function readTurn(
   return toTurn(session, outline, await readBodies(store, { commit: source ?? tip, session, turn }, options));
 }
 
-/** Joins what the commits say about a turn with its files. */
+/** Combines a turn's description from its commits with its files. */
 export function toTurn(session: SessionId, outline: TurnOutline, bodies: TurnBodies): Turn {
   const { turn } = outline;
   const { plan, report, transcript } = bodies;
@@ -49,7 +46,7 @@ export function toTurn(session: SessionId, outline: TurnOutline, bodies: TurnBod
 }
 
 /**
- * Reads only the files, for a caller that needs many turns but not the parts of what was said. Throws UNKNOWN_TURN,
+ * Reads only the files, for a caller that needs many turns but not the parts of the conversation. Throws UNKNOWN_TURN,
  * DAMAGED_SESSION.
  */
 export async function readContent(
@@ -66,14 +63,14 @@ function toContent(turn: TurnName, bodies: TurnBodies): TurnContent {
   return { records, plan, report, cut, asides: countAsides(transcript.records) };
 }
 
-/** Returns whether any of it was said by a program that teddy captures. */
+/** Returns whether any record comes from a program that teddy captures. */
 export function isCaptured(records: readonly TranscriptRecord[]): boolean {
   return records.some((record) => 'source' in record && record.source === captureSource);
 }
 
 /**
- * Reads a turn as the parts of its history; of a long text, no more is kept than a person reads. A plan that was handed
- * in is one of the parts, although nobody said it. Throws UNKNOWN_TURN, DAMAGED_SESSION.
+ * Reads a turn as the parts of its history; keeps no more of a long text than a user reads. A submitted plan is one of
+ * the parts, although nobody said it. Throws UNKNOWN_TURN, DAMAGED_SESSION.
  */
 export async function readParts(
   store: Parameters<typeof readBodies>[0],
@@ -87,12 +84,12 @@ export async function readParts(
   return { parts, cut };
 }
 
-/** Parses a plan, unless its report exists, because it can no longer be executed then. */
+/** Parses a plan, unless its report exists, because teddy can then no longer execute it. */
 export function parsePending(plan: string | null, hasReport: boolean, options: ParseOptions = {}): ParsedPlan | null {
   return plan === null || hasReport ? null : parsePlan(plan, options);
 }
 
-/** `pending` is the parsed plan when it has no report yet. A plan by another agent does not wait for execution. */
+/** `pending` is the parsed plan if it has no report yet. Another agent's plan does not wait for execution. */
 export function toStatus(records: TranscriptRecord[], pending: ParsedPlan | null, hasReport: boolean): TurnStatus {
   if (hasReport) return 'closed';
   if (pending !== null && !hasAgentPlan(records)) return isOnlyMessage(pending) ? 'closed' : 'planned';
@@ -100,22 +97,22 @@ export function toStatus(records: TranscriptRecord[], pending: ParsedPlan | null
   return isOver ? 'closed' : 'open';
 }
 
-/** Returns whether a plan only contains a message, so that there is nothing to execute. */
+/** Returns whether a plan contains only a message, so that there is nothing to execute. */
 export function isOnlyMessage({ plan, problems }: ParsedPlan): boolean {
   return problems.length === 0 && plan.message !== null && plan.actions.length === 0 && plan.memos.length === 0;
 }
 
-/** The messages of a turn, without the content of its report. */
+/** A turn's messages, without its report's content. */
 export interface TurnSummary {
   status: TurnStatus;
   /** The user's words, in order. */
   messages: string[];
-  /** Everything in its order except the report, including tool calls and what was spoken. */
+  /** Everything in its order except the report, including tool calls and spoken words. */
   said: readonly HistoryPart[];
   /** An answer that is not a plan. */
   reply: string | null;
   replyIsPartial: boolean;
-  /** The records that are not part of `said`. */
+  /** The records outside `said`. */
   asides: Asides;
 }
 

@@ -1,4 +1,4 @@
-/** The verdicts on the plan of a turn: who gave which, and with which comments, according to the entries of the line. */
+/** The verdicts on a turn's plan: their authors and comments, according to the line's entries. */
 import type { ApprovalRecord } from '../conversation/records/record.ts';
 import { decodeTranscript } from '../conversation/history/decode-transcript.ts';
 import type { SessionStore } from '../ports/git.ts';
@@ -23,7 +23,7 @@ export interface Verdict {
   at: string;
 }
 
-/** The part of a project that reading verdicts needs. */
+/** The part of a project needed for reading verdicts. */
 interface VerdictSource {
   repository: { store: Pick<SessionStore, 'firstParents' | 'readFile'> };
   hash: Hash;
@@ -36,8 +36,8 @@ interface TurnOfLine {
 }
 
 /**
- * Returns the verdicts on the current plan, oldest first; empty when the turn has no plan. A verdict on other bytes
- * does not count, nor does an entry that its record contradicts.
+ * Returns the verdicts on the current plan, oldest first; empty when the turn has no plan. Ignores a verdict on other
+ * bytes, and an entry that its record contradicts.
  */
 export async function readVerdicts(
   { repository: { store }, hash }: VerdictSource,
@@ -67,7 +67,7 @@ export async function readVerdicts(
   });
 }
 
-/** Does the same when the entries of the turn are known, since most turns have no verdict. */
+/** Like `readVerdicts`, when the turn's entries are known: most turns have no verdict. */
 export async function readTurnVerdicts(
   source: VerdictSource,
   turn: Omit<TurnOfLine, 'tip'>,
@@ -87,15 +87,15 @@ function toVerdict(turn: TurnName, record: ApprovalRecord, commit: Oid, author: 
 }
 
 /**
- * Describes a rejection in the words of the report, and thus of the next request: why, and which comments were made on
- * which line.
+ * Describes a rejection in the words of the report, and thus of the next request: the reason, and the comments with
+ * their lines.
  */
 export function describeRejection({ text, comments }: Verdict): string {
   const lines = comments.map((comment) => `plan.md, line ${comment.line}: ${comment.text}`);
   return [text ?? 'rejected', ...lines].join('\n');
 }
 
-/** Returns the last verdict that somebody gave; a gate that ended without one does not count. */
+/** Returns the last verdict that a user gave; a gate that ended without one does not count. */
 export function lastWord(verdicts: readonly Verdict[]): Verdict | null {
   return verdicts.findLast(({ verdict }) => verdict !== 'none') ?? null;
 }

@@ -1,4 +1,4 @@
-/** The one way to read sessions: by line, by turn, and by file. Everything it returns is a plain value. */
+/** The single way to read sessions: by line, by turn, and by file. Returns only plain values. */
 export {
   readSession,
   readSteps,

@@ -1,10 +1,10 @@
-/** Checks a request before it is sent: a provider would refuse one that breaks its rules, with a message that helps nobody. */
+/** Checks a request before teddy sends it: a provider would refuse an invalid one, with a message that helps no user. */
 import { TeddyError } from '../../errors.ts';
 import type { ModelMessage, ModelToolCall } from '../../ports/model.ts';
 import { parseObject } from '../../session/text/parse-object.ts';
 import { countLoneSurrogates } from '../records/well-formed.ts';
 
-/** With `wrapsArguments`, arguments that are not an object are sent inside one. Throws HISTORY_INVALID. */
+/** With `wrapsArguments`, arguments that are not an object are wrapped in one. Throws HISTORY_INVALID. */
 export function checkRequest(messages: readonly ModelMessage[], { wrapsArguments = false } = {}): void {
   const ids = new Set<string>();
   const open = new Set<string>();

@@ -11,13 +11,13 @@ import type { History } from './history.ts';
 import type { TranscriptRecord } from '../records/record.ts';
 import { parseJson } from '../../session/text/parse-object.ts';
 
-/** Far above what any transcript has: a line may hold a tool's whole output, and an imported turn a whole long log. */
+/** Far above any real transcript: a line may hold a tool's whole output, and an imported turn a whole long log. */
 const transcriptLimits = { lineLength: 64 * 1024 * 1024, lines: 1_000_000 };
 
 /**
- * Never throws. Skips lines that are not records, repairs what a crash has joined, torn or filled with NUL characters,
- * and reports both by line. A line of an unknown type becomes an `OtherRecord`. Everything beyond the limits is
- * skipped. `split` returns the values that one value stands for.
+ * Never throws. Skips lines that are not records, repairs lines that a crash has joined, torn or filled with NUL
+ * characters, and reports both by line. A line of an unknown type becomes an `OtherRecord`. Skips everything beyond the
+ * limits. `split` returns the values that one value represents.
  */
 export function decodeTranscript(text: string, split?: (value: unknown) => unknown[]): Transcript {
   const decoder = openTranscriptDecoder({ text: Infinity, line: Infinity }, split);
@@ -27,14 +27,14 @@ export function decodeTranscript(text: string, split?: (value: unknown) => unkno
 
 export interface TranscriptDecoder {
   push(piece: string): void;
-  /** `cut`: the number of characters left out. */
+  /** `cut`: the number of omitted characters. */
   end(): { value: Transcript; cut: number };
   heldLength(): number;
 }
 
 /**
  * Like `decodeTranscript`, for a text that arrives in pieces. Keeps as much of a long line as `limits` allow and does
- * not repair such a line, because half of it may mean something else.
+ * not repair such a line, because half of a line may mean something else.
  */
 export function openTranscriptDecoder(
   limits: LineLimits,
@@ -112,7 +112,7 @@ function addIssue(issues: LineIssue[], line: number, reason: string): void {
 
 /**
  * Reads a transcript for a program that has its text or its UTF-8 bytes. Never throws: the history's repairs list the
- * lines that are not records, and name the transcript by `turn`.
+ * lines that are not records, and call the transcript `turn`.
  */
 export function readTranscript(
   text: string | Uint8Array,

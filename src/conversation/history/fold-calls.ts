@@ -1,4 +1,4 @@
-/** Matches results with their calls. Every call has one: a stand-in until its own arrives. */
+/** Matches results with their calls. Every call has a result: a stand-in until its own arrives. */
 import { addCall, addResultTo, type OpenStep, type Steps } from './fold-steps.ts';
 import type { HistoryCall, HistoryResult } from './history.ts';
 import { missingOutput, type ToolResultRecord, type ToolUseRecord } from '../records/record.ts';
@@ -10,14 +10,14 @@ interface WaitingCall {
   call: HistoryCall;
   owner: OpenStep;
   turn: string;
-  /** The place reserved for the call among the repairs. */
+  /** The place reserved for the call in the list of repairs. */
   place: number;
 }
 
 export interface Calls {
-  /** Ids of calls, which are separate from those of records. */
+  /** IDs of calls, which are separate from record IDs. */
   callIds: UniqueIds;
-  /** Waiting calls by the id in their record, which several calls may share. */
+  /** Waiting calls, keyed by the ID in their record, which several calls may share. */
   waiting: Map<string, WaitingCall[]>;
   steps: Steps;
   repairs: RepairList;
@@ -27,7 +27,7 @@ export function openCalls(steps: Steps, repairs: RepairList): Calls {
   return { callIds: openUniqueIds(), waiting: new Map(), steps, repairs };
 }
 
-/** `id` is the record's unique id. */
+/** `id` is the record's unique ID. */
 export function placeCall(calls: Calls, turn: string, record: ToolUseRecord, id: string): void {
   if (isCallAgain(calls, record)) {
     const text = `The call ${showId(record.tool_call_id)} occurs twice: the second one was left out.`;
@@ -54,7 +54,7 @@ export function placeResult(calls: Calls, turn: string, record: ToolResultRecord
   calls.repairs.add('late-result', turn, text);
 }
 
-/** Answers the calls that are still waiting at the end of the records. */
+/** Answers the calls that still wait at the end of the records. */
 export function endCalls(calls: Calls, recordIds: UniqueIds): void {
   const left = [...calls.waiting.values()].flat();
   for (const { call, turn, place } of left) {
@@ -76,7 +76,7 @@ function findWaiting(waiting: readonly WaitingCall[], { open }: Steps): number {
   return at;
 }
 
-/** A record without an id of its own counts as a repeat when it says the same as a call that is still waiting. */
+/** A record without its own ID counts as a repeat when it is equal to a call that still waits. */
 function isCallAgain({ waiting, steps }: Calls, record: ToolUseRecord): boolean {
   const last = waiting.get(record.tool_call_id)?.at(-1);
   if (record.id !== '' || last === undefined || last.owner !== steps.open || last.call.name !== record.tool_name)
@@ -103,7 +103,7 @@ function toInput(input: unknown): Record<string, unknown> {
   return input === undefined || input === null ? {} : { input };
 }
 
-/** Its id is made once it is certain to stay. */
+/** The stand-in gets its ID once it is certain to stay. */
 function toMissing(timestamp: string): HistoryResult {
   return { id: '', timestamp, output: missingOutput, isError: true, isSynthetic: true };
 }
@@ -115,7 +115,7 @@ function toResult(record: ToolResultRecord, id: string): HistoryResult {
   return reason === undefined ? result : { ...result, reason };
 }
 
-/** The id shows which results are stand-ins, even after a history was written as records and read again. */
+/** The ID reveals stand-ins, even after a history was written as records and read again. */
 function syntheticId(callId: string): string {
   return `${callId}-synthetic`;
 }

@@ -1,4 +1,4 @@
-/** Turns the records of a session's turns into one history. Never throws, and gives the same history for the same records. */
+/** Turns the records of a session's turns into one history. Never throws, and gives equal histories for equal records. */
 import { endCalls, openCalls, placeCall, placeResult, type Calls } from './fold-calls.ts';
 import { addAnswer, addSaid, endStep, interruptAnswer, openSteps, type Steps } from './fold-steps.ts';
 import type { History } from './history.ts';
@@ -17,7 +17,7 @@ import { openRepairs, showId, type RepairList } from './repairs.ts';
 import type { Transcript } from '../records/transcript.ts';
 import { countLoneSurrogates } from '../records/well-formed.ts';
 
-/** The log of one turn. Records that refer to a file already hold its content. */
+/** One turn's log. Records that refer to a file already hold its content. */
 export interface TurnRecords {
   turn: string;
   transcript: Transcript;
@@ -27,19 +27,19 @@ type SaidRecord = UserRecord | AssistantRecord | PartialRecord;
 type KeptRecord = SaidRecord | ToolUseRecord | ToolResultRecord;
 
 interface Fold {
-  /** The turn that the current record belongs to. */
+  /** The current record's turn. */
   turn: string;
   steps: Steps;
   calls: Calls;
   repairs: RepairList;
   recordIds: UniqueIds;
-  /** Records by their id. */
+  /** Records by ID. */
   seen: Map<string, KeptRecord>;
 }
 
 /**
  * Never throws, for any prefix or damage of a log. The history has everything that the user and the assistant said;
- * `repairs` lists what could not be kept, or not unchanged. Does not change the records themselves.
+ * `repairs` lists what could not stay, or not unchanged. Does not change the records themselves.
  */
 export function toHistory(turns: Iterable<TurnRecords>): History {
   const fold = openFold();
@@ -71,7 +71,7 @@ function toOpening({ turns }: Steps): History['repairs'] {
   return [{ kind: 'opening-added', text }];
 }
 
-/** A record that neither says nor calls anything does not interrupt an answer. */
+/** A record without words or calls does not interrupt an answer. */
 function addRecord(fold: Fold, record: TranscriptRecord, place: number): void {
   if (record.type === 'voice_interrupted') interruptAnswer(fold.steps);
   if (!isKept(record) || isLeftOut(fold, record)) return;
@@ -108,12 +108,12 @@ function isLeftOut(fold: Fold, record: KeptRecord): boolean {
   return true;
 }
 
-/** Ignores when it was said again. */
+/** Ignores the time of the repeat. */
 function saysTheSame(one: KnownRecord, other: KnownRecord): boolean {
   return JSON.stringify({ ...one, timestamp: '' }) === JSON.stringify({ ...other, timestamp: '' });
 }
 
-/** Gives a record without an id the same id each time the log is read. */
+/** Gives a record without an ID one that is equal each time the log is read. */
 function toUniqueId(fold: Fold, record: KeptRecord, place: number): string {
   if (record.id === '') return fold.recordIds.take(`${fold.turn}-record-${place}`);
   if (!fold.seen.has(record.id)) fold.seen.set(record.id, record);
@@ -136,7 +136,7 @@ function isSaid(record: KeptRecord): record is SaidRecord {
   return record.type !== 'tool_use' && record.type !== 'tool_result';
 }
 
-/** If the content of a file was not filled in, at least names the file. */
+/** If a file's content was not filled in, at least names the file. */
 function textOf({ message }: SaidRecord): string {
   return 'file' in message ? `[${message.file}]` : message.content;
 }

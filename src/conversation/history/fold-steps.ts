@@ -1,4 +1,4 @@
-/** Decides which assistant message and which turn a text or a call belongs to. */
+/** Decides to which assistant message and turn a text or a call belongs. */
 import { captureSource } from '../records/record.ts';
 import type { AssistantBlock, HistoryCall, HistoryStep, HistoryTurn, UserBlock } from './history.ts';
 
@@ -6,20 +6,20 @@ import type { AssistantBlock, HistoryCall, HistoryStep, HistoryTurn, UserBlock }
 export interface OpenStep {
   step: HistoryStep;
   /**
-   * Texts after calls but before their results. If results follow, the texts belong to this answer; otherwise they were
-   * said after it.
+   * Texts after calls but before their results. If results follow, the texts are part of this answer; otherwise they
+   * come after it.
    */
   tail: AssistantBlock[];
-  /** A result has arrived, so the next text or call begins another step. */
+  /** A result has arrived, so the next text or call begins a new step. */
   hasResult: boolean;
 }
 
 export interface Steps {
   turns: HistoryTurn[];
   open: OpenStep | null;
-  /** The last thing said, if it was a text of the assistant. */
+  /** The last thing said, if the assistant said it. */
   lastText: AssistantBlock | null;
-  /** `again`: the previous text is identical. `superseded`: the text that replaced it begins with it. */
+  /** `again`: the previous text is identical. `superseded`: the replacement text begins with it. */
   onDropped: (block: AssistantBlock, why: 'again' | 'superseded') => void;
 }
 
@@ -42,7 +42,7 @@ export function addAnswer(steps: Steps, block: AssistantBlock): void {
   steps.lastText = texts.at(-1) ?? null;
 }
 
-/** Returns the step that the call is in. */
+/** Returns the call's step. */
 export function addCall(steps: Steps, call: HistoryCall): OpenStep {
   const open = growingStep(steps);
   takeTail(steps, open);
@@ -51,7 +51,10 @@ export function addCall(steps: Steps, call: HistoryCall): OpenStep {
   return open;
 }
 
-/** Adds a result for a call of this step. Returns false when it is too late, because the conversation has moved on. */
+/**
+ * Adds a result for one of this step's calls. Returns false when the result is too late, because the conversation has
+ * moved on.
+ */
 export function addResultTo(steps: Steps, owner: OpenStep): boolean {
   if (steps.open !== owner) return false;
   takeTail(steps, owner);
@@ -60,12 +63,12 @@ export function addResultTo(steps: Steps, owner: OpenStep): boolean {
   return true;
 }
 
-/** The user interrupted the answer. Before an answer, or while tools run, there is nothing to cut. */
+/** Marks that the user interrupted the answer. Before an answer, or while tools run, there is nothing to cut. */
 export function interruptAnswer(steps: Steps): void {
   if (steps.lastText) steps.lastText.isInterrupted = true;
 }
 
-/** Ends the last step: nothing is added to it anymore. */
+/** Ends the last step: nothing can join it afterwards. */
 export function endStep(steps: Steps): void {
   const tail = steps.open?.tail ?? [];
   if (tail.length > 0) steps.turns.at(-1)?.steps.push({ texts: tail, calls: [] });
@@ -88,7 +91,7 @@ function takeTail(steps: Steps, { step, tail }: OpenStep): void {
   tail.length = 0;
 }
 
-/** Keeps a repeated answer once; of an interrupted answer and the one that continues it, keeps the longer. */
+/** Keeps a repeated answer once. When an answer continues an interrupted one, keeps the longer of the two. */
 function addText(steps: Steps, texts: AssistantBlock[], block: AssistantBlock): void {
   for (let last = texts.at(-1); last && last.isInterrupted; last = texts.at(-1)) {
     if (!block.text.startsWith(last.text.trimEnd())) break;

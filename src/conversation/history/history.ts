@@ -1,14 +1,14 @@
 /** The history of a conversation in a neutral form that can be rendered for each provider. */
 import type { ResultReason, RecordSource } from '../records/record.ts';
 
-/** The whole conversation in order. Nothing of it is lost, and nothing in it breaks a provider's rules. */
+/** The whole conversation in order. It is complete and breaks none of a provider's rules. */
 export interface History {
   turns: HistoryTurn[];
-  /** The repairs that were needed, in the order in which they were found. */
+  /** All repairs, in the order of discovery. */
   repairs: Repair[];
 }
 
-/** The user's words, and everything that followed until the user spoke again. */
+/** The user's words, and everything up to the user's next words. */
 export interface HistoryTurn {
   /** Empty only in the first turn of a history that begins with the assistant. */
   said: UserBlock[];
@@ -33,30 +33,30 @@ export interface AssistantBlock {
   id: string;
   timestamp: string;
   text: string;
-  /** Whether the user interrupted it at its end. */
+  /** Whether the user interrupted the step at its end. */
   isInterrupted: boolean;
   source: RecordSource;
 }
 
 export interface HistoryCall {
-  /** The id of the record. */
+  /** The record's ID. */
   id: string;
   timestamp: string;
   /** Unique in the history. */
   callId: string;
   name: string;
-  /** The input of the call; a value that was not an object is wrapped in one, as its `input`. */
+  /** The call's input; a value that was not an object is wrapped in one, as its `input`. */
   input: Record<string, unknown>;
   result: HistoryResult;
 }
 
 export interface HistoryResult {
-  /** The id of the record; a synthetic result always gets the same id for the same call. */
+  /** The record's ID; a synthetic result always gets one ID per call. */
   id: string;
   timestamp: string;
   output: unknown;
   isError: boolean;
-  /** The records held no result; this one stands in for it. */
+  /** True when the records held no result and this one stands in. */
   isSynthetic: boolean;
   reason?: ResultReason;
 }
@@ -81,7 +81,7 @@ export interface Repair {
   turn?: string;
   /** The line of the transcript, from 1. */
   line?: number;
-  /** One sentence: what was found, and what was done about it. */
+  /** One sentence: the problem, and the repair. */
   text: string;
 }
 

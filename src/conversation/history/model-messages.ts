@@ -1,4 +1,4 @@
-/** Converts the messages of a request from the port's form to each provider's. */
+/** Converts a request's messages from the port's form to each provider's. */
 import type { ModelMessage } from '../../ports/model.ts';
 import { parseObject } from '../../session/text/parse-object.ts';
 import { isBlank } from '../records/blank.ts';
@@ -22,7 +22,7 @@ export function toModelMessages(messages: readonly OpenaiMessage[]): ModelMessag
   });
 }
 
-/** Returns the system messages separately, and puts the results of calls into the user's next message. */
+/** Returns the system messages separately, and moves call results into the user's next message. */
 export function toAnthropicMessages(messages: readonly ModelMessage[]): {
   system: string;
   messages: AnthropicMessage[];

@@ -1,4 +1,4 @@
-/** Renders a history as messages of Anthropic's API: content blocks, with the results of calls in the user's next message. */
+/** Renders a history as messages of Anthropic's API: content blocks, with call results in the user's next message. */
 import { isBlank } from '../records/blank.ts';
 import type { History, HistoryCall, HistoryStep } from './history.ts';
 import { toAnswerText, toOutputText, toProviderIds, toProviderName, toSaidText } from './provider-parts.ts';
@@ -14,7 +14,7 @@ export interface AnthropicMessage {
   content: AnthropicBlock[];
 }
 
-/** A history always gives the same bytes; a longer one begins with the same bytes, up to where a late result was inserted. */
+/** Equal histories give equal bytes; a longer history begins with the same bytes, up to the position of a late result. */
 export function renderAnthropic(history: History): AnthropicMessage[] {
   const ids = toProviderIds(history);
   const messages: AnthropicMessage[] = [];
@@ -33,7 +33,7 @@ export function renderAnthropic(history: History): AnthropicMessage[] {
   return withoutTrailingSpace(messages);
 }
 
-/** Puts the user's words after the results of calls into the same message. */
+/** Appends the user's words to the message that holds the call results. */
 export function addBlocks(
   messages: AnthropicMessage[],
   role: AnthropicMessage['role'],
@@ -60,7 +60,7 @@ function renderResult({ callId, result }: HistoryCall, ids: Map<string, string>)
   return result.isError ? { ...block, is_error: true } : block;
 }
 
-/** A final assistant message is the beginning of the model's next one and must not end in white space. */
+/** A final assistant message is the beginning of the model's next message and must not end in white space. */
 export function withoutTrailingSpace(messages: AnthropicMessage[]): AnthropicMessage[] {
   const block = messages.at(-1)?.role === 'assistant' ? messages.at(-1)?.content.at(-1) : undefined;
   if (block?.type !== 'text') return messages;

@@ -1,4 +1,4 @@
-/** Renders a history as Markdown for people. Nothing that was said can be mistaken for a heading that names the speaker. */
+/** Renders a history as Markdown for the user. Nothing said can be mistaken for a heading that names the speaker. */
 import { renderFenced } from '../../session/text/fenced-text.ts';
 import type { AssistantBlock, History, HistoryCall, HistoryResult, HistoryStep, HistoryTurn } from './history.ts';
 import { markInterrupted, toOutputText } from './provider-parts.ts';
@@ -57,7 +57,7 @@ function firstTime([step]: HistoryStep[]): string | undefined {
   return (step?.texts[0] ?? step?.calls[0])?.timestamp;
 }
 
-/** The name may contain anything, but the heading must stay ours. */
+/** A tool's name may contain anything, but the heading must stay ours. */
 function toShownName(name: string): string {
   return name.replace(/[^\p{L}\p{N}_.:/-]/gu, '_') || 'an unnamed tool';
 }

@@ -1,23 +1,23 @@
-/** Folds and renders a session's messages as a provider would receive them. */
+/** Folds and renders a session's messages in the form that a provider would receive. */
 import { TeddyError } from '../../errors.ts';
 import type { SessionId, TurnName } from '../../names.ts';
 import { toHistory, type TurnRecords } from './fold-history.ts';
 import type { History, HistoryFormat, Repair } from './history.ts';
 
 export interface RenderedHistory {
-  /** The printed form, in UTF-8: a JSON array with one message per line, or the text itself. */
+  /** The printed form, in UTF-8: a JSON array with one message per line, or plain text. */
   bytes: Uint8Array;
   repairs: Repair[];
 }
 
 const firstCapacity = 1 << 20;
 
-/** Empties the array of turns along the way. */
+/** Empties the array of turns as it goes. */
 export async function renderHistory(
   { turns, repairs }: { turns: TurnRecords[]; repairs: readonly Repair[] },
   format: HistoryFormat,
 ): Promise<RenderedHistory> {
-  // Releases the turns once they are folded.
+  // Releases the turns once they are in the history.
   const history = toHistory(takeAll(turns));
   return {
     bytes: encodeRendered(await render(history, format)),
@@ -30,7 +30,7 @@ function* takeAll(turns: TurnRecords[]): Generator<TurnRecords> {
   for (let turn = turns.pop(); turn !== undefined; turn = turns.pop()) yield turn;
 }
 
-/** Loads each renderer only when it is needed. */
+/** Loads each renderer only when needed. */
 async function render(history: History, format: HistoryFormat): Promise<unknown[] | string> {
   switch (format) {
     case 'openai':
@@ -50,7 +50,7 @@ function encodeRendered(rendered: unknown[] | string): Uint8Array {
   const encoder = new TextEncoder();
   let [bytes, length] = [new Uint8Array(firstCapacity), 0];
   const add = (text: string) => {
-    // A character takes three bytes at most, and memory that is never written to costs nothing.
+    // A character takes three bytes at most, and unused memory costs nothing.
     const needed = length + 3 * text.length;
     if (needed > bytes.length) {
       const larger = new Uint8Array(4 * needed);

@@ -3,7 +3,7 @@ import type { Repair, RepairKind } from './history.ts';
 import type { Transcript } from '../records/transcript.ts';
 
 export interface RepairList {
-  /** `place` is one reserved by `keepPlace`; without it, the repair comes last. */
+  /** `place` comes from `keepPlace`; without it, the repair comes last. */
   add(kind: RepairKind, turn: string, text: string, place?: number): void;
   addLines(turn: string, transcript: Transcript): void;
   /** Reserves a place for a repair that may become necessary. */
@@ -30,7 +30,7 @@ export function openRepairs(): RepairList {
   };
 }
 
-/** Shows an id, which may hold anything, on one line and shortened. */
+/** Shortens an ID, which may contain anything, and shows it on one line. */
 export function showId(id: string): string {
   const shown = id.replace(/[\p{C}\p{Z}]/gu, '?');
   return shown.length > 80 ? `${shown.slice(0, 80)}...` : shown;

@@ -1,4 +1,4 @@
-/** Fills in records that refer to files of the turn: the plan that was answered, and the report of running it. */
+/** Fills in records that refer to the turn's files: the answered plan, and the report of its run. */
 import type { Repair } from './history.ts';
 import { questionSource, type TranscriptRecord } from '../records/record.ts';
 import type { Transcript } from '../records/transcript.ts';
@@ -11,8 +11,8 @@ export interface TurnFiles {
 
 /**
  * Gives every record its content. A plan or report without a record gets one, always the same: the report, as a user
- * message, follows the plan and the questions about it with their answers. A record that refers to a missing file is
- * left unchanged and reported.
+ * message, follows the plan and the questions about the plan with their answers. Leaves a record that refers to a
+ * missing file unchanged, and reports it.
  */
 export function resolveFiles(
   turn: string,
@@ -49,8 +49,8 @@ function addRecords(
 }
 
 /**
- * Counts the plan and what was asked about it before it was run. Without a question, counts only the plan, no matter
- * what was said after it.
+ * Counts the plan and the questions about it before its run. Without a question, counts only the plan, whatever was
+ * said afterwards.
  */
 function countAsked(records: readonly TranscriptRecord[]): number {
   const isAsked = (record: TranscriptRecord) => record.type === 'user' && record.source === questionSource;

@@ -36,7 +36,7 @@ function toSpoken(isSpoken: boolean): string {
 
 function toCall({ name, input, result }: HistoryCall): HistoryPart[] {
   return [
-    // The name comes from a model and must not become a heading of its own.
+    // The name comes from a model and must not become a heading.
     { title: 'Tool call', tool: toProviderName(name), text: `${JSON.stringify(input)}\n`, language: 'json' },
     { title: toResultTitle(result), text: toOutputText(result), language: 'text' },
   ];

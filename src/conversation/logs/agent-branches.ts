@@ -1,7 +1,6 @@
 /**
- * The branches of a conversation in one log. Where lines name their parents, a record follows its parent; if the parent
- * is not the newest record of its branch, another branch begins. A position is a branch and the number of its units
- * that had begun.
+ * The branches of a conversation in one log. If lines name their parents, a record follows its parent; if the parent is
+ * not its branch's newest record, another branch begins. A position is a branch and how many of its units had begun.
  */
 import type { AgentStep } from './agent-log.ts';
 import { drain, forkAt, isEmpty, lose, type Branch, type BranchTree, type Position } from './branch-tree.ts';
@@ -10,41 +9,44 @@ import type { ImportUnits, UnitRecords } from './import-units.ts';
 /** A line's place in the tree of the log's lines. */
 export interface LineOrigin {
   uuid?: string | undefined;
-  /** Null when nothing precedes it. Undefined: the previous line. */
+  /** Null when nothing precedes the line. Undefined: the previous line is the parent. */
   parent?: string | null | undefined;
-  /** Whether a line without a parent continues the previous line; by default, until a line of the log has named a parent. */
+  /**
+   * Whether a line without a parent continues the previous line; by default, until one of the log's lines has named a
+   * parent.
+   */
   goesOn?: boolean | undefined;
-  /** The user typed it while the model was working, so the answer continues alongside it. */
+  /** The user typed the line while the model was working, so the answer continues alongside it. */
   isQueued?: boolean;
 }
 
 export interface AgentBranches {
-  /** Sends the current line's records to the branch they belong to. */
+  /** Sends the current line's records to their branch. */
   units: UnitRecords;
-  /** Returns false when the log has already had this line. */
+  /** Returns false when the log already had this line. */
   begin(origin: LineOrigin): boolean;
   /** Marks the current line as fully read. */
   end(): void;
-  /** Ends the turn on the line's branch: nothing continues it anymore. */
+  /** Ends the turn on the line's branch: nothing continues that turn afterwards. */
   endTurn(): void;
   settle(): void;
   take(): AgentStep[];
   needsStart(): boolean;
   /** Whether a call has no result yet. */
   waits(): boolean;
-  /** The number of records held back. */
+  /** The number of held records. */
   heldRecords(): number;
   /** Whether no unit has begun. */
   isEmpty(): boolean;
 }
 
-/** The line of the log that is being read. */
+/** The log line that is being read. */
 interface Line {
   tree: BranchTree;
   origin: LineOrigin;
-  /** The branch of its records; null while it has none. */
+  /** The branch of the line's records; null while there is none. */
   used: Branch | null;
-  /** Branches that the line has touched: a result may belong to another branch. */
+  /** Branches that the line has reached: a result may belong to another branch. */
   reached: Set<Branch>;
 }
 

@@ -1,11 +1,8 @@
-/**
- * The contract of every reader of an agent's log: whole lines go in, and the units of a conversation come out whenever
- * they are requested.
- */
+/** The contract of every reader of an agent's log: whole lines go in, and the units of a conversation come out on request. */
 import type { Hash } from '../../ports/project.ts';
 import type { ImportReport, ImportUnit } from './importer.ts';
 
-/** A unit with the conversation branch that it belongs to. */
+/** A unit with its conversation branch. */
 export interface AgentUnit extends ImportUnit {
   branch: number;
 }
@@ -14,16 +11,16 @@ export interface AgentUnit extends ImportUnit {
 export interface AgentFork {
   branch: number;
   leaves: number;
-  /** The id of a record in a unit of `leaves`; null for a fork before the first record. */
+  /** The ID of a record in a unit of `leaves`; null for a fork before the first record. */
   after: string | null;
 }
 
 /** Units and forks, in the order in which the log settles them. */
 export type AgentStep = { unit: AgentUnit } | { fork: AgentFork };
 
-/** The log's description of itself, as far as it has been read. */
+/** The log's description of itself, taken from the lines read so far. */
 export interface AgentLogHead {
-  /** The agent's own id of the session. */
+  /** The agent's own ID for the session. */
   id: string | null;
   cwd: string | null;
   /** The agent's version. */
@@ -31,34 +28,37 @@ export interface AgentLogHead {
   /** ISO 8601. */
   startedAt: string | null;
   title: string | null;
-  /** The session that precedes the first line of this one; `endOffset` limits its log to so many bytes, null for no limit. */
+  /**
+   * The session that precedes this one's first line; `endOffset` limits that session's log to so many bytes, null for
+   * no limit.
+   */
   forkedFrom: { id: string; endOffset: number | null } | null;
-  /** The sessions that may be repeated before its own lines, nearest first. */
+  /** The sessions whose lines may be repeated before the log's own lines, nearest first. */
   copiedFrom: string[];
   /** The session that started this one as a sub-agent. */
   parentId: string | null;
 }
 
-/** JSON that a reader wrote and that only the same version of the reader understands. */
+/** JSON written by a reader; only the reader's own version understands it. */
 export type AgentCheckpoint = Record<string, unknown>;
 
 export interface AgentLogOptions {
   hash: Hash;
-  /** For records without a time of their own (ISO 8601). */
+  /** For records without their own time (ISO 8601). */
   importedAt: string;
-  /** The position where an earlier reader of the same log stopped: the next line is the one after its last. */
+  /** The position where an earlier reader of this log stopped: the next line follows that reader's last one. */
   checkpoint?: AgentCheckpoint;
-  /** Set for a complete log that is read once, from its first line to its last. */
+  /** Set for a complete log that teddy reads once, from its first line to its last. */
   closed?: ClosedLog;
 }
 
-/** Collects what a complete log reveals in addition to its steps. */
+/** Collects additional facts about a complete log, besides its steps. */
 interface ClosedLog {
-  /** Filled by the reader: for each record id, the line it was read from. */
+  /** Filled by the reader: for each record ID, its line in the log. */
   lines: Map<string, number>;
 }
 
-/** A line of the log; `text` is null when it was too long. */
+/** A line of the log; `text` is null for an overlong line. */
 export interface AgentLine {
   /** Counted from 1. */
   number: number;
@@ -66,23 +66,23 @@ export interface AgentLine {
 }
 
 /**
- * The steps depend only on the lines and on where `settle` was called: the steps of a log's first lines are the first
- * steps of the whole log. Never throws, whatever the log.
+ * The steps depend only on the lines and on the `settle` calls: the steps of a log's first lines are the first steps of
+ * the whole log. Never throws, whatever the log.
  */
 export interface AgentLogReader {
   line(line: AgentLine): void;
-  /** Called when the turn is over or nothing has arrived for long: everything that waits for more is complete now. */
+  /** Called when the turn is over or nothing has arrived for a long time: everything incomplete now counts as complete. */
   settle(): void;
   /** Marks the end of the log. */
   end(): void;
   take(): AgentStep[];
-  /** Returns null while a unit is open; reading has to restart at the last checkpoint then. */
+  /** Returns null while a unit is open; reading must then restart at the last checkpoint. */
   checkpoint(): AgentCheckpoint | null;
-  /** Whether a line needs something from before the checkpoint, so that the log has to be read from its beginning. */
+  /** Whether a line needs something from before the checkpoint, so that the log must be read from its beginning. */
   needsStart(): boolean;
   /** Whether a call has no result yet, so that the tool may still be running. */
   waitsForResult(): boolean;
-  /** The number of records and lines held back; bounded for every log. */
+  /** The number of held records and lines; bounded for every log. */
   held(): number;
   head(): AgentLogHead;
   /** Reports on the lines since the checkpoint. */

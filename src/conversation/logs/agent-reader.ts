@@ -22,26 +22,26 @@ export interface AgentContext extends LineContext {
 interface AgentLines {
   /** Returns false for an unknown type of line. */
   read(object: Fields, place: SourcePosition): boolean;
-  /** Completes whatever it holds back. */
+  /** Completes everything that it holds. */
   settle?(): void;
-  /** Ends the log; `settle` is called when this is missing. */
+  /** Ends the log; if absent, the reader calls `settle` instead. */
   end?(): void;
-  /** The number of lines it holds back. */
+  /** The number of held lines. */
   heldLines?(): number;
-  /** Plain JSON to continue from after a checkpoint. */
+  /** Plain JSON, for continuing after a checkpoint. */
   state?(): Fields;
 }
 
-/** `state` is what an earlier reader saved, or empty. */
+/** `state` is an earlier reader's saved state, or empty. */
 export type OpenAgentLines = (context: AgentContext, state: Fields) => AgentLines;
 
-/** Changes whenever the content of a checkpoint does. */
+/** Changes whenever a checkpoint's content does. */
 const checkpointVersion = 1;
 
-/** The reader remembers between this many and twice as many ids of records and calls; a checkpoint holds them all. */
+/** The reader remembers between this many and twice as many record and call IDs; a checkpoint holds them all. */
 const knownIds = 64;
 
-/** `agent`: the name used to make ids and to recognize checkpoints. */
+/** `agent`: the name used for making IDs and recognizing checkpoints. */
 export function openAgentReader(
   agent: string,
   options: AgentLogOptions,

@@ -1,4 +1,4 @@
-/** Builds the records of a line, for agents that put several records with one time on a line. */
+/** Builds a line's records, for agents that put several records with one time on a line. */
 import type { AgentContext } from './agent-reader.ts';
 import { addSummary, interruptionNote, type LineContext } from './import-context.ts';
 import { toOutput } from './import-content.ts';
@@ -6,16 +6,16 @@ import type { SourcePosition } from '../records/import-ids.ts';
 import { hasText, toInput } from '../records/import-values.ts';
 import type { ResultReason } from '../records/record.ts';
 
-/** Marks a log that teddy itself wrote: its readers accept answers without a model there. */
+/** Marks a log written by teddy itself: its readers accept answers without a model there. */
 export const ownEntrypoint = 'git-teddy';
 
 interface AgentCall {
   callId: string;
   name: string;
   input: unknown;
-  /** The record gets this id, if the source has one. */
+  /** The record gets this ID, if the source has one. */
   id?: unknown;
-  /** The plan that it submits. */
+  /** The submitted plan. */
   plan?: string | undefined;
 }
 
@@ -40,13 +40,13 @@ export interface AgentRecords {
 
 interface HandedPlan {
   answer: string | null;
-  /** The id of the call or item that it comes with. */
+  /** The ID of the call or item that contains the plan. */
   id: string;
   callId?: string;
   text: string;
 }
 
-/** Adds a plan before the answer that submits it: somebody may be waiting for it. A plan with a known id is the same plan. */
+/** Adds a plan before the answer that submits it: the user may be waiting for the plan. Plans with equal IDs are one plan. */
 export function addPlan(
   context: LineContext,
   place: SourcePosition,

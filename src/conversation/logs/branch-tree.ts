@@ -1,4 +1,4 @@
-/** The branches of one log as they grow: their units, their forks, and their part of a checkpoint. */
+/** The growing branches of one log: their units, their forks, and their part of a checkpoint. */
 import type { AgentStep } from './agent-log.ts';
 import type { ImportIds } from '../records/import-ids.ts';
 import type { ImportLog } from './import-report.ts';
@@ -8,14 +8,14 @@ import { asText, isObject } from '../records/import-values.ts';
 export interface Branch {
   number: number;
   units: ImportUnits;
-  /** The number of units given out, and the last record of each. */
+  /** The number of units handed out, and the last record of each. */
   given: number;
   ends: Map<number, string>;
-  /** A record whose parent was read after this many units had begun continues this branch: later ones were said alongside. */
+  /** A record continues this branch if its parent was read after this many units had begun: later units were said alongside. */
   floor: number;
   /** The number of units that had begun before the current line. */
   begun: number;
-  /** Lines that a record can follow without a fork, each with the number of units that had begun by then. */
+  /** Lines that a record can follow without a fork, each with the number of units that had begun at that line. */
   newest: [uuid: string, begun: number][];
   touched: number;
 }
@@ -26,12 +26,12 @@ export interface BranchTree {
   log: ImportLog;
   ids: ImportIds;
   follows: boolean;
-  /** Read from its start, and not resumed after a checkpoint. */
+  /** True when the log is read from its start, not resumed after a checkpoint. */
   isWhole: boolean;
   branches: Map<number, Branch>;
   /** The lines that a record may name as its parent. */
   positions: Map<string, Position>;
-  /** Branches that hold something back: a log may have thousands that are never continued. */
+  /** Branches that hold something: a log may have thousands of branches that never continue. */
   busy: Set<Branch>;
   steps: AgentStep[];
   /** The number of branches that have begun. */
@@ -47,7 +47,7 @@ export interface BranchTree {
 const unread = { count: 1, time: 0, needsStart: false, namesParents: false, current: { branch: 0, begun: 0 } };
 const keptBranches = 8;
 
-/** `follows` is as in `openUnits`. */
+/** `follows` has the meaning of the option in `openUnits`. */
 export function openTree(
   log: ImportLog,
   ids: ImportIds,
@@ -110,7 +110,7 @@ export function saveTree({ busy, branches, count, namesParents, current }: Branc
   };
 }
 
-/** Gives out the branch's complete units. */
+/** Hands out the branch's complete units. */
 export function drain({ log, steps, busy }: BranchTree, branch: Branch): void {
   const units = branch.units.take();
   log.give(units);
@@ -124,7 +124,10 @@ export function drain({ log, steps, busy }: BranchTree, branch: Branch): void {
   else busy.delete(branch);
 }
 
-/** Begins another branch at a position. If what was there is no longer known, the log must be reread from its beginning. */
+/**
+ * Begins another branch at a position. If the earlier content at that position is no longer known, the log must be
+ * reread from its beginning.
+ */
 export function forkAt(tree: BranchTree, { branch: number, begun }: Position): Branch {
   const leaves = tree.branches.get(number);
   if (leaves === undefined) return lose(tree);

@@ -1,4 +1,4 @@
-/** Imports an agent's complete log with the reader that also follows it, from its first line to its last. */
+/** Imports an agent's complete log, from its first line to its last, with the reader that also follows such logs. */
 import type { AgentLogOptions, AgentLogReader } from './agent-log.ts';
 import type { MeasuredImporter } from './import-context.ts';
 import { openLines, type LineCutter, type SourceLine } from './import-lines.ts';
@@ -6,11 +6,11 @@ import type { ImportOptions, ImportUnit } from './importer.ts';
 import { openJsonElements, type JsonPart } from './json-elements.ts';
 import { openRewindFinder } from './rewinds.ts';
 
-/** A document that an agent writes instead of lines. */
+/** A document that an agent writes instead of separate lines. */
 export interface AgentDocument {
-  /** Tells from the first 1 KiB of a text whether it is such a document. */
+  /** Tells from a text's first 1 KiB whether it is such a document. */
   isIts(head: string): boolean;
-  /** Returns the log line that a part stands for; null for a part that is not a line. */
+  /** Returns the log line that a part represents; null for a part that is not a line. */
   toLine(part: JsonPart): string | null;
 }
 
@@ -35,7 +35,7 @@ export function openClosedLog(
       return 'fork' in step ? [] : [step.unit];
     });
   };
-  /** The beginning shows whether it is a document. */
+  /** The beginning shows whether the log is a document. */
   const begin = (): SourceLine[] => {
     const text = head ?? '';
     head = null;
@@ -60,7 +60,7 @@ export function openClosedLog(
   };
 }
 
-/** Gives the parts of a document as lines, numbered by message. */
+/** Passes a document's parts on as lines, numbered by message. */
 function openDocument({ toLine }: AgentDocument): LineCutter {
   const elements = openJsonElements();
   let number = 0;

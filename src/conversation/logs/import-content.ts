@@ -1,4 +1,4 @@
-/** Reads the content of a foreign message: a text, or parts that are not all text. */
+/** Reads a foreign message's content: a text, or parts that are not all text. */
 import type { ImportLog } from './import-report.ts';
 import { asText, fieldsOf, hasText, isObject, toStorable } from '../records/import-values.ts';
 import type { Tokens } from '../../session/entries/entry.ts';
@@ -16,7 +16,7 @@ export function toText(content: unknown, log: ImportLog): string {
     .join('\n\n');
 }
 
-/** Converts a tool's result: text, parts, or any value. Images are replaced by a name. */
+/** Converts a tool's result: text, parts, or any value. Replaces images with a name. */
 export function toOutput(content: unknown, log: ImportLog): unknown {
   if (content === undefined || content === null) return '';
   if (!Array.isArray(content)) return toStorable(content);
@@ -42,7 +42,7 @@ function isImage(part: unknown, log: ImportLog): boolean {
   return true;
 }
 
-/** Names an image by type and size, as far as the source has them: in separate fields, or in a URL that holds the image. */
+/** Names an image by type and size, if the source has them: in separate fields, or in a URL that holds the image. */
 function imageName(part: unknown): string {
   const { source, mimeType, data, image_url: image } = fieldsOf(part);
   const given = fieldsOf(source);
@@ -54,7 +54,7 @@ function imageName(part: unknown): string {
   return type === undefined ? '[image]' : `[${[type, ...size, 'left out'].join(', ')}]`;
 }
 
-/** Reads the usage of an answer in each provider's format; returns nothing when the source has none. */
+/** Reads an answer's usage in each provider's format; returns nothing when the source has none. */
 type Fields = Record<string, unknown>;
 
 export function toUsage(model: unknown, provider: unknown, counts: Tokens, costUsd?: unknown): UnitUsage {
@@ -68,7 +68,7 @@ export function toUsage(model: unknown, provider: unknown, counts: Tokens, costU
   };
 }
 
-/** Returns a count, or 0 for a value that is not one. */
+/** Returns a count, or 0 for any other value. */
 export function countOf(value: unknown): number {
   return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : 0;
 }

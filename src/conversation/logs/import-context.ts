@@ -1,4 +1,4 @@
-/** The state that every reader of a foreign conversation works with. */
+/** The state shared by every reader of a foreign conversation. */
 import type { Importer, ImportOptions, ImportUnit } from './importer.ts';
 import { openImportIds, type ImportIds, type SourcePosition } from '../records/import-ids.ts';
 import { openImportLog, type ImportLog } from './import-report.ts';
@@ -6,14 +6,14 @@ import { openUnits, type ImportUnits, type UnitRecords } from './import-units.ts
 import { summarySource, type RecordSource } from '../records/record.ts';
 import { toTimestamp } from '../records/import-values.ts';
 
-/** The state that readers of lines work with, for logs that are imported or followed. */
+/** The state for readers of lines, for imported or followed logs. */
 export interface LineContext {
   ids: ImportIds;
   log: ImportLog;
   units: UnitRecords;
-  /** The source to record for each record. */
+  /** The source of every record. */
   source: RecordSource;
-  /** Returns a record's `id` and `timestamp`, taken from the source where they are usable. */
+  /** Returns a record's `id` and `timestamp`, taken from the source if usable. */
   base(place: SourcePosition, timestamp: unknown, sourceId?: unknown): { id: string; timestamp: string };
 }
 
@@ -23,7 +23,7 @@ export interface ImportContext extends LineContext {
 
 export const interruptionNote = 'The user interrupted the model here.';
 
-/** An importer that reports how much it holds: a number of records and lines that stays bounded for every source. */
+/** An importer that reports how many records and lines it holds; the number stays bounded for every source. */
 export interface MeasuredImporter extends Importer {
   held(): number;
 }
@@ -34,7 +34,7 @@ export function openContext(format: string, { hash, importedAt }: ImportOptions)
   return { ids, log, units: openUnits(log, ids), source: 'import', base: toBase(ids, importedAt) };
 }
 
-/** Fills `lines` with the line of each id that is given out. */
+/** Fills `lines` with the line of each new ID. */
 export function toBase(ids: ImportIds, importedAt: string, lines?: Map<string, number>): LineContext['base'] {
   return (place, timestamp, sourceId) => {
     const id = ids.idFor(place, sourceId);
@@ -44,15 +44,15 @@ export function toBase(ids: ImportIds, importedAt: string, lines?: Map<string, n
 }
 
 /**
- * Adds the summary that a program wrote when it compacted the conversation. The conversation comes above it, as its
- * text says, and it answers nobody.
+ * Adds the summary that a program wrote when it compacted the conversation. The summary's text says that the
+ * conversation comes above it, and it answers no message.
  */
 export function addSummary({ units }: LineContext, base: { id: string; timestamp: string }, text: string): void {
   const content = `[The conversation was compacted here. The summary of what stands above:]\n\n${text}`;
   units.say(null, { type: 'assistant', ...base, message: { role: 'assistant', content }, source: summarySource });
 }
 
-/** `push` and `end` read the source into the units of the context. */
+/** `push` and `end` read the source into the context's units. */
 export function toImporter(
   context: ImportContext,
   source: { push(text: string): void; end(): void; title(): string | null },

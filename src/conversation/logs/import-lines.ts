@@ -5,7 +5,7 @@ import { repairLine, type RecordForm } from '../records/repair-line.ts';
 export interface SourceLine {
   /** Counted from 1. */
   number: number;
-  /** The text without its line end; null when it is too long to hold. */
+  /** The text without its line end; null for an overlong line. */
   text: string | null;
 }
 
@@ -24,7 +24,7 @@ export function openLines(maxChars = maxLineChars): LineCutter {
   let number = 0;
   const keep = (part: string): void => {
     chars += part.length;
-    // The rest of an overlong line is only counted.
+    // For the rest of an overlong line, only count characters.
     if (chars > maxChars) parts = [];
     else if (part !== '') parts.push(part);
   };
@@ -50,16 +50,16 @@ export function openLines(maxChars = maxLineChars): LineCutter {
 
 export interface LineObjects {
   objects: Record<string, unknown>[];
-  /** How the line was repaired; null when it needed no repair. */
+  /** How the line was repaired; null without a repair. */
   mended: string | null;
-  /** Part of the line is torn, and that part is not among the objects. */
+  /** Part of the line is torn and missing from the objects. */
   isTorn?: boolean;
-  /** Why part of the line is not among the objects; null when all of it is. */
+  /** Why part of the line is missing from the objects; null when all of it is there. */
   lost: string | null;
 }
 
 /**
- * Finds the JSON objects of a line: one, or what can be read of a damaged line. `isRecord` is as in `repairLine`. Never
+ * Finds a line's JSON objects: one, or the readable parts of a damaged line. `isRecord` is as in `repairLine`. Never
  * throws.
  */
 export function readObjects(line: string, isRecord?: RecordForm): LineObjects {

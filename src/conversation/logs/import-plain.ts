@@ -10,7 +10,7 @@ import { splitContent } from '../records/content-calls.ts';
 import { decodeTranscript } from '../history/decode-transcript.ts';
 import type { TranscriptRecord, KnownRecord, UserRecord, AssistantRecord, PartialRecord } from '../records/record.ts';
 
-/** The members to remember of the object around the messages, or of an object that is itself a message. */
+/** The members to remember from the object around the messages, or from an object that is itself a message. */
 interface Members {
   texts: string[];
   chars: number;
@@ -18,7 +18,10 @@ interface Members {
 
 const maxMemberChars = 64 * 1024 * 1024;
 
-/** Reads a document of any size while holding only one message at a time. A truncated document gives all its whole messages. */
+/**
+ * Reads a document of any size while holding only one message at a time. A truncated document yields all its whole
+ * messages.
+ */
 export function openOpenaiImporter(options: ImportOptions): MeasuredImporter {
   const context = openContext('openai', options);
   const elements = openJsonElements();
@@ -104,7 +107,7 @@ function read(context: ImportContext, record: TranscriptRecord, place: SourcePos
   readRecord(context, { ...record, ...base }, place);
 }
 
-/** A repeated id on the same line is a repeat; on another line it is a different record. */
+/** A repeated ID on one line is a repeat; on another line it belongs to a different record. */
 function isFirst({ ids }: ImportContext, { id, type }: KnownRecord, place: SourcePosition): boolean {
   return id === '' || ids.isNew(type, id, ids.digestOf(place).slice(0, 32));
 }

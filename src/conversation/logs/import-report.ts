@@ -1,4 +1,4 @@
-/** Counts what becomes of a source's lines. */
+/** Counts what becomes of the lines in a source. */
 import { summarySource, type KnownRecord } from '../records/record.ts';
 import { formatCount } from '../../session/text/format-count.ts';
 import type { ImportIssue, ImportReport, ImportUnit } from './importer.ts';
@@ -6,9 +6,9 @@ import type { ImportIssue, ImportReport, ImportUnit } from './importer.ts';
 const keptIssues = 100;
 
 export interface ImportLog {
-  /** Counts one more line (or message) that is not blank. */
+  /** Counts another line (or message) that is not blank. */
   readLine(): void;
-  /** Reports a part of the conversation that cannot be used. */
+  /** Reports an unusable part of the conversation. */
   skip(line: number, text: string): void;
   repair(line: number, text: string): void;
   /** `what` is a kind of thing, in the plural. */
@@ -44,7 +44,7 @@ export function openImportLog(): ImportLog {
   };
 }
 
-/** Kinds that hold no words of the conversation, or only words that also occur elsewhere. */
+/** Kinds that hold no words of the conversation, or only words that also occur elsewhere in it. */
 const harmless = new Set([
   'lines of bookkeeping',
   'events',
@@ -64,7 +64,7 @@ export function listLosses(leftOut: ImportReport['leftOut']): ImportReport['left
   return leftOut.filter(({ what }) => !harmless.has(what));
 }
 
-/** Describes what was left out, such as `2 repeated lines, 1 line of bookkeeping`; empty when nothing was. */
+/** Describes the omissions, such as `2 repeated lines, 1 line of bookkeeping`; empty when there are none. */
 export function describeLeftOut(leftOut: ImportReport['leftOut']): string {
   const toSingular = (what: string) => what.replace(/\b([a-z]+)s\b/, '$1');
   return leftOut.map(({ what, count }) => `${formatCount(count)} ${count === 1 ? toSingular(what) : what}`).join(', ');

@@ -1,4 +1,4 @@
-/** One unit of a foreign log while it grows, and its conversion to an import unit. */
+/** One growing unit of a foreign log, and its conversion to an import unit. */
 import type { ImportUnit, UnitUsage } from './importer.ts';
 import type { ImportIds, SourcePosition } from '../records/import-ids.ts';
 import type { ImportLog } from './import-report.ts';
@@ -27,24 +27,24 @@ export interface OpenCall {
   use: ToolUseRecord;
   place: SourcePosition;
   result: ToolResultRecord | null;
-  /** The number of messages before it. */
+  /** The number of messages before the unit. */
   messages: number;
 }
 
 export interface OpenUnit {
   answer: string | null;
   before: Aside[];
-  /** The user record of a message; its unit has no other words. */
+  /** A message's user record; its unit has no other words. */
   message: UserRecord | null;
   isQueued: boolean;
-  /** A plan, which is a unit of its own. */
+  /** A plan, which is a separate unit. */
   plan: { record: PlanRecord; text: string } | null;
-  /** The texts and thoughts of an answer, in their original order. */
+  /** An answer's texts and thoughts, in their original order. */
   texts: (SpokenRecord | ThinkingRecord)[];
   calls: OpenCall[];
   after: Aside[];
   usage: UnitUsage;
-  /** Something else has begun since. */
+  /** Something else has begun since this unit. */
   isPassed: boolean;
 }
 
@@ -54,7 +54,7 @@ export const noResultOutput = 'The source of this conversation holds no result o
 
 export function emptyUnit(): OpenUnit {
   const records = { before: [], message: null, plan: null, texts: [], calls: [], after: [] };
-  // If the spread came first, V8 would hold every unit until its next full collection.
+  // If the spread came first, V8 would retain every unit until its next full collection.
   return { answer: null, isQueued: false, usage: {}, isPassed: false, ...records };
 }
 
@@ -66,7 +66,7 @@ export function hasRoom(unit: OpenUnit): boolean {
   return unit.texts.length + unit.calls.length < unitLimits.unitRecords;
 }
 
-/** When answers have no names, a call belongs to the preceding text or calls until a result arrives. */
+/** If answers have no names, a call belongs to the preceding text or calls until a result arrives. */
 export function joinable(unit: OpenUnit | undefined): OpenUnit | undefined {
   if (!unit || unit.answer !== null || !hasRoom(unit)) return undefined;
   const last = unit.texts.at(-1);
@@ -75,7 +75,7 @@ export function joinable(unit: OpenUnit | undefined): OpenUnit | undefined {
   return unit.calls.some((call) => call.result !== null) ? undefined : unit;
 }
 
-/** When answers have no names, a text belongs to the preceding thoughts. */
+/** If answers have no names, a text belongs to the preceding thoughts. */
 export function thoughtOnly(unit: OpenUnit | undefined): OpenUnit | undefined {
   const isThought = unit?.calls.length === 0 && unit.texts.every(({ type }) => type === 'thinking');
   return isThought ? joinable(unit) : undefined;
@@ -107,7 +107,7 @@ export function toUnit({ before, message, isQueued, plan, texts, calls, after, u
   };
 }
 
-/** Merges the texts of one answer into one record under the first one's id; thoughts keep their places. */
+/** Merges an answer's texts into one record under the first one's ID; thoughts keep their places. */
 function oneText(texts: OpenUnit['texts']): OpenUnit['texts'] {
   const spoken = texts.filter((record) => record.type !== 'thinking');
   const [first] = spoken;
@@ -138,12 +138,12 @@ export function missingResult(call: OpenCall, ids: ImportIds, reason?: ResultRea
   return { ...base, is_error: true, ...(reason === undefined ? {} : { reason }) };
 }
 
-/** Returns the first waiting call since the latest message: when ids are reused, earlier calls count as given up. */
+/** Returns the first waiting call since the latest message: when IDs are reused, earlier calls count as given up. */
 export function chooseCall(waiting: readonly OpenCall[]): OpenCall | undefined {
   return waiting.find(({ messages }) => messages === waiting.at(-1)?.messages);
 }
 
-/** Some sources restart the numbering of their calls in every answer. */
+/** Some sources restart the numbering of calls in every answer. */
 export function withOwnCallId(
   record: ToolUseRecord,
   place: SourcePosition,

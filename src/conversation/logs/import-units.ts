@@ -1,6 +1,6 @@
 /**
- * Groups the records of a foreign log into units, in the order in which they began. An answer stays open while one of
- * its calls waits for a result; everything after it, including user messages, queues up behind it, up to a limit.
+ * Groups a foreign log's records into units, in the order in which they began. An answer stays open while one of its
+ * calls waits for a result; everything after it, including user messages, queues up behind it, up to a limit.
  */
 import type { ImportUnit, UnitUsage } from './importer.ts';
 import type { ImportIds, SourcePosition } from '../records/import-ids.ts';
@@ -35,12 +35,12 @@ import type {
   UserRecord,
 } from '../records/record.ts';
 
-/** A result whose call has not been determined yet. */
+/** A result whose call is not known yet. */
 type LooseResult = Omit<ToolResultRecord, 'tool_call_id' | 'type'>;
 
 /** `answer` is the source's name for the answer, or null if it does not separate answers; calls and results share a `key`. */
 export interface UnitRecords {
-  /** `isQueued`: it was typed while the model was working. */
+  /** `isQueued`: the user typed the message while the model was working. */
   message(record: UserRecord, isQueued?: boolean): void;
   say(answer: string | null, record: SpokenRecord): void;
   think(answer: string | null, record: ThinkingRecord): void;
@@ -48,22 +48,22 @@ export interface UnitRecords {
   result(key: string, record: LooseResult, place: SourcePosition): void;
   /** Adds the plan that an answer submits: the answer with the plan's call, else the one with this name, else the next one. */
   plan(answer: string | null, record: PlanRecord, text: string): void;
-  /** With `usage`, it becomes a unit of its own. */
+  /** With `usage`, the record becomes a separate unit. */
   aside(record: Aside, usage?: UnitUsage): void;
-  /** Marks the answer as stopped by the user; the note says so. */
+  /** Marks the answer as stopped by the user, according to the note. */
   interrupt(note: NoteRecord | null): void;
-  /** Sets the usage of the answer, or of the last one when there is no name. It is counted once, with its latest value. */
+  /** Sets the usage of the answer, or of the last answer if there is no name. Usage counts once, with its latest value. */
   usage(answer: string | null, usage: UnitUsage): void;
 }
 
 export interface ImportUnits extends UnitRecords {
   /** Ends the log, or at least everything that has begun. */
   close(): void;
-  /** Completes all units up to this one (the first is 0), even those that are still waiting. */
+  /** Completes all units up to this one (the first is 0), even units that still wait. */
   closeThrough(unit: number): void;
   /** Takes the complete units. */
   take(): ImportUnit[];
-  /** The number of records held back. */
+  /** The number of held records. */
   heldRecords(): number;
   /** The number of units that have begun. */
   begun(): number;
@@ -73,7 +73,7 @@ export interface ImportUnits extends UnitRecords {
   waitsFor(key?: string): boolean;
 }
 
-/** The units that have begun but were not taken yet. */
+/** The units that have begun but not been taken. */
 interface Units {
   log: ImportLog;
   ids: ImportIds;
@@ -90,8 +90,8 @@ interface Units {
 }
 
 /**
- * `follows`: the log is read while it is being written. A note without a neighbor becomes a unit at once then, and a
- * result whose call is no longer waiting becomes a note.
+ * `follows`: teddy reads the log while the agent writes it. A note without a neighbor then becomes a unit at once, and
+ * a result whose call no longer waits becomes a note.
  */
 export function openUnits(log: ImportLog, ids: ImportIds, { follows = false, begun = 0 } = {}): ImportUnits {
   const units: Units = { log, ids, follows, begun, ready: [], queue: [], asides: [], waiting: new Map(), messages: 0 };
@@ -163,7 +163,7 @@ function release({ ids, log, waiting, ready }: Units, unit: OpenUnit, reason?: R
   ready.push(toUnit(unit));
 }
 
-/** Returns the unit that a text of the answer belongs to; undefined for a new one. */
+/** Returns the unit for one of the answer's texts; undefined when a new unit is needed. */
 function ofText(units: Units, answer: string | null): OpenUnit | undefined {
   return answer === null ? thoughtOnly(units.queue.at(-1)) : growing(units, answer);
 }
@@ -213,7 +213,7 @@ function addPlan(units: Units, answer: string | null, record: PlanRecord, text: 
   const own = queue.find(({ calls }) => calls.some((call) => call.key === key)) ?? ofText(units, answer);
   const before = queue.slice(0, own === undefined ? queue.length : queue.indexOf(own));
   for (const unit of before) unit.isPassed = true;
-  // Not counted, because no line of the log can follow it.
+  // Do not count this unit, because no line of the log can follow it.
   queue.splice(before.length, 0, { ...emptyUnit(), plan: { record, text }, isPassed: true });
   settle(units);
 }

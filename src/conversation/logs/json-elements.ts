@@ -1,23 +1,18 @@
-/**
- * Finds the messages in a JSON document that arrives in pieces, while never holding more than one message.
- *
- * `JSON.parse` and `jsonc-parser` (3.3.1) need the whole text, and an export may exceed the longest string that V8 can
- * hold (512 MB). Remove this once one of them reads a document in pieces.
- */
+/** Finds the messages in a JSON document that arrives in pieces, and never holds more than one message. */
 
 /** A message, or another member of the object that contains the messages. */
 export type JsonPart =
   | { kind: 'element'; text: string }
   /** `text` is the JSON of `"key": value`. */
   | { kind: 'member'; text: string }
-  /** An object at the top has ended. */
+  /** A top-level object has ended. */
   | { kind: 'object'; hadElements: boolean }
   /** A part is too long to hold. */
   | { kind: 'too-long' };
 
 export interface JsonElements {
   push(text: string): JsonPart[];
-  /** Returns the parts that the end of the text completes; none after a whole document. */
+  /** Returns the parts that end with the text; none after a whole document. */
   end(): JsonPart[];
 }
 
@@ -27,13 +22,13 @@ const maxPartChars = 64 * 1024 * 1024;
 
 interface Scan {
   depth: number;
-  /** The depth of the parts that are currently cut out. */
+  /** The depth of the parts to extract. */
   partDepth: number;
   inElements: boolean;
   hadElements: boolean;
   inString: boolean;
   isEscaped: boolean;
-  /** The text of the current part from earlier pieces. */
+  /** The current part's text from earlier pieces. */
   pieces: string[];
   chars: number;
   found: JsonPart[];
@@ -41,8 +36,8 @@ interface Scan {
 
 /**
  * Returns the elements of each top-level array, or of the member `messages` of each top-level object, exactly as
- * written; they need not be valid. Takes time linear in the length of the text, and gives the same parts wherever the
- * pieces were cut.
+ * written; they need not be valid. Takes time linear in the length of the text, and finds equal parts however the text
+ * is split into pieces.
  */
 export function openJsonElements(maxChars = maxPartChars): JsonElements {
   const scan = beginScan();
@@ -84,7 +79,7 @@ function isOpening(code: number): boolean {
   return code === openBracket || code === openBrace;
 }
 
-/** Returns the end of the string, or of the text. */
+/** Returns the end of the string, or of the text if the string does not end. */
 function passString(scan: Scan, text: string, start: number): number {
   for (let at = start; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -103,7 +98,7 @@ function isCut(scan: Scan, code: number, text: string, from: number, at: number)
   if (!isOpening(code)) return scan.depth === scan.partDepth;
   if (scan.depth === 0) return true;
   if (code !== openBracket || scan.depth !== 1 || scan.inElements) return false;
-  // A longer key cannot be this one.
+  // A longer key cannot match.
   if (scan.chars + at - from > 64) return false;
   return /^\s*"messages"\s*:\s*$/.test(scan.pieces.join('') + text.slice(from, at));
 }

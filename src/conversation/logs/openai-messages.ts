@@ -5,7 +5,7 @@ import { toOutput, toText } from './import-content.ts';
 import type { SourcePosition } from '../records/import-ids.ts';
 import { asText, fieldsOf, hasText, isObject, toInput, toStorable } from '../records/import-values.ts';
 
-/** `answer` differs for each message. `created`: the time of the document, for a message without one. */
+/** `answer` differs for each message. `created`: the document's time, for a message without its own time. */
 export interface MessagePosition {
   place: SourcePosition;
   answer: string;
@@ -113,7 +113,7 @@ function toCall(call: Record<string, unknown>): ForeignCall {
   return { callId, key: callId, name: asText(called['name']) ?? '', input };
 }
 
-/** Before calls had ids, a result named the function. */
+/** Before calls had IDs, a result named the function. */
 function functionKey(name: unknown): string {
   return `function ${asText(name) ?? ''}`;
 }

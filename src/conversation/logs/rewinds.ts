@@ -1,7 +1,7 @@
 /**
- * Finds the lines of a session in a log whose conversation forks, because the user went back and typed something else
- * or two programs wrote to it. Of the continuations of one place, the one in which somebody spoke last counts; the
- * others were abandoned.
+ * Finds a session's lines in a log whose conversation forks, because the user went back and typed something else or two
+ * programs wrote to the session. Among continuations of one position, the one with the latest words counts; the others
+ * were abandoned.
  */
 import type { AgentFork, AgentUnit } from './agent-log.ts';
 import type { Attempt, ImportUnit, LogPath, Rewinds } from './importer.ts';
@@ -13,26 +13,26 @@ export interface RewindFinder {
   find(): Rewinds | null;
 }
 
-/** A branch of the log. `begun` is the number of units of the branch it leaves that precede the fork. */
+/** A branch of the log. `begun` is how many units of its parent branch precede the fork. */
 interface Branch {
   leaves: { branch: number; begun: number } | null;
-  /** For each unit: the id of its last record, the line of its first record, and the line of its last words. */
+  /** For each unit: its last record's ID, its first record's line, and the line of its last words. */
   ends: string[];
   lines: number[];
   spoken: number[];
 }
 
-/** A piece of a branch without forks. Segments with the same `above` are alternative continuations of that segment. */
+/** A piece of a branch without forks. Segments with equal `above` are alternative continuations of that segment. */
 interface Segment {
   branch: number;
   from: number;
   to: number;
   above: number;
-  /** The last line in which somebody speaks, here or below; a program's own words do not count. */
+  /** The last line with words of the user or the model, here or below; a program's own words do not count. */
   latest: number;
 }
 
-/** `lineOf`: the line of the log that each record was read from. */
+/** `lineOf`: each record's line in the log. */
 export function openRewindFinder(lineOf: ReadonlyMap<string, number>): RewindFinder {
   const branches: Branch[] = [{ leaves: null, ends: [], lines: [], spoken: [] }];
   return {
@@ -63,7 +63,7 @@ function findRewinds(branches: readonly Branch[]): Rewinds | null {
     .map(({ at }) => at);
   if (losers.length === 0) return null;
   const numberOf = new Map(losers.map((at, number) => [at, number]));
-  // The attempt that each segment belongs to; null for the path that counts.
+  // Each segment's attempt; null for the main path.
   const attemptOf: (number | null)[] = [];
   const paths = [new Map<number, number>(), ...losers.map(() => new Map<number, number>())];
   for (const [at, segment] of segments.entries()) {
@@ -89,7 +89,7 @@ function findRewinds(branches: readonly Branch[]): Rewinds | null {
   return { main: paths[0] as LogPath, attempts };
 }
 
-/** Cuts each branch where others leave it; the segment `above` precedes a segment. */
+/** Cuts each branch where other branches leave it; the segment `above` precedes a segment. */
 function cutSegments(branches: readonly Branch[]): Segment[] {
   const cuts = branches.map(() => new Set<number>());
   for (const { leaves } of branches) if (leaves !== null) cuts[leaves.branch]?.add(leaves.begun);
@@ -100,7 +100,7 @@ function cutSegments(branches: readonly Branch[]): Segment[] {
     let above = leaves === null ? -1 : (endingAt[leaves.branch]?.get(leaves.begun) ?? -1);
     let from = 0;
     for (const to of [...(cuts[branch] ?? []), ends.length].toSorted((one, other) => one - other)) {
-      // Nothing continues from the last cut, or the branch was left without anything said in it.
+      // Nothing continues from the last cut, or a fork left the branch before anything was said in it.
       if (to === from && to === ends.length && segments.length > 0) break;
       endingAt[branch]?.set(to, segments.length);
       segments.push({
@@ -121,7 +121,7 @@ function cutSegments(branches: readonly Branch[]): Segment[] {
   return segments;
 }
 
-/** Maps each segment to its continuation in which somebody spoke last. */
+/** Maps each segment to its continuation with the latest words. */
 function findWinners(segments: readonly Segment[]): Map<number, number> {
   const winners = new Map<number, number>();
   for (const [at, { above, latest }] of segments.entries()) {
@@ -131,7 +131,7 @@ function findWinners(segments: readonly Segment[]): Map<number, number> {
   return winners;
 }
 
-/** Returns a function that is given the units of a log one after the other and tells whether each is on the path. */
+/** Returns a function that takes a log's units one by one and tells whether each is on the path. */
 export function followPath(path: LogPath): (unit: ImportUnit) => boolean {
   const met = new Map<number, number>();
   return ({ branch = 0 }) => {

@@ -1,4 +1,4 @@
-/** The available agents: the repository's own first, then those that ship with teddy. */
+/** The available agents: the repository's own first, then the agents that ship with teddy. */
 import { TeddyError } from '../../errors.ts';
 import { architect, debuggerAgent, dev, reviewer } from './builtin-agents.ts';
 import { renderProtocol } from '../../plan/protocol.ts';
@@ -70,11 +70,11 @@ const builtins: ReadonlyMap<string, string> = new Map([
   ['reviewer', reviewer],
 ]);
 
-/** The facts besides the agent that the prompt depends on. */
+/** Everything besides the agent that the prompt depends on. */
 export interface PromptForm {
-  /** A plan is requested when this is missing. */
+  /** When absent, teddy requests a plan. */
   mode?: RequestMode | undefined;
-  /** Whether a command is configured that RESEARCH can run. */
+  /** Whether the user has configured a command for RESEARCH. */
   canSearch?: boolean;
 }
 
@@ -101,12 +101,12 @@ export function agentNames(own: ReadonlyMap<string, string>): string[] {
   return [...new Set([...builtins.keys(), ...own.keys()])].sort();
 }
 
-/** Returns the starting point for an own agent of this name: the built-in agent, or a text that explains what to write. */
+/** Returns a template for the user's own agent of this name: the built-in agent, or a text that explains what to write. */
 export function toAgentTemplate(name: string): string {
   return `${templateNote}${builtins.get(name) ?? renderSkeleton(name)}`;
 }
 
-/** Removes the explanation that `toAgentTemplate` begins with. */
+/** Removes the explanation at the beginning of `toAgentTemplate`'s text. */
 export function withoutTemplateNote(text: string): string {
   return text.startsWith(templateNote) ? text.slice(templateNote.length) : text;
 }
@@ -136,7 +136,7 @@ You are ... on this project. One answer is one plan, which the owner approves ac
 `;
 }
 
-/** How to read the request; follows the agent's own text in the system prompt, and the protocol of its answer follows this. */
+/** How to read the request; in the system prompt, this follows the agent's own text and precedes the protocol of its answer. */
 const requestLayout = `## How to read this request
 
 What follows comes in sections. Each begins with a comment line such as \`<!-- teddy-7f3a91c2 file src/app.ts ... -->\`
@@ -187,8 +187,8 @@ be another one, say what you would do instead. The owner then asks for it.
 `;
 
 /**
- * Builds the whole prompt of an agent. Its protocol is generated from the parser's own source. The instructions for a
- * question come last, so that the prompt begins like the one for the plan.
+ * Builds an agent's whole prompt. Its protocol is generated from the parser's own source. The instructions for a
+ * question come last, so that the prompt begins like the prompt for a plan.
  */
 function renderPrompt(agentText: string, { mode, canSearch = false }: PromptForm): string {
   const parts = [

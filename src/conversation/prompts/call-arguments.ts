@@ -14,7 +14,7 @@ interface Tool {
   parameters: { properties: Record<string, Parameter>; required: readonly string[] };
 }
 
-/** Returns the call that `toCall` builds from the values, or a text that says what is wrong with them. */
+/** Returns the call that `toCall` builds from the values, or a text that explains why the values are wrong. */
 export function parseArguments<Call extends object>(
   { name, parameters }: Tool,
   text: string,
@@ -30,7 +30,7 @@ export function parseArguments<Call extends object>(
   return { problem: `${call}. Call ${name} again with ${names.join(', ')}.` };
 }
 
-/** Leaves out null parameters, because some models list all of them. A tool without required arguments may get none. */
+/** Omits null parameters, because some models list all of them. A tool without required arguments may receive no text. */
 function readArguments(text: string): Values | null {
   const values = text.trim() === '' ? {} : parseObject(text);
   return values && Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));

@@ -1,4 +1,4 @@
-/** The tools that a model may use in a conversation, and the arguments of their calls. File content is never an argument. */
+/** The tools that a model may use in a conversation, and the arguments of their calls. Content is never an argument. */
 import type { ModelTool, ModelToolCall } from '../../ports/model.ts';
 import { numberOf, parseArguments, quoteName, textOf, type Values } from './call-arguments.ts';
 import { countNewlines } from '../../session/masks/mask.ts';
@@ -103,7 +103,7 @@ export interface ListFilesCall {
   pattern: string | null;
 }
 
-/** `query` is a single line and not empty. */
+/** `query` is a single nonempty line. */
 export interface SearchTextCall {
   name: 'search_text';
   query: string;
@@ -112,7 +112,7 @@ export interface SearchTextCall {
   ignoresCase: boolean;
 }
 
-/** `cwd` is null for the root. `timeoutMs` is null for the user's setting. */
+/** `cwd` is null for the root. `timeoutMs` is null to apply the user's setting. */
 export interface RunCommandCall {
   name: 'run_command';
   command: string;
@@ -120,7 +120,7 @@ export interface RunCommandCall {
   timeoutMs: number | null;
 }
 
-/** `edits` is not empty. */
+/** `edits` is nonempty. */
 export interface EditFileCall {
   name: 'edit_file';
   path: string;
@@ -130,10 +130,10 @@ export interface EditFileCall {
 
 type BeginCall = { name: 'WritePlanTool_begin' } & BeginArguments;
 
-/** Paths are as the model wrote them. */
+/** Paths are spelled as the model wrote them. */
 export type ParsedCall = ReadFileCall | ListFilesCall | SearchTextCall | RunCommandCall | EditFileCall | BeginCall;
 
-/** `problem`: the correction that is sent to the model. `tools`: the tools it was offered. */
+/** `problem`: the correction for the model. `tools`: the tools offered to the model. */
 export function parseCall(
   call: ModelToolCall,
   tools: readonly ModelTool[] = chatTools,
@@ -227,7 +227,7 @@ function toEdit(value: unknown): EditFileCall['edits'][number] | null {
   return typeof find === 'string' && typeof replace === 'string' ? { find, replace } : null;
 }
 
-/** Returns null for the root of the project in any notation. */
+/** Returns null for the project's root in any notation. */
 function pathOf(values: Values, name: string): string | null {
   const path = textOf(values, name)?.trim() ?? '';
   return /^(?:\.\/?)?$/.test(path) ? null : path;

@@ -1,14 +1,14 @@
-/** The only tool that a model has for writing: it announces a file. The content follows as plain text. */
+/** A model's only tool for writing: it announces a file. The content follows as plain text. */
 import { hasText } from '../records/import-values.ts';
 import { parseObject } from '../../session/text/parse-object.ts';
 import { operations } from '../../session/settings/write-limits.ts';
 
-/** Returns the JSON Schema of an object that has these properties and no others. */
+/** Returns the JSON Schema of an object with these properties and no others. */
 export function objectOf<Properties extends object>(required: (keyof Properties)[], properties: Properties) {
   return { type: 'object', properties, required, additionalProperties: false };
 }
 
-/** The tool as the model sees it. It has no parameter for content, because models make mistakes in long JSON texts. */
+/** The tool as the model sees it. There is no content parameter, because models make mistakes in long JSON texts. */
 export const beginTool = {
   name: 'WritePlanTool_begin',
   description:
@@ -28,11 +28,11 @@ export const beginTool = {
 export interface BeginArguments {
   intent: string;
   target: string;
-  /** Not checked here: whoever begins the session reports what is wrong with it. */
+  /** Not checked here: the code that begins the session reports an invalid operation. */
   operation: string;
 }
 
-/** Returns the values of a call, or the correction that is sent to the model. */
+/** Returns the values of a call, or the correction for the model. */
 export function parseToolCall(text: string): BeginArguments | { problem: string } {
   const value = parseObject(text);
   if (value === null) {
@@ -55,14 +55,14 @@ export function parseToolCall(text: string): BeginArguments | { problem: string 
 const callAgain =
   'Call it again with the texts intent, target_file and operation, and send the content as plain text after its result.';
 
-/** Renders the result of a call that began a session, as JSON. */
+/** Renders the result of a call that began a session, in JSON. */
 export function renderBegun({
   record,
   directory,
   instructions,
 }: {
   record: { id: string; target: string; endMarker: string };
-  /** The absolute path of its staging directory. */
+  /** The absolute path of the session's staging directory. */
   directory: string;
   instructions: string;
 }): string {
@@ -77,7 +77,7 @@ export function renderBegun({
   });
 }
 
-/** Renders the result of a call that began nothing, as JSON. */
+/** Renders the result of a call that began nothing, in JSON. */
 export function renderToolError(problem: string): string {
   return JSON.stringify({ error: problem });
 }

@@ -1,4 +1,4 @@
-/** Finds calls and results among the blocks of a content, as Anthropic's API mixes them. */
+/** Finds calls and results among a content's blocks, as mixed by Anthropic's API. */
 import { asText, isObject } from './import-values.ts';
 
 interface ContentCall {
@@ -26,15 +26,15 @@ export function toContentResult(block: unknown): ContentResult | null {
   return { callId: asText(tool_use_id) ?? '', output: content ?? '', isError: is_error === true };
 }
 
-/** Returns the blocks of a content without calls and results; any other value unchanged. */
+/** Returns a content's blocks without calls and results; returns any other value unchanged. */
 export function withoutCalls(content: unknown): unknown {
   if (!Array.isArray(content)) return content;
   return content.filter((block) => toContentCall(block) === null && toContentResult(block) === null);
 }
 
 /**
- * Splits a transcript line whose content holds calls or results into several records, in the order of its blocks. The
- * first text keeps the line's other fields, including its id.
+ * Splits a transcript line whose content holds calls or results into several records, in block order. The first text
+ * keeps the line's other fields, including its ID.
  */
 export function splitContent(value: unknown): unknown[] {
   if (!isObject(value) || !isObject(value['message'])) return [value];

@@ -1,4 +1,4 @@
-/** Decodes one JSON value as a record of a transcript. */
+/** Decodes one JSON value as a transcript record. */
 import { toContentText } from './content-text.ts';
 import { verdicts } from '../../session/entries/entry.ts';
 import {
@@ -14,7 +14,7 @@ import {
 import { isObject } from '../../session/text/parse-object.ts';
 import { asText } from './import-values.ts';
 
-/** `skipped`: why it is not a record. `mended`: how it differs from a normal record. Both are sentence fragments. */
+/** `skipped`: why the value is not a record. `mended`: how it differs from a normal record. Both are sentence fragments. */
 export type DecodedRecord = { record: TranscriptRecord; mended?: string } | { skipped: string };
 
 type RecordBase = Pick<NoteRecord, 'id' | 'timestamp'>;
@@ -25,11 +25,11 @@ type SaidType = (typeof saidTypes)[number];
 const maxDepth = 500;
 const tooDeep = `nested deeper than ${maxDepth} levels`;
 
-/** Never throws, and returns only what can be written as JSON. */
+/** Never throws, and returns only values that are serializable as JSON. */
 export function decodeRecord(value: unknown): DecodedRecord {
   if (!isObject(value) || typeof value['type'] !== 'string') return { skipped: 'not an object with a type' };
   const { type } = value;
-  // A record without these is still something that was said.
+  // A record without an ID or time still contains something that was said.
   const base = { id: asText(value['id']) ?? '', timestamp: asText(value['timestamp']) ?? '' };
   if (type === 'assistant')
     return withReplyTo(withTokens(decodeSaid(type, value, base), value['tokens']), asText(value['reply_to']));
@@ -57,7 +57,7 @@ function withReplyTo(decoded: DecodedRecord, replyTo: string | undefined): Decod
   return decoded;
 }
 
-/** Leaves out counts that make no sense. */
+/** Omits implausible counts. */
 function withTokens(decoded: DecodedRecord, value: unknown): DecodedRecord {
   const { input, output, cached, reasoning } = isObject(value) ? value : {};
   const isAnswer =
@@ -116,7 +116,7 @@ function decodePlan(value: Record<string, unknown>, base: RecordBase): PlanRecor
   return { type: 'plan', ...base, file: String(value['file']), ...of };
 }
 
-/** Leaves out invalid comments. */
+/** Omits invalid comments. */
 function decodeApproval(
   value: Record<string, unknown>,
   base: RecordBase,

@@ -1,4 +1,4 @@
-/** Records as other programs send them: without an id, time or source, and with calls among the blocks of a content. */
+/** Records as sent by other programs: without an ID, time or source, and with calls among a content's blocks. */
 import { TeddyError } from '../../errors.ts';
 import type { Hash } from '../../ports/project.ts';
 import { splitContent } from './content-calls.ts';
@@ -12,7 +12,7 @@ type Given<Known> = Known extends KnownRecord
   ? Omit<Known, Optional> & Partial<Pick<Known, Extract<keyof Known, Optional>>>
   : never;
 
-/** A record without an id gets one that is always the same for the same words at the same time. */
+/** A record without an ID gets one that is constant for equal words at equal times. */
 export type GivenRecord = Given<KnownRecord>;
 
 /** `now`: the ISO 8601 time of records without one. Throws BAD_RECORD. */
@@ -20,7 +20,7 @@ export function completeRecords(given: readonly GivenRecord[], now: string, hash
   return given.flatMap(splitGiven).map((value) => completeRecord(value, now, hash));
 }
 
-/** Parses the record's JSON, which drops what cannot be written as JSON. */
+/** Parses the record's JSON, which drops values that are not serializable. */
 function splitGiven(record: GivenRecord): unknown[] {
   return splitContent(JSON.parse(JSON.stringify(record) ?? 'null'));
 }
@@ -30,7 +30,7 @@ function completeRecord(value: unknown, now: string, hash: Hash): KnownRecord {
   if ('skipped' in decoded) throw toBad(`What was sent is ${decoded.skipped}.`);
   const { record } = decoded;
   if (record.type === 'other') throw toBad(`${JSON.stringify(record.value['type'])} is not a record type.`);
-  // A plan has its words in a call, and a verdict counts only by the author of its commit.
+  // A plan has its words in a call, and a verdict's authority comes only from the author of its commit.
   if (record.type === 'plan' || record.type === 'approval')
     throw toBad(`A record of type ${record.type} cannot be sent.`);
   const whole = record.type === 'tool_use' ? { ...record, tool_input: record.tool_input ?? {} } : record;
@@ -38,7 +38,7 @@ function completeRecord(value: unknown, now: string, hash: Hash): KnownRecord {
   return { ...whole, id, timestamp: whole.timestamp === '' ? now : whole.timestamp };
 }
 
-/** An empty id is a mistake; a missing one is not. */
+/** An empty ID is a mistake; a missing ID is not. */
 function isAbsent(value: unknown, name: string): boolean {
   const found = (value as Record<string, unknown>)[name];
   return found === undefined || found === null;

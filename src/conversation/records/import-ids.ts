@@ -1,4 +1,4 @@
-/** Ids of imported records: the source's own ids where they are unique, else ids derived from its content. */
+/** IDs of imported records: the source's own IDs if they are unique, else IDs derived from the record's content. */
 import type { Hash } from '../../ports/project.ts';
 
 /** A position in a source. */
@@ -6,26 +6,26 @@ export interface SourcePosition {
   /** The line (from 1), or the message in a single JSON document. */
   line: number;
   text: string;
-  /** The number of ids made for it. */
+  /** The number of IDs made at this position. */
   made: number;
-  /** The digest of its text, once it was needed. */
+  /** The digest of the position's text, once it was needed. */
   digest?: string;
 }
 
 export interface ImportIds {
-  /** Tells whether these words are used for the first time; the first ones say what kind of id it is. */
+  /** Tells whether this combination of words is new; the first words give the kind of ID. */
   isNew(...words: string[]): boolean;
-  /** Returns the source's id if it is new, else an id that is always the same for the same source. */
+  /** Returns the source's ID if it is new, else an ID that is constant for equal sources. */
   idFor(place: SourcePosition, sourceId?: unknown): string;
   digestOf(place: SourcePosition): string;
-  /** Returns its memory, to continue with later. */
+  /** Returns the memory, for continuing later. */
   memory(): IdMemory;
 }
 
-/** The ids seen last, and those before them. */
+/** The most recent IDs, and the IDs before them. */
 export type IdMemory = [recent: string[], older: string[]];
 
-// At most two generations are kept: some 25 MB, enough for the lines of a source of 500 MB.
+// At most two generations stay in memory: some 25 MB, enough for the lines of a source of 500 MB.
 const generationSize = 131_072;
 
 export function toPlace(line: number, text: string): SourcePosition {
@@ -45,7 +45,7 @@ export function openImportIds(format: string, hash: Hash, maxIds = generationSiz
   };
 }
 
-/** Remembers the last ids it was asked about: between `maxIds` and twice as many. */
+/** Remembers the last IDs that it was asked about: between `maxIds` and twice as many. */
 export function openIdMemory(maxIds: number, known: IdMemory = [[], []]) {
   let [recent, older] = known.map((ids) => new Set(ids)) as [Set<string>, Set<string>];
   return {
@@ -72,7 +72,7 @@ function digestOf(place: SourcePosition, hash: Hash): string {
   return place.digest;
 }
 
-/** UUID version 8 leaves its bits to whoever makes it. */
+/** UUID version 8 leaves its bits to the implementation. */
 export function toUuid(hex: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

@@ -1,11 +1,11 @@
-/** Reads values of a source that may contain anything. */
+/** Reads values from a source that may contain anything. */
 import { isObject, parseJson } from '../../session/text/parse-object.ts';
 
 export { isObject, parseJson };
 
 const maxDepth = 200;
 
-/** Returns the fields of an object, and none for anything else. */
+/** Returns an object's fields, and no fields for anything else. */
 export function fieldsOf(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : {};
 }
@@ -31,7 +31,7 @@ function fromMs(ms: number): string | undefined {
   return isInRange ? time.toISOString() : undefined;
 }
 
-/** Parses arguments that a model wrote as JSON text; returns the text itself when it is not an object. */
+/** Parses arguments that a model wrote as JSON text; returns the text itself unless it is an object. */
 export function toInput(written: unknown): unknown {
   if (written === undefined || written === null || written === '') return {};
   if (typeof written !== 'string') return toStorable(written);
@@ -39,7 +39,7 @@ export function toInput(written: unknown): unknown {
   return isObject(value) ? toStorable(value) : written;
 }
 
-/** Makes a value writable as JSON: replaces what is nested too deeply for any encoder by a remark. */
+/** Makes a value serializable as JSON: replaces parts nested too deeply for any encoder with a remark. */
 export function toStorable(value: unknown): unknown {
   return isDeeper(value, maxDepth) ? '[nested too deeply to be kept]' : value;
 }
@@ -49,7 +49,7 @@ function isDeeper(value: unknown, left: number): boolean {
   return left === 0 || Object.values(value).some((inner) => isDeeper(inner, left - 1));
 }
 
-/** Returns the words of the texts as a set. */
+/** Returns the texts' words as a set. */
 export function setOf(...texts: string[]): ReadonlySet<string> {
   return new Set(texts.flatMap((text) => text.split(' ')));
 }

@@ -1,32 +1,32 @@
-/** The records of a transcript: what was said and called, message by message. */
+/** A transcript's records: messages and calls, one by one. */
 import type { Tokens, VerdictWord } from '../../session/entries/entry.ts';
 
 interface RecordBase {
-  /** Unique in its session; empty in a damaged line. */
+  /** Unique within the session; empty in a damaged line. */
   id: string;
   /** ISO 8601; empty in a damaged line. */
   timestamp: string;
 }
 
 /**
- * How it arrived: `text`, `voice_transcription`, `voice_response`, `plan`, `report`, `import`, `capture`, `question`;
- * other values are kept.
+ * How the record arrived: `text`, `voice_transcription`, `voice_response`, `plan`, `report`, `import`, `capture`,
+ * `question`; other values are kept.
  */
 export type RecordSource = string;
 
 /**
- * Followed in another agent's log, where each record has its own id, so two records with the same words are two
- * records. A turn of such a log may end without an answer.
+ * Followed in another agent's log, where each record has its own ID, so equal words in two records are two messages. A
+ * turn of such a log may end without an answer.
  */
 export const captureSource = 'capture';
 
-/** Written by a program in place of words that it could no longer show the model; not an answer to anybody. */
+/** Written by a program in place of words that it could no longer show the model; not an answer to any message. */
 export const summarySource = 'compaction_summary';
 
 /** A message that asks about the pending plan. */
 export const questionSource = 'question';
 
-/** `file` refers to a file of the turn that holds the content: `plan.md`, `report.md`. */
+/** `file` refers to the turn's file with the content: `plan.md`, `report.md`. */
 type Said<Role extends string> = { role: Role; content: string } | { role: Role; file: string };
 
 export interface UserRecord extends RecordBase {
@@ -35,18 +35,18 @@ export interface UserRecord extends RecordBase {
   source: RecordSource;
 }
 
-/** A complete text of an answer; when calls follow, the text before them. */
+/** A complete text of an answer, or the text before its calls. */
 export interface AssistantRecord extends RecordBase {
   type: 'assistant';
   message: Said<'assistant'>;
   source: RecordSource;
-  /** The endpoint's counts, including everything that led to the answer. */
+  /** The endpoint's counts, including all work that led to the answer. */
   tokens?: Tokens;
-  /** The id of the user message that it answers, when another message had arrived by then; that one is still waiting. */
+  /** The ID of the answered user message, if another message had arrived meanwhile; the newer message is still waiting. */
   reply_to?: string;
 }
 
-/** An interrupted answer, as far as it got. */
+/** The part of an interrupted answer that arrived. */
 export interface PartialRecord extends RecordBase {
   type: 'assistant_partial';
   message: { role: 'assistant'; content: string };
@@ -58,12 +58,12 @@ export interface ToolUseRecord extends RecordBase {
   type: 'tool_use';
   tool_call_id: string;
   tool_name: string;
-  /** An object if the model wrote valid JSON; otherwise the text it wrote. */
+  /** An object if the model wrote valid JSON; otherwise the model's text. */
   tool_input: unknown;
 }
 
 /**
- * Why a result does not come from the tool. `recovered`: a crash happened between call and result. `instructed`: the
+ * Why a result does not come from the tool. `recovered`: a crash occurred between call and result. `instructed`: the
  * user said what to do instead.
  */
 export const resultReasons = ['denied', 'instructed', 'aborted', 'recovered'] as const;
@@ -83,57 +83,57 @@ export interface ToolResultRecord extends RecordBase {
 /** The user interrupted an answer or the tools. */
 export interface InterruptedRecord extends RecordBase {
   type: 'voice_interrupted';
-  /** All other fields that the front end sends about it. */
+  /** All other fields that the front end sends about the interruption. */
   details: Record<string, unknown>;
 }
 
-/** A front end's own notes, such as a switch between voice and text, or its session id. Not part of the conversation. */
+/** A front end's own notes, such as a switch between voice and text, or its session ID. Not part of the conversation. */
 export interface MetaRecord extends RecordBase {
   type: 'orchestrator_meta';
   details: Record<string, unknown>;
 }
 
-/** A remark of teddy's about the conversation. */
+/** teddy's remark about the conversation. */
 export interface NoteRecord extends RecordBase {
   type: 'note';
   text: string;
-  /** The call it refers to: the one of a sub-agent. */
+  /** The call that the note is about: a sub-agent's call. */
   tool_call_id?: string;
-  /** The records of a sub-agent's own conversation, which is not part of this one. */
+  /** The records of a sub-agent's own conversation, which is separate from this one. */
   records?: KnownRecord[];
 }
 
-/** The model's thoughts before it answered. Not part of the answer, and never shown to a model. */
+/** The model's thoughts before its answer. Not part of the answer, and never shown to a model. */
 export interface ThinkingRecord extends RecordBase {
   type: 'thinking';
   text: string;
 }
 
 /**
- * A plan made by another agent; its words are those of the call or answer after it. Teddy does not execute it, and it
+ * A plan by another agent; its words are in the call or answer that follows. teddy does not execute the plan, and it
  * need not follow teddy's grammar.
  */
 export interface PlanRecord extends RecordBase {
   type: 'plan';
-  /** The turn's file that holds it: `plan.md`. */
+  /** The turn's file with the plan: `plan.md`. */
   file: string;
-  /** The call that submits it. */
+  /** The call that submits the plan. */
   tool_call_id?: string;
 }
 
 /** A verdict on a plan, given by the author of its commit. */
 export interface ApprovalRecord extends RecordBase {
   type: 'approval';
-  /** `none`: a gate ended without a verdict, and the agent asked by itself. */
+  /** `none`: a gate ended without a verdict, and the agent itself asked the user. */
   verdict: VerdictWord;
   /** Hexadecimal. The verdict applies to exactly these bytes. */
   plan_sha256: string;
-  /** `line`: the commented line of the plan, from 1. */
+  /** `line`: the plan's commented line, from 1. */
   comments: { line: number; text: string }[];
   text?: string;
 }
 
-/** A line of another type: kept unchanged, and ignored. */
+/** A line of another type: kept unchanged but ignored. */
 interface OtherRecord {
   type: 'other';
   value: Record<string, unknown>;
@@ -154,11 +154,11 @@ export type KnownRecord =
 
 export type TranscriptRecord = KnownRecord | OtherRecord;
 
-/** Recorded as the results of tools that did not run to their end. */
+/** The recorded results of tools that did not finish. */
 export const deniedOutput = 'Tool execution denied by user';
 export const toInstructedOutput = (instruction: string) =>
   `Nothing was run. The user says instead: ${instruction.trim()}`;
 export const abortedOutput = 'Tool execution aborted by user';
 export const recoveredOutput = 'Tool execution was interrupted by a crash; its result is not known';
-/** Stands in for a result that no record holds. */
+/** Stands in for a result that is in no record. */
 export const missingOutput = 'No result of this tool was recorded; what it did is not known';

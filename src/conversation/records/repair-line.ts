@@ -1,36 +1,39 @@
-/** Reads what it can from a line that a crash has torn, joined with the next one, or filled with NUL characters. */
+/** Reads the usable parts of a line that a crash has torn, joined with the next one, or filled with NUL characters. */
 import { isObject, parseJson } from '../../session/text/parse-object.ts';
 
 export interface MendedLine {
   /** The objects on the line, in order. */
   values: unknown[];
-  /** Part of the line is torn and not among the objects. */
+  /** Part of the line is torn and missing from the objects. */
   isTorn: boolean;
   reason: string;
 }
 
-/** Tells by its fields whether an object is a record of the log; `before` is the text in front of it on the line. */
+/** Tells from an object's fields whether it is a record of the log; `before` is the preceding text on the line. */
 export type RecordForm = (object: Record<string, unknown>, before: string) => boolean;
 
-/** The start of every line that teddy writes. Inside a string, its quotes would be escaped. */
+/** The beginning of every line that teddy writes. Inside a string, its quotes would be escaped. */
 const recordStart = '{"type":"';
 
-/** The start of any object with a key. Inside a string, the quote would end the string, and JSON never continues like that. */
+/**
+ * The beginning of any object with a key. Inside a string, the quote would end the string, and JSON never continues
+ * like that.
+ */
 const objectStart = /\{"[^\s\0",:}\]]/y;
 
 const space = /[\s\0\uFEFF\u0085]/;
 
 /**
- * Finds the objects of a line that is not valid JSON as a whole, or says why there are none. Takes time linear in its
- * length. Without `isRecord`, the line must be teddy's own. With it, an object after a torn record is used if it is
- * itself a record, and so is the object at the end of the line, no matter where the one before it was torn.
+ * Finds the objects in a line that is not valid JSON as a whole, or says why there are none. Takes time linear in the
+ * line's length. Without `isRecord`, the line must be teddy's own. With it, accepts an object after a torn record if
+ * the object is itself a record, and also the object at the end of the line, wherever the preceding one was torn.
  */
 export function repairLine(line: string, isRecord?: RecordForm): MendedLine | string {
   const { objects, hasRest } = findObjects(line, isRecord !== undefined);
   const last = isRecord === undefined ? null : findLast(line, objects.at(-1)?.end ?? 0);
   const found = last === null ? objects : [...objects, last];
   const whole = found.flatMap(({ start, end, isTorn }) => {
-    // A block of NUL characters has replaced part of a text; the rest of it is still what was said.
+    // A block of NUL characters has replaced part of a text; the remaining text is still what was said.
     const value = parseJson(line.slice(start, end).replaceAll('\0', ''));
     const isTaken = !isTorn || isRecord === undefined || (isObject(value) && isRecord(value, line.slice(0, start)));
     return value !== undefined && isTaken ? [value] : [];
@@ -50,20 +53,20 @@ function toReason(line: string, count: number, isTorn: boolean): string {
 interface Found {
   start: number;
   end: number;
-  /** A torn part precedes it. */
+  /** A torn part precedes the object. */
   isTorn: boolean;
 }
 
 interface Scan {
   objects: Found[];
   ofAgent: boolean;
-  /** Something is outside the objects. */
+  /** Some text is outside the objects. */
   hasRest: boolean;
-  /** The start of the current object; -1 when there is none. */
+  /** The current object's start; -1 when there is none. */
   start: number;
   depth: number;
   inString: boolean;
-  /** The last character that is not white space; empty at the beginning of an object's place. */
+  /** The last character that is not white space; empty at the start of an object. */
   before: string;
 }
 
@@ -78,8 +81,8 @@ function findObjects(line: string, ofAgent: boolean): Pick<Scan, 'objects' | 'ha
 }
 
 /**
- * Where an object or array expects a value, an object belongs to it, even if it looks like a record: the output of a
- * tool must not become a message because its line was torn.
+ * If an object or array expects a value, an object is that value, even if it looks like a record: a tool's output must
+ * not become a message because its line was torn.
  */
 function beginsObject({ ofAgent, start, inString, before }: Scan, line: string, at: number): boolean {
   const isStart = () => (ofAgent ? startsObject(line, at) : line.startsWith(recordStart, at));
@@ -98,7 +101,7 @@ function begin(scan: Scan, at: number): void {
   Object.assign(scan, { start: at, depth: 1, inString: false, before: '{' });
 }
 
-/** Returns how many of the following characters belong to this one. */
+/** Returns how many of the following characters belong to the current one. */
 function passInString(scan: Scan, line: string, at: number): number {
   if (line[at] === '"') Object.assign(scan, { inString: false, before: '"' });
   return line[at] === '\\' && line[at + 1] !== '{' ? 1 : 0;
@@ -115,7 +118,7 @@ function pass(scan: Scan, line: string, at: number): void {
   else if (char === '}' || char === ']') leave(scan, at);
 }
 
-/** An object that continues like this was part of another one whose beginning is lost. */
+/** An object that continues like this was part of another object whose beginning is lost. */
 function passOutside(scan: Scan, char: string): void {
   if (scan.before === '' && ',]}'.includes(char)) scan.objects.pop();
   scan.hasRest = true;
@@ -128,7 +131,7 @@ function leave(scan: Scan, at: number): void {
   Object.assign(scan, { start: -1, before: '' });
 }
 
-/** Finds the object at the end of the line, if it begins after `from`: read backward, it can begin in only one place. */
+/** Finds the object at the end of the line, if it begins after `from`: read backward, it can begin at only one position. */
 function findLast(line: string, from: number): Found | null {
   let end = line.length;
   while (end > from && space.test(line[end - 1] ?? '')) end -= 1;
@@ -144,7 +147,7 @@ function findLast(line: string, from: number): Found | null {
   return null;
 }
 
-/** Returns the start of the string that ends at `end`. */
+/** Returns the start of a string that ends at `end`. */
 function stringStart(line: string, end: number): number {
   let at = line.lastIndexOf('"', end - 1);
   for (; at > 0 && isEscaped(line, at); at = line.lastIndexOf('"', at - 1));

@@ -1,4 +1,4 @@
-/** `transcript.jsonl`: what was said in a turn, one JSON object per line, appended and never rewritten. */
+/** `transcript.jsonl`: everything said in a turn, one JSON object per line, appended and never rewritten. */
 import type { Tokens } from '../../session/entries/entry.ts';
 import {
   captureSource,
@@ -8,7 +8,7 @@ import {
   type TranscriptRecord,
 } from './record.ts';
 
-/** `line` counts from 1. `reason` is a sentence fragment for a person. */
+/** `line` counts from 1. `reason` is a sentence fragment for the user. */
 export interface LineIssue {
   line: number;
   reason: string;
@@ -16,17 +16,17 @@ export interface LineIssue {
 
 export interface Transcript {
   records: TranscriptRecord[];
-  /** Lines without a record, or with an object that is not one. */
+  /** Lines without a record, or with an object that is not a record. */
   skipped: LineIssue[];
-  /** Lines with more than one record, or with a damaged or unusual one; what could be read is in the records. */
+  /** Lines with more than one record, or with a damaged or unusual one; `records` has the readable parts. */
   mended: LineIssue[];
 }
 
 export type Answer = { complete: boolean; text: string } | { complete: true; file: string };
 
-/** Encodes a record as one line with its newline; the same record gives the same bytes, whatever the order of its keys. */
+/** Encodes a record as one line with its newline; equal records give equal bytes, whatever the order of their keys. */
 export function encodeRecord(record: TranscriptRecord): string {
-  // Some line readers take these two characters for line ends.
+  // Some line readers treat these two characters as line ends.
   const escaped = { '\u2028': '\\u2028', '\u2029': '\\u2029' };
   const json = JSON.stringify(inCanonicalOrder(record));
   return `${json.replace(/[\u2028\u2029]/g, (found) => escaped[found as keyof typeof escaped])}\n`;
@@ -41,7 +41,7 @@ export function userMessages(records: readonly TranscriptRecord[]): string[] {
 
 /**
  * Finds the answer to the user's last message: the last complete answer, else the last interrupted one, else null. A
- * text followed by calls is not an answer yet. A turn without a complete last answer is open.
+ * text before calls is not an answer yet. A turn without a complete last answer is open.
  */
 export function lastAnswer(records: readonly TranscriptRecord[]): Answer | null {
   const since = afterLastMessage(records);
@@ -57,33 +57,36 @@ export function lastAnswer(records: readonly TranscriptRecord[]): Answer | null 
   return partial ? { complete: false, text: partial.message.content } : null;
 }
 
-/** Tells whether this message, or any if none is given, is the user's last one and waits for an answer. */
+/** Tells whether this message, or any message by default, is the user's last one and waits for an answer. */
 export function isUnanswered(records: readonly TranscriptRecord[], message?: string): boolean {
   const last = userMessages(records).at(-1);
   return last !== undefined && (message ?? last) === last && lastAnswer(records)?.complete !== true;
 }
 
-/** The id of the user's last message; null when there is none. */
+/** The ID of the user's last message; null when there is none. */
 export function lastMessageId(records: readonly TranscriptRecord[]): string | null {
   return records.findLast((record) => record.type === 'user')?.id ?? null;
 }
 
-/** Returns false when it answers an earlier message. */
+/** Returns false when the record answers an earlier message. */
 function isReplyTo({ reply_to }: AssistantRecord, messageId: string | null): boolean {
   return reply_to === undefined || reply_to === messageId;
 }
 
-/** Tells whether the user has denied a tool since their last message, which ended the turn. */
+/** Tells whether the user has denied a tool since the user's last message, which ended the turn. */
 export function endsDenied(records: readonly TranscriptRecord[]): boolean {
   return afterLastMessage(records).findLast((record) => record.type === 'tool_result')?.reason === 'denied';
 }
 
-/** Tells whether another agent made the turn's plan, which teddy does not execute then. */
+/** Tells whether another agent made the turn's plan, which teddy then does not execute. */
 export function hasAgentPlan(records: readonly TranscriptRecord[]): boolean {
   return records.some(({ type }) => type === 'plan');
 }
 
-/** Tells whether the next turn may begin without an answer: its agent may have been killed, or has its plans judged itself. */
+/**
+ * Tells whether the next turn may begin without an answer: the turn's agent may have been killed, or judges its plans
+ * itself.
+ */
 export function mayEndOpen(records: readonly TranscriptRecord[]): boolean {
   const message = records.findLast(({ type }) => type === 'user');
   return (message?.type === 'user' && message.source === captureSource) || hasAgentPlan(records);
@@ -100,12 +103,12 @@ export function afterLastMessage(records: readonly TranscriptRecord[]): Transcri
   return records.slice(records.findLastIndex((record) => record.type === 'user') + 1);
 }
 
-/** Returns the answers to messages before the one that waits. */
+/** Returns the answers to messages before the waiting one. */
 export function toEarlierReplies(since: readonly TranscriptRecord[]): TranscriptRecord[] {
   return since.filter((record) => record.type === 'assistant' && record.reply_to !== undefined);
 }
 
-/** Keeps the records since a message up to the last result; an answer that was interrupted after it is requested again. */
+/** Keeps the records since a message up to the last result; teddy will request a later interrupted answer again. */
 export function toFinishedCalls(since: readonly TranscriptRecord[]): TranscriptRecord[] {
   const end = since.findLastIndex(({ type }) => type === 'tool_use' || type === 'tool_result') + 1;
   const isEarlier = (record: TranscriptRecord) => record.type === 'assistant' && record.reply_to !== undefined;
@@ -123,7 +126,7 @@ const silentTypes: TranscriptRecord['type'][] = [
   'other',
 ];
 
-/** Counts the records that say or call something; the others do not change what a turn waits for. */
+/** Counts the records that say or call something; other records do not change what a turn waits for. */
 export function countSaid(records: readonly TranscriptRecord[]): number {
   return records.filter(({ type }) => !silentTypes.includes(type)).length;
 }
@@ -169,7 +172,7 @@ function toFields(record: KnownRecord): object {
     }
     case 'voice_interrupted':
     case 'orchestrator_meta': {
-      // The record's own fields come first, and details cannot replace them.
+      // The record's own fields come first, and details cannot override them.
       const { type: _type, id: _id, timestamp: _timestamp, ...details } = record.details;
       return details;
     }
@@ -189,5 +192,5 @@ function toFields(record: KnownRecord): object {
   }
 }
 
-/** Limits the total size of all versions of a turn's transcript: `free` characters plus `times` the size of the last one. */
+/** Limits the total size of all versions of a turn's transcript: `free` characters plus `times` the last version's size. */
 export const versionLimits = { free: 16 * 1024 * 1024, times: 16 };

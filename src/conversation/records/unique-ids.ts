@@ -1,13 +1,13 @@
-/** Makes ids unique in the order of their arrival: `a`, `a-2`, `a-3`. The same ids in the same order give the same result. */
+/** Makes IDs unique in order of arrival: `a`, `a-2`, `a-3`. Equal IDs in equal order give equal results. */
 export interface UniqueIds {
-  /** Returns the id itself if it is still free. */
+  /** Returns the ID itself if it is still free. */
   take(id: string): string;
 }
 
-/** `maxLength` limits the ids that are given out; long ones are cut. */
+/** `maxLength` limits the returned IDs; long ones are cut. */
 export function openUniqueIds(maxLength = Number.POSITIVE_INFINITY): UniqueIds {
   const taken = new Set<string>();
-  // The next number for an id with copies, because the same id may occur many thousand times.
+  // The next number for an ID with copies, because an ID may occur many thousand times.
   const next = new Map<string, number>();
   const isNew = (id: string) => taken.size < taken.add(id).size;
   return {

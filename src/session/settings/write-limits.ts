@@ -1,4 +1,4 @@
-/** The limits of write sessions. */
+/** The operations and limits of write sessions. */
 export const operations = ['create', 'overwrite', 'append'] as const;
 export type Operation = (typeof operations)[number];
 
