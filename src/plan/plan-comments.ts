@@ -1,4 +1,4 @@
-/** A plan in any grammar as a person reads it: its title, and the comments that are written on separate lines, after `>>`. */
+/** A plan in any grammar as the user reads it: its title, and the comments on separate lines, after `>>`. */
 import { TeddyError } from '../errors.ts';
 
 export interface PlanComment {
@@ -10,9 +10,9 @@ export interface PlanComment {
 const mark = '>>';
 
 /**
- * Consecutive comment lines are one comment. A line of the plan itself may also begin with `>>`: it counts as part of
- * the plan where it matches the plan's next line. Throws USAGE when a line of the plan was changed, because the verdict
- * is on the unchanged plan.
+ * Consecutive comment lines form one comment. A line of the plan itself may also begin with `>>`: a line that matches
+ * the plan's next line is part of the plan. Throws USAGE when a line of the plan was changed, because the verdict
+ * applies to the unchanged plan.
  */
 export function readPlanComments(plan: string, edited: string): PlanComment[] {
   const lines = toLines(plan);

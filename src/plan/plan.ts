@@ -11,10 +11,10 @@ export type ActionType = Action['type'];
 
 export interface Plan {
   title: string;
-  /** The bullets after the title; keys as written, without bold marks. */
+  /** The bullets after the title, with keys as written but without bold marks. */
   metadata: Record<string, string>;
   rationale: string | null;
-  /** The context of the next turn, one path per line as written; null when the plan has no such section. */
+  /** The next turn's context, one path per line as written; null when the plan has no such section. */
   contextVault: string[] | null;
   memos: MemoChange[];
   actions: Action[];
@@ -22,10 +22,10 @@ export interface Plan {
   message: string | null;
 }
 
-/** The outcome of reading a plan: always complete, never thrown. A plan with problems is not executed. */
+/** The outcome of reading a plan: always complete, never thrown. teddy does not execute a plan with problems. */
 export interface ParsedPlan {
   plan: Plan;
   problems: Problem[];
-  /** The mistakes that were tolerated, and how. */
+  /** The tolerated mistakes, and how the parser read them. */
   notes: Problem[];
 }

@@ -1,10 +1,10 @@
-/** The plan protocol at the end of every system prompt, rendered from the same table that the parser uses. */
+/** The plan protocol at the end of every system prompt, rendered from the parser's own table. */
 import type { ActionSpec, BodyKind } from './actions/spec.ts';
 import { actionTypes } from './actions/actions.ts';
 
 /**
- * Returns Markdown that contains `examplePlan` in a fence. `canSearch`: the user has a command that RESEARCH can run;
- * otherwise nothing mentions RESEARCH.
+ * Returns Markdown that contains `examplePlan` in a fence. `canSearch`: the user has configured a command for RESEARCH;
+ * otherwise the protocol does not mention RESEARCH.
  */
 export function renderProtocol({ canSearch }: { canSearch: boolean }): string {
   const actions = actionTypes.filter(({ type }) => canSearch || type !== 'RESEARCH').map(renderAction);

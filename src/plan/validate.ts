@@ -1,4 +1,4 @@
-/** Runs a whole plan, in order, on virtual files, to find out what it will do and everything that is wrong with it. */
+/** Runs a whole plan, in order, on virtual files, to find out its effects and all of its problems. */
 import type { Position, Problem } from './match/problem.ts';
 import type { ParsedPlan, Plan } from './plan.ts';
 import type { RepoPath } from '../names.ts';
@@ -8,9 +8,9 @@ import { openFileWorld } from './actions/world.ts';
 import { layerFiles, type Inspect } from './effects/virtual-files.ts';
 import { foldName, pathsTo, twinAmong } from '../session/paths/twin-names.ts';
 
-/** The world that a plan is checked against. Missing parts are not checked. */
+/** The world for checking a plan. Missing parts are not checked. */
 export interface World extends Omit<PlanWorld, 'ignored' | 'agents' | 'canSearch'> {
-  /** Returns those of these paths that are untracked and ignored. Called at most once, and only for what READ names. */
+  /** Returns the untracked and ignored ones among these paths. Called at most once, and only for READ's paths. */
   findIgnored?(paths: RepoPath[]): Promise<RepoPath[]>;
   /** Lists the names that INVOKE may use. Called only for a plan with an INVOKE. */
   listAgents?(): Promise<readonly string[]>;
@@ -21,11 +21,11 @@ export interface World extends Omit<PlanWorld, 'ignored' | 'agents' | 'canSearch
 interface VirtualRun {
   /** The problems of the parser and of the actions, in the order of the plan's text. */
   problems: Problem[];
-  /** The effects of the actions that can run, in order. A command's changes are unknown and not considered. */
+  /** The effects of the actions that can run, in order. A command's changes are unknown and ignored. */
   effects: Effect[];
 }
 
-/** Changes nothing on disk. A plan with problems must not be executed. */
+/** Changes nothing on disk. teddy must not execute a plan with problems. */
 export async function runVirtually({ plan, problems }: ParsedPlan, world: World): Promise<VirtualRun> {
   const files = layerFiles(world.inspect);
   const agents = plan.actions.some(({ type }) => type === 'INVOKE') ? await world.listAgents?.() : undefined;

@@ -1,17 +1,17 @@
-/** Collects bytes that arrive in pieces into one array. Each byte is copied only a few times, however small the pieces are. */
+/** Collects bytes that arrive in pieces into one array. Copies each byte only a few times, however small the pieces are. */
 export interface ByteBuffer {
   length(): number;
   append(bytes: Uint8Array): void;
-  /** Returns the bytes from `from` on, without copying them and without what is appended later. Valid until `take`. */
+  /** Returns the bytes from `from` on, without copying them and without later additions. Valid until `take`. */
   view(from?: number): Uint8Array;
   /** Returns the bytes, followed by `more`, in a new array, and empties the buffer. */
   take(more?: Uint8Array): Uint8Array<ArrayBuffer>;
 }
 
 const firstCapacity = 256;
-/** Memory that was never written to occupies no space, so a large step costs nothing, and leaves little to copy and discard. */
+/** Unused memory occupies no space, so a large step costs nothing, and leaves little to copy and discard. */
 const growth = 16;
-/** From this size on, the buffer only doubles, since address space is limited too. */
+/** From this size on, the buffer only doubles, because address space is limited too. */
 const largeCapacity = 16 * 1024 * 1024;
 const maxKept = 64 * 1024;
 
@@ -32,7 +32,7 @@ export function openByteBuffer(): ByteBuffer {
       copyTo(taken, store, length);
       if (more !== undefined) taken.set(more, length);
       length = 0;
-      // The memory is reused, but one long piece does not keep it allocated forever.
+      // Reuse the memory, but do not let one long piece keep it allocated forever.
       if (store.length > maxKept) store = new Uint8Array(0);
       return taken;
     },

@@ -1,4 +1,4 @@
-/** The input of a validation: the content that arrived, and the target as it was when the session began. */
+/** The input of a validation: the arrived content, and the target at the session's beginning. */
 import type { RepoPath } from '../names.ts';
 import { fileKind, type FileKind } from './file-kind.ts';
 import type { Finding } from './write.ts';
@@ -10,7 +10,7 @@ export interface Candidate {
   kind: FileKind;
   /** The content, without a fence around it. */
   bytes: Uint8Array;
-  /** The content as text; invalid UTF-8 is replaced by U+FFFD. */
+  /** The content as text, with U+FFFD in place of invalid UTF-8. */
   text: string;
   isUtf8: boolean;
   base: BaseFile | null;
@@ -52,7 +52,7 @@ function decode(bytes: Uint8Array): Pick<Candidate, 'text' | 'isUtf8'> {
   }
 }
 
-/** Decodes the bytes. A byte order mark stays, because it is a character of the text. */
+/** Decodes the bytes. A byte order mark stays, because it is part of the text. */
 export function decodeText(bytes: Uint8Array): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 }

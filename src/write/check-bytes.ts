@@ -1,4 +1,4 @@
-/** Checks of the bytes: UTF-8, control characters, and the format of the target that the content must keep. */
+/** Checks of the bytes: UTF-8, control characters, and the target's format, which the content must keep. */
 import { decodeText, isUtf8, type Candidate, type Verdict } from './candidate.ts';
 import { locator } from './positions.ts';
 import type { Base, Finding } from './write.ts';
@@ -22,7 +22,7 @@ export function checkBom({ bytes, base, operation }: Candidate): Verdict {
   return [{ ...place, message }];
 }
 
-/** Reports line endings that differ from those of the target. Content with mixed line endings is not reported. */
+/** Reports line endings that differ from the target's. Does not report content with mixed line endings. */
 export function checkLineEndings({ bytes, base }: Candidate): Verdict {
   if (base === null) return null;
   const [had, has] = [lineEndingsOf(base.bytes), lineEndingsOf(bytes)];
@@ -43,7 +43,7 @@ export function checkFinalNewline({ bytes, base, text }: Candidate): Verdict {
   return [{ check: 'final-newline', message: 'The target ends in a newline, and the content does not.', line }];
 }
 
-/** Returns notes about what is worth mentioning but not a finding. */
+/** Returns notes about facts that are worth mentioning but are not findings. */
 export function noteFormat({ bytes, base, operation }: Candidate): string[] {
   const notes: string[] = [];
   if (base === null && beginsWithBom(bytes)) notes.push('The content begins with a byte order mark.');
@@ -59,7 +59,7 @@ export function noteFormat({ bytes, base, operation }: Candidate): string[] {
   return notes;
 }
 
-/** Reports the first byte that is not UTF-8. */
+/** Reports the first byte that is not valid UTF-8. */
 export function checkUtf8({ bytes, isUtf8: isWellFormed, base }: Candidate): Verdict {
   if (isWellFormed) return [];
   if (base !== null && !isUtf8(base.bytes)) return { skipped: 'the target was not UTF-8 before' };
@@ -77,13 +77,13 @@ export function checkUtf8({ bytes, isUtf8: isWellFormed, base }: Candidate): Ver
   ];
 }
 
-/** Replaces each invalid sequence by U+FFFD, and counts them. */
+/** Replaces each invalid sequence with U+FFFD, and counts the replacements. */
 export function repairUtf8(bytes: Uint8Array): { bytes: Uint8Array; count: number } {
   const repaired = new TextEncoder().encode(decodeText(bytes));
   return { bytes: repaired, count: countMarks(repaired) - countMarks(bytes) };
 }
 
-/** Returns the offset of the first byte that does not begin a well-formed sequence, or of the end. */
+/** Returns the offset of the first byte that does not begin a well-formed sequence, or the end's offset. */
 function findBadByte(bytes: Uint8Array): number {
   let at = 0;
   while (at < bytes.length) {
@@ -94,7 +94,7 @@ function findBadByte(bytes: Uint8Array): number {
   return at;
 }
 
-/** Returns how many bytes the character at `at` has; 0 when it is not well formed. */
+/** Returns the number of bytes in the character at `at`; 0 when the character is not well formed. */
 function sequenceLength(bytes: Uint8Array, at: number): number {
   const first = bytes[at] ?? 0;
   if (first < 0x80) return 1;
@@ -127,8 +127,7 @@ const names: Record<string, string> = { '\0': 'NUL', '\x1b': 'ESC', '\x08': 'bac
 
 /**
  * Reports control characters, which do not belong in a text file, except tab, line feed, form feed and carriage return.
- * There is one finding for each such character, at its first place, and none for a character that the target already
- * had.
+ * Makes one finding for each such character, at its first position, and none for a character already in the target.
  */
 export function checkCharacters({ text, base }: Candidate): Verdict {
   const firsts = new Map<string, number>();

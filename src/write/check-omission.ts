@@ -1,6 +1,6 @@
 /**
- * Finds lines that stand for others, such as `// ... rest of the code unchanged`. Written to the file, they would
- * replace the lines they stand for.
+ * Finds lines that represent others, such as `// ... rest of the code unchanged`. In the file, they would replace the
+ * lines that they represent.
  */
 import type { Candidate, Verdict } from './candidate.ts';
 import { findFences, type Fence } from './fences.ts';
@@ -30,7 +30,7 @@ export function checkOmission({ kind, text, base }: Candidate): Verdict {
     if (!shape.test(line)) continue;
     const found = findOmission(line, kind === 'code');
     if (found === null || base?.hasLine(line)) continue;
-    // A document may show what such a line looks like.
+    // A document may show an example of such a line.
     if (kind === 'markdown' && isWithin((fences ??= findFences(text)), start)) continue;
     if (findings.length === maxTold) break;
     const message = `${JSON.stringify(found)} stands for lines that are left out; the whole content is needed.`;
@@ -43,7 +43,7 @@ function isWithin(fences: Fence[], offset: number): boolean {
   return fences.some(({ start, end }) => start < offset && offset < end);
 }
 
-/** The patterns that tell whether a line stands for lines that were left out. */
+/** The patterns that tell whether a line represents omitted lines. */
 
 const codeThing =
   '(?:code|files?|contents?|class|functions?|methods?|modules?|components?|document|implementations?|logic|imports|script|styles|rules|markup|program|tests)';
@@ -59,7 +59,7 @@ const ofRest = `${lead}(?:rest|remainder)`;
 const ofExisting = `${lead}(?:existing|previous|original|remaining|unchanged|current)`;
 const ofOthers = `${lead}(?:other|more|same|omitted|additional)`;
 
-/** In a comment or in brackets, where no dots are needed. */
+/** In a comment or in brackets, which need no dots. */
 const plain = compile([
   `${ofRest} of ${words}${codeThing} ${verb}${kept}${reason}`,
   `${ofRest} of ${words}${codeThing} ${verb}(?:omitted|here|goes here|not shown)${reason}`,
@@ -88,10 +88,7 @@ const htmlComment = /^(?:<!--+|\{\/\*+)\s*(\S.*?)\s*(?:--+>|\*+\/\})$/;
 /** After code. */
 const trailing = /\s(?:\/\/|#|--|\/\*|<!--)\s*((?:\.{3}|\u2026).*?)\s*(?:\*\/|--+>)?$/;
 
-/**
- * Returns the words that reveal an omission, or null when there are none. In text for people, only words that no
- * sentence contains count.
- */
+/** Returns the words that reveal an omission, or null. In prose, only words that no sentence contains count. */
 function findOmission(line: string, isCode: boolean): string | null {
   const trimmed = line.trim();
   const body = isCode ? (comment.exec(trimmed)?.[1] ?? trailing.exec(trimmed)?.[1]) : htmlComment.exec(trimmed)?.[1];
@@ -109,7 +106,7 @@ function isOmission({ words: text, dotsBefore, dotsBehind, isBracketed }: Inner)
 }
 
 /**
- * Returns whether an omission outside a comment is in brackets, or follows dots and has several words, since
+ * Returns whether an omission outside a comment is in brackets, or follows dots and has several words, because
  * `...existing` spreads an array.
  */
 function isBareOmission(line: string): boolean {

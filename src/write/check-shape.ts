@@ -1,6 +1,6 @@
 /**
- * Checks of the shape: remarks about the file before or after it, conflict markers, code fences, and a file that has
- * shrunk.
+ * Checks of the shape: remarks about the file before or after its content, conflict markers, code fences, and a
+ * shrunken file.
  */
 import type { Candidate, Verdict } from './candidate.ts';
 import { findFences } from './fences.ts';
@@ -13,7 +13,7 @@ const thing =
   '(?:file|code|content|contents|document|version|implementation|script|module|component|class|function|configuration|config|readme|page|program|snippet|result|output)';
 const what = `(?:the|your|an?|my)\\b[^\\n]{0,80}\\b${thing}`;
 
-/** Lines that begin or end an answer, and that never occur in a file that a program reads. */
+/** Lines that begin or end an answer and never occur in a machine-readable file. */
 const first = [
   new RegExp(`^(?:sure|certainly|of course|absolutely|great|okay|ok|alright)[,.!:]?\\s[^\\n]{0,120}[:.!]$`, 'i'),
   new RegExp(`^here(?:'s|\u2019s| is| are)\\s${what}[^\\n]{0,120}[:.]$`, 'i'),
@@ -29,7 +29,7 @@ const last = [
   /^this (?:updated |complete |full |new )?(?:file|code|version|implementation|script|module|component) (?:now )?(?:should|will|does|adds|includes|provides|implements|contains|uses|handles|ensures)\b[^\n]*\.$/i,
 ];
 
-/** Lines that nobody writes into a text for people. */
+/** Lines that nobody writes in prose. */
 const firstOfProse = [
   new RegExp(
     `^(?:(?:sure|certainly|of course|absolutely)[,.!:]? )?here(?:'s|\u2019s| is) (?:the|your) (?:\\w+ ){0,2}?(?:updated|complete|completed|full|revised|requested|corrected|new|final|entire) ${thing}\\b[^\\n]{0,80}:$`,
@@ -61,7 +61,7 @@ export function checkChat({ kind, text, base }: Candidate): Verdict {
   return findings;
 }
 
-/** Returns the first line that is not blank, without the white space around it. */
+/** Returns the first line that is not blank, trimmed. */
 function firstLine(text: string): { line: string; offset: number } {
   const offset = Math.max(0, text.search(/\S/));
   const end = text.indexOf('\n', offset);
@@ -75,7 +75,7 @@ function lastLine(text: string): { line: string; offset: number } {
   return { line: line.trim(), offset: offset + line.search(/\S|$/) };
 }
 
-/** The three conflict markers that git leaves, in this order, each at the beginning of a line. */
+/** git's three conflict markers, in this order, each at the beginning of a line. */
 const marker = /^(?:<{7}(?=[ \r\n]|$)|={7}(?=\r?$)|>{7}(?=[ \r\n]|$))/gm;
 const maxConflicts = 100;
 
@@ -112,7 +112,7 @@ function findConflicts(text: string): number[] {
   return starts;
 }
 
-/** A Markdown file closes its fences, and no other file begins with one. */
+/** A Markdown file closes its fences, and no other file begins with a fence. */
 const maxShownLine = 60;
 
 export function checkFences({ kind, text, base }: Candidate): Verdict {
@@ -157,7 +157,7 @@ const closing = /\n(`{3,}|~{3,})[ \t]*\r?\n?\s*$/;
 
 /**
  * Removes a fence around the whole content, which models tend to add in a chat, and counts the lines removed before the
- * content. Returns null when there is no such fence, or when it may belong to the file.
+ * content. Returns null when there is no such fence, or when the fence may be part of the file.
  */
 export function stripWrapper(text: string, kind: FileKind): { text: string; lines: number } | null {
   if (kind !== 'code' && kind !== 'markdown') return null;
@@ -171,8 +171,8 @@ export function stripWrapper(text: string, kind: FileKind): { text: string; line
 }
 
 /**
- * Returns whether the fence wraps the whole content. A file may also begin with one example and end with another; then
- * the first fence is closed before the end.
+ * Returns whether the fence wraps the whole content. A file may also begin with one example and end with another; the
+ * first fence is then closed before the end.
  */
 function isMarkdownWrapper(text: string, info: string, start: number, end: number): boolean {
   if (!/^\s*(?:md|markdown)\s*$/i.test(info)) return false;
@@ -182,10 +182,13 @@ function isMarkdownWrapper(text: string, info: string, start: number, end: numbe
   return isOpenAtEnd && findFences(text, start, end).every(({ isClosed }) => isClosed);
 }
 
-/** Files smaller than this may shrink. */
+/** Smaller files may shrink. */
 const minBaseBytes = 256;
 
-/** Reports an overwrite that loses most of the file: often the answer was cut off, or it left out what was supposed to stay. */
+/**
+ * Reports an overwrite that loses most of the file: often the answer was cut off, or the model omitted lines that it
+ * should have kept.
+ */
 export function checkShrink({ operation, bytes, base }: Candidate): Verdict {
   if (operation !== 'overwrite' || base === null) return null;
   const [had, has] = [base.bytes.length, bytes.length];

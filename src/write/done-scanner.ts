@@ -1,4 +1,4 @@
-/** Finds where content that arrives as plain text ends: at the first line that is exactly its end marker. */
+/** Finds the end of content that arrives as plain text: the first line that is exactly its end marker. */
 import { openByteBuffer, type ByteBuffer } from './byte-buffer.ts';
 import { isPadding } from './end-marker.ts';
 import { trackFences, type FenceTracker } from './fence-tracker.ts';
@@ -10,15 +10,15 @@ export interface ScannerOptions {
   marker: string;
   /** Whether the target is Markdown, where a marker inside a code fence is text. */
   isMarkdown: boolean;
-  /** The earlier content of a session that is continued; a fence may be open at its end. */
+  /** The earlier content of a resumed session; a fence may be open at its end. */
   before?: Uint8Array;
 }
 
 /** The result of a piece. Each array may share memory with the piece. */
 export interface Scanned {
-  /** Bytes that are now known to be content; they follow the ones from earlier calls. */
+  /** Bytes now known to be content; they follow the bytes from earlier calls. */
   content: Uint8Array;
-  /** How many line feeds are in `content`. */
+  /** The number of line feeds in `content`. */
   lines: number;
   isDone: boolean;
   /** The bytes after the marker's line, including white space. */
@@ -28,50 +28,50 @@ export interface Scanned {
 export interface Scanner {
   next(bytes: Uint8Array): Scanned;
   /**
-   * Ends the source and decides what was held back. With `isAnswerEnd`, the writer has finished here, so a marker in
+   * Ends the source and decides about the held bytes. With `isAnswerEnd`, the writer has finished here, so a marker in
    * the last line counts even without a newline and inside a fence; otherwise the source was cut off. Another answer
    * may follow, and begins a new line.
    */
   end(options: { isAnswerEnd: boolean }): Scanned;
-  /** Returns how many bytes are undecided, because they may be the marker's line. */
+  /** Returns the number of undecided bytes, which may be the marker's line. */
   heldBytes(): number;
 }
 
 /**
- * `line`: at the beginning of a line. `mark`: after a part of the marker. `pad`: after all of the marker. `last`: after
- * a marker's line in a fence, which counts if only white space follows. `text`: in a line that is not the marker's.
- * `over`: the marker was found.
+ * `line`: at the beginning of a line. `mark`: after part of the marker. `pad`: after the whole marker. `last`: after a
+ * marker's line in a fence, which counts if only white space follows. `text`: in a line that is not the marker's.
+ * `over`: after the marker.
  */
 type Place = 'line' | 'mark' | 'pad' | 'last' | 'text' | 'over';
 
-/** How much of a marker the bytes so far may be, and what is held back because of it. */
+/** How much of a marker may have arrived, and the bytes held because of it. */
 interface Scan {
   mark: Uint8Array;
   /** Null when the target is not Markdown. */
   fences: FenceTracker | null;
   place: Place;
-  /** How many bytes of the marker have arrived. */
+  /** The number of the marker's bytes that have arrived. */
   matched: number;
-  /** The bytes of earlier pieces that are held back. */
+  /** The held bytes of earlier pieces. */
   held: ByteBuffer;
   heldLines: number;
-  /** Where the held bytes begin in this piece; 0 also when they began in an earlier one. */
+  /** The start of the held bytes in this piece; also 0 when they began in an earlier one. */
   holdStart: number;
   isHolding: boolean;
-  /** Where the marker's line ends within the held bytes. */
+  /** The end of the marker's line within the held bytes. */
   markerEnd: number;
   isLineStart: boolean;
-  /** This piece has shown that what earlier pieces held back is content. */
+  /** True when this piece has shown that the held bytes of earlier pieces are content. */
   isReleased: boolean;
-  /** How many line feeds are in the content of this piece. */
+  /** The number of line feeds in this piece's content. */
   lines: number;
 }
 
 const atStart = { place: 'line', matched: 0, heldLines: 0, holdStart: 0, markerEnd: 0, lines: 0 } as const;
 
 /**
- * Opens a scanner. It takes linear time, and the result does not depend on how the bytes are split. A marker's line may
- * end with spaces, tabs and carriage returns; a carriage return alone does not end a line.
+ * Opens a scanner. It takes linear time, and the result does not depend on how the bytes are split. Spaces, tabs and
+ * carriage returns may follow the marker in its line; a carriage return alone does not end a line.
  */
 export function openScanner({ marker, isMarkdown, before = nothing }: ScannerOptions): Scanner {
   const fences = isMarkdown ? trackFences() : null;
@@ -110,7 +110,7 @@ function isOver({ place }: Scan): boolean {
   return place === 'over';
 }
 
-/** Returns the offset to continue at. */
+/** Returns the offset where scanning continues. */
 function advance(scan: Scan, bytes: Uint8Array, at: number): number {
   if (scan.place === 'text') return skipText(scan, bytes, at);
   const byte = bytes[at] ?? 0;
@@ -133,7 +133,7 @@ function skipText(scan: Scan, bytes: Uint8Array, from: number): number {
   return at + 1;
 }
 
-/** Returns whether the byte is held back with those before it; if not, it is examined again in the new place. */
+/** Returns whether the byte joins the held bytes; if not, it is examined again in the new place. */
 function goesOn(scan: Scan, byte: number, at: number): boolean {
   const { place } = scan;
   if (place === 'line') return begins(scan, byte, at);
@@ -170,7 +170,7 @@ function endMarkerLine(scan: Scan, at: number): true {
   return true;
 }
 
-/** Releases the held bytes, which turned out to be text. */
+/** Releases the held bytes, which have proved to be text. */
 function release(scan: Scan, next: Place): false {
   scan.isReleased ||= scan.held.length() > 0;
   scan.lines += scan.heldLines;
@@ -190,7 +190,7 @@ function report(scan: Scan, bytes: Uint8Array, at: number): Scanned {
   return { content, lines, isDone, trailing: cut(bytes, at, bytes.length) };
 }
 
-/** Cuts without creating a new array when nothing is cut off, because there may be millions of small pieces. */
+/** Cuts without creating a new array if nothing is cut off, because there may be millions of small pieces. */
 function cut(bytes: Uint8Array, start: number, end: number): Uint8Array {
   if (start === end) return nothing;
   return start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end);

@@ -1,4 +1,4 @@
-/** The line that ends the content: `DONE`, or a marker made for a session whose content has a line `DONE` itself. */
+/** The line that ends the content: `DONE`, or a custom marker for a session whose content itself has a line `DONE`. */
 
 const newline = 10;
 
@@ -13,7 +13,7 @@ export function toOwnMarker(random: string): string {
   return marker;
 }
 
-/** Returns whether a line of the text, inside a code fence or not, would be taken for the marker. */
+/** Returns whether a line of the text, inside a code fence or not, would pass for the marker. */
 export function hasBareMarker(bytes: Uint8Array, marker: string): boolean {
   const mark = new TextEncoder().encode(marker);
   for (let start = 0; start < bytes.length;) {

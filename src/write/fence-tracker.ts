@@ -1,7 +1,7 @@
 /**
- * Tracks whether a Markdown text that arrives byte by byte is inside a code fence. Follows the rules of CommonMark at
- * the top level of a document. As in `plan/parse/scan.ts`, lists and quotes are not treated as containers; what is
- * fenced inside one is indented.
+ * Tracks whether a Markdown text that arrives byte by byte is inside a code fence. Follows CommonMark's rules for the
+ * top level of a document. As in `plan/parse/scan.ts`, lists and quotes do not count as containers; a fence inside one
+ * is indented.
  */
 const newline = 10;
 const carriageReturn = 13;
@@ -19,13 +19,13 @@ type Part = 'indent' | 'run' | 'info' | 'end' | 'text';
 export interface FenceTracker {
   /** Returns whether a fence is open, according to the complete lines. */
   isOpen(): boolean;
-  /** Takes the next byte. Returns false when nothing matters until the end of the line. */
+  /** Takes the next byte. Returns false when nothing matters until the line ends. */
   take(byte: number): boolean;
 }
 
-/** The open fence, and how much of a fence the current line is. */
+/** The open fence, and how much of a fence the current line contains. */
 interface Fences {
-  /** The mark of the open fence; 0 when there is none. */
+  /** The open fence's mark; 0 when there is none. */
   openMark: number;
   openLength: number;
   part: Part;
@@ -63,7 +63,7 @@ function next(fences: Fences, byte: number): Part {
   if (part === 'indent') return begin(fences, byte);
   if (part === 'run') return goOn(fences, byte);
   if (part === 'end') return isBlank(byte) ? 'end' : 'text';
-  // If a backtick follows, this is inline code instead.
+  // If a backtick follows, this is inline code.
   return part === 'info' && !(mark === backtick && byte === backtick) ? 'info' : 'text';
 }
 

@@ -18,10 +18,10 @@ interface Mark {
   info: string;
 }
 
-/** A line that can open or close a fence, including in a quotation or a list item. */
+/** A line that can open or close a fence, including one in a quotation or a list item. */
 const markLine = /^([ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,8})(`{3,}|~{3,})([^\n]*)$/gm;
 
-/** Returns the fences from `start` to `end`, in order. A fence in a quotation or a list item ends with it. */
+/** Returns the fences from `start` to `end`, in order. A fence in a quotation or a list item ends with its container. */
 export function findFences(text: string, start = 0, end = text.length): Fence[] {
   const fences: Fence[] = [];
   let open: Mark | null = null;
@@ -55,8 +55,8 @@ function toFence({ start, info }: Mark, end: number, isClosed: boolean): Fence {
 }
 
 /**
- * Returns whether the line can open a fence. Four spaces make it indented code, unless a list continues, and the marks
- * of a code span are not a fence.
+ * Returns whether the line can open a fence. After four spaces the line is indented code, unless it continues a list; a
+ * code span's marks are not a fence.
  */
 function canOpen({ prefix, marks, info }: Mark): boolean {
   return !(marks.startsWith('`') && info.includes('`')) && !/^(?: {8}|\t\t)/.test(prefix);
@@ -66,7 +66,7 @@ function closes({ prefix, marks, info }: Mark, open: Mark): boolean {
   return info === '' && marks.startsWith(open.marks) && !/[^ \t>]/.test(prefix);
 }
 
-/** Returns whether the lines end the quotation or list item that the fence was opened in. */
+/** Returns whether the lines end the quotation or list item that contains the fence. */
 function hasLeft({ prefix }: Mark, lines: string): boolean {
   if (prefix.includes('>')) return /^[ \t]*[^\s>]/m.test(lines);
   const isNested = prefix.trim() !== '' || /^(?: {4}|\t)/.test(prefix);

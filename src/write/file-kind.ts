@@ -1,6 +1,6 @@
-/** Derives the kind of content from the name of its target. */
+/** Derives the kind of content from the target's name. */
 
-/** `code` includes data and configuration, i.e. everything that a program reads. `prose` is everything unknown. */
+/** `code` includes data and configuration, that is, everything that a program reads. `prose` is everything unknown. */
 export type FileKind = 'markdown' | 'prose' | 'code' | 'binary';
 
 const markdown = new Set('md markdown mdx mdown mkd'.split(' '));
@@ -30,7 +30,7 @@ export function fileKind(path: string): FileKind {
   return code.has(extension) || codeNames.test(fileName(path)) ? 'code' : 'prose';
 }
 
-/** Returns the extension in lower case and without the dot; empty when there is none. For `.env` it is `env`. */
+/** Returns the extension in lower case and without the dot; empty when there is none. The extension of `.env` is `env`. */
 export function extensionOf(path: string): string {
   const name = fileName(path);
   const dot = name.lastIndexOf('.');

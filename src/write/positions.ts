@@ -5,7 +5,7 @@ export interface Position {
   column: number;
 }
 
-/** Returns a function from offsets to positions. When offsets are given in ascending order, the text is read only once. */
+/** Returns a function from offsets to positions. With offsets in ascending order, it reads the text only once. */
 export function locator(text: string): (offset: number) => Position {
   let line = 1;
   let start = 0;
@@ -26,7 +26,7 @@ export function lineAround(text: string, offset: number): string {
   return text.slice(start, end === -1 ? text.length : end).replace(/\r$/, '');
 }
 
-/** Returns those of the wanted lines that exist, without their endings. */
+/** Returns the wanted lines that exist, without their endings. */
 export function takeLines(text: string, wanted: ReadonlySet<number>): Map<number, string> {
   const taken = new Map<number, string>();
   const last = Math.max(0, ...wanted);

@@ -1,4 +1,4 @@
-/** Renders all findings as one message for the person or model that corrects the content. */
+/** Renders all findings as one message for the user or model that corrects the content. */
 import { decodeText } from './candidate.ts';
 import type { Limits } from '../session/settings/write-limits.ts';
 import { takeLines } from './positions.ts';
@@ -7,13 +7,16 @@ import type { Finding } from './write.ts';
 const around = 2;
 const maxShownLength = 200;
 
-/** Shows each finding with two lines around it, and says how many more there are. `content` is the content as it arrived. */
+/**
+ * Shows each finding with two lines of context, and says how many more findings there are. `content` is the content as
+ * received.
+ */
 export function renderFindings(
   findings: readonly Finding[],
   content: Uint8Array,
   { maxFindings }: Pick<Limits, 'maxFindings'>,
 ): string {
-  // The content may be long, so it is not decoded when there is nothing to quote.
+  // The content may be long, so do not decode it when there is nothing to quote.
   if (findings.length === 0) return '';
   const shown = findings.slice(0, maxFindings);
   const lines = takeLines(decodeText(content), new Set(shown.flatMap(({ line }) => linesAround(line))));
@@ -48,7 +51,7 @@ function cutAround(text: string, column: number): string {
   return `${start > 0 ? '…' : ''}${text.slice(start, end)}${end < text.length ? '…' : ''}`;
 }
 
-/** Replaces each character that is invisible, or that would change the text around it, by its number. */
+/** Replaces each character that is invisible, or that would change the surrounding text, with its number. */
 function toVisible(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]|\p{Cs}/gu, (character) => {
     if (character === '\t') return character;

@@ -1,37 +1,34 @@
-/** The life of a write session as a function: an event leads to a new state, and to effects to perform. */
+/** A write session's life as a function: an event leads to a new state, and to effects to perform. */
 import type { Oid } from '../names.ts';
 import type { Limits } from '../session/settings/write-limits.ts';
 import { ContentTooLarge, finalizingError, unknownWriteError } from './write-errors.ts';
 import { initialState, isOver, type Finding, type Install, type WriteState, type Write } from './write.ts';
 
 export type Event =
-  /** With 0 bytes, nothing that arrived is known to be content yet. */
+  /** With 0 bytes, none of the received text is known to be content yet. */
   | { type: 'content'; bytes: number; lines: number; atMs: number }
   /** Time has passed. */
   | { type: 'tick'; atMs: number }
   | { type: 'saved'; atMs: number }
-  /** The bytes could not be written to disk; this is tried again when the next save is due. */
+  /** The disk rejected the bytes; teddy tries again when the next save is due. */
   | { type: 'save-failed'; atMs: number }
-  /** New content replaces what was received. */
+  /** New content replaces the received content. */
   | { type: 'restart'; atMs: number }
   /** The content is complete. */
   | { type: 'done'; atMs: number }
-  /** No more content will arrive, but nothing says that it is complete. */
+  /** No more content will arrive, but nothing marks it as complete. */
   | { type: 'end' }
-  /**
-   * `isOfModel`: a model that sent the same mistake twice would send it again, but a person may correct something else
-   * first.
-   */
+  /** `isOfModel`: a model that repeats a mistake would do so again, but a user may correct something else first. */
   | { type: 'rejected'; findings: Finding[]; isOfModel: boolean; atMs: number }
   | { type: 'accepted'; install: Install; atMs: number }
-  /** A crash happened before the installation, so the content is checked again. */
+  /** A crash occurred before the installation, so teddy checks the content again. */
   | { type: 'unprepared' }
   | { type: 'installed' }
   | { type: 'committed'; commit: Oid }
-  /** The content cannot be written to the target, but is kept. */
+  /** teddy cannot write the content to the target, but keeps it. */
   | { type: 'refused'; reason: string }
   | { type: 'cancel' }
-  /** Somebody continues a session that had failed, expired, or lost its controller. */
+  /** The user or a program resumes a session that had failed, expired, or lost its controller. */
   | { type: 'reopen'; atMs: number };
 
 /** An effect to perform, in the given order. `discard`: the content is no longer needed. */
@@ -56,8 +53,8 @@ export function openWrite(limits: Limits, nowMs: number, state: WriteState = ini
 }
 
 /**
- * Throws CONTENT_TOO_LARGE, UNKNOWN_WRITE or WRITE_FINALIZING for an event that is not possible now; nothing has
- * changed then.
+ * Throws CONTENT_TOO_LARGE, UNKNOWN_WRITE or WRITE_FINALIZING for an event that is not possible now, and then changes
+ * nothing.
  */
 export function step(write: Write, event: Event): Step {
   switch (event.type) {
@@ -97,9 +94,9 @@ export function step(write: Write, event: Event): Step {
   }
 }
 
-/** Returns whether the session was idle for so long that it no longer holds its slot. */
+/** Returns whether the session has been idle too long to keep its slot. */
 export function isExpired({ phase, activityAt }: WriteState, { idleExpiryMs }: Limits, nowMs: number): boolean {
-  // If the clock was set back, the slot would otherwise be held for as long as it was set back.
+  // Otherwise, setting the clock back would hold the slot for as long as the clock was set back.
   return !isOver(phase) && Math.abs(nowMs - activityAt) >= idleExpiryMs;
 }
 
@@ -132,7 +129,7 @@ function pass(write: Write, atMs: number): Step {
   return { write: { ...write, isPrompted: true, prompts: write.prompts + 1 }, effects: [...effects, 'prompt'] };
 }
 
-/** Returns the work that is left. A crash may have happened in any phase. */
+/** Returns the remaining work. A crash may have occurred in any phase. */
 function finish(write: Write, atMs: number): Step {
   const { phase } = write.state;
   if (phase === 'installing') return { write, effects: ['install'] };
@@ -222,8 +219,7 @@ function isDue(dueMs: number | null, atMs: number): boolean {
 
 function saveDueMs({ limits, unsavedLines, unsavedSinceMs, savedAtMs }: Write, nowMs: number): number | null {
   if (unsavedSinceMs === null) return null;
-  // The clock was set back, so it is unknown how long the bytes have waited, and they must not wait for as long as it
-  // was set back.
+  // The clock was set back, so the age of the bytes is unknown, and they must not wait until the clock catches up.
   if (unsavedSinceMs > nowMs) return nowMs;
   const wanted = unsavedLines >= limits.saveLines ? unsavedSinceMs : unsavedSinceMs + limits.saveMs;
   return Math.max(wanted, savedAtMs === null || savedAtMs > nowMs ? wanted : savedAtMs + limits.saveGapMs);

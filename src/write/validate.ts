@@ -22,32 +22,32 @@ import { countBytes } from '../session/text/bytes.ts';
 export interface Content {
   path: RepoPath;
   operation: Operation;
-  /** The content as it arrived. */
+  /** The content as received. */
   content: Uint8Array;
-  /** The target as it was when the session began; null when there was none. */
+  /** The target at the session's beginning; null when there was none. */
   base: Uint8Array | null;
 }
 
 export interface Validators {
   syntax: SyntaxChecker;
   findSecrets: FindSecrets;
-  /** Runs the user's own checker on the whole future target. Null when none is configured. */
+  /** Runs the user's own checker on the entire future target. Null when none is configured. */
   runChecker: ((target: Uint8Array) => Promise<Finding[] | { skipped: string }>) | null;
 }
 
 export interface Validation {
-  /** Lines count in the content as it arrived. Content without findings can be installed. */
+  /** Line numbers refer to the content as received. Content without findings can be installed. */
   findings: Finding[];
   summary: ValidationSummary;
-  /** Notes on what was changed, or is worth mentioning. */
+  /** Notes on changes to the content, or on facts worth mentioning. */
   notes: string[];
-  /** The whole future target. */
+  /** The entire future target. */
   final: Uint8Array;
 }
 
 /**
- * Runs all checks that apply, so that whoever corrects the content learns everything at once. With `repair`, invalid
- * UTF-8 becomes U+FFFD and is not a finding. Throws only what the validators throw.
+ * Runs all applicable checks, so that the user or model that corrects the content learns everything at once. With
+ * `repair`, invalid UTF-8 becomes U+FFFD and is not a finding. Throws only what the validators throw.
  */
 export async function validateContent(
   { path, operation, content, base }: Content,
@@ -91,10 +91,10 @@ function checkText(candidate: Candidate, repaired: string | null): [string, Verd
 
 interface Prepared {
   candidate: Candidate;
-  /** How many lines were removed before it. */
+  /** The number of lines removed before the content. */
   lines: number;
   notes: string[];
-  /** Says what was repaired; null when nothing was. */
+  /** Describes the repair; null without one. */
   repaired: string | null;
 }
 
@@ -126,7 +126,7 @@ function repairBytes(candidate: Candidate): { candidate: Candidate; repaired: st
   return { candidate: { ...candidate, bytes, isUtf8: true }, repaired: `${places} replaced by U+FFFD` };
 }
 
-/** Cuts the bytes themselves, because the text no longer has those that are not UTF-8. */
+/** Cuts the bytes themselves, because the text has lost the invalid ones. */
 function stripBytes({ bytes, text }: Candidate, inner: string): Uint8Array {
   const start = text.indexOf('\n', text.search(/[`~]/)) + 1;
   const first = countBytes(text.slice(0, start));
@@ -169,7 +169,7 @@ interface FoundSecret {
 
 type FindSecrets = (text: string, path: string) => Promise<FoundSecret[]>;
 
-/** Reports secrets, except those that the target already had. */
+/** Reports secrets, except secrets already in the target. */
 async function checkSecrets({ path, text, base }: Candidate, findSecrets: FindSecrets): Promise<Verdict> {
   const found = await findSecrets(text, path);
   if (found.length === 0) return [];
@@ -183,7 +183,7 @@ async function checkSecrets({ path, text, base }: Candidate, findSecrets: FindSe
     });
 }
 
-/** Returns a key for each secret. All private keys begin with the same line, so the next line is added to distinguish them. */
+/** Returns a key for each secret. All private keys begin with an identical line, so the key includes the next line too. */
 function toKeys(found: FoundSecret[], text: string): string[] {
   const lines = takeLines(text, new Set(found.flatMap(({ line = 0 }) => [line, line + 1])));
   return found.map(({ kind, line = 0 }) => {
@@ -192,7 +192,7 @@ function toKeys(found: FoundSecret[], text: string): string[] {
   });
 }
 
-/** Checks the whole future target. Errors that the target already had are not reported. */
+/** Checks the entire future target. Does not report errors already in the target. */
 async function checkSyntax(candidate: Candidate, syntax: SyntaxChecker): Promise<Verdict> {
   if (candidate.kind === 'markdown') return null;
   const before = candidate.operation === 'append' ? (candidate.base?.text() ?? '') : '';
@@ -211,7 +211,7 @@ async function findKnown({ path, base }: Candidate, syntax: SyntaxChecker): Prom
   return new Set(verdict === null || 'skipped' in verdict ? [] : toErrorKeys(verdict, base.text()));
 }
 
-/** Returns a key for each error: the same message at the same text is the same error, even if it has moved. */
+/** Returns a key for each error: an equal message at equal text is one error, even if it has moved. */
 function toErrorKeys(findings: Finding[], text: string): string[] {
   const lines = takeLines(text, new Set(findings.flatMap(({ line }) => line ?? [])));
   return findings.map(({ message, line }) => `${message}\n${lines.get(line ?? 0)?.trim() ?? ''}`);

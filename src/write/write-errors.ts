@@ -1,4 +1,4 @@
-/** The errors of write sessions that more than one of their steps throws. */
+/** The errors that several steps of a write session throw. */
 import { TeddyError } from '../errors.ts';
 import type { Limits } from '../session/settings/write-limits.ts';
 
@@ -28,7 +28,7 @@ export function damagedWriteError(id: string): TeddyError {
 }
 
 export class ContentTooLarge extends TeddyError {
-  /** For people: `10MB`. */
+  /** For the user: `10MB`. */
   readonly limit: string;
 
   constructor({ maxBytes }: Pick<Limits, 'maxBytes'>) {
@@ -42,7 +42,7 @@ export class ContentTooLarge extends TeddyError {
   }
 }
 
-/** The sent bytes do not match the known content; the next ones belong at `expected`. */
+/** The sent bytes do not match the known content; the next bytes belong at `expected`. */
 export class OffsetMismatch extends TeddyError {
   readonly expected: number;
 
@@ -53,7 +53,7 @@ export class OffsetMismatch extends TeddyError {
   }
 }
 
-/** Returns whether the disk was full or could not be written, and may accept the same bytes later. */
+/** Returns whether the disk was full or not writable, and may accept these bytes later. */
 export function isDiskError(error: unknown): error is TeddyError {
   return error instanceof TeddyError && (error.code === 'DISK_FULL' || error.code === 'WRITE_FAILED');
 }

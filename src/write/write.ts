@@ -1,11 +1,11 @@
-/** The values of a write session: its purpose, and its progress. */
+/** A write session's values: its purpose, and its progress. */
 import { mainLineRef, type Oid, type RefName, type RepoPath, type SessionId } from '../names.ts';
 import type { Limits, Operation } from '../session/settings/write-limits.ts';
 import { ContentTooLarge, unknownWriteError } from './write-errors.ts';
 
 export const lineEndings = ['lf', 'crlf', 'mixed', 'none'] as const;
 
-/** The target as it was when the session began. */
+/** The target at the session's beginning. */
 export interface Base {
   /** In hex. */
   sha256: string;
@@ -17,7 +17,7 @@ export interface Base {
   bom: boolean;
 }
 
-/** The purpose of a session. Only the receiving process changes, when another one continues the session. */
+/** A session's purpose. Only the receiving process changes, when another one resumes the session. */
 export interface WriteRecord {
   /** A UUID v4. */
   id: string;
@@ -25,11 +25,11 @@ export interface WriteRecord {
   target: RepoPath;
   operation: Operation;
   /**
-   * The absolute path of the target's work tree; null when the line is checked out nowhere and only its branch gets the
-   * file.
+   * The absolute path of the target's work tree; null when no work tree has the line checked out and only its branch
+   * gets the file.
    */
   root: string | null;
-  /** Whether it is a linked work tree, which nothing else replaces once it is gone. */
+  /** Whether the target's work tree is linked; a linked one cannot be replaced once it is gone. */
   isLinked: boolean;
   /** The line for the entry; null for the session named `writes`. */
   line: { ref: RefName; session: SessionId } | null;
@@ -39,14 +39,14 @@ export interface WriteRecord {
   base: Base | null;
   /** The line that ends the content. */
   endMarker: string;
-  /** The model that a person asked for the file, if there is one. */
+  /** The model that the user asked for the file, if any. */
   writer?: { provider: string; model: string };
   /** ISO 8601. */
   begunAt: string;
-  /** The process that began the session, or that last continued it. */
+  /** The process that began or last resumed the session. */
   pid: number;
   bootId: string;
-  /** Identifies the process even if another one has its number by now; missing in older records. */
+  /** Identifies the process even if another one has its pid by now; absent in older records. */
   startTime?: string | null;
   nonce?: string;
   /** Whether that process receives the content, so that its end orphans the session. One-shot commands do not. */
@@ -55,7 +55,7 @@ export interface WriteRecord {
 
 type Claims = Pick<WriteRecord, 'line' | 'root' | 'target' | 'isUnnamed'>;
 
-/** Returns whether two sessions cannot be open at once, because they belong to one line or write one file. */
+/** Returns whether two sessions cannot be open together, because they belong to one line or write one file. */
 export function areRivals(one: Claims, other: Claims): boolean {
   const isOneFile = one.root !== null && one.root === other.root && one.target === other.target;
   return isOneFile || lineOf(one) === lineOf(other) || (one.isUnnamed === true && other.isUnnamed === true);
@@ -71,8 +71,8 @@ export function isForWrites(session: SessionId): boolean {
 }
 
 /**
- * `installing`: the target is being or has been replaced; its sha256 tells which. `installed`: the target is in place,
- * but its entry may not be on the line yet. The last four are final.
+ * `installing`: teddy is replacing or has replaced the target; its sha256 tells which. `installed`: the target is in
+ * place, but its entry may not be on the line yet. The last four are final.
  */
 export const phases = [
   'awaiting_content',
@@ -103,7 +103,7 @@ export interface ValidationSummary {
   skipped: Skipped[];
 }
 
-/** A fault of the content. Lines and columns count from 1. */
+/** A fault in the content. Lines and columns count from 1. */
 export interface Finding {
   check: string;
   message: string;
@@ -111,21 +111,21 @@ export interface Finding {
   column?: number;
 }
 
-/** Describes the future content of the target, so that recovery can handle a crash at any step. */
+/** Describes the target's future content, so that recovery can handle a crash at any step. */
 export interface Install {
-  /** The hash of the whole future target, in hex. */
+  /** The entire future target's hash, in hex. */
   sha256: string;
-  /** The hash of the content as it arrived, in hex. */
+  /** The received content's hash, in hex. */
   contentSha256: string;
-  /** The tip of the line before; the entry is searched for above it. Null when the entry creates the line. */
+  /** The line's tip before the entry; teddy searches for the entry above it. Null when the entry creates the line. */
   tip: Oid | null;
   /** The line for the entry. */
   ref: RefName;
   session: SessionId;
   summary: ValidationSummary;
-  /** Notes on what was changed in the content, or accepted in spite of a finding. */
+  /** Notes on changes to the content, or on content accepted despite a finding. */
   notes: string[];
-  /** Whether the content is written in spite of its findings. */
+  /** Whether teddy writes the content despite its findings. */
   isForced: boolean;
 }
 
@@ -133,19 +133,19 @@ export interface WriteResult extends Install {
   commit: Oid;
 }
 
-/** The progress of a session, as it is on disk after each save. */
+/** A session's progress, as recorded on disk by each save. */
 export interface WriteState {
   phase: Phase;
-  /** The number of bytes of content. */
+  /** The content's size in bytes. */
   size: number;
   /** Milliseconds since 1970. */
   activityAt: number;
   validations: number;
-  /** The findings of the last validation. */
+  /** The last validation's findings. */
   findings: Finding[];
   install: Install | null;
   result: WriteResult | null;
-  /** Why it failed. */
+  /** Why the session failed. */
   reason: string | null;
 }
 
@@ -171,28 +171,28 @@ export function isOver(phase: Phase): boolean {
   return toStatus(phase) !== 'active';
 }
 
-/** A session in memory: its state on disk, and the times that are not stored. */
+/** A session in memory: its state on disk, and the times that are not on disk. */
 export interface Write {
   limits: Limits;
   state: WriteState;
   unsavedLines: number;
   /** When the first unsaved bytes arrived; null when there are none. */
   unsavedSinceMs: number | null;
-  /** When the last save was tried. */
+  /** When teddy last tried to save. */
   savedAtMs: number | null;
   /** When content last arrived, or the session began. */
   contentAtMs: number;
   prompts: number;
-  /** Whether the writer was already asked during this silence. */
+  /** Whether teddy has already asked the writer during this silence. */
   isPrompted: boolean;
 }
 
-/** Returns whether the text is a UUID v4. Nothing else is an id of a write session, or is ever joined to a path. */
+/** Returns whether the text is a UUID v4. Nothing else is a write session's ID, or is ever joined to a path. */
 export function isWriteId(text: string): boolean {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text);
 }
 
-/** Throws UNKNOWN_WRITE for a text that is not a UUID v4, and so never was an id. */
+/** Throws UNKNOWN_WRITE for a text that is not a UUID v4, and so never was an ID. */
 export function parseWriteId(text: string): string {
   if (isWriteId(text)) return text;
   throw unknownWriteError();

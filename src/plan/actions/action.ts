@@ -1,6 +1,6 @@
 /**
- * The shape of an action type: how a plan writes it, what the page shows of it, and its handler, which checks it,
- * performs it and describes it in the report. Each type has a file in this folder; `actions.ts` lists them.
+ * The shape of an action type: its form in a plan, its appearance on the page, and its handler, which checks the
+ * action, performs it and describes it in the report. Each type has a file in this folder; `actions.ts` lists them.
  */
 import type { RepoPath } from '../../names.ts';
 import type { Grammar } from '../../session/text/grammar.ts';
@@ -19,10 +19,10 @@ export interface ActionBase extends Position {
   description: string | null;
 }
 
-/** A project path, or a URL as the plan writes it. */
+/** A project path, or a URL as written in the plan. */
 export type Resource = { kind: 'path'; path: RepoPath } | { kind: 'url'; url: string };
 
-/** Reads one action of a plan. Each reader returns null for what is absent, and for what is wrong after reporting it. */
+/** Reads one action of a plan. Each reader returns null for a missing part, and for an invalid part after reporting it. */
 export interface ActionReader {
   readonly grammar: Grammar;
   text(name: string): string | null;
@@ -36,7 +36,7 @@ export interface ActionReader {
   number(name: string, max: number): number | null;
   lines(name: string): string | null;
   env(name: string): Record<string, string>;
-  /** Reads the body in the form that the type's `body` names. */
+  /** Reads the body in the form named by the type's `body`. */
   readonly body: {
     isEmpty(): boolean;
     /** Reports a body where none is allowed. */
@@ -50,7 +50,7 @@ export interface ActionReader {
   report(message: string): void;
 }
 
-/** The part of a planned action that the page shows below its name. */
+/** The part of a planned action that the page shows below the action's name. */
 type ShownBody =
   | { kind: 'content'; text: string; path: RepoPath }
   | { kind: 'pairs'; pairs: readonly EditPair[] }
@@ -58,38 +58,38 @@ type ShownBody =
   | { kind: 'markdown'; text: string }
   | { kind: 'queries'; queries: readonly string[] };
 
-/** An action as its file reads it; the parser adds the position and the rest of `ActionBase`. */
+/** An action as read by its file; the parser adds the position and the rest of `ActionBase`. */
 type FieldsOf<A extends ActionBase> = Omit<A, keyof ActionBase>;
 
-/** An action type as a plan uses it. Readers of history load this half only. */
+/** An action type for the use in plans. Readers of history load only this half. */
 export interface ActionType<A extends ActionBase> extends ActionSpec {
   type: A['type'];
   /** Returns null when a problem was reported. */
   read(from: ActionReader): FieldsOf<A> | null;
-  /** Names what the action is about, for labels, prompts and lists: a path, or the first line of a script. */
+  /** Names the action's target, for labels, prompts and lists: a path, or a script's first line. */
   target(action: A): string;
-  /** Missing when the line that names the action says everything. */
+  /** Absent when the line that names the action says everything. */
   show?(action: A): ShownBody;
-  /** The file or page that a successful action adds to the context of the next turn, or removes from it when `drops` is set. */
+  /** The file or page that a successful action adds to the next turn's context, or removes from it when `drops` is set. */
   touches?(action: A): string;
   drops?: true;
-  /** The only file that it writes. */
+  /** The only file that the action writes. */
   writes?(action: A): RepoPath;
 }
 
-/** The operations of a type. Separate from the type, so that a bundle that only reads plans can leave handlers and matcher out. */
+/** A type's operations. Separate from the type, so that a bundle that only reads plans can omit handlers and matcher. */
 export interface ActionHandler<A extends ActionBase, E extends Effect> {
   /** Waits for the user's answer. */
   asks?: true;
-  /** Names what the action runs that may change any file. */
+  /** Names the program that the action runs and that may change any file. */
   runs?: string;
-  /** The parameters as the report shows them. */
+  /** The parameters in the report's form. */
   params(action: A): Record<string, ReportedParam>;
-  /** The project path that the check depends on; `settings` when it depends on something that no commit holds. */
+  /** The project path that the check depends on; `settings` when the check depends on facts outside any commit. */
   looksAt?(action: A): RepoPath | 'settings' | null;
-  /** Finds the effect on the world as it is now, or why there can be none. Changes nothing. */
+  /** Finds the effect on the current world, or the reason why there is none. Changes nothing. */
   check(action: A, world: PlanWorld): Promise<EffectOutcome<E>> | EffectOutcome<E>;
-  /** Performs what was approved; missing when there is nothing to do. */
+  /** Performs the approved action; absent when there is nothing to do. */
   perform?(action: A, effect: E, world: ActionWorld): Promise<Performed>;
 }
 
@@ -98,7 +98,7 @@ export function refuse(action: Position & { index: number }, message: string, hi
   return { problems: [{ line: action.line, column: action.column, message, hint, action: action.index }] };
 }
 
-/** Returns the description as the report shows it. */
+/** Returns the description in the report's form. */
 export function described({ description }: ActionBase): { description?: string } {
   return description === null ? {} : { description };
 }

@@ -1,7 +1,4 @@
-/**
- * The types of actions that a plan may have, in the order in which the protocol describes them, and the calls that
- * depend on the type.
- */
+/** The action types that a plan may have, in the protocol's order, and the calls that depend on the type. */
 import { countMasks } from '../../session/masks/mask.ts';
 import type { RepoPath } from '../../names.ts';
 import type { Performed, ReportedParam } from '../effects/action-details.ts';
@@ -34,7 +31,7 @@ const handlers = {
 type KnownType = (typeof actionTypes)[number];
 export const actionNames = actionTypes.map(({ type }) => type) as unknown as readonly KnownType['type'][];
 
-/** Only passes each action to the type with its own name. */
+/** Passes each action only to the type with its own name. */
 const byName = new Map<string, ActionType<ActionBase>>(
   actionTypes.map((type) => [type.type, type as unknown as ActionType<ActionBase>]),
 );
@@ -45,13 +42,13 @@ export function typeOf({ type }: Pick<ActionBase, 'type'>): ActionType<ActionBas
   return found;
 }
 
-/** Returns a handler that must only be given actions of its own type, with the effect that it found. */
+/** Returns a handler that only accepts actions of its own type, with the effect that the handler found. */
 export function handlerOf(action: Pick<ActionBase, 'type'>): ActionHandler<ActionBase, Effect> {
   const { type } = typeOf(action) as KnownType;
   return handlers[type] as unknown as ActionHandler<ActionBase, Effect>;
 }
 
-/** Reads an action's name in any case, with stray symbols and a number around it: `` 2. `chat with user`: ``. */
+/** Reads an action's name in any case, with stray symbols and a number around the name: `` 2. `chat with user`: ``. */
 export function findActionType(heading: string): ActionType<ActionBase> | undefined {
   const words = heading.toUpperCase().match(/[A-Z]+/g) ?? [];
   return byName.get((words[0] === 'ACTION' ? words.slice(1) : words).join('_'));
@@ -62,25 +59,26 @@ export function describeAction(action: ActionBase): string {
   return `${action.type} ${typeOf(action).target(action)}`.trimEnd();
 }
 
-/** Returns the file that the action writes; null when it writes none, or runs something that may write any. */
+/** Returns the file that the action writes; null when it writes none, or runs a program that may write any file. */
 export function writtenPath(action: ActionBase): RepoPath | null {
   return typeOf(action).writes?.(action) ?? null;
 }
 
-/** Returns the action's parameters as the report shows them. */
+/** Returns the action's parameters in the report's form. */
 export function toParams(action: ActionBase): Record<string, ReportedParam> {
   return handlerOf(action).params(action);
 }
 
 /**
- * Finds the effect of one action on the current files, or why it can have none. Validation and execution both use this.
- * Problems carry the index of the action; there are several only when several pairs of an EDIT do not apply.
+ * Finds the effect of one action on the current files, or the reason why it can have none. Validation and execution
+ * both use this function. Problems carry the action's index; there are several only when several pairs of an EDIT do
+ * not apply.
  */
 export async function toEffect(action: ActionBase, world: PlanWorld): Promise<EffectOutcome> {
   return refuseNewMasks(action, await handlerOf(action).check(action, world));
 }
 
-/** Performs what was approved in this world. Throws what the world throws. Returns SKIPPED for an unanswered question. */
+/** Performs the approved action in this world. Throws what the world throws. Returns SKIPPED for an unanswered question. */
 export async function perform(action: ActionBase, effect: Effect, world: ActionWorld): Promise<Performed> {
   const handler = handlerOf(action);
   if (handler.perform !== undefined) return handler.perform(action, effect, world);
@@ -89,8 +87,8 @@ export async function perform(action: ActionBase, effect: Effect, world: ActionW
 }
 
 /**
- * A mask stands for a secret that the model cannot see, so writing the mask back would destroy the secret. Refuses an
- * action that adds a mask that its target does not have.
+ * A mask represents a secret that the model cannot see, so writing the mask back would destroy the secret. Refuses an
+ * action that adds a mask that is not in its target.
  */
 function refuseNewMasks(action: ActionBase, outcome: EffectOutcome): EffectOutcome {
   if ('problems' in outcome || outcome.effect.kind !== 'write') return outcome;

@@ -1,4 +1,4 @@
-/** CHAT_WITH_USER and PROMPT: say something to the user, and wait for an answer. */
+/** CHAT_WITH_USER and PROMPT: tell the user something, and wait for an answer. */
 import type { AskEffect } from '../effects/effect.ts';
 import { toFirstLine, type ActionBase, type ActionHandler, type ActionType } from './action.ts';
 
@@ -35,7 +35,7 @@ export const askHandler: ActionHandler<AskAction, AskEffect> = {
   check: ({ index, text }) => ({ effect: { kind: 'ask', action: index, text } }),
 
   async perform(_action, effect, world) {
-    // A question without an answer counts as not begun: it is asked again.
+    // A question without an answer counts as not begun: teddy will ask again.
     const answer = await world.ask(effect.text);
     await world.begin();
     return { status: 'SUCCESS', ...(answer === null ? {} : { details: { answer } }) };

@@ -100,13 +100,13 @@ async function check(
   return { effect: { kind: 'write', action: index, path, before: target.bytes, after, matches: outcome.matches } };
 }
 
-/** Describes the problems by the masked text; a FIND that is found there has a mask in it. */
+/** Describes the problems using the masked text; a FIND that matches there contains a mask. */
 function describeMasked(masked: EditOutcome, problems: Problem[]): Problem[] {
   if (!masked.ok) return masked.problems;
   return problems.slice(0, 1).map(({ line, column }) => ({ line, column, message: 'FIND was not found.' }));
 }
 
-/** Explains why a FIND with a mask in it is not found, which a diff against the file could not show. */
+/** Explains why a FIND that contains a mask does not match, because a diff against the file could not show the reason. */
 function refuseMaskedFind(action: EditAction, outcome: EffectOutcome<WriteEffect>): EffectOutcome<WriteEffect> {
   const [mask] = action.pairs.flatMap(({ find }) => [...countMasks(find ?? '').keys()]);
   if (!('problems' in outcome) || mask === undefined) return outcome;

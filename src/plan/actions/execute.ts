@@ -21,7 +21,7 @@ export interface ExecuteAction extends ActionBase {
   env: Record<string, string>;
   timeoutMs: number | null;
   allowFailure: boolean;
-  /** The number of last output lines that the report shows. */
+  /** How many of the last output lines the report shows. */
   tail: number | null;
 }
 

@@ -3,7 +3,7 @@ import type { InvokeEffect } from '../effects/effect.ts';
 import { described, refuse, type ActionBase, type ActionHandler, type ActionType } from './action.ts';
 import { description, optional } from './spec.ts';
 
-/** `agent` is in lower case, as agent names are. */
+/** `agent` is in lower case, like all agent names. */
 export interface InvokeAction extends ActionBase {
   type: 'INVOKE';
   agent: string;

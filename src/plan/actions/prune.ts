@@ -1,4 +1,4 @@
-/** PRUNE: removes a file or a page from the context of the next turn. */
+/** PRUNE: removes a file or a page from the next turn's context. */
 import { whyMissing } from '../../session/paths/out-of-reach.ts';
 import type { PruneEffect } from '../effects/effect.ts';
 import {

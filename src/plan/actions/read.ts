@@ -20,7 +20,7 @@ import { description, optional, resource } from './spec.ts';
 export interface ReadAction extends ActionBase {
   type: 'READ';
   resource: Resource;
-  /** The range as the plan writes it: `10-20`, `-20`, `50-`, `5`; null for the whole file. */
+  /** The range as written in the plan: `10-20`, `-20`, `50-`, `5`; null for the whole file. */
   lines: string | null;
 }
 
@@ -90,13 +90,13 @@ function toFetch(action: ReadAction, url: string): EffectOutcome<FetchEffect> {
   return { effect: { kind: 'fetch', action: action.index, url: parsed.url, lines: action.lines } };
 }
 
-/** Returns why a model must not see a file: it never gets secrets, or files that are not in the repository. */
+/** Returns why a model must not see a file: the model never gets secrets, or files outside the repository. */
 export function whyWithheld(
   path: RepoPath,
   target: FileTarget,
   { ignored }: Pick<PlanWorld, 'ignored'>,
 ): string | null {
-  // With the slash, `.ssh` counts as the directory, and a directory `.env` does not count as a file of secrets.
+  // With the slash, `.ssh` counts as the directory, and a directory `.env` does not count as a secret file.
   const name = target.kind === 'directory' ? (`${path}/` as RepoPath) : path;
   if (target.kind === 'file' && target.real !== undefined)
     return `it goes through a symbolic link; name ${target.real}, where it leads`;

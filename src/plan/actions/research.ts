@@ -59,7 +59,7 @@ export const researchHandler: ActionHandler<ResearchAction, SearchEffect> = {
       const searches: Search[] = [];
       // Stops after the first query whose command fails.
       for (const query of queries) {
-        // The command receives the query through its environment, so that it is never parsed as shell text.
+        // The command receives the query through its environment, so that no shell ever parses the query.
         const options = { cwd: '.', env: { TEDDY_QUERY: query }, timeoutMs: null };
         const result = await start(`${command} "$TEDDY_QUERY"`, options);
         searches.push({ query, result });
@@ -93,7 +93,7 @@ function toOutcome(searches: Search[], failure: string | null): { status: Perfor
   return { status: 'FAILURE', reason: `the search command ${how} for query ${searches.length}: ${last.query}` };
 }
 
-/** Returns the part that the report shows; stores the whole output separately when that part is shorter. */
+/** Returns the part for the report; stores the whole output separately when the part is shorter. */
 function keepSearches(found: Search[], world: ActionWorld): Pick<ActionDetails, 'searches' | 'output_file'> {
   const searches = found.map(toReported);
   const isCut = found.some(

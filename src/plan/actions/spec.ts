@@ -1,12 +1,12 @@
 /**
- * How a plan writes an action: its parameters and its body. The parser reads plans by this, and the protocol in the
- * system prompt is rendered from it.
+ * An action's form in a plan: its parameters and its body. The parser reads plans by this table, and the protocol in
+ * the system prompt is rendered from it.
  */
 type ParameterType = 'path' | 'resource' | 'directory' | 'text' | 'boolean' | 'number' | 'seconds' | 'lines' | 'env';
 
 export interface ParameterSpec {
   name: string;
-  /** Other names that are understood; case, spaces and hyphens are ignored. */
+  /** Other accepted names; case, spaces and hyphens do not matter. */
   aliases: string[];
   type: ParameterType;
   required: boolean;
@@ -19,11 +19,11 @@ export interface ParameterSpec {
 /** The form of the body after the parameters: nothing, one fence, FIND and REPLACE pairs, fences of lines, or free Markdown. */
 export type BodyKind = 'none' | 'content' | 'pairs' | 'script' | 'queries' | 'markdown';
 
-/** A parameter that models tend to write but that the action cannot have. */
+/** A parameter that models tend to write although the action does not have it. */
 interface RefusedParameter {
   names: string[];
   problem: string;
-  /** The action to take instead. */
+  /** The action to use instead. */
   hint: string;
 }
 
@@ -82,12 +82,12 @@ export function findRefusedParameter(spec: ActionSpec, key: string): RefusedPara
   return spec.refused?.find(({ names }) => names.some((name) => foldKey(name) === wanted));
 }
 
-/** Keys are compared without case, spaces, hyphens and formatting marks. */
+/** Drops case, spaces, hyphens and formatting marks, so that keys compare without them. */
 function foldKey(key: string): string {
   return key.toLowerCase().replace(/[^a-z0-9]/g, '');
 }
 
-/** Renders a parameter as a plan writes it. */
+/** Renders a parameter in plan form. */
 export function renderParameter(spec: ParameterSpec): string {
   return `- **${spec.name}:**${spec.type === 'env' ? '' : ' '}${spec.example}`;
 }

@@ -1,4 +1,7 @@
-/** The world that approved actions work on: files, programs, the web and the user. Actions reach these only through it. */
+/**
+ * The world where approved actions run: files, programs, the web and the user. Actions reach these only through this
+ * interface.
+ */
 import type { RepoPath } from '../../names.ts';
 import type { CommandResult } from '../../ports/files.ts';
 import type { Performed } from '../effects/action-details.ts';
@@ -21,30 +24,36 @@ type StartScript = (
 
 interface RanScripts<T> {
   value: T;
-  /** Files of `.teddy/` that were restored to their earlier content. */
+  /** Files of `.teddy/` that teddy restored to their earlier content. */
   restored: RepoPath[];
-  /** Why they could not be restored, as a report says it; null when they were. */
+  /** Why teddy could not restore the files, in the report's words; null when it restored them. */
   failure: string | null;
 }
 
 export interface ActionWorld {
-  /** Durably notes that an action begins that changes no file. Throws DISK_FULL or WRITE_FAILED; nothing may start then. */
+  /**
+   * Durably notes the beginning of an action that changes no file. Throws DISK_FULL or WRITE_FAILED; nothing may start
+   * in that case.
+   */
   begin(): Promise<void>;
-  /** Notes the beginning, saves the existing file, and writes the content unless the file was changed since it was shown. */
+  /**
+   * Notes the beginning, saves the existing file, and writes the content unless the file has changed since teddy showed
+   * it to the user.
+   */
   write(effect: WriteEffect): Promise<Performed>;
-  /** Notes the beginning, and what the scripts that `work` starts (one after the other) change. Their results are masked. */
+  /** Notes the beginning, and the changes made by the scripts that `work` starts (one after the other). Masks their results. */
   run<T>(work: (start: StartScript) => Promise<T>): Promise<RanScripts<T>>;
   /** Asks the user; returns null when no answer is available. Throws INTERRUPTED. */
   ask(text: string): Promise<string | null>;
   /** Fetches a page and stores it; `file` is its path relative to the turn. */
   fetch(url: string): Promise<ReadPage & { file: string }>;
-  /** Returns the user's search command; undefined when there is none. */
+  /** Returns the user's search command; undefined without one. */
   searchCommand(): Promise<string | undefined>;
-  /** Stores an output that the report shows only in part, and returns its path relative to the turn. */
+  /** Stores an output that the report shows only in part, and returns the stored file's path relative to the turn. */
   keepOutput(text: string): string;
 }
 
-/** Opens a world with files only, for the actions that write one: used to try a plan and to repeat it. */
+/** Opens a world with only files, for the actions that write a file: used for trying and repeating a plan. */
 export function openFileWorld(write: (effect: WriteEffect) => Promise<void>): ActionWorld {
   const refuse = (): never => {
     throw new Error('This world has only files.');

@@ -1,4 +1,4 @@
-/** The part of a report that describes one action: its parameters and its outcome. */
+/** The part of a report about one action: its parameters and its outcome. */
 import type { RepoPath } from '../../names.ts';
 import { boolean, either, integer, list, number, object, optional, record, text } from './fields.ts';
 import type { ValueOf } from './fields.ts';
@@ -7,7 +7,7 @@ const position = integer(1);
 const count = integer(0);
 const paths = list(text<RepoPath>());
 
-/** `result`: the first lines of what the command printed; `stderr`: its last lines, only if it failed. */
+/** `result`: the first lines of the command's output; `stderr`: its last lines, only if the command failed. */
 const search = object({
   query: text(),
   return_code: integer(),
@@ -18,13 +18,13 @@ const search = object({
 });
 export type ReportedSearch = ValueOf<typeof search>;
 
-/** An action only has the fields that apply to it. */
+/** An action has only the fields that apply to it. */
 export const actionDetails = object({
-  /** Why it was skipped, failed or aborted. */
+  /** Why the action was skipped, failed or aborted. */
   reason: optional(text()),
-  /** The user's words when rejecting it. */
+  /** The user's words when rejecting the action. */
   comment: optional(text()),
-  /** EDIT: how and at which line (from 1) the first place was found; `matches` is set when there were several. */
+  /** EDIT: how and at which line (from 1) the first place was found; `matches` is set when there were several places. */
   match: optional(text()),
   line: optional(position),
   matches: optional(list(object({ pair: position, match: text(), line: position }))),
@@ -36,35 +36,35 @@ export const actionDetails = object({
   stderr: optional(text()),
   timed_out: optional(boolean),
   truncated: optional(boolean),
-  /** Advice, when the output shows what went wrong. */
+  /** Advice, when the output reveals the problem. */
   note: optional(text()),
-  /** RESEARCH: the queries that were run, in order. */
+  /** RESEARCH: the executed queries, in order. */
   searches: optional(list(search)),
-  /** EXECUTE and RESEARCH: the path of the whole output, relative to the turn. */
+  /** EXECUTE and RESEARCH: the path of the full output, relative to the turn. */
   output_file: optional(text()),
-  /** Files of `.teddy/` that the command changed and that were restored. */
+  /** Files of `.teddy/` that the command changed and teddy restored. */
   restored: optional(paths),
-  /** READ of a URL: the requested URL, and the one that redirects led to if it differs. */
+  /** READ of a URL: the requested URL, and the final URL after redirects if it differs. */
   url: optional(text()),
   final_url: optional(text()),
   content_type: optional(text()),
-  /** The size of the stored page; `masked` is the number of secrets masked in it. */
+  /** The stored page's size; `masked` is the number of masked secrets in the page. */
   bytes: optional(count),
   masked: optional(count),
-  /** The path of the page, relative to the turn. */
+  /** The page's path, relative to the turn. */
   page_file: optional(text()),
   /** CHAT_WITH_USER and PROMPT. */
   answer: optional(text()),
 });
 export type ActionDetails = ValueOf<typeof actionDetails>;
 
-/** The value of a parameter. */
+/** A parameter's value. */
 export const param = either(text(), number(), boolean, record(text()));
 export type ReportedParam = ValueOf<typeof param>;
 
-/** The fields that are added to an action's log once it was performed. */
+/** The fields that teddy adds to an action's log after performing the action. */
 export interface Performed {
-  /** SKIPPED: a question that nobody has answered. */
+  /** SKIPPED: an unanswered question. */
   status: 'SUCCESS' | 'FAILURE' | 'SKIPPED' | 'ABORTED';
   details?: ActionDetails;
 }

@@ -1,11 +1,11 @@
 /**
- * A command's output as a report shows it: which part is shown, how all of it is stored, and a note on what it does not
- * say by itself.
+ * A command's output in a report: which part appears, how teddy stores all of it, and a note on what the output alone
+ * does not reveal.
  */
 import type { CommandResult } from '../../ports/files.ts';
 import { endLine } from '../../session/context/context-log-sections.ts';
 
-/** The number of lines of a stream that a report shows unless the plan says otherwise. */
+/** How many lines of a stream a report shows unless the plan says otherwise. */
 export const shownLines = 100;
 
 export function takeLast(text: string, count: number): string {
@@ -27,7 +27,7 @@ export function takeFirst(text: string, count: number): string {
 const inputNote =
   'The command seems to wait for input. It has none here: use options such as --yes, or pipe the input in.';
 
-/** A `read` from anything but the closed stdin is not a question. */
+/** A `read` from anything other than the closed stdin is not a question. */
 const readCommand = /^(?:\w+=\S*\s+)*(?:builtin\s+|command\s+)?read\b[^<]*$/;
 /** An unfinished last line, such as `Continue? [y/N] `. */
 const question = /[?:\]>] ?$/;
@@ -42,7 +42,7 @@ export function noteResult(result: CommandResult): string | null {
   return notes.length === 0 ? null : notes.join(' ');
 }
 
-/** Tells whether the script seems to wait for input; false for one that succeeded or was interrupted. */
+/** Tells whether the script seems to wait for input; false for a script that succeeded or was interrupted. */
 function asks({ exitCode, aborted, failedCommand, stdout, stderr }: CommandResult): boolean {
   if (exitCode === 0 || aborted) return false;
   return readCommand.test(failedCommand ?? '') || isQuestion(stdout) || isQuestion(stderr);

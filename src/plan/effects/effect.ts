@@ -1,4 +1,4 @@
-/** The result of checking an action: the effect it would have, or the problems that prevent it. */
+/** The result of checking an action: its expected effect, or the problems that prevent it. */
 import type { RepoPath } from '../../names.ts';
 import type { Grammar } from '../../session/text/grammar.ts';
 import type { EditMatch } from '../match/match.ts';
@@ -7,28 +7,28 @@ import type { Inspect } from './virtual-files.ts';
 
 interface EffectOf<Kind extends string> {
   kind: Kind;
-  /** The index of the action, counted from 1. */
+  /** The action's index, counted from 1. */
   action: number;
 }
 
-/** A file or directory of the project. */
+/** A project file or directory. */
 export interface ReadEffect extends EffectOf<'read'> {
   path: RepoPath;
   lines: string | null;
 }
 
-/** A web page. `url` is normalized to the spelling that is fetched. */
+/** A web page. `url` is normalized to the spelling that teddy fetches. */
 export interface FetchEffect extends EffectOf<'fetch'> {
   url: string;
   lines: string | null;
 }
 
-/** Does nothing, except that the context of the next turn leaves out `resource`, a path or a URL. */
+/** Does nothing, except that the next turn's context omits `resource`, a path or a URL. */
 export interface PruneEffect extends EffectOf<'prune'> {
   resource: string;
 }
 
-/** The whole file before and after; `before` is null when it did not exist. `matches` is empty for CREATE. */
+/** The whole file before and after; `before` is null when the file did not exist. `matches` is empty for CREATE. */
 export interface WriteEffect extends EffectOf<'write'> {
   path: RepoPath;
   before: Uint8Array | null;
@@ -54,7 +54,7 @@ export interface InvokeEffect extends EffectOf<'invoke'> {
   text: string;
 }
 
-/** Each query is passed to the user's search command, one after the other. */
+/** teddy passes each query to the user's search command, one after the other. */
 export interface SearchEffect extends EffectOf<'search'> {
   queries: string[];
 }
@@ -63,18 +63,18 @@ export type Effect =
   WriteEffect | CommandEffect | ReadEffect | FetchEffect | SearchEffect | PruneEffect | AskEffect | InvokeEffect;
 export type EffectOutcome<E extends Effect = Effect> = { effect: E } | { problems: Problem[] };
 
-/** The world that an action is checked against. Missing parts are not checked. */
+/** The world for checking an action. Missing parts are not checked. */
 export interface PlanWorld {
   inspect: Inspect;
   /** Untracked paths that git ignores. */
   ignored?: ReadonlySet<RepoPath>;
   /** The names that INVOKE may use. */
   agents?: readonly string[];
-  /** Whether a command is configured that RESEARCH can run. */
+  /** Whether the user has configured a command for RESEARCH. */
   canSearch?: boolean;
-  /** Removes secrets from a text. Problems quote from the masked text, because half a secret would not be recognized. */
+  /** Removes secrets from a text. Problems quote the masked text, because half a secret would not be recognized. */
   mask?(text: string): Promise<string>;
-  /** The grammar that a report records; a FIND that misses is then described as it was for that report. */
+  /** The grammar that a report records; a FIND without a match is then described as that report described it. */
   grammar?: Grammar;
 }
 
@@ -88,7 +88,7 @@ export function joinWrites(effects: readonly Effect[]): WriteEffect[] {
   return [...files.values()];
 }
 
-/** Returns the effect with the user's own text (the whole file or the script), which the rules for plans do not apply to. */
+/** Returns the effect with the user's own text (the whole file or the script), which is exempt from the rules for plans. */
 export function withText(effect: Effect, text: string): Effect {
   if (effect.kind === 'command') return { ...effect, script: text };
   return effect.kind === 'write' ? { ...effect, after: new TextEncoder().encode(text), matches: [] } : effect;

@@ -1,4 +1,4 @@
-/** The project's files as they will be: the writes of a plan's earlier actions on top of what is on disk. */
+/** The project's files in their future state: the writes of a plan's earlier actions, layered over the files on disk. */
 import type { FileTarget } from '../../ports/files.ts';
 import { parentsOf, type RepoPath } from '../../names.ts';
 
@@ -6,11 +6,11 @@ export type Inspect = (path: RepoPath) => Promise<FileTarget>;
 
 interface VirtualFiles {
   inspect: Inspect;
-  /** Remembers a file and its parent directories. The caller has inspected the path, so nothing is checked again. */
+  /** Records a file and its parent directories. The caller has inspected the path, so this does not check it again. */
   write(path: RepoPath, bytes: Uint8Array): Promise<void>;
 }
 
-/** Changes nothing on disk. Two names of one file, through a symlink, are two files here. */
+/** Changes nothing on disk. Two names of one file, through a symlink, count as two files here. */
 export function layerFiles(disk: Inspect): VirtualFiles {
   const files = new Map<RepoPath, FileTarget & { kind: 'file' }>();
   const directories = new Set<RepoPath>();

@@ -4,15 +4,15 @@ import { decodeText, equalBytes } from '../../session/text/bytes.ts';
 
 const context = 3;
 /**
- * With more changed lines than this, a shortest diff takes too long and nobody reads it, so the diff is one removed and
- * one added block.
+ * With more changed lines than this, a shortest diff takes too long and no user reads it, so the diff is one removed
+ * and one added block.
  */
 const maxChangedLines = 1_000;
 const noFile = '/dev/null';
 
 /**
  * `before` is null for a new file. The diff ends with a newline; it is empty when nothing differs. Bytes that are not
- * text give `Binary files differ`.
+ * text produce `Binary files differ`.
  */
 export function renderUnifiedDiff(path: string, before: Uint8Array | null, after: Uint8Array): string {
   const oldText = before === null ? '' : toText(before);
@@ -25,7 +25,7 @@ export function renderUnifiedDiff(path: string, before: Uint8Array | null, after
 }
 
 interface PatchOptions {
-  /** The number of lines shown around a change. */
+  /** The number of lines to show around a change. */
   context: number;
   maxChangedLines: number;
 }
@@ -44,7 +44,7 @@ export function renderPatch(
   return text.slice(text.indexOf('@@'));
 }
 
-/** A place where lines were replaced; `start` (from 1) and `count` refer to the new lines. */
+/** A place with replaced lines; `start` (from 1) and `count` refer to the new lines. */
 export interface ReplacedLines {
   start: number;
   count: number;
@@ -64,8 +64,8 @@ export function listReplaced(old: string, now: string, maxChanged: number): Repl
 }
 
 /**
- * Maps the number of each unchanged line (in `now`, from 1) to its number in `old`; line ends are ignored. Empty when
- * more lines differ than allowed.
+ * Maps each unchanged line's number (in `now`, from 1) to its number in `old`, ignoring line ends. Empty when more
+ * lines differ than allowed.
  */
 export function listKept(old: string, now: string, maxChanged: number): Map<number, number> {
   const options = { stripTrailingCr: true, ignoreNewlineAtEof: true, maxEditLength: maxChanged };
@@ -80,7 +80,7 @@ export function listKept(old: string, now: string, maxChanged: number): Map<numb
   return kept;
 }
 
-/** Quotes a name as git does in the header of a diff, if necessary. `path` already has its `a/` or `b/`. */
+/** Quotes a name as git does in a diff header, if necessary. `path` already has its `a/` or `b/`. */
 export function quoteDiffName(path: string): string {
   const names = { oldFileName: path, newFileName: path, oldHeader: undefined, newHeader: undefined };
   const [first = ''] = formatPatch({ ...names, hunks: [] }, FILE_HEADERS_ONLY).split('\n');
@@ -120,7 +120,7 @@ function toDiffLines(sign: '-' | '+', text: string): { count: number; lines: str
   return { count: ended.length + 1, lines: [...ended, sign + last, '\\ No newline at end of file'] };
 }
 
-/** Returns null for what git also calls binary. */
+/** Returns null for bytes that git also calls binary. */
 function toText(bytes: Uint8Array): string | null {
   return bytes.includes(0) ? null : decodeText(bytes);
 }

@@ -1,9 +1,9 @@
-/** Explains why FIND was not found, with the most similar region. Takes linear time, so that large files are fast too. */
+/** Explains why FIND was not found, using the most similar region. Takes linear time, so that large files are fast too. */
 import type { Grammar } from '../../session/text/grammar.ts';
 import { type Substitution, findPlaces } from './match-places.ts';
 import type { Problem } from './problem.ts';
 
-/** Lines count from 1. `similarity`, from 0 to 1, is the share of neighboring characters that both have. */
+/** Lines count from 1. `similarity`, from 0 to 1, is the share of common pairs of neighboring characters. */
 interface ClosestRegion {
   firstLine: number;
   lastLine: number;
@@ -32,12 +32,12 @@ function describeRegion({ firstLine, lastLine, similarity }: ClosestRegion): str
 }
 
 /**
- * A pair counts as applied only if REPLACE is in the region most like FIND, that region keeps no line that the pair
- * removes, and REPLACE is more than a small part of the lines it is in: a lone bracket is in every file.
+ * A pair counts as applied only if REPLACE is in the region most like FIND, if that region keeps no line that the pair
+ * removes, and if REPLACE is more than a small part of its lines: a lone bracket is in every file.
  */
 function describeApplied(text: string, { find, replace }: Substitution, region: ClosestRegion | null): string {
   if (replace.trim() === '') return '';
-  // If nothing is like FIND, REPLACE only counts as applied when the file contains nothing else.
+  // If no region is like FIND, REPLACE counts as applied only when the file contains nothing else.
   if (region === null) return text.trim() === replace.trim() ? appliedAt(1) : '';
   const [from, to] = [lineStart(text, region.firstLine), lineStart(text, region.lastLine + 1)];
   const places = findPlaces(text, { find: replace, replace })?.places ?? [];
@@ -51,7 +51,7 @@ function describeApplied(text: string, { find, replace }: Substitution, region: 
   return appliedAt(line);
 }
 
-/** Used for reports without a recorded grammar: reports any place where REPLACE is found. */
+/** Used for reports without a recorded grammar: reports every place where REPLACE is found. */
 function describeStanding(text: string, replace: string): string {
   const place = replace.trim() === '' ? undefined : findPlaces(text, { find: replace, replace })?.places[0];
   return place === undefined ? '' : appliedAt(toLines(text.slice(0, place.start + 1)).length);
@@ -90,7 +90,7 @@ function describeDifference(lines: string[], find: string[], { firstLine, lastLi
   return `${where}; ${describeCharacters(found, expected)}.`;
 }
 
-/** Shows the rest of both lines without their common beginning and end. */
+/** Shows both lines without their common beginning and end. */
 function describeCharacters(found: string, expected: string): string {
   const from = firstDifference(found, expected);
   const most = Math.min(found.length, expected.length) - from;
@@ -103,7 +103,7 @@ function describeCharacters(found: string, expected: string): string {
 
 const shownPoints = 8;
 
-/** Tells whether a person can see the difference, which is not so for a space, an accent or a letter of another script. */
+/** Tells whether a user can see the difference; a space, an accent or a letter of another script is not visible enough. */
 function isTellable(one = '', other = ''): boolean {
   return isAscii(one + other) || Math.max([...one].length, [...other].length) > shownPoints;
 }
@@ -118,8 +118,8 @@ function toCodePoints(text: string): string {
 }
 
 /**
- * Finds the window with as many lines as `find` that shares most with it; null when none shares enough. The window
- * moves over the lines once, and one table counts the pairs of neighboring characters that it shares with `find`.
+ * Finds the window with as many lines as `find` that shares most with `find`; null when none shares enough. Moves the
+ * window over the lines once, with one table that counts the shared pairs of neighboring characters.
  */
 function findClosestRegion(lines: string[], find: string[]): ClosestRegion | null {
   const height = Math.min(find.length, lines.length);
@@ -146,7 +146,7 @@ function toPairs(lines: string[]): { pairs: Uint16Array; ends: Int32Array } {
   const ends = new Int32Array(lines.length);
   let count = 0;
   lines.forEach((line, i) => {
-    // Ignores indentation, or deeply indented lines would all look alike.
+    // Ignore indentation, or all deeply indented lines would look alike.
     const text = line.trim();
     let previous = 0;
     for (let at = 0; at < text.length; at += 1) {

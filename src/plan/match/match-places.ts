@@ -1,4 +1,4 @@
-/** Finds the places of FIND in a text. The matchers are tried in order; the first that finds any place decides. */
+/** Finds FIND's places in a text. Tries the matchers in order; the first one with any match decides. */
 
 import { findSequence } from './match-sequence.ts';
 
@@ -9,15 +9,15 @@ import { findSequence } from './match-sequence.ts';
  */
 export type PlaceKind = 'lines' | 'part' | 'trailing-space' | 'indentation';
 
-/** FIND and REPLACE, with lines ended by `\n` like those of the text. */
+/** FIND and REPLACE, with lines ended by `\n` as in the text. */
 export interface Substitution {
   find: string;
   replace: string;
 }
 
 /**
- * The text from `start` to `end`, in UTF-16 units, is replaced by the result of `toReplacement`. That is not a string,
- * because overlapping places can be as many as the lines, each with a long replacement that is never read.
+ * The result of `toReplacement` replaces the text from `start` to `end`, in UTF-16 units. A function and not a string,
+ * because there may be as many overlapping places as lines, each with a long replacement that is never read.
  */
 export interface MatchSite {
   start: number;
@@ -25,11 +25,14 @@ export interface MatchSite {
   toReplacement(): string;
 }
 
-/** The engine's search is quadratic in the length of what it searches for, so it is given at most this much of a FIND. */
+/** The engine's search is quadratic in the length of the search text, so pass at most this much of a FIND. */
 const searchedLength = 32;
-/** How many times the length of the text is compared, at the places with that beginning, before the search does without it. */
+/**
+ * The limit for comparisons at places with that beginning, as a multiple of the text's length; beyond it, the search
+ * uses another method.
+ */
 const maxCompared = 16;
-/** How many lines of FIND are searched for one by one before a text is split into lines. */
+/** How many lines of FIND to look for one by one before splitting a text into lines. */
 const maxLookedFor = 100;
 
 const matchers: readonly { kind: PlaceKind; findPlaces: (text: string, wanted: Substitution) => MatchSite[] }[] = [
@@ -39,7 +42,7 @@ const matchers: readonly { kind: PlaceKind; findPlaces: (text: string, wanted: S
   { kind: 'indentation', findPlaces: findIndentedLines },
 ];
 
-/** Returns all places of the first kind that has any, in order; they may overlap. Null when FIND is nowhere. */
+/** Returns all places of the first kind with any match, in order; they may overlap. Null when there is no match. */
 export function findPlaces(text: string, wanted: Substitution): { kind: PlaceKind; places: MatchSite[] } | null {
   for (const { kind, findPlaces } of matchers) {
     const places = findPlaces(text, wanted);
@@ -85,7 +88,7 @@ function findIndentedLines(text: string, { find, replace }: Substitution): Match
   return found.map(({ first, offset }) => toPlace(first, offset));
 }
 
-/** Detects most misses without splitting the text: it lacks the beginning of one of the lines. */
+/** Detects most misses without splitting the text: the text lacks the beginning of one of the lines. */
 function mayHold(text: string, wanted: Line[]): boolean {
   const bodies = wanted.map((line) => line.body).filter((body) => body !== '');
   return [...bodies.slice(0, maxLookedFor), bodies.at(-1) ?? ''].every((body) =>
@@ -101,7 +104,7 @@ function makePlacer(lines: Line[], height: number, replace: string): (first: num
   };
 }
 
-/** A blank line at an edge of FIND would match just the end of a line; unless REPLACE restores it, two lines are joined. */
+/** A blank line at an edge of FIND would match just the end of a line; unless REPLACE restores it, two lines become one. */
 function joinsLines(needle: string, replacement: string): boolean {
   if (needle.startsWith('\n') && !replacement.startsWith('\n')) return true;
   return needle.endsWith('\n') && !replacement.endsWith('\n');
@@ -128,7 +131,7 @@ function withoutLastNewline(text: string): string {
   return text.endsWith('\n') ? text.slice(0, -1) : text;
 }
 
-/** `added`: the file's lines have `prefix` before those of FIND; otherwise FIND's lines have it before the file's. */
+/** `added`: the file's lines have `prefix` before FIND's text; otherwise FIND's lines have it before the file's text. */
 interface Offset {
   added: boolean;
   prefix: string;
@@ -136,7 +139,7 @@ interface Offset {
 
 const noOffset: Offset = { added: true, prefix: '' };
 
-/** Returns the first line and the offset of each place. Tabs and spaces are compared literally; they are never equivalent. */
+/** Returns the first line and the offset of each place. Compares tabs and spaces literally; they are never equivalent. */
 function findIndented(lines: Line[], find: Line[]): { first: number; offset: Offset }[] {
   const lead = find.findIndex((line) => line.body !== '');
   const head = find[lead];
@@ -154,8 +157,8 @@ function findIndented(lines: Line[], find: Line[]): { first: number; offset: Off
 }
 
 /**
- * Represents each line by its text and the step of its indentation from the last line that is not blank, both without
- * their common prefix. Lines with equal steps, starting at a line with some offset, all have the same offset.
+ * Represents each line by its text and the change of its indentation from the last line that is not blank, both without
+ * their common prefix. If lines with equal changes start at a line with some offset, all of them have that offset.
  */
 function toSteps(lines: Line[]): string[] {
   let before = '';
@@ -181,8 +184,8 @@ function isBlank(lines: Line[], from: number, to: number): boolean {
 }
 
 /**
- * Tells whether `offset` can be applied to all lines of REPLACE. If a line lacks a prefix that has to be removed, its
- * indentation would be a guess, so the place does not count.
+ * Tells whether `offset` can be applied to all lines of REPLACE. If a line lacks the prefix to remove, its indentation
+ * would be a guess, so the place does not count.
  */
 function acceptsOffset(replace: string): (offset: Offset) => boolean {
   const indents = splitLines(replace)
@@ -192,7 +195,7 @@ function acceptsOffset(replace: string): (offset: Offset) => boolean {
   return ({ added, prefix }) => added || shared === null || shared.startsWith(prefix);
 }
 
-/** Never indents blank lines, and removes the prefix from them only if they have it. */
+/** Never indents blank lines, and removes the prefix from a blank line only if it is there. */
 function applyOffset({ content, body }: Line, { added, prefix }: Offset): string {
   if (added) return body === '' ? content : prefix + content;
   return content.startsWith(prefix) ? content.slice(prefix.length) : content;
@@ -237,7 +240,7 @@ function toLine({ start, end }: Pick<Line, 'start' | 'end'>, content: string): L
   return { start, end, content, indent: content.slice(0, first), body: content.slice(first, last) };
 }
 
-/** Accepts space, tab, and an extra carriage return. All other characters, including a no-break space, have to match. */
+/** Accepts space, tab, and an extra carriage return. All other characters, including a no-break space, must match. */
 function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x09 || code === 0x0d;
 }

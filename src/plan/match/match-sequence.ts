@@ -1,7 +1,7 @@
 /**
- * Returns every index of `needle` in `haystack` in order, including overlapping ones; none for an empty `needle`. Uses
- * Knuth-Morris-Pratt, which is linear for any input; a search from each index would be quadratic in a file of equal
- * lines.
+ * Returns every index of `needle` in `haystack` in order, including overlapping matches; none for an empty `needle`.
+ * Uses Knuth-Morris-Pratt, which is linear for any input; a search from each index would be quadratic in a file of
+ * equal lines.
  */
 export function findSequence(haystack: ArrayLike<string>, needle: ArrayLike<string>, from = 0): number[] {
   const found: number[] = [];
@@ -22,7 +22,10 @@ export function toBorders(needle: ArrayLike<string>): Int32Array {
   return borders;
 }
 
-/** Returns the length of the prefix of `needle` that ends at `next`, after one of length `matched` has ended before it. */
+/**
+ * Returns the length of the prefix of `needle` that ends at `next`, after a prefix of length `matched` has ended just
+ * before.
+ */
 export function extend(needle: ArrayLike<string>, borders: Int32Array, matched: number, next: string): number {
   let length = matched === needle.length ? borders[matched]! : matched;
   while (length > 0 && needle[length] !== next) length = borders[length]!;

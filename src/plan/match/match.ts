@@ -1,4 +1,4 @@
-/** Applies the pairs of an EDIT to a text: exact and positional, without guessing. */
+/** Applies an EDIT's pairs to a text: exact and positional, without guessing. */
 import { newestGrammar, type Grammar } from '../../session/text/grammar.ts';
 import { describeMiss } from './match-miss.ts';
 import { type MatchSite, type PlaceKind, findPlaces } from './match-places.ts';
@@ -10,10 +10,10 @@ export interface EditPair extends Position {
   replace: string;
 }
 
-/** How a FIND was found; `file`: there was no FIND, so the whole file is replaced. */
+/** How FIND matched; `file`: there was no FIND, so the replacement is the whole file. */
 type MatchKind = PlaceKind | 'file';
 
-/** `pair` and `line` count from 1; `line` refers to the text as the earlier pairs left it. */
+/** `pair` and `line` count from 1; `line` refers to the text after the earlier pairs. */
 export interface EditMatch {
   pair: number;
   kind: MatchKind;
@@ -28,9 +28,9 @@ const byteOrderMark = '\uFEFF';
 const maxListedLines = 20;
 
 /**
- * Applies the pairs one after the other, each to the result of the previous ones. Preserves the text's byte order mark,
- * its line endings (line by line when mixed), and its present or missing final newline. A pair that does not apply
- * leaves the text for the next one, so that all problems are found.
+ * Applies the pairs in order, each to the previous one's result. Preserves the text's byte order mark, its line endings
+ * (line by line if mixed), and its present or missing final newline. A failing pair leaves the text for the next one,
+ * so that teddy finds all problems.
  */
 export function applyEdit(
   text: string,
@@ -98,7 +98,7 @@ function describeAmbiguity(text: string, places: MatchSite[]): Pick<Problem, 'me
   };
 }
 
-/** Returns the lines (from 1) at which the places start. */
+/** Returns the line numbers (from 1) where the places start. */
 function toLineNumbers(text: string, places: MatchSite[]): number[] {
   let line = 1;
   let newline = text.indexOf('\n');
@@ -112,11 +112,11 @@ function nameOf(index: number, pairs: readonly EditPair[]): string {
   return pairs.length === 1 ? 'FIND' : `FIND ${index + 1}`;
 }
 
-/** A file's line endings are kept apart from its text: FIND and REPLACE are matched without them; they are restored later. */
+/** A file's line endings are kept apart from its text: FIND and REPLACE match without them, and teddy restores them later. */
 
 type LineEnding = '\n' | '\r\n';
 
-/** `text` has `\n` for every ending; `endings` lists those of the file in order, or is the one that all its lines have. */
+/** `text` has `\n` for every ending; `endings` lists the file's endings in order, or is the one ending of all lines. */
 interface EndedText {
   text: string;
   endings: LineEnding | LineEnding[];
@@ -129,7 +129,7 @@ interface Replaced {
   replacement: string;
 }
 
-/** Replaces only `\r\n` by `\n`, so that `renderEndings` gives the same text again. */
+/** Replaces only `\r\n` with `\n`, so that `renderEndings` restores the text. */
 function splitEndings(text: string): EndedText {
   if (!text.includes('\n')) return { text, endings: [] };
   if (!text.includes('\r\n')) return { text, endings: '\n' };
@@ -155,9 +155,9 @@ function listEndings(text: string): LineEnding[] {
 }
 
 /**
- * Replaces places that are in order and do not overlap. In a file of mixed endings, an unchanged line keeps its ending,
- * and a new one gets the ending of the line it replaces, else of the line before it; `own` are the plan's endings, for
- * a file without any.
+ * Replaces places that are in order and do not overlap. In a file with mixed endings, an unchanged line keeps its
+ * ending, and a new line gets the ending of the line it replaces, else of the line before it; `own` are the plan's
+ * endings, for a file without any.
  */
 function replaceEnded({ text, endings }: EndedText, replaced: Replaced[], own: LineEnding[]): EndedText {
   const parts: string[] = [];
@@ -190,12 +190,12 @@ function replaceEach(text: string, endings: LineEnding[], replaced: Replaced[], 
 }
 
 interface Change {
-  /** The removed lines; what follows the last ending is the last of them. */
+  /** The removed lines; the text after the last ending is the last one. */
   removed: string[];
   added: string[];
   /** The endings of `removed`. */
   old: LineEnding[];
-  /** The ending of the line in which the place ends, or of the one before. */
+  /** The ending of the line where the place ends, or of the line before. */
   around: LineEnding | undefined;
   own: LineEnding[];
 }
@@ -213,7 +213,7 @@ function chooseEndings({ removed, added, old, around, own }: Change): LineEnding
   return chosen;
 }
 
-/** Counts the unchanged ended lines at the end of a place. Those at its beginning keep their endings anyway. */
+/** Counts the unchanged ended lines at the end of a place. Unchanged lines at its beginning keep their endings anyway. */
 function countKept(removed: string[], added: string[]): number {
   const most = Math.min(removed.length, added.length) - 1;
   let kept = 0;
@@ -221,7 +221,7 @@ function countKept(removed: string[], added: string[]): number {
   return kept;
 }
 
-/** Makes a text that is not empty end with a line ending exactly if `before` does. */
+/** Makes a nonempty text end with a line ending exactly if `before` does. */
 function keepFinalNewline(before: EndedText, after: EndedText): EndedText {
   const { text, endings } = after;
   if (before.text === '' || text === '' || before.text.endsWith('\n') === text.endsWith('\n')) return after;

@@ -1,7 +1,7 @@
-/** Finds the words that differ within changed lines of a diff, as opposed to added or removed lines. */
+/** Finds the changed words within changed lines of a diff, as opposed to added or removed lines. */
 import { diffWordsWithSpace } from 'diff';
 
-/** A longer line is minified code or data: its words mean little, and comparing them takes time. */
+/** A longer line is minified code or data: its words mean little, and comparing them is slow. */
 const maxLineLength = 400;
 
 export interface Piece {
@@ -10,8 +10,8 @@ export interface Piece {
 }
 
 /**
- * Maps the index of a line of one unified diff to its pieces, without the sign. Includes only lines with a counterpart:
- * as many `+` lines as there are `-` lines before them.
+ * Maps the index of a unified diff's line to its pieces, without the sign. Includes only lines with a counterpart: as
+ * many `+` lines as there are `-` lines before them.
  */
 export function pairWords(lines: readonly string[]): Map<number, Piece[]> {
   const words = new Map<number, Piece[]>();

@@ -29,7 +29,7 @@ interface ActionStart {
   blocks: Block[];
 }
 
-/** Returns the complete actions; reports what is wrong with the others. Indexes count all of them. */
+/** Returns the complete actions and reports the problems of the others. Indexes count all actions. */
 export function readActions(reading: Reading, section: Section): Action[] {
   const { before, starts } = splitActions(reading, section);
   checkBefore(reading, before);
@@ -59,7 +59,7 @@ function splitActions(reading: Reading, section: Section): { before: Block[]; st
 
 /**
  * In free Markdown, an H3 is text unless it names an action; in an EDIT it may be a label. An action heading of another
- * level also begins an action: it is reported, and not taken as part of the previous one.
+ * level also begins an action: it is reported, and does not become part of the previous action.
  */
 function startsAction(
   reading: Reading,
@@ -161,7 +161,7 @@ function openAction(reading: Reading, part: ActionPart, parameters: Parameters, 
   };
 }
 
-/** A URL is only accepted as a Resource; under File Path it is a mistake. */
+/** A URL is accepted only as a Resource; under File Path it is a mistake. */
 function readResource(reading: Reading, parameters: Parameters, values: ValueReader): Resource | null {
   const parameter = parameters.get('Resource');
   if (!parameter) return null;

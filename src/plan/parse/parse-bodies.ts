@@ -8,7 +8,7 @@ import { fenceContent, positionOf, type Block, type Fence } from './scan.ts';
 const longerFence =
   'If it belongs to the content, the fence around the content has to be longer: ````. Else leave it out, or make it an action of its own.';
 
-/** Reads the single fence of CREATE and EXECUTE; returns null after reporting what is wrong. */
+/** Reads the single fence of CREATE and EXECUTE; returns null after reporting a problem. */
 export function readContent(reading: Reading, part: ActionPart, body: Block[]): string | null {
   const fences = body.filter((block): block is Fence => block.kind === 'fence');
   const stray = body.find((block) => block.kind !== 'fence' && block.kind !== 'rule');
@@ -42,7 +42,7 @@ export function readQueries(reading: Reading, part: ActionPart, body: Block[]): 
   return report(reading, part, part.heading, `${part.spec.type} has no fence with a query.`, part.spec.bodyExample);
 }
 
-/** Reads everything up to the next action; a rule at its end is only a separator. */
+/** Reads everything up to the next action; a rule at the end is only a separator. */
 export function readMarkdown(reading: Reading, part: ActionPart, body: Block[]): string | null {
   const last = body.at(-1);
   const end = last?.kind === 'rule' && last.gap ? last.start : part.end;
@@ -150,7 +150,7 @@ function pairUp(reading: Reading, part: ActionPart, fences: LabelledFence[]): Ed
   return pairs;
 }
 
-/** Notes that separators and stray fences are skipped. */
+/** Notes that the parser skips separators and stray fences. */
 export function skipBlocks(reading: Reading, blocks: Block[], action?: number): void {
   for (const block of blocks) {
     const what = block.kind === 'fence' ? 'A fence that belongs to nothing' : 'A separator';
@@ -171,13 +171,13 @@ function isBlank(reading: Reading, fence: Fence): boolean {
 const leaveOut =
   'Leave it out, or put it under `## Rationale` or `## Message`: an Action Plan holds nothing but actions.';
 
-/** Suggests a heading for text that is the name of an action, such as `**CREATE**`. */
+/** Suggests a heading for text that is an action's name, such as `**CREATE**`. */
 export function hintOfStray(found: string): string | null {
   const spec = findActionType(found);
   return spec ? `An action begins with a heading: ### ${spec.type}` : null;
 }
 
-/** Tells whether the action already has what it needs. */
+/** Tells whether the action is already complete. */
 function isBehindBody({ spec, blocks }: ActionPart, stray: Block): boolean {
   return spec.body === 'none' || blocks.some((block) => block.kind === 'fence' && block.start < stray.start);
 }

@@ -10,11 +10,11 @@ import type { MemoChange } from '../../session/global/memos.ts';
 interface Entry {
   text: string;
   position: Position;
-  /** Follows a bullet that is not nested in another list. */
+  /** True for an entry from a bullet that is not nested in another list. */
   isItem?: boolean;
 }
 
-/** Reads one path per line, without bullets and links; the context decides what a line means. */
+/** Reads one path per line, without bullets and links; the context determines each line's meaning. */
 export function readContextVault(reading: Reading, section: Section): string[] {
   return readEntries(reading, section).flatMap(({ text, position }) =>
     text.split('\n').flatMap((line) => readVaultLine(reading, line, position) ?? []),
@@ -52,10 +52,10 @@ export function readMemos(reading: Reading, section: Section): MemoChange[] {
   });
 }
 
-/** How models say that they have no memo. */
+/** Ways in which models say that they have no memo. */
 const noMemo =
   /^\W{0,3}(?:none(?: needed)?|n\/a|nothing(?: new| to add)?|no(?: new)? (?:changes|memos|facts)(?: needed| yet| to add)?)\W{0,3}$/i;
-/** The forms that grammars 1 and 2 know. */
+/** The forms known to grammars 1 and 2. */
 const noMemoBefore = /^\W{0,3}(?:none|n\/a|no changes)\W{0,3}$/i;
 
 function toOneLine(fact: string): string {

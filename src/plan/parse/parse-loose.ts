@@ -1,4 +1,4 @@
-/** Blocks that lack a Markdown mark but can only mean one thing: `#Title`, `1. **File Path:** a`, tags around the plan. */
+/** Blocks that lack a Markdown mark but can mean only one thing: `#Title`, `1. **File Path:** a`, tags around the plan. */
 import { findParameterSpec, type ActionSpec } from '../actions/spec.ts';
 import { findActionType } from '../actions/actions.ts';
 import type { Position } from '../match/problem.ts';
@@ -6,7 +6,7 @@ import { positionOf, type Block, type Bullet, type Heading } from './scan.ts';
 
 type Paragraph = Extract<Block, { kind: 'paragraph' }>;
 
-/** A part of the text that is scanned separately; `line` is the number of its first line. */
+/** A separately scanned part of the text; `line` is its first line's number. */
 export interface Region {
   from: number;
   to: number;
@@ -27,7 +27,7 @@ interface Tags extends Region {
   at: Position;
 }
 
-/** Finds `<plan>` on its own line before the first heading or fence, and `</plan>` with nothing but prose after it. */
+/** Finds `<plan>` on its own line before the first heading or fence, and `</plan>` followed only by prose. */
 export function findTags(text: string, blocks: readonly Block[]): Tags | null {
   const first = blocks.findIndex(({ kind }) => kind === 'heading' || kind === 'fence');
   const opening = blocks
@@ -51,7 +51,7 @@ function readTag(text: string, { start, end }: Paragraph): string | null {
   return /^<([a-z][\w-]*)>$/i.exec(text.slice(start, end).trim())?.[1] ?? null;
 }
 
-/** Turns lines such as `#Title`, `##Action Plan` and `###CREATE` into headings; `glued` lists the headings made. */
+/** Turns lines such as `#Title`, `##Action Plan` and `###CREATE` into headings; `glued` lists the new headings. */
 export function splitGluedHeadings(
   text: string,
   blocks: Block[],
@@ -89,7 +89,7 @@ function readGlued(
   return match && isKnown ? { ...line, kind: 'heading', level, text: title } : null;
 }
 
-/** Joins lines without a heading between them into one paragraph again. */
+/** Rejoins lines into one paragraph when there is no heading between them. */
 function joinLines(lines: (Paragraph | Heading)[]): Block[] {
   const joined: Block[] = [];
   for (const line of lines) {
@@ -101,8 +101,8 @@ function joinLines(lines: (Paragraph | Heading)[]): Block[] {
 }
 
 /**
- * Turns the parameters at the beginning of an action into bullets when they are numbered or plain lines; `first` is the
- * first of them. Leaves alone what follows a fence or a heading, and free Markdown except for its first paragraph.
+ * Turns numbered or plain parameter lines at the beginning of an action into bullets; `first` is the first such line.
+ * Leaves alone everything after a fence or a heading, and free Markdown except for its first paragraph.
  */
 export function toParameterBullets(
   text: string,
@@ -123,7 +123,7 @@ export function toParameterBullets(
   return { blocks: [...read, ...blocks.slice(end)], first };
 }
 
-/** Reads `1. **File Path:** a`, `**File Path:** a` or `File Path: a`, with a key that the action has. */
+/** Reads `1. **File Path:** a`, `**File Path:** a` or `File Path: a`, if the action has the key. */
 function readParameterLine(text: string, spec: ActionSpec, line: Paragraph): Bullet | null {
   const written = text.slice(line.offset, line.end);
   const number = /^\d{1,9}[.)][ \t]+/.exec(written)?.[0] ?? '';

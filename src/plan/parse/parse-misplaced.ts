@@ -1,11 +1,17 @@
-/** Reports actions where none are read, in another section or before all sections; otherwise they would silently be dropped. */
+/**
+ * Reports actions where the parser reads none, in another section or before all sections; otherwise they would silently
+ * be dropped.
+ */
 import { findParameterSpec } from '../actions/spec.ts';
 import { findActionType } from '../actions/actions.ts';
 import { toParameterBullets } from './parse-loose.ts';
 import { addProblem, excerpt, splitBullet, type Outline, type Reading, type Section } from './parse-outline.ts';
 import { positionOf, type Block, type Heading } from './scan.ts';
 
-/** Tells whether an action begins here, at any heading level: its name, then a parameter of it or, if in capitals, a fence. */
+/**
+ * Tells whether an action begins here, at any heading level: its name, then one of its parameters or, if the name is in
+ * capitals, a fence.
+ */
 export function beginsAction(text: string, heading: Heading, next: Block | undefined): boolean {
   const spec = findActionType(heading.text);
   if (!spec || !next) return false;
@@ -54,7 +60,7 @@ function findMisplaced(text: string, { name, heading, blocks }: Section, hasActi
     case 'action plan':
       return [];
     case 'rationale':
-      // Mentions of the following actions in a rationale are text.
+      // In a rationale, mentions of later actions are text.
       return hasActionPlan ? [] : findHeadings(blocks, begins);
     case 'message':
       return findHeadings(blocks, begins);

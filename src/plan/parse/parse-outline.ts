@@ -1,10 +1,10 @@
-/** Finds a plan's title, metadata and sections before anything in them is read. */
+/** Finds a plan's title, metadata and sections before reading their content. */
 import type { Grammar } from '../../session/text/grammar.ts';
 import { findTags, skipThoughts, splitGluedHeadings, type Region } from './parse-loose.ts';
 import { isClosingLine, positionOf, scanBlocks, type Block, type Bullet, type Fence, type Heading } from './scan.ts';
 import type { Position, Problem } from '../match/problem.ts';
 
-/** One pass over a plan: its text, and the problems found on the way. */
+/** One pass over a plan: its text, and the problems found so far. */
 export interface Reading {
   readonly text: string;
   readonly projectRoot: string | undefined;
@@ -12,8 +12,8 @@ export interface Reading {
   readonly problems: Problem[];
   readonly notes: Problem[];
   /**
-   * The unclosed fence at the end of the text, and its action once that is known. What is missing after it is not
-   * reported as a separate problem.
+   * The unclosed fence at the end of the text, and its action once known. The parser does not separately report what is
+   * missing after the fence.
    */
   readonly cutOff: { readonly fence: Fence; action?: number } | null;
 }
@@ -26,7 +26,7 @@ export interface Section {
   /** Null for a heading that the grammar does not know. */
   name: SectionName | null;
   blocks: Block[];
-  /** The offset after its last character. */
+  /** The offset after the section's last character. */
   end: number;
 }
 
@@ -41,13 +41,13 @@ export interface Outline {
 
 export interface ScannedPlan {
   blocks: Block[];
-  /** The offset where the plan ends: before the closing line of an outer fence, if there is one. */
+  /** The offset where the plan ends: before the closing line of an outer fence, if any. */
   end: number;
   /** The fence around the whole answer. */
   outer: Fence | null;
-  /** The blocks before and after that fence. */
+  /** The blocks before and after the outer fence. */
   around: Block[];
-  /** Notes about other wrappers that were removed around the plan, or text that was read in its only possible meaning. */
+  /** Notes about other wrappers removed around the plan, or about text with only one possible reading. */
   notes: Problem[];
 }
 
@@ -99,7 +99,7 @@ export function readSectionName(heading: Pick<Heading, 'text'>): SectionName | n
   return sectionNames.find((name) => name === words.join(' ')) ?? null;
 }
 
-/** A section ends where the next known one begins; in free Markdown, any other heading is text. */
+/** A section ends where the next known section begins; in free Markdown, any other heading is text. */
 export function readOutline(blocks: Block[], end: number): Outline {
   const first = blocks.findIndex((block) => block.kind === 'heading');
   const heading = blocks[first];
@@ -128,9 +128,9 @@ function placeBlock(outline: Outline, block: Block, end: number): void {
 }
 
 /**
- * Finds a fence at the beginning of the answer with content that starts like a plan. Models often make it no longer
- * than the fences inside, so that strictly an inner one closes it; the answer's last line has to be its closing line in
- * that case.
+ * Finds a fence at the beginning of the answer whose content starts like a plan. Models often make the fence no longer
+ * than the fences inside, so that strictly an inner one closes it; in that case the answer's last line must be its
+ * closing line.
  */
 function findOuterFence(text: string, blocks: Block[]): { outer: Fence; end: number; around: Block[] } | null {
   const at = blocks.findIndex((block) => block.kind === 'fence' || block.kind === 'heading');
@@ -177,7 +177,7 @@ function toProblem({ line, column }: Position, message: string, hint?: string, a
   };
 }
 
-/** Returns the beginning of a block on one line, for a message. */
+/** Returns a block's beginning on one line, for a message. */
 export function excerpt(text: string, start: number, end: number): string {
   const line =
     text

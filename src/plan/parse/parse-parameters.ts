@@ -12,14 +12,14 @@ import { addNote, addProblem, excerpt, splitBullet, type Reading } from './parse
 import type { Position } from '../match/problem.ts';
 import { positionOf, type Block, type Bullet, type Heading } from './scan.ts';
 
-/** An action of the plan that has not been read yet. */
+/** An action of the plan that has not been parsed yet. */
 export interface ActionPart {
   spec: ActionType<ActionBase>;
   /** Counted from 1. */
   index: number;
   heading: Heading;
   blocks: Block[];
-  /** The offset after its last character. */
+  /** The offset after the action's last character. */
   end: number;
 }
 
@@ -27,7 +27,7 @@ export interface ActionPart {
 export interface Item {
   bullet: Bullet;
   nested: Bullet[];
-  /** The number of blocks in it. */
+  /** The number of blocks in the item. */
   size: number;
   end: number;
 }
@@ -40,7 +40,7 @@ export interface Parameter {
   position: Position;
 }
 
-/** The given parameters by their name in the table. */
+/** The given parameters, keyed by their name in the table. */
 export type Parameters = ReadonlyMap<string, Parameter>;
 
 /** Reads the bullet at `blocks[at]` with its continuation lines and nested bullets, up to a block that `stops` it. */
@@ -116,7 +116,7 @@ function addParameter(reading: Reading, part: ActionPart, item: Item, parameters
   });
 }
 
-/** Ignores an unknown parameter, unless the action would mean something else without it. */
+/** Ignores an unknown parameter, unless ignoring it would change the action's meaning. */
 function addUnknown(
   reading: Reading,
   { spec, index }: ActionPart,

@@ -11,7 +11,7 @@ import { positionOf } from './scan.ts';
 
 /** Reads the parameters of one action. */
 export interface ValueReader extends Omit<ActionReader, 'grammar' | 'resource' | 'body' | 'report'> {
-  /** Reports that a value is not as it should be. */
+  /** Reports an invalid value. */
   refuse(parameter: Parameter, reason: string, hint?: string): null;
 }
 
@@ -52,7 +52,7 @@ export function openValues(reading: Reading, part: ActionPart, parameters: Param
   };
 }
 
-/** Joins a value over several lines into one text; nested bullets stay on separate lines. */
+/** Joins a multi-line value into one text; nested bullets stay on separate lines. */
 function joinLines(value: string): string {
   const lines = value.split('\n').map((line) => line.trim());
   return lines.reduce((text, line) => (line === '' ? text : `${text}${/^[-*+]\s/.test(line) ? '\n' : ' '}${line}`));
@@ -96,7 +96,7 @@ function parseLines(value: string): string | null {
 
 const onePair = 'expected one pair, with more of them in a nested list, one `KEY: value` a line';
 
-/** Reads the `env` of EXECUTE: pairs of a name and a value, in any notation. `refuse` reports what is wrong with a pair. */
+/** Reads the `env` of EXECUTE: pairs of a name and a value, in any notation. `refuse` reports an invalid pair. */
 function readEnv(
   parameter: Parameter,
   grammar: Grammar,
@@ -110,7 +110,7 @@ function readEnv(
     const pair = { ...parameter, value: line.text, position: line.position };
     if (!match?.[2]) return refuse(pair, 'expected `KEY: value`');
     const { value: written, isCode } = readValue(match[5] ?? '', match[1] === '`' && match[3] === undefined);
-    // Quotes inside back-ticks belong to the value.
+    // Quotes inside back-ticks are part of the value.
     const read = grammar === 1 || isCode ? written : withoutQuotes(written);
     if (grammar !== 1 && lines.length === 0 && /[,;\s]\s*[A-Za-z_]\w*=/.test(read)) return refuse(pair, onePair);
     entries.push([match[2], read]);
@@ -118,7 +118,7 @@ function readEnv(
   return Object.fromEntries(entries);
 }
 
-/** `inCode`: the whole pair is in one code span, and its closing mark is still in the text. */
+/** `inCode`: the whole pair is in one code span, and the text still has the span's closing mark. */
 function readValue(text: string, inCode: boolean): { value: string; isCode: boolean } {
   if (inCode && text.endsWith('`')) return { value: text.slice(0, -1).trim(), isCode: false };
   const trimmed = text.trim();
@@ -126,7 +126,7 @@ function readValue(text: string, inCode: boolean): { value: string; isCode: bool
   return { value, isCode: value !== trimmed };
 }
 
-/** Removes one pair of quotes that wraps the whole value: `"a" "b"` keeps its quotes. */
+/** Removes one pair of quotes around the whole value: `"a" "b"` keeps its quotes. */
 function withoutQuotes(value: string): string {
   const quote = value.charAt(0);
   if (value.length < 2 || !/["']/.test(quote) || !value.endsWith(quote)) return value;

@@ -1,4 +1,4 @@
-/** Reads a plan as the model sent it. Collects everything that is wrong; throws nothing, rewrites nothing. */
+/** Reads a plan as the model sent it. Collects all problems; throws nothing, rewrites nothing. */
 import { findActionType } from '../actions/actions.ts';
 import { newestGrammar, type Grammar } from '../../session/text/grammar.ts';
 import { readActions } from './parse-actions.ts';
@@ -27,7 +27,10 @@ import { countBytes } from '../../session/text/bytes.ts';
 
 export const maxPlanBytes = 10_485_760;
 
-/** Tells whether an answer is a plan: outside of fences, it has a heading `## Action Plan` or `## Message`, or an action. */
+/**
+ * Tells whether an answer is a plan: outside fences, the answer has a heading `## Action Plan` or `## Message`, or an
+ * action.
+ */
 export function isPlan(text: string): boolean {
   return scanPlan(text, newestGrammar).blocks.some((block, at, blocks) => {
     if (block.kind !== 'heading') return false;
@@ -37,7 +40,7 @@ export function isPlan(text: string): boolean {
 }
 
 export interface ParseOptions {
-  /** The absolute root, which the plan's paths may begin with. */
+  /** The absolute root, which may precede the plan's paths. */
   projectRoot?: string;
   /** The grammar that a plan's report records; the newest by default. */
   grammar?: Grammar;
@@ -107,7 +110,7 @@ function readTitle(reading: Reading, { before, title, sections }: Outline): void
   );
 }
 
-/** Reads the bullets right after the title. Ignores everything else there, except a second title. */
+/** Reads the bullets right after the title. Ignores all other text there, except a second title. */
 function readMetadata(reading: Reading, preamble: Block[]): Record<string, string> {
   const entries: [string, string][] = [];
   let ignored: Block | undefined;
@@ -170,7 +173,7 @@ function noteOuterFence(reading: Reading, { outer, around }: ScannedPlan): void 
   if (first) addNote(reading, positionOf(first), 'The text outside of the fence around the plan is ignored.');
 }
 
-/** Finds out whether the text ends inside a fence, or before the closing line of the fence around it. */
+/** Finds out whether the text ends inside a fence, or before the closing line of its outer fence. */
 function findCutOff({ blocks, outer }: ScannedPlan): Reading['cutOff'] {
   const last = blocks.at(-1);
   if (last?.kind === 'fence' && !last.closed) return { fence: last };

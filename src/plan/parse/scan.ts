@@ -10,17 +10,17 @@
 import type { Position } from '../match/problem.ts';
 
 interface BlockBase {
-  /** The offset where its first line begins. */
+  /** The offset where the block's first line begins. */
   start: number;
-  /** The offset after its last line, including the line ending. */
+  /** The offset after the block's last line, including the line ending. */
   end: number;
-  /** The number of its first line, counted from 1. */
+  /** The number of the block's first line, counted from 1. */
   line: number;
-  /** The offset of its first character that is not white space. */
+  /** The offset of the block's first character that is not white space. */
   offset: number;
-  /** The number of columns of white space before it. */
+  /** The number of columns of white space before that character. */
   indent: number;
-  /** Whether a blank line, or the start of the text, precedes it. */
+  /** Whether a blank line, or the start of the text, precedes the block. */
   gap: boolean;
 }
 
@@ -51,7 +51,7 @@ interface Rule extends BlockBase {
   kind: 'rule';
 }
 
-/** Consecutive lines of anything else, without a blank line between them. */
+/** Consecutive lines of any other kind, without a blank line between them. */
 interface Paragraph extends BlockBase {
   kind: 'paragraph';
 }
@@ -173,8 +173,8 @@ function closesFence(text: string, line: Line, marker: string): boolean {
 }
 
 /**
- * Finds, in an unclosed fence, the last line that would close it if no text followed the marks. A word alone after
- * three marks opens another fence instead.
+ * Finds, in an unclosed fence, the last line that would close the fence if no text followed the marks. A single word
+ * after three marks opens another fence instead.
  */
 export function findTextBehind(
   text: string,

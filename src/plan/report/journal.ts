@@ -1,14 +1,14 @@
-/** The journal of a run: how each action began and ended, so that a run can be settled after any crash. */
+/** A run's journal: how each action began and ended, so that teddy can settle the run after any crash. */
 import { TeddyError } from '../../errors.ts';
 import type { Oid, RefName, RepoPath, SessionId, TurnName } from '../../names.ts';
 import { isObject } from '../../session/text/parse-object.ts';
 import type { ActionType } from '../plan.ts';
 import type { ActionLog, ReportedMemos } from './report.ts';
 
-/** The state of a run after an action: still running, or why the rest is not run. */
+/** A run's state after an action: still running, or why the rest does not run. */
 export type RunEnd = 'done' | 'failed' | 'quit' | 'interrupted';
 
-/** The state of a path; `key` identifies bytes that the journal stores, `mode` holds the permission bits. */
+/** A path's state; `key` identifies bytes stored by the journal, `mode` holds the permission bits. */
 export type KeptState =
   { kind: 'absent' } | { kind: 'file'; key: string; mode: number } | { kind: 'link'; target: string };
 
@@ -18,30 +18,30 @@ export interface RunRecord {
   session: SessionId;
   turn: TurnName;
   ref: RefName;
-  /** The absolute path of the work tree that it runs in. */
+  /** The absolute path of the run's work tree. */
   root: string;
   /** ISO 8601. */
   startedAt: string;
-  /** Indexes of the chosen actions; a run that is continued may choose fewer, not more. */
+  /** Indexes of the chosen actions; a continued run may choose fewer, not more. */
   chosen: number[];
-  /** Whether a run that does not complete restores its files. */
+  /** Whether an incomplete run restores its files. */
   rollback: boolean;
-  /** The decisions before the first action, which are not asked again. */
+  /** The decisions before the first action; teddy does not ask about them again. */
   memos: ReportedMemos;
 }
 
-/** The state, before an action, of everything that it may change. */
+/** The state of everything that an action may change, before the action. */
 export type Before =
-  /** `afterSha256` is the hash of the new content; `madeDirectories` are the parents that did not exist, outermost first. */
+  /** `afterSha256` is the new content's hash; `madeDirectories` are the missing parents, outermost first. */
   | { kind: 'write'; path: RepoPath; state: KeptState; afterSha256: string; madeDirectories: RepoPath[] }
-  /** `scan` comes from a workspace. `kept` has the states that were saved, `notKept` the unsaved paths, with the reason. */
+  /** `scan` comes from a workspace. `kept` has the saved states, `notKept` the unsaved paths, with the reason. */
   | {
       kind: 'command';
       head: Oid | null;
       scan: [path: RepoPath, print: string][];
       kept: [path: RepoPath, state: KeptState][];
       notKept: [path: RepoPath, reason: string][];
-      /** Directories without a tracked file, including empty ones; what is below them is not listed. */
+      /** Directories without a tracked file, including empty ones; omits directories inside a listed one. */
       directories: RepoPath[];
     }
   | { kind: 'none' };
@@ -57,46 +57,49 @@ export interface BeginRecord {
   before: Before;
 }
 
-/** A process group; `startedAt` is when its leader started, by the system's clock, or null when it is not revealed. */
+/**
+ * A process group; `startedAt` is when its leader started, by the system's clock; null when the system does not reveal
+ * that.
+ */
 export interface ProcessGroup {
   id: number;
   startedAt: string | null;
-  /** Identifies processes that have left the group by a variable in their environment. */
+  /** Identifies processes that have left the group, through a variable in their environment. */
   mark?: string;
 }
 
-/** A script of the latest action has been started. */
+/** The latest action has started a script. */
 interface StartRecord {
   record: 'start';
   group: ProcessGroup;
 }
 
-/** A file as an action left it; `before` is the blob that a file action found there, from the bytes on disk. */
+/** A file as left by an action; `before` is the blob that a file action found there, made from the bytes on disk. */
 export interface LeftFile {
   path: RepoPath;
   before?: Oid | null;
-  /** `mode` is missing when the action left it unchanged. Null when the file does not exist. */
+  /** `mode` is absent when the action did not change it. Null when the file does not exist. */
   after: { mode?: '100644' | '100755' | '120000'; oid: Oid } | null;
 }
 
-/** The outcome of an action, even of one that never began. `output` and `page` are keys of texts that the journal stores. */
+/** An action's outcome, even if the action never began. `output` and `page` are keys of texts stored by the journal. */
 export interface EndRecord {
   record: 'end';
   log: ActionLog;
   ended: RunEnd;
   /**
-   * The paths that the action changed, each with a print of what it left there (`Run.left`). If it only rewrote the
-   * same bytes, `owner` is the action that had changed the path before.
+   * The paths that the action changed, each with a print of the result (`Run.left`). If the action only rewrote equal
+   * bytes, `owner` is the action that had changed the path before.
    */
   changed: [path: RepoPath, left: string | null, owner?: number][];
   strays: RepoPath[];
   output?: string;
   page?: string;
-  /** The files that it changed, as it left them; null when nobody checked. Missing when it changed none. */
+  /** The changed files, as the action left them; null when nobody checked. Absent when it changed none. */
   files?: LeftFile[] | null;
   /** An earlier process of the run was killed during the action. */
   crashed?: true;
-  /** True when its changes could not be determined; `changed` means nothing then. */
+  /** True when teddy could not determine the action's changes; `changed` is then meaningless. */
   unseen?: true;
 }
 
@@ -107,17 +110,17 @@ interface RollbackRecord {
 
 export type JournalRecord = RunRecord | BeginRecord | StartRecord | EndRecord | RollbackRecord;
 
-/** The state of one run, folded from its records. */
+/** One run's state, folded from its records. */
 export interface JournaledRun {
   run: RunRecord;
-  /** In the order in which they began. */
+  /** Sorted by their beginnings. */
   begun: BeginRecord[];
   ended: EndRecord[];
-  /** The action that began and did not end; null when the crash happened between two actions. */
+  /** The action that began and did not end; null when the crash occurred between two actions. */
   interrupted: BeginRecord | null;
-  /** The last script that the interrupted action started; it may still be running. */
+  /** The interrupted action's last script; it may still be running. */
   group: ProcessGroup | null;
-  /** Whether the files were being restored. */
+  /** Whether a rollback was in progress. */
   isRollingBack: boolean;
 }
 
@@ -127,8 +130,8 @@ export function encodeRecord(record: JournalRecord): string {
 }
 
 /**
- * Ignores a final record that a crash has cut off. Returns null when even the first record is missing: nothing had
- * begun then. Throws DAMAGED_SESSION for a journal that teddy did not write this way.
+ * Ignores a final record that a crash cut off. Returns null when even the first record is missing: in that case nothing
+ * had begun. Throws DAMAGED_SESSION for a journal that teddy did not write in this form.
  */
 export function decodeJournal(text: string): JournaledRun | null {
   const lines = text.split('\n').slice(0, -1);
@@ -161,7 +164,7 @@ function decodeRecord(line: string, number: number): JournalRecord {
   throw toDamaged(number);
 }
 
-/** Checks only the fields that the fold reads; the rest was written by teddy. */
+/** Checks only the fields that the fold reads; teddy itself wrote the rest. */
 function isRecord(value: unknown): value is JournalRecord {
   if (!isObject(value)) return false;
   switch (value.record) {

@@ -1,4 +1,4 @@
-/** Reads a report's grammar, its log of each action, and the pages it names, even if other parts are invalid. */
+/** Reads a report's grammar, its log of each action, and its pages, even if other parts are invalid. */
 import { readPlainYaml } from '../../session/yaml/plain-yaml.ts';
 import { parseUntrustedYaml } from '../../session/yaml/untrusted-yaml.ts';
 import { newestGrammar, toGrammar, type Grammar } from '../../session/text/grammar.ts';
@@ -12,9 +12,9 @@ export interface ReadLog {
 }
 
 export interface ReadRun {
-  /** The grammar for reading the plan again; the newest for a damaged report or one of a later teddy. */
+  /** The grammar for rereading the plan; the newest for a damaged report or a later teddy's report. */
   grammar: Grammar;
-  /** In the order of the actions; null for a damaged report or something that is not one. */
+  /** In action order; null for a damaged report or a text that is not a report. */
   logs: ReadLog[] | null;
 }
 
@@ -53,20 +53,20 @@ function toLog(log: unknown): ReadLog | null {
   return { index, status, details: details as ReadLog['details'] };
 }
 
-/** Returns the indexes (from 1) of the actions that succeeded. */
+/** Returns the indexes (from 1) of successful actions. */
 export function listSucceeded(logs: readonly ReadLog[]): number[] {
   return logs.filter(({ status }) => status === 'SUCCESS').map(({ index }) => index);
 }
 
-/** A page stored in a file of the turn. */
+/** A page stored in one of the turn's files. */
 export interface ReportedPage {
-  /** Every URL of the page: as requested, and as found after redirects. */
+  /** The page's URLs: the requested one, and the final one after redirects. */
   urls: string[];
   /** Relative to the turn. */
   file: string;
 }
 
-/** Lists the pages that a turn fetched, in the order of the actions; empty when an action failed or it is not a report. */
+/** Lists the pages that a turn fetched, in action order; empty when an action failed or the text is not a report. */
 export function readPages(yaml: string): ReportedPage[] {
   // Most reports have no page, and parsing YAML takes time.
   if (!yaml.includes('page_file')) return [];

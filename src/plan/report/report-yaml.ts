@@ -6,18 +6,18 @@ import { parseReportYaml } from './report-logs.ts';
 import { reportFields, type Report } from './report.ts';
 
 /**
- * Writes keys in the order of the table, never folds lines, and quotes strings so that they are read back exactly. Ends
- * with a newline.
+ * Writes keys in table order, never folds lines, and quotes strings so that reading restores them exactly. Ends with a
+ * newline.
  */
 export function renderReport(report: Report): string {
-  // Strings that YAML 1.1 takes for something else (`yes`, dates) are quoted for readers of that version.
+  // Strings that YAML 1.1 would read as another type (`yes`, dates) are quoted for readers of that version.
   const document = new Document(reportFields.read(report, []), { aliasDuplicateObjects: false, compat: 'yaml-1.1' });
   visit(document, { Scalar: (_, scalar) => chooseStyle(scalar) });
-  // Without a width, nothing is folded, and multi-line text becomes a literal block.
+  // Without a width, the package folds nothing, and multi-line text becomes a literal block.
   return document.toString({ doubleQuotedAsJSON: true, lineWidth: 0 });
 }
 
-/** Block scalars of nothing but white space do not survive the YAML package. */
+/** Block scalars that consist only of white space do not survive the YAML package. */
 function chooseStyle(scalar: Scalar): void {
   if (typeof scalar.value === 'string' && /^\s*$/.test(scalar.value)) scalar.type = Scalar.QUOTE_DOUBLE;
 }
@@ -27,7 +27,7 @@ export function parseReport(yaml: string): Report {
   return checkReport(parseYaml(yaml));
 }
 
-/** Reads a report in the exact YAML that teddy writes, without a full YAML parser, which is large. */
+/** Reads a report in teddy's exact YAML, without a full YAML parser, which is large. */
 export function parsePlainReport(yaml: string): Report {
   const plain = readPlainYaml(yaml);
   if (plain === null) throw damaged('it is not in the format that teddy writes');

@@ -1,6 +1,6 @@
 /**
- * The outcome of a plan, as `report.md` records it, with the names and the order of the file. This table is used to
- * write, check and describe reports.
+ * A plan's outcome, as recorded in `report.md`, with the file's names and order. This table is used for writing,
+ * checking and describing reports.
  */
 import { isSessionId, isTurnName, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { countOf } from '../../session/spending/describe-spending.ts';
@@ -19,8 +19,8 @@ const sha256 = text(/^[0-9a-f]{64}$/);
 const time = text(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
 /**
- * `sha256` is the hash of the plan's bytes. `grammar` is the version that they were parsed with; reports from before
- * versions existed lack it, which means 1.
+ * `sha256` is the hash of the plan's bytes. `grammar` is the version that parsed the plan; reports from before versions
+ * existed lack it, which means 1.
  */
 const plan = object({
   title: text(),
@@ -43,7 +43,7 @@ const memos = object({
   added: texts,
   removed: texts,
   rejected: texts,
-  /** Memos that nobody could be asked about; they wait for the user. */
+  /** Memos for which no user was available; they wait for the user. */
   proposed: optional(texts),
 });
 export type ReportedMemos = ValueOf<typeof memos>;
@@ -60,19 +60,19 @@ const actionLog = object({
   modified_by_user: optional(boolean),
   duration_ms: optional(number(0)),
   /**
-   * The id of git's tree after an action that may change files: the code that this report's commit would have had at
-   * that point, without `.teddy/`. Missing when it could not be determined, and in older reports.
+   * The ID of git's tree after an action that may change files: the code that this report's commit would have had at
+   * that point, without `.teddy/`. Absent when teddy could not determine the tree, and in older reports.
    */
   tree: optional(oid),
   details: optional(actionDetails),
 });
 export type ActionLog = ValueOf<typeof actionLog>;
 
-/** The files that were restored after a failure, and those that could not be. */
+/** The files that teddy restored after a failure, and the files that it could not restore. */
 const rollback = object({
   restored: paths,
   left: list(object({ path: text<RepoPath>(), reason: text() })),
-  /** Files that somebody else had changed since; their content was saved outside of the work tree. */
+  /** Files that somebody else had changed since the action; teddy saved their content outside the work tree. */
   moved_aside: paths,
 });
 export type ReportedRollback = ValueOf<typeof rollback>;
@@ -82,7 +82,7 @@ const change = object({
   change: oneOf('added', 'modified', 'deleted'),
   before: nullable(oid),
   after: nullable(oid),
-  /** git's mode after the run, unless it is the one of a plain file (100644). */
+  /** git's mode after the run, unless that is a plain file's mode (100644). */
   mode: optional(oneOf('100755', '120000', '160000')),
   /** The index of the action that made the change. */
   action: position,
@@ -112,7 +112,7 @@ export const reportFields = object({
 });
 export interface Report extends ValueOf<typeof reportFields> {}
 
-/** Returns text such as `1 of 2 actions was not run`; null when everything was run, or the error already says why not. */
+/** Returns text such as `1 of 2 actions was not run`; null when all actions ran, or the error already gives the reason. */
 export function describeNotRun({
   run_summary,
   action_logs,
