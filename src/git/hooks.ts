@@ -130,10 +130,7 @@ async function keepHook(path: string, as: string): Promise<void> {
   await syncDirectoryIfPossible(dirname(as));
 }
 
-/**
- * Copies a hook. The name appears only once the content is complete, because teddy could later restore a partial copy
- * as the hook.
- */
+/** Copies a hook. The name appears only once the content is complete, because teddy could later restore a part. */
 async function copyHook(path: string, as: string, mode: number): Promise<void> {
   const temporary = temporaryBeside(as);
   await copyFile(path, temporary);

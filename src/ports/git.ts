@@ -364,10 +364,7 @@ export interface Repository {
   readonly workspace: Workspace | null;
   /** Lists the existing work trees, the main one first. */
   workTrees(): Promise<WorkTree[]>;
-  /**
-   * Lets callers skip a git process: most repositories have no linked work trees. Also counts work trees that no longer
-   * exist.
-   */
+  /** Lets callers skip a git process: most repositories have no linked work trees. Also counts missing work trees. */
   hasLinkedWorkTrees(): Promise<boolean>;
   linkedWorkTrees(): Promise<LinkedWorkTree[]>;
   /**
@@ -393,10 +390,7 @@ export interface Repository {
   readonly blame: Blame;
   readonly hooks: Hooks;
   readonly remotes: Remotes;
-  /**
-   * Sets a key in git's configuration, for this repository or the user; null removes the key. Returns false if the key
-   * was not set.
-   */
+  /** Sets a key in git's configuration, for this repository or the user; null removes it. Returns false if it was unset. */
   changeSetting(scope: 'local' | 'global', key: string, value: string | null): Promise<boolean>;
   /** Rereads git's configuration, for a long-running process: the user may have changed it. */
   reloadSettings(): void;
@@ -676,10 +670,7 @@ export interface Workspace {
   readCheckouts(files: { path: RepoPath; oid: Oid }[]): Promise<Map<RepoPath, Uint8Array>>;
   /** Returns how many bytes `readDisk` would read; null when there is nothing to read. */
   sizeOnDisk(path: RepoPath): Promise<number | null>;
-  /**
-   * Returns when a file was created on this disk, or last changed if the disk does not say. Null when the file does not
-   * exist.
-   */
+  /** Returns when a file was created on this disk, or last changed if the disk does not say. Null without a file. */
   bornOnDisk(path: RepoPath): Promise<Date | null>;
   /** Restores a file of `.teddy/` that is on the line but missing on disk. Null bytes remove the file. */
   writeSessionFile(path: RepoPath, bytes: Uint8Array | null): Promise<void>;

@@ -1,7 +1,4 @@
-/**
- * Reads several of a session's lines in one walk: visits each commit once, and finds where the lines branch off from
- * each other.
- */
+/** Reads several of a session's lines in one walk: each commit once, and where the lines branch off from each other. */
 import type { Oid, SessionId } from '../names.ts';
 import type { SessionStore } from '../ports/git.ts';
 import { isStartOf } from '../session/entries/logged-entry.ts';

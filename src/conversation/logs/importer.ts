@@ -45,7 +45,7 @@ export interface ImportReport {
   /** Non-blank lines, or the messages of a single JSON document. */
   lines: number;
   records: number;
-  /** How many user messages are summaries that a program wrote when it compacted the conversation. */
+  /** How many of the records are summaries that a program wrote when it compacted the conversation. */
   summaries: number;
   /** The number of issues of each kind, and details of the first hundred. */
   skipped: { count: number; issues: ImportIssue[] };

@@ -14,10 +14,7 @@ export interface Allowable {
   words: AllowedCommand | null;
 }
 
-/**
- * Any of these characters may turn a line into several commands or another one: operators, redirections, expansions,
- * control characters.
- */
+/** Any of these can make a line several commands or another one: operators, redirections, expansions, controls. */
 const unsafe = /[;&|<>`$(){}]|[^\P{Cc}]/u;
 /** A word without quotes, patterns or assignments. */
 const plainWord = /^[\w./@][\w./@%:,+-]*$/;
@@ -31,7 +28,7 @@ const interpreters =
 const changers =
   /^(?:rm|mv|cp|dd|ln|chmod|chown|tee|tar|curl|wget|scp|rsync|git|docker|podman|kubectl|psql|mysql|sqlite3)$/i;
 const packageManagers = /^(?:npm|pnpm|yarn|bun)$/i;
-/** As the second word, these subcommands run the words that follow. */
+/** Subcommands that, as the second word, run the words after them. */
 const subRunners = /^(?:run|run-script|exec|x|dlx|eval)$/;
 
 /** Returns null for a command that the user must approve each time. */

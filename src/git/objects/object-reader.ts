@@ -14,10 +14,7 @@ interface ObjectInfo {
 }
 
 export interface ObjectReader {
-  /**
-   * Looks up an object by any name that `git rev-parse` accepts; null when the object does not exist or the name is
-   * ambiguous.
-   */
+  /** Looks up an object by any name that `git rev-parse` accepts; null when there is none or the name is ambiguous. */
   info(name: string): Promise<ObjectInfo | null>;
   /** Reads an object. With `take`, which must be quick, passes the bytes on as they arrive and leaves `bytes` empty. */
   contents(name: string, take?: TakePiece): Promise<(ObjectInfo & { bytes: Buffer }) | null>;

@@ -44,10 +44,7 @@ const allowed: Required<NonNullable<SimpleGitOptions['unsafe']>> = {
 
 const endedBySignal = 'a signal ended it';
 
-/**
- * Opens simple-git; its children get only the environment `env`. Methods reject with git's message, or with
- * `endedBySignal`.
- */
+/** Opens simple-git; its children get only `env`. Methods reject with git's message, or with `endedBySignal`. */
 export async function openPorcelain(cwd: string, env: Environment): Promise<SimpleGit> {
   const { simpleGit } = await import('simple-git');
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));

@@ -1,7 +1,4 @@
-/**
- * Takes `index.lock` as git does. Records the lock first, so that after a crash teddy can tell its own lock from a
- * foreign one.
- */
+/** Takes `index.lock` as git does. Records the lock first, so that after a crash teddy can recognize its own lock. */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { copyFile, link, lstat, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';

@@ -1,7 +1,4 @@
-/**
- * The world where approved actions run: files, programs, the web and the user. Actions reach these only through this
- * interface.
- */
+/** The world where approved actions run: files, programs, the web and the user. Actions reach these only through it. */
 import type { RepoPath } from '../../names.ts';
 import type { CommandResult } from '../../ports/files.ts';
 import type { Performed } from '../effects/action-details.ts';

@@ -213,10 +213,7 @@ export function lastParagraph(message: string): string {
   return above === -1 ? text : text.slice(above + 2);
 }
 
-/**
- * Reads the last paragraph's trailers, as git does. The first of equal keys counts, so an appended trailer overrides
- * nothing.
- */
+/** Reads the last paragraph's trailers, as git does. The first of equal keys counts, so appending overrides nothing. */
 function readTrailers(message: string): Map<string, string> {
   const last = lastParagraph(message);
   const trailers = new Map<string, string>();

@@ -45,10 +45,7 @@ export interface VerifiedLine {
   turns: number;
   /** False when this clone lacks a part of the line, so that part was not checked. */
   isWhole: boolean;
-  /**
-   * The number of log sections that teddy rendered again with an equal result; `attested`: the number that it cannot
-   * render again.
-   */
+  /** The number of log sections rendered again with an equal result; `attested`: those that cannot be rendered. */
   derived: number;
   attested: number;
   /** The number of entries signed by one of the given keys; null when the caller gave no keys. */

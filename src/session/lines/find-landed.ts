@@ -33,7 +33,7 @@ export async function findLanded(
     const started = own.get(starts.get(line.session)?.branch ?? '') ?? [];
     for (const oid of new Set([...usual, ...started])) {
       const base = bases.get(oid);
-      // A base branch mentions few lines, and the others need no git process.
+      // A base branch mentions few lines, and the others do not need git.
       const isTold = base?.entries.has(line.nearest.oid) === true || base?.landings.has(line.session) === true;
       if (base !== undefined && isTold && (await holds(project, base, line))) landed.add(line.ref);
     }

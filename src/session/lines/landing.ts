@@ -1,7 +1,4 @@
-/**
- * The message of a commit that brings a session's code to another branch. Such a commit is not an entry and never reads
- * as one.
- */
+/** The message of a commit that brings a session's code to another branch. It is no entry and never reads as one. */
 import { leaveOutKnown } from '../entries/assisted-by.ts';
 import { endsInTrailers } from '../entries/trailers.ts';
 import type { RefTip, SessionSource, Store } from '../../ports/git.ts';
