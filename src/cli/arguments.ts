@@ -1,7 +1,7 @@
-/** The words of a command line: short forms of commands, numbers, times and turns. */
+/** Reads the words of a command line: short forms of commands, numbers, times and turns. */
 import { TeddyError } from '../errors.ts';
 
-/** The commands of `session` that can be called without it: `teddy plan` is `teddy session plan`. */
+/** The `session` commands that also work without that word: `teddy plan` is `teddy session plan`. */
 export const shortForms = [
   'new',
   'plan',
@@ -17,14 +17,14 @@ export const shortForms = [
   'approve',
   'reject',
 ] as const;
-/** Other names that people type, for a command with or without `session` before it. */
+/** Other names that people type for a command, with or without `session` before them. */
 const synonyms = new Map([
   ['ls', 'list'],
   ['run', 'execute'],
   ['st', 'status'],
 ]);
 
-/** Commands that scripts and hooks call, and that no list names. `src/README.md` describes them. */
+/** Commands that scripts and hooks call, and that teddy never lists. `src/README.md` describes them. */
 export const internalCommands = ['hook', 'capture drain', 'capture gate'];
 
 /** Spells the command out: `ls` and `session ls` become `session list`. */
@@ -39,7 +39,7 @@ export function expandShortForm(words: readonly string[]): string[] {
   return [...words.slice(0, at), ...path, ...words.slice(at + (hasGroup ? 2 : 1))];
 }
 
-/** Reads a number from 1, as for `--limit`; `what` is what it counts. Throws USAGE. */
+/** Reads a number of at least 1, as `--limit` takes it; `what` names the things counted. Throws USAGE. */
 export function parseLimit(text: string, what: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   const message = `--limit: ${JSON.stringify(text)} is not a number of ${what}.`;
@@ -62,8 +62,8 @@ export function parseSince(text: string, nowMs: number, option = '--since'): num
 }
 
 /**
- * Reads a turn as a shell completes it: `02/`, or a path into `.teddy/sessions`, which also names its session. Returns
- * any other text unchanged. Throws USAGE when -s names another session.
+ * Reads a turn as a shell completes its path: `02/`, or a path into `.teddy/sessions`, which also names the session.
+ * Returns any other text unchanged. Throws USAGE when -s names another session.
  */
 export function readTurnPath(text: string, session: string | undefined): { turn: string; session: string | undefined } {
   const [, directory, id = '', turn] =

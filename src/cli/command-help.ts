@@ -1,11 +1,11 @@
-/** Renders `--help` of one command: usage, description, options, examples. */
+/** Renders a command's `--help`: usage, description, options, examples. */
 import { longName, type CommandPage, type OptionSpec } from './command-page.ts';
 import { wrap } from './render/cut-to-width.ts';
 import type { Style } from './terminal.ts';
 
 const width = 80;
 
-/** `style` adds colors; without it, the text is plain. */
+/** `style` adds colors; otherwise the text is plain. */
 export function renderCommandHelp(page: CommandPage, style: (style: Style, text: string) => string): string {
   const { path, description = '', details = '', examples = [] } = page;
   const heading = (text: string) => style('bold', text);
@@ -43,14 +43,14 @@ export function withParameters({ path, parameters, options }: CommandPage): stri
 
 type OptionRow = [names: string, text: string];
 
-/** Returns the options of one command, and those that every command has. */
+/** Returns the command's own options, and the ones that every command has. */
 export function listOptions({ options }: CommandPage): { own: OptionRow[]; common: OptionRow[] } {
   const isCommon = (one: OptionSpec) => /^--(?:json|color)$/.test(longName(one));
   const [own, common] = [options.filter((one) => !isCommon(one)), options.filter(isCommon)];
   return { own: own.map(toRow), common: [...common.map(toRow), ['-h, --help', 'Show this help.']] };
 }
 
-/** Returns a row such as `-m, --message <text>`; long names are aligned. */
+/** Returns a row such as `-m, --message <text>`, with long names aligned. */
 function toRow(spec: OptionSpec): OptionRow {
   const { names, value, describe } = spec;
   const shown = names[0]?.startsWith('--') === true ? `    ${names[0]}` : names.join(', ');
@@ -65,7 +65,7 @@ function wrapParagraphs(text: string): string {
     .join('\n\n');
 }
 
-/** Turns `Say what you want.` into `say what you want`, to follow the command's name. */
+/** Turns `Say what you want.` into `say what you want`, so that it can follow the command's name. */
 export function toPhrase(text: string): string {
   const line = text.trim().replaceAll(/\s*\n\s*/g, ' ');
   return `${line.slice(0, 1).toLowerCase()}${line.slice(1)}`.replace(/\.$/, '');

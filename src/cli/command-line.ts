@@ -1,16 +1,16 @@
-/** Reads a command line against the declarations of its command, and explains what is wrong with it. */
+/** Checks a command line against its command's declarations, and explains any mistake. */
 import { TeddyError } from '../errors.ts';
 import { nearestName } from '../session/text/name-some.ts';
 import { shortForms } from './arguments.ts';
 import { longName, type CommandPage, type OptionSpec } from './command-page.ts';
 import { withParameters } from './command-help.ts';
 
-/** The option that every command has in addition to its own. */
+/** The option that every command has in addition to its own options. */
 const help: OptionSpec = { names: ['-h', '--help'], value: null, describe: '', completes: [] };
 
 /**
- * Returns the words as the command parser takes them: every value is bound to its option with `=`, so that a value that
- * begins with a hyphen is never read as an option. Throws USAGE for words that the command does not take, and when
+ * Returns the words as the command parser takes them: `=` binds every value to its option, so that the parser never
+ * reads a value that begins with a hyphen as an option. Throws USAGE for words that the command does not take, and when
  * something is missing.
  */
 export function readWords(page: CommandPage, words: readonly string[]): string[] {
@@ -24,9 +24,9 @@ export function readWords(page: CommandPage, words: readonly string[]): string[]
 
 interface BoundWords {
   bound: string[];
-  /** The options on the command line. */
+  /** The options that the user gave. */
   given: Set<OptionSpec>;
-  /** All other words; the first ones are the command's own. */
+  /** All other words, beginning with the command's own. */
   texts: string[];
 }
 
@@ -52,7 +52,7 @@ function bindWords(page: CommandPage, words: readonly string[]): BoundWords {
       read.bound.push(word);
       continue;
     }
-    // A second --message is refused, because one of the two texts would be lost.
+    // Refuses a second --message, because one of the two texts would be lost.
     if (longName(spec) === '--message' && read.given.has(spec))
       throw new TeddyError('USAGE', `You gave ${name} twice.`, 'Give it once; the text may have several lines.');
     read.given.add(spec);
@@ -64,13 +64,13 @@ function bindWords(page: CommandPage, words: readonly string[]): BoundWords {
   return read;
 }
 
-/** Splits `--name=value`, `-nvalue` and `-n=value`, which git users write. */
+/** Splits `--name=value`, `-nvalue`, and `-n=value`, which git users write. */
 function splitOption(word: string): [name: string, inline: string | undefined] {
   const [, name = word, inline] = (word.startsWith('--') ? /^(--[^=]*)=(.*)$/s : /^(-.)=?(.+)$/s).exec(word) ?? [];
   return [name, inline];
 }
 
-/** Finds the switches in a word: a single one, the opposite of one (`--no-gate`), or several short ones together (`-yn`). */
+/** Finds the switches in a word: a single one, a negated one (`--no-gate`), or several short ones together (`-yn`). */
 function findSwitches(page: CommandPage, word: string, find: (name: string) => OptionSpec | undefined): OptionSpec[] {
   const name = word.replace(/=.*/s, '');
   const one = find(name) ?? find(name.replace(/^--no-/, '--'));
@@ -86,7 +86,7 @@ function findSwitches(page: CommandPage, word: string, find: (name: string) => O
   throw usageError(page, `\`${page.path}\` has no option ${name}${withValue}.`, adviseOption(page, name));
 }
 
-/** Advises on an option that is a parameter here: `push --remote origin`, `blame -L 3,5 file`. */
+/** Gives advice when the user typed a parameter as an option: `push --remote origin`, `blame -L 3,5 file`. */
 function adviseOption({ parameters }: CommandPage, name: string): string {
   const meant = parameters.find((one) => `--${one.name}` === name);
   if (meant !== undefined) return `Give the ${meant.name} as a separate word. `;
@@ -132,7 +132,7 @@ function usageError({ path }: CommandPage, message: string, advice = ''): TeddyE
   return new TeddyError('USAGE', message, `${advice}See what it takes: \`${path} --help\`.`);
 }
 
-/** Returns the error for words that name no command. `paths` has every command, such as `teddy session plan`. */
+/** Returns the error for words that name no command. `paths` contains every command, such as `teddy session plan`. */
 export function toUnknownCommand([first = '', second = '']: readonly string[], paths: readonly string[]): TeddyError {
   const isFamily = paths.some((path) => path.startsWith(`teddy ${first} `));
   const family = isFamily ? `teddy ${first}` : 'teddy';
@@ -147,7 +147,7 @@ export function toUnknownCommand([first = '', second = '']: readonly string[], p
 }
 
 /**
- * Returns the command that was probably meant: `teddy undo` is `teddy session undo`, `teddy lst` is `teddy list`, and
+ * Guesses the command that the user meant: `teddy undo` is `teddy session undo`, `teddy lst` is `teddy list`, and
  * `teddy session exec` is `teddy session execute`.
  */
 function findMeant(family: string, word: string, paths: readonly string[]): string | null {

@@ -1,4 +1,4 @@
-/** A command as its declarations describe it. Help, completion, the documents and usage errors are generated from it. */
+/** A command as its declarations describe it. Teddy generates help, completion, the documents and usage errors from this. */
 import type { Definition } from 'clipanion';
 
 /** A command as help, completion and the documents describe it. */
@@ -7,23 +7,23 @@ export interface CommandPage extends Omit<Definition, 'options' | 'usage'> {
   parameters: readonly ParameterSpec[];
 }
 
-/** The words that a shell offers for a value. */
+/** The kind of words that a shell offers for a value. */
 export type Completion = 'files' | 'sessions';
 
 export interface OptionFacts {
   describe: string;
-  /** The kind of completion; by default `files` for `<file>` and `<directory>`, and `sessions` for `<session>`. */
+  /** The kinds of completion; by default `files` for `<file>` and `<directory>`, and `sessions` for `<session>`. */
   completes?: readonly Completion[];
-  /** The options that cannot be combined with it, by their first names. */
+  /** The first names of the options that cannot be combined with this one. */
   excludes?: readonly string[];
-  /** The options that it qualifies: one of them must be given too. */
+  /** The options that this one qualifies; the user must also give one of them. */
   requires?: readonly string[];
-  /** True when the command cannot run without it. */
+  /** True when the command cannot run without this option. */
   required?: true;
 }
 
 export interface OptionSpec extends Omit<OptionFacts, 'completes'> {
-  /** The names, such as `-m` and `--message`; the short name is first. */
+  /** The names, such as `-m` and `--message`, with the short name first. */
   names: readonly string[];
   /** Null for a switch. */
   value: string | null;
@@ -33,12 +33,12 @@ export interface OptionSpec extends Omit<OptionFacts, 'completes'> {
 export interface ParameterSpec {
   name: string;
   isOptional: boolean;
-  /** True when it takes all remaining words. */
+  /** True when the parameter takes all remaining words. */
   isRest: boolean;
   completes: readonly Completion[];
 }
 
-/** Returns `--message` for `-m,--message`, or the short name when there is no long one. */
+/** Returns `--message` for `-m,--message`, or the short name when the option has no long one. */
 export function longName({ names }: OptionSpec): string {
   return names.at(-1) ?? '';
 }

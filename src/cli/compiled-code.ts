@@ -1,6 +1,6 @@
 /**
- * Loads the bundle together with V8's cached compiled code. A short command spends most of its time compiling: with the
- * cache, `session plan` takes about two thirds of the time.
+ * Loads the bundle together with V8's cached compiled code. Because a short command spends most of its time compiling,
+ * the cache reduces the time of `session plan` to about two thirds.
  */
 import { isAscii } from 'node:buffer';
 import { createHash, randomBytes } from 'node:crypto';
@@ -12,24 +12,24 @@ import { expandShortForm } from './arguments.ts';
 
 export interface CompiledCode<Exports> {
   exports: Exports;
-  /** Stores the code compiled so far for the next process, once for each version of the bundle. */
+  /** Stores the code compiled until now for the next process, once for each version of the bundle. */
   keep(): void;
 }
 
-/** Returns the name of a command as part of a file name: `teddy ls` uses the code of `session-list`. */
+/** Returns a command's name as part of a file name: `teddy ls` uses the code of `session-list`. */
 export function nameUse(argv: readonly string[]): string {
   const isWord = (word: string) => /^[a-z]+$/.test(word);
   return expandShortForm(argv).slice(0, 2).filter(isWord).join('-');
 }
 
 /**
- * Loads the bundle and its cache. The caches are next to the bundle, one for each `use`, since each use compiles other
- * parts. Their names also depend on the bundle's content, because V8 itself compares only the length.
+ * Loads the bundle and its cache. Each `use` has its own cache next to the bundle, because each compiles other parts.
+ * The caches' names also depend on the bundle's content, because V8 itself compares only the length.
  */
 export function loadCompiled<Exports>(path: string, use: string): CompiledCode<Exports> {
   const bytes = readFileSync(path);
-  // The build keeps the bundle plain ASCII: V8 then makes a string of it in a third of the time, and compiles half the
-  // bytes.
+  // The build keeps the bundle plain ASCII: V8 then makes a string from it in a third of the time, and compiles half
+  // the bytes.
   const source = isAscii(bytes) ? bytes.toString('latin1') : bytes.toString('utf8');
   const key = createHash('sha1').update(bytes).digest('hex').slice(0, 16);
   const cachePath = `${path}-${key}-${use}.cache`;
@@ -46,7 +46,7 @@ export function loadCompiled<Exports>(path: string, use: string): CompiledCode<E
   };
 }
 
-/** If the cache cannot be written, as in a global installation that belongs to another user, the code is compiled each time. */
+/** If teddy cannot write the cache, as in a global installation that another user owns, it compiles the code each time. */
 function keepCache(path: string, bytes: Buffer): void {
   const temporary = `${path}.${randomBytes(4).toString('hex')}`;
   try {

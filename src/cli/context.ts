@@ -1,4 +1,4 @@
-/** The surroundings of a command: its words, streams, environment, directory and signals. */
+/** A command's surroundings: its words, streams, environment, directory and signals. */
 import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { BaseContext } from 'clipanion';
@@ -25,21 +25,21 @@ export interface CliContext extends BaseContext {
   signals: Signals;
   /** Sends the signal that a key at the terminal would have sent. */
   raise(name: NodeJS.Signals): void;
-  /** Exits at once, without waiting for what is still running. */
+  /** Exits at once, without waiting for work that is still running. */
   exit(code: number): never;
-  /** Returns the directory that the command runs in. Throws if it no longer exists. */
+  /** Returns the command's working directory. Throws if the directory no longer exists. */
   cwd(): string;
-  /** The processes of the machine; undefined to read the real ones. */
+  /** The machine's processes; undefined to read the real ones. */
   tree?: ProcessTree | undefined;
-  /** Opens the project that the command works on; without it, the repository that the folder is in. */
+  /** Opens the command's project; by default, opens the repository that contains the working directory. */
   openProject?: typeof openProject;
   /** The text of `teddy --help`. */
   help?(): Promise<string>;
-  /** The file that was started, used to start a hook or a server. */
+  /** The file that started this process, used to start a hook or a server. */
   main: string;
 }
 
-/** Returns the directory that the command runs in. Throws NOT_A_REPOSITORY if it no longer exists. */
+/** Returns the command's working directory. Throws NOT_A_REPOSITORY if the directory no longer exists. */
 export function readWorkingDirectory(context: CliContext): string {
   try {
     return context.cwd();

@@ -1,17 +1,13 @@
 /**
- * The options and parameters of a command, each declared beside its field. Help, completion, the documents and the errors about a
- * command line are made of these declarations alone.
- *
- *   limit = option('--limit', { value: '<n>', describe: 'List at most this many.', excludes: ['--all'] });
- *   all = option('--all', { describe: 'List all of them.' });
- *   file = parameter('file', { completes: 'files' });
+ * A command's options and parameters, each declared beside its field. Help, completion, the documents and command line
+ * errors come from these declarations alone.
  */
 import { Option, type CommandClass } from 'clipanion';
 import type { CommandPage, Completion, OptionFacts, OptionSpec, ParameterSpec } from './command-page.ts';
 import type { CliContext } from './context.ts';
 
 interface ValueFacts extends OptionFacts {
-  /** The value as help shows it: `<n>`; or `[=name]` if the option may also be given without a value. */
+  /** The value as help shows it: `<n>`; or `[=name]` if the user may also give the option without a value. */
   value: `<${string}>` | `[=${string}]`;
 }
 
@@ -24,7 +20,7 @@ const usualCompletions: Record<string, Completion[]> = {
 const optionSpec = Symbol('option');
 const parameterSpec = Symbol('parameter');
 
-/** Declares an option. `names` is such as `-m,--message`. The field holds the value; for a switch, whether it was given. */
+/** Declares an option. `names` looks like `-m,--message`. The field holds the value; for a switch, whether the user gave it. */
 export function option(names: string, facts: ValueFacts & { value: `[=${string}]` }): string | boolean | undefined;
 export function option(names: string, facts: ValueFacts & { many: true }): string[];
 export function option<Value>(names: string, facts: ValueFacts & { parse(text: string): Value }): Value | undefined;
@@ -56,7 +52,7 @@ export function option(names: string, { value, many, parse, isDefault, mayBeUnse
 type AnyFacts = OptionFacts &
   Partial<ValueFacts> & { many?: true; parse?(text: string): unknown; isDefault?: true; mayBeUnset?: true };
 
-/** Declares a parameter, a word without the name of an option. */
+/** Declares a parameter: a word that follows no option name. */
 export function parameter(
   name: string,
   facts: { optional: true; completes?: readonly Completion[] },
@@ -80,7 +76,7 @@ export function parameters(
   return Object.assign(field, { [parameterSpec]: spec }) as unknown as string[];
 }
 
-/** Returns the declarations of a command, in the order of its fields; those that every command has are first. */
+/** Returns a command's declarations in the order of its fields, with the ones that every command has first. */
 export function readSpecs(command: CommandClass<CliContext>): Pick<CommandPage, 'options' | 'parameters'> {
   const fields: unknown[] = Object.values(new command());
   const specsOf = <Spec>(key: symbol) =>

@@ -64,13 +64,13 @@ export abstract class PlanningCommand extends AskingCommand {
       from: this.from,
       recording: this.recording,
       stream: this.noStream ? false : undefined,
-      // With a message, the user must first see the request; without one, the user provides the answer.
+      // With a message, the user must first see the request; otherwise, the user provides the answer.
       inEditor: terminal.isInteractive && this.message === undefined && !this.edit,
       asksEndpoint,
     });
   }
 
-  /** Returns undefined when nobody can be asked. */
+  /** Returns undefined when teddy can ask nobody. */
   protected toForeignApproval(terminal: Terminal, signal: AbortSignal): ApproveForeign | undefined {
     return askingForeign(terminal, signal, { canAsk: terminal.isInteractive && !this.json });
   }
@@ -121,14 +121,14 @@ export abstract class PlanningCommand extends AskingCommand {
       mode,
       printJson: this.json ? (schema: string, value: object) => this.printJson(terminal, schema, value) : null,
     };
-    // When stdin provided the message or the answer, it cannot answer a question.
+    // Stdin that provided the message or the answer cannot also answer a question.
     const canAsk = terminal.isInteractive && terminal.isOutputTty && !this.json;
     const page = (text: string) => this.page(terminal, project, text);
     return planAndRun(terminal, project, options, { run: canAsk ? 'ask' : 'never', yes: false, page, ...going });
   }
 }
 
-/** Checks what declarations cannot express: parameters and values. Throws USAGE. */
+/** Checks requirements on parameters and values that declarations cannot express. Throws USAGE. */
 export function requireOne(values: Record<string, boolean>): void {
   const given = Object.keys(values).filter((name) => values[name]);
   if (given.length > 1) throw exclusionError(...given);

@@ -14,8 +14,8 @@ import { readWords, toUnknownCommand } from './command-line.ts';
 type Command = CommandClass<CliContext>;
 
 /**
- * The commands, by the words that call them. A process loads only the one that it runs, because setting up the code of
- * all takes longer than most of them run.
+ * The commands, by the words that call them. A process loads only the one that it runs, because setting up every
+ * command's code takes longer than most of them run.
  */
 const commands: Record<string, () => Promise<Command>> = {
   status: async () => (await import('./commands/status.ts')).StatusCommand,
@@ -108,7 +108,7 @@ export async function runCli(argv: string[]): Promise<number> {
   return runCommand(context);
 }
 
-/** Runs a command. The context contains everything from outside, so that several can run in one process. */
+/** Runs a command. The context contains everything from outside, so that several commands can run in one process. */
 export async function runCommand(context: CliContext): Promise<number> {
   // A shell asks for completions; the words that follow belong to another command.
   if (context.words[0] === 'complete')
@@ -171,7 +171,7 @@ function describe(command: Command): CommandPage | null {
   return definition === undefined ? null : { ...definition, ...readSpecs(command) };
 }
 
-/** Returns every command for people, as the help and the documents describe it. */
+/** Returns every command for people, as help and the documents describe it. */
 export async function listCommands(): Promise<CommandPage[]> {
   const loaded = await Promise.all(Object.keys(commands).map(loadCommand));
   const internal = internalCommands.map((path) => `teddy ${path}`);
@@ -198,20 +198,20 @@ function findNamed(words: readonly string[]): (() => Promise<Command>) | null {
   return path === null ? null : () => loadCommand(path);
 }
 
-/** Loads the command of a path; its words are written only in the table of paths. */
+/** Loads a path's command; only the table of paths contains the command's words. */
 async function loadCommand(path: string): Promise<Command> {
   const load = commands[path];
   if (load === undefined) throw new Error(`The command ${path} does not exist.`);
   return Object.assign(await load(), { paths: [path.split(' ')] });
 }
 
-/** Prefers the longer path, of `session context` and `session context add`. */
+/** Prefers the longer of two paths such as `session context` and `session context add`. */
 function findPath(words: readonly string[]): string | null {
   const named = Object.keys(commands).filter((path) => path.split(' ').every((name, at) => words[at] === name));
   return named.toSorted((one, other) => other.length - one.length)[0] ?? null;
 }
 
-/** Turns `teddy help memo add`, as in git, and `teddy memo --help add` into `teddy memo add --help`. */
+/** Turns `teddy help memo add`, which follows git, and `teddy memo --help add` into `teddy memo add --help`. */
 function askForHelp(words: string[]): string[] {
   const [first = '', second = '', ...rest] = words;
   if (first === 'help' && words.length > 1) return [...words.slice(1), '--help'];
@@ -252,7 +252,7 @@ function ignoreLostReaders(): void {
   }
 }
 
-/** Handles a system error that arrives as an event without a listener; Node would print a place in its own code. */
+/** Handles a system error that arrives as an event without a listener, for which Node would print a place in its own code. */
 function endWithReason(context: CliContext): void {
   process.once('uncaughtException', (error) => {
     const options = { json: context.words.includes('--json'), debug: false };
@@ -261,8 +261,8 @@ function endWithReason(context: CliContext): void {
 }
 
 /**
- * Node restores the terminal's mode when it exits, and aborts with a core dump if the terminal is closed. This exits by
- * the signal that closing sends, like any other program; all the work is done at this point.
+ * When Node exits, it restores the terminal's mode, and aborts with a core dump if the terminal is closed. At this
+ * point all the work is done, so this exits by the signal that a closing terminal sends, as any other program does.
  */
 function endWithTerminal(): void {
   const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));

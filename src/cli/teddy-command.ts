@@ -17,7 +17,7 @@ export type { Terminal } from './terminal.ts';
 
 type Usage = NonNullable<typeof Command.usage>;
 
-/** Declares the texts of a command's help; its options and parameters provide the rest. */
+/** Declares a command's help texts; its options and parameters provide the rest. */
 export function usage(texts: Usage): Usage {
   return texts;
 }
@@ -51,8 +51,8 @@ export abstract class TeddyCommand extends Command<CliContext> {
   }
 
   /**
-   * When to trust HEAD. `once`: the command reads HEAD as soon as the repository is open; it must not ask a question or
-   * read a long input first, because HEAD may move in the meantime. `always`: the command changes nothing.
+   * When to trust HEAD. `once`: the command reads HEAD as soon as the repository is open, and must not ask a question
+   * or read a long input first, because HEAD may move in the meantime. `always`: the command changes nothing.
    */
   protected trustsHead = (_terminal: Terminal): 'once' | 'always' | undefined => undefined;
 
@@ -74,7 +74,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
     return withInterrupt(terminal, next, (signal) => this.withProject(terminal, (project) => use(project, signal)));
   }
 
-  /** Passes null when there is no repository here. */
+  /** Passes null when the command runs outside a repository. */
   protected async withProjectIfAny(
     terminal: Terminal,
     use: (project: Project | null) => Promise<number>,
@@ -88,7 +88,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
     return project === null ? use(null) : closeAfter(project, use);
   }
 
-  /** Notices for the terminal, where a person can also be asked. */
+  /** Shows notices on the terminal, where teddy can also ask a person. */
   private notices(terminal: Terminal): Notices {
     const notices = terminalNotices(terminal);
     if (!terminal.isInteractive || this.json) return notices;
@@ -106,7 +106,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
       await startBeside([main, 'capture', 'sweep', '--json'], root);
   }
 
-  /** Offers interrupted write sessions, or clears them away. A command that writes calls this first. */
+  /** Offers or clears away interrupted write sessions. A command that writes calls this first. */
   protected async offerOrphans(
     terminal: Terminal,
     project: Project,
@@ -114,7 +114,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
     /** False when input on stdin is not an answer. */
     mayAsk = true,
   ): Promise<void> {
-    // Usually there are none. A failure to look is only shown, and does not stop the command.
+    // Usually there are none. If looking fails, teddy only reports the failure, and the command continues.
     if (await project.writes.isEmpty().catch(() => false)) return;
     const { offerOrphans } = await import('./ask/offer-orphans.ts');
     const page = (text: string) => this.page(terminal, project, text);
@@ -140,7 +140,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
   }
 }
 
-/** Reads the turns that a command takes, which a shell may have completed to paths. */
+/** Reads a command's turns, which a shell may have completed to paths. */
 function readTurnPaths(given: TeddyCommand): void {
   const command: { session?: string | undefined; turn?: string; a?: string; b?: string } & TeddyCommand = given;
   for (const field of ['turn', 'a', 'b'] as const) {
@@ -153,8 +153,8 @@ function readTurnPaths(given: TeddyCommand): void {
 }
 
 /**
- * Adds the named session to the hint. Without it, the next step would apply to the session that HEAD is on, or to the
- * newest.
+ * Adds the named session to the hint. Otherwise, the next step would apply to the session that HEAD is on, or to the
+ * newest one.
  */
 function keepSession(error: unknown, command: object): unknown {
   const { session } = command as { session?: unknown };
@@ -213,13 +213,13 @@ export function terminalNotices(terminal: Terminal): Notices {
   };
 }
 
-/** Ctrl-C, a request to terminate, or a closed terminal: in each case, the commands that teddy runs have to end too. */
+/** Ctrl-C, a request to terminate, or a closed terminal: after each of these, the commands that teddy runs must also end. */
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
  * Runs `work` with a signal. The first Ctrl-C asks the command to end; the second one exits at once. Entries already on
  * the line stay there, and `next` is the command that shows what is unfinished. A closed terminal sends its signal
- * twice, itself and through its shell, which does not count as a second Ctrl-C.
+ * twice, by itself and through its shell; that does not count as a second Ctrl-C.
  */
 export async function withInterrupt<Value>(
   terminal: Terminal,

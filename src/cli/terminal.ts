@@ -1,4 +1,4 @@
-/** Controls what reaches the terminal: colors if they are wanted, and no control characters from other sources. */
+/** Controls what reaches the terminal: colors if the user wants them, and no control characters from other sources. */
 import { spawn } from 'node:child_process';
 import { styleText } from 'node:util';
 import { toVisible, unseen } from '../session/text/visible-text.ts';
@@ -11,31 +11,27 @@ export interface Terminal {
   readonly context: CliContext;
   /** Prints a result on stdout. */
   print(text: string): void;
-  /** Prints anything else on stderr. On a terminal it always begins on a new line. */
+  /** Prints anything else on stderr. On a terminal, always begins on a new line. */
   say(text: string): void;
-  /** Ends the line that the last result left open, if there is one. */
+  /** Ends the line that the last result left open, if any. */
   endLine(): void;
-  /** Draws a line on stderr over the last one that was drawn; null removes it. Works only on a terminal. */
+  /** Draws a line on stderr over the last one drawn; null removes it. Works only on a terminal. */
   redraw(line: string | null): void;
-  /** Styles text for stdout or stderr, if that stream has colours. */
+  /** Styles text for stdout or stderr, if that stream has colors. */
   style(style: Style, text: string, stream?: 'stdout' | 'stderr'): string;
-  /** True when a person can be asked. */
+  /** True when teddy can ask a person. */
   readonly isInteractive: boolean;
-  /** Discards what was typed so far, so that it cannot answer a question. */
+  /** Discards the text that the user has already typed, so that it cannot answer a question. */
   readonly beforeQuestion?: () => Promise<void>;
   readonly isOutputTty: boolean;
-  /** The width of a line of stdout in characters; infinite when stdout is not a terminal. */
+  /** The width of a stdout line in characters; infinite when stdout is not a terminal. */
   readonly columns: number;
-  /**
-   * Shows a long text through the pager on a terminal, or else directly on stdout. `configured` is git's
-   * `core.pager`.
-   */
+  /** Shows a long text through the pager on a terminal, or else directly on stdout. `configured` is git's `core.pager`. */
   page(text: string, configured?: string): Promise<void>;
 }
 
 const eraseLine = '\r\u001b[K';
-// Switches off wrapping, because a line wider than the terminal would take two rows, and only one of them could be
-// erased.
+// Switches off wrapping: a line wider than the terminal would take two rows, and teddy could erase only one of them.
 const withoutWrap = '\u001b[?7l';
 const withWrap = '\u001b[?7h';
 
@@ -58,7 +54,8 @@ export function openTerminal(context: CliContext, options: ColorMode): Terminal 
   };
   const colored = { stdout: hasColor(stdout), stderr: hasColor(stderr) };
   const canRedraw = stderr.isTTY === true && env['TERM'] !== 'dumb';
-  // Makes any remaining control characters visible. Output to a pipe is unchanged, because a program needs exact names.
+  // Makes any remaining control characters visible. Leaves output to a pipe unchanged, because a program needs exact
+  // names.
   const toShown = (text: string, stream: 'stdout' | 'stderr') => {
     if (stream === 'stdout' && stdout.isTTY !== true) return text;
     return colored[stream] ? text.split(ownStyle).map(showUnstyled).join('') : toVisible(text);
@@ -96,14 +93,14 @@ export function openTerminal(context: CliContext, options: ColorMode): Terminal 
       colored[stream] ? styleText(style, text, { validateStream: false }) : text,
     isInteractive: stdin.isTTY === true && stderr.isTTY === true,
     isOutputTty: stdout.isTTY === true,
-    // A terminal that does not know its size reports 0.
+    // A terminal of unknown size reports 0.
     columns: (stdout.isTTY && stdout.columns) || Number.POSITIVE_INFINITY,
     page: (text, configured) => page(context, text, configured),
   };
 }
 
 async function page({ env, stdout }: CliContext, text: string, configured?: string): Promise<void> {
-  // The order is git's; an empty value means no pager.
+  // Uses git's order; an empty value means no pager.
   const pager = env['GIT_PAGER'] ?? configured ?? env['PAGER'] ?? 'less';
   const isLong = stdout.isTTY && text.split('\n').length > (stdout.rows ?? 0);
   if (!isLong || pager === '' || pager === 'cat' || !(await runPager(env, pager, text))) stdout.write(text);
@@ -126,8 +123,8 @@ function runPager(env: Record<string, string | undefined>, pager: string, text: 
 }
 
 /**
- * Renders a document of `--json`, with escapes for the characters that `toVisible` shows. The escapes mean the same,
- * and do nothing to a terminal.
+ * Renders a document for `--json`, with escapes for the characters that `toVisible` shows. The escapes have the same
+ * meaning, but no effect on a terminal.
  */
 export function toJson(value: object): string {
   const escape = (found: string) =>
@@ -137,7 +134,7 @@ export function toJson(value: object): string {
   return `${JSON.stringify(value, null, 2).replace(unseen, escape)}\n`;
 }
 
-/** Makes text visible that arrives in pieces: a line end or a character may be split between two of them. */
+/** Makes visible a text that arrives in pieces, which may split a line end or a character. */
 export function visibleChunks(): (text: string) => string {
   let held = '';
   return (text) => {

@@ -1,4 +1,4 @@
-/** Asks a person at the terminal, action by action. */
+/** Asks a person at the terminal about each action in turn. */
 import { posix } from 'node:path';
 import { TeddyError } from '../../errors.ts';
 import type { ActionLog } from '../../plan/report/report.ts';
@@ -20,10 +20,10 @@ import { colorDiff } from '../render/color-diff.ts';
 import { renderEffect } from '../render/effect.ts';
 import { pairWords } from '../../plan/match/word-diff.ts';
 
-/** `all` with -y; `none` when nobody can be asked. */
+/** `all` with -y; `none` when teddy can ask nobody. */
 export type ApprovalMode = 'all' | 'ask' | 'none';
 
-/** Returns an approver that asks. `signal` aborts a question. */
+/** Returns an approver that asks the user. `signal` aborts a question. */
 export function askingApprover(tools: ActionTools): Approver {
   const { terminal, signal } = tools;
   const asked = new Set<number>();
@@ -45,8 +45,8 @@ export function askingApprover(tools: ActionTools): Approver {
 }
 
 /**
- * Enter alone was probably not intended: a second one gives the empty answer. Throws INTERRUPTED on Ctrl-C and at the
- * end of input.
+ * The user probably pressed Enter by mistake; a second Enter gives the empty answer. Throws INTERRUPTED on Ctrl-C and
+ * at the end of input.
  */
 async function askAnswer(terminal: Terminal, signal: AbortSignal): Promise<string> {
   for (let isEmpty = false; ; isEmpty = true) {
@@ -73,7 +73,7 @@ export function flagApprover(terminal: Terminal, isQuiet: boolean): Approver {
   };
 }
 
-/** Asks about the memos. Throws INTERRUPTED on Ctrl-C and at the end of input, which decide nothing. */
+/** Asks about the memos. Throws INTERRUPTED on Ctrl-C and at the end of input; neither decides anything. */
 export async function askMemos(terminal: Terminal, signal: AbortSignal, changes: MemoChange[]): Promise<boolean> {
   terminal.say('The plan proposes to change the memos:');
   for (const { kind, fact } of changes) {
@@ -93,7 +93,10 @@ export async function askMemos(terminal: Terminal, signal: AbortSignal, changes:
   });
 }
 
-/** Shows texts that nobody here has accepted yet, and asks. Throws INTERRUPTED on Ctrl-C; the end of input means no. */
+/**
+ * Shows texts that nobody has accepted in this clone yet, and asks whether to accept them. Throws INTERRUPTED on
+ * Ctrl-C; the end of input means no.
+ */
 export async function askForeign(terminal: Terminal, signal: AbortSignal, texts: SteeringText[]): Promise<boolean> {
   terminal.say(
     'These texts decide what the model is told and shown. They came from elsewhere, and you have not accepted them yet:\n',
@@ -133,7 +136,7 @@ async function showDuring<Value>(
   use: () => Promise<Value>,
 ): Promise<Value> {
   if (!isAnnounced) announce(terminal, action, count);
-  // A question to the user needs no approval before it.
+  // An action that asks the user needs no approval first.
   if (handlerOf(action).asks) return use();
   const stop = showRunning(terminal, `Running ${action.index}/${count}`);
   return use().finally(stop);
@@ -162,7 +165,7 @@ function showDone(terminal: Terminal, log: ActionLog, count: number): void {
   );
 }
 
-/** Shows everything that a plan will do, before the first question. */
+/** Shows everything that a plan will do before asking the first question. */
 function showSummary(terminal: Terminal, effects: readonly Effect[]): void {
   if (effects.length === 0) return;
   const files = joinWrites(effects);
@@ -214,7 +217,7 @@ export interface ActionTools {
   signal: AbortSignal;
   /** Opens the user's editor and returns the edited text. Throws TeddyError when the editor fails. */
   edit(initial: string, fileName: string): Promise<string>;
-  /** Shows a long text on stdout, through the pager. */
+  /** Shows a long text on stdout through the pager. */
   page(text: string): Promise<void>;
 }
 
@@ -280,7 +283,7 @@ export async function askAction(tools: ActionTools, { action, effect, count, isL
   }
 }
 
-/** Returns null when the user decides not to close the turn after all. The end of the input keeps a no. */
+/** Returns null when the user decides not to close the turn after all. The end of input keeps a no. */
 async function askWhy({ terminal, signal }: ActionTools, letter: 'c' | 'x', isLast: boolean): Promise<Approval | null> {
   const ask = (question: string) => askLine(terminal, signal, terminal.style('bold', question, 'stderr'));
   if (letter === 'x' && !/^y(es)?$/i.test((await ask('Close the turn, and skip the rest? [y,n] '))?.trim() ?? ''))
@@ -330,13 +333,13 @@ function renderHelp(usable: Letter[]): string {
   return usable.map((letter) => `${letter}  ${letters[letter]}`).join('\n');
 }
 
-/** Returns the text that the user can edit, or null when there is none. */
+/** Returns the text that the user can edit, or null when the effect has none. */
 function textOf(effect: Effect): string | null {
   if (effect.kind === 'command') return effect.script;
   return effect.kind === 'write' && !effect.after.includes(0) ? decodeText(effect.after) : null;
 }
 
-/** Returns null when the edited text was not accepted; the user has then seen the reason. */
+/** Returns null when the edited text was not accepted; by then, the user has seen the reason. */
 async function editEffect({ terminal, edit }: ActionTools, effect: Effect, edited?: string): Promise<string | null> {
   const initial = edited ?? textOf(effect) ?? '';
   try {
@@ -350,7 +353,7 @@ async function editEffect({ terminal, edit }: ActionTools, effect: Effect, edite
   return null;
 }
 
-/** Shows the effect, with a diff that is cut when it would scroll the question out of sight. */
+/** Shows the effect, and cuts its diff when it would scroll the question out of sight. */
 function showEffect(terminal: Terminal, effect: Effect, title: string): void {
   if (effect.kind !== 'write') {
     const shown = renderEffect(effect, title);

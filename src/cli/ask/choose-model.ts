@@ -22,12 +22,12 @@ export function chooseFromFlags(
   });
 }
 
-/** Returns whether a server's model is asked. The time of any other answer means nothing. */
+/** Returns whether a server runs the model. The time that any other answer takes means nothing. */
 export function isServer({ provider }: Pick<ChosenModel, 'provider'>): boolean {
   return findPreset(provider) !== undefined;
 }
 
-/** Returns undefined when nobody can be asked. */
+/** Returns undefined when teddy can ask nobody. */
 export function askingForeign(
   terminal: Terminal,
   signal: AbortSignal,

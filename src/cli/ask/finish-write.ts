@@ -1,4 +1,4 @@
-/** Shows a person the end of a write session: the written file, or the findings and what to do about them. */
+/** Shows a person how a write session ended: the written file, or the findings and what to do about them. */
 import { TeddyError } from '../../errors.ts';
 import { askLine } from './line.ts';
 import { describeCorrection, showFindings, showWritten } from '../render/write.ts';
@@ -13,11 +13,11 @@ export interface Shown {
   printJson: ((value: object) => void) | null;
   /** The message that the user has already seen. */
   shownMessage?: string | undefined;
-  /** The URL of the server that the session belongs to. */
+  /** The URL of the server that has the session. */
   server?: string | undefined;
 }
 
-/** Returns the exit code. Throws VALIDATION_FAILED after showing a person the findings. */
+/** Returns the exit code. Throws VALIDATION_FAILED after showing the findings to a person. */
 export function showFinalized(shown: Shown, finalized: FinalizedAnswer): number {
   const { terminal, printJson, shownMessage, server } = shown;
   if (printJson !== null) {
@@ -38,7 +38,7 @@ export function showFinalized(shown: Shown, finalized: FinalizedAnswer): number 
   );
 }
 
-/** Returns whether a yes is all that is missing. */
+/** Returns whether only the user's yes is missing. */
 export function isShrinkAlone({ findings }: Pick<RejectedAnswer, 'findings'>): boolean {
   return findings.length > 0 && findings.every(({ check }) => check === 'shrink');
 }
@@ -51,8 +51,8 @@ export async function askShrink(terminal: Terminal, signal: AbortSignal, rejecte
 }
 
 /**
- * Asks until there is an answer; other typed or pasted text is not an answer. Enter alone means `usual`, and the end of
- * the input means no. Throws INTERRUPTED on Ctrl-C.
+ * Asks until the user answers; ignores other typed or pasted text. Enter alone means `usual`, and the end of the input
+ * means no. Throws INTERRUPTED on Ctrl-C.
  */
 export async function askYes(
   terminal: Terminal,
@@ -72,7 +72,7 @@ export async function askYes(
 
 /**
  * Asks whether to recover an interrupted write session now; returns null when the input ends without an answer. Throws
- * INTERRUPTED on Ctrl-C, and for `q`.
+ * INTERRUPTED on Ctrl-C and for `q`.
  */
 export async function askRecover(terminal: Terminal, signal: AbortSignal): Promise<boolean | null> {
   for (;;) {

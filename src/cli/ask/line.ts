@@ -1,11 +1,11 @@
-/** Asks a person for a line, or for a text of several lines. */
+/** Asks a person for a line or for a text of several lines. */
 import type { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createInterface, type Interface } from 'node:readline/promises';
 import type { CliContext } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** Returns null on Ctrl-C, when the input has ended, or when the terminal was closed. */
+/** Returns null on Ctrl-C, at the end of input, or when the terminal has closed. */
 export async function askLine(
   terminal: Terminal,
   signal: AbortSignal,
@@ -19,16 +19,16 @@ export async function askLine(
   if (lines === null) return null;
   const ended = new Promise<null>((resolve) => {
     lines.once('close', () => resolve(null));
-    // `on`, not `once`: each attempt to read a closed terminal, or to change its mode, fails.
+    // Uses `on`, not `once`: every attempt to read a closed terminal, or to change its mode, fails.
     lines.on('error', () => resolve(null));
   });
-  // In raw mode Ctrl-C is a key, not a signal; it must have the same effect.
+  // In raw mode Ctrl-C is a key, not a signal; this gives it the same effect.
   lines.once('SIGINT', () => context.raise('SIGINT'));
   stopOnKey(lines, context);
   try {
     const first = lines.question(question, { signal });
     const answer = await Promise.race([gather(lines, context, first), ended]);
-    // The next output must begin on a new line.
+    // Later output must begin on a new line.
     if (answer === null) context.stderr.write('\n');
     return answer;
   } catch (error) {
@@ -39,7 +39,7 @@ export async function askLine(
   }
 }
 
-/** Reads a text: what is pasted, or arrives together, is one answer with all of its lines. Returns null as `askLine` does. */
+/** Reads a text: lines that the user pastes, or that arrive together, are one answer. Returns null as `askLine` does. */
 export async function askText(terminal: Terminal, signal: AbortSignal, question: string): Promise<string | null> {
   const { stderr, env } = terminal.context;
   const marks = env['TERM'] !== 'dumb';
@@ -54,7 +54,7 @@ export const announcePastes = '\u001b[?2004h';
 export const plainPastes = '\u001b[?2004l';
 const togetherMs = 30;
 
-/** Gathers the lines until Enter, once nothing more arrives. Pasted text never ends it. */
+/** Gathers lines until the user presses Enter and nothing more arrives. Pasted text never ends the answer. */
 async function gatherText(lines: Interface, { stdin }: CliContext, first: Promise<string>): Promise<string> {
   let isPasted = false;
   // A line end within a paste does not count as Enter.
@@ -82,7 +82,7 @@ async function gatherText(lines: Interface, { stdin }: CliContext, first: Promis
   }
 }
 
-/** Handles Ctrl-Z, which is a key in raw mode too. Readline's own handling leaves the terminal without input after `fg`. */
+/** Handles Ctrl-Z, which is also a key in raw mode. Readline's own handling leaves the terminal without input after `fg`. */
 export function stopOnKey(lines: EventEmitter & { prompt(keepsCursor: boolean): void }, context: CliContext): void {
   const { stdin, raise } = context;
   lines.on('SIGTSTP', () => {

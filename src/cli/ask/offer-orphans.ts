@@ -10,18 +10,18 @@ import { describeCleaned } from '../render/write.ts';
 import { toVisible } from '../../session/text/visible-text.ts';
 
 export interface Offering extends Omit<Recovering, 'printJson'> {
-  /** True when a person can be asked. */
+  /** True when teddy can ask a person. */
   canAsk: boolean;
 }
 
-/** A failure is only a warning, and does not stop the command. Throws INTERRUPTED on Ctrl-C. */
+/** Only warns about a failure, and lets the command continue. Throws INTERRUPTED on Ctrl-C. */
 export async function offerOrphans(offering: Offering): Promise<void> {
   const { terminal, canAsk } = offering;
   const { orphans, cleaned } = await orNothing(offering, { orphans: [], cleaned: [] }, () =>
     sweepWrites(offering.project),
   );
   for (const one of cleaned) terminal.say(toVisible(describeCleaned(one)));
-  // Asks a person again until there is an answer; when nobody can be asked, reports the session once a day.
+  // Asks a person on every command until the person answers; when it can ask nobody, reports the session once a day.
   const told = canAsk ? 'answered-writes' : 'announced-writes';
   for (const view of await orNothing(offering, [], () => findFresh(offering.project, told, orphans))) {
     const left = `A write session was interrupted: ${describeLeft(offering, view)}.`;
@@ -53,7 +53,7 @@ async function noteTold(project: Project, told: string, { id }: WriteView): Prom
   await writeRows(project.repository.cache, told, [...(await readTold(project, told)), row]);
 }
 
-/** Returns whether the person chose to leave the session as it is. */
+/** Returns whether the person chose to leave the session as is. */
 async function offer(offering: Offering, view: WriteView): Promise<boolean> {
   const { terminal, project, signal } = offering;
   const recovering = { ...offering, printJson: null };

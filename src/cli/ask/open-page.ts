@@ -1,4 +1,4 @@
-/** Opens the page of a session in the person's browser. */
+/** Opens a session's page in the person's browser. */
 import { spawn } from 'node:child_process';
 import { platform } from 'node:os';
 import { TeddyError } from '../../errors.ts';
@@ -10,21 +10,21 @@ import type { CliContext } from '../context.ts';
 
 type Server = Pick<ServerRecord, 'url' | 'token'>;
 
-/** Throws SERVER_UNREACHABLE, and what the server reports when it refuses. */
+/** Throws SERVER_UNREACHABLE, or the server's own error when it refuses. */
 export async function requestLink(server: Server, session: string | undefined): Promise<PageLink> {
   return (await call(server, 'page-links', session)) as PageLink;
 }
 
 /**
- * Shows a page of a server that another process runs. If the link must not approve plans, that server opens the browser
- * itself, with a link that nobody else has. Returns false when no browser could be started.
+ * Shows a page from a server that another process runs. If the link must not approve plans, that server opens the
+ * browser itself, with a link that nobody else has. Returns false when no browser could be started.
  */
 export async function showPage(
   server: Server,
   { link, mayApprove }: PageLink,
   { env, session }: { env: CliContext['env']; session: string | undefined },
 ): Promise<boolean> {
-  // A server of an earlier version does not report this.
+  // An earlier version's server does not report this.
   if (mayApprove !== false) return openBrowser({ env }, link);
   return ((await call(server, 'page-openings', session)) as { opened: boolean }).opened;
 }
@@ -64,7 +64,7 @@ export async function openBrowser({ env }: Pick<CliContext, 'env'>, link: string
   return false;
 }
 
-/** A program that fails within this time has shown nothing. */
+/** A program that fails within this time has shown no page. */
 const failsWithinMs = 500;
 
 /**

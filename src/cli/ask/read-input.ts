@@ -1,4 +1,4 @@
-/** Reads content for a command: bytes, as they arrive. */
+/** Reads content for a command as bytes, as they arrive. */
 import { readFile } from 'node:fs/promises';
 import { ContentTooLarge } from '../../write/write-errors.ts';
 import { TeddyError } from '../../errors.ts';
@@ -6,15 +6,15 @@ import { decodeText } from '../../session/text/bytes.ts';
 import { resolvePath } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** How long stdin may be silent before the user is told that the command is waiting. */
+/** How long stdin may be silent before teddy tells the user that the command is waiting. */
 const patienceMs = 2000;
 
 export interface InputOptions {
   terminal: Terminal;
-  /** A single additional byte ends the reading at once. */
+  /** Reading stops as soon as one more byte arrives. */
   maxBytes: number;
   signal: AbortSignal;
-  /** The text that is shown when nothing arrives. */
+  /** The text to show when nothing arrives. */
   waiting: string;
 }
 
@@ -45,7 +45,10 @@ export async function readInput({ terminal, maxBytes, signal, waiting }: InputOp
   return Buffer.concat(pieces);
 }
 
-/** Reads all of stdin as text, which errors call `what`. Throws USAGE if it is not UTF-8, CONTENT_TOO_LARGE or INTERRUPTED. */
+/**
+ * Reads all of stdin as text, which errors call `what`. Throws USAGE if the text is not UTF-8, CONTENT_TOO_LARGE or
+ * INTERRUPTED.
+ */
 export async function readTextInput(what: string, options: InputOptions): Promise<string> {
   const text = decodeText(await readInput(options).catch((error: unknown) => throwTooLong(error, what, options)));
   // A byte order mark is not part of the text.
@@ -59,7 +62,7 @@ export async function readTextInput(what: string, options: InputOptions): Promis
 
 const maxMessageBytes = 10 * 1024 * 1024;
 
-/** Reads the message of `-m -`. Throws as `readTextInput` does. */
+/** Reads the message for `-m -`. Throws as `readTextInput` does. */
 export function readMessage(terminal: Terminal, signal: AbortSignal): Promise<string> {
   const waiting = 'Reading the message from stdin; Ctrl-D ends it.';
   return readTextInput('message', { terminal, maxBytes: maxMessageBytes, signal, waiting });

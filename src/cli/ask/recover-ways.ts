@@ -1,4 +1,4 @@
-/** The ways to continue an interrupted write session, for `write recover` and for commands that offer one. */
+/** Lists and runs the ways to continue an interrupted write session, for `write recover` and for commands that offer one. */
 import { writeFile } from 'node:fs/promises';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
@@ -48,13 +48,13 @@ export function listWays({ stage }: WriteView): { option: string; does: string }
   ];
 }
 
-/** Returns whether the writer had ended the content, so that there is nothing left to decide. */
+/** Returns whether the writer had finished the content, which leaves nothing to decide. */
 export async function isWhole(project: Project, { id }: WriteView): Promise<boolean> {
   const phase = (await project.writes.find(id))?.state?.phase;
   return phase === 'finalizing' || phase === 'installing' || phase === 'installed';
 }
 
-/** Returns the exit code. Throws VALIDATION_FAILED, and what `finalizeLeft` throws. */
+/** Returns the exit code. Throws VALIDATION_FAILED or an error from `finalizeLeft`. */
 export async function finalizeAndShow(recovering: Recovering, id: string, force: boolean): Promise<number> {
   const { terminal, project, signal, printJson } = recovering;
   const finalized = toFinalizedAnswer(await finalizeLeft(project, id, force, signal));
@@ -87,7 +87,7 @@ export async function showLeft({ terminal, project, printJson, page }: Recoverin
   for (const line of describeAside(aside, false)) terminal.say(line);
 }
 
-/** Exports a session, even a damaged one, and keeps it. Throws FILES_IN_THE_WAY or WRITE_FAILED. */
+/** Exports a session, even a damaged one, without deleting it. Throws FILES_IN_THE_WAY or WRITE_FAILED. */
 export async function exportLeft(
   { terminal, project, printJson }: Recovering,
   id: string,
@@ -137,7 +137,7 @@ const help = [
   '?  this help',
 ];
 
-/** Asks until something is done about the session. Returns null when the user puts that off. Throws INTERRUPTED on Ctrl-C. */
+/** Asks until the user has dealt with the session. Returns null when the user postpones it. Throws INTERRUPTED on Ctrl-C. */
 export async function askWay(recovering: Recovering, view: WriteView): Promise<number | null> {
   const { terminal, signal } = recovering;
   const isDamaged = view.stage === 'damaged';
@@ -161,7 +161,7 @@ export async function askWay(recovering: Recovering, view: WriteView): Promise<n
   }
 }
 
-/** Returns false when nothing was written, after explaining why. */
+/** Returns false after explaining why nothing was written. */
 async function exportAsked(recovering: Recovering, id: string): Promise<boolean> {
   const { terminal, project, signal } = recovering;
   const path = (await askOrStop(terminal, signal, 'File: ')) ?? '';

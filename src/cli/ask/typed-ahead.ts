@@ -1,20 +1,20 @@
 /**
- * Holds back text that was typed or pasted while there was no question. It does not answer a question or act as a
- * command until the user has seen it in an edit line.
+ * Holds back text that the user typed or pasted before a question appeared. The text cannot answer a question or act as
+ * a command until the user has seen it in an edit line.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import type { CliContext } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** Returns a terminal that passes text typed before a question was shown to `unread`. */
+/** Returns a terminal that passes text typed before a question appears to `unread`. */
 export function keepingTypedAhead(terminal: Terminal, unread: (text: string) => void): Terminal {
   return { ...terminal, beforeQuestion: async () => unread(await takeTypedAhead(terminal.context)) };
 }
 
 /**
- * Returns the text as typed, with the marks around pasted parts. A terminal hands it only to a listener, so this
- * listens for a moment.
+ * Returns the text as typed, with the marks around pasted parts. Listens for a moment, because a terminal hands the
+ * text only to a listener.
  */
 export async function takeTypedAhead({ stdin, raise }: CliContext): Promise<string> {
   if (stdin.isTTY !== true || stdin.readableEnded || stdin.destroyed || !setRaw(stdin, true)) return '';
@@ -31,7 +31,8 @@ export async function takeTypedAhead({ stdin, raise }: CliContext): Promise<stri
 
 const ctrlC = '\u0003';
 const listenMs = 20;
-// Limits the wait for the rest of a paste, because a terminal that never ends it must not block the conversation.
+// Limits the wait for the rest of a paste, because a terminal that never ends the paste must not block the
+// conversation.
 const pasteQuietMs = 1000;
 
 async function listen(typed: () => string): Promise<void> {
@@ -52,8 +53,8 @@ const pasteStart = '\u001b[200~';
 const pasteEnd = '\u001b[201~';
 
 /**
- * Returns the lines for an edit line: without keys that are not text, and without the final Enter, which would have
- * sent them.
+ * Returns the lines for an edit line, without keys that are not text and without the final Enter, which would have sent
+ * them.
  */
 export function toEditText(typed: string): string {
   return stripVTControlCharacters(typed)
@@ -62,7 +63,7 @@ export function toEditText(typed: string): string {
     .replace(/\n+$/, '');
 }
 
-/** Removes lines with a single letter that would have answered a question, because they mean nothing anywhere else. */
+/** Removes lines with a single letter, which could only have answered a question. */
 export function withoutAnswers(typed: string): string {
   const lines = typed.split(/(?<=[\r\n])/);
   return lines.filter((line) => !/^\s*[a-z?]?\s*$/i.test(line)).join('');

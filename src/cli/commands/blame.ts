@@ -3,7 +3,7 @@ import type { Project } from '../../ports/project.ts';
 import { option, parameter, TeddyCommand, type Terminal, usage } from '../teddy-command.ts';
 import { readWorkingDirectory } from '../context.ts';
 
-/** Base class with the options that both commands take for the lines to explain. */
+/** Base class with the options that both commands use to choose the lines to explain. */
 abstract class LineCommand extends TeddyCommand {
   place = parameter('file[:line[-line]]');
   revision = option('--rev', {

@@ -1,4 +1,4 @@
-/** Shell completion: the script that a shell loads, and the words that it offers when Tab is pressed. */
+/** Shell completion: the script that a shell loads, and the words that it offers when the user presses Tab. */
 import type { RootCommand } from '@bomb.sh/tab';
 import { openProject } from '../../app.ts';
 import { TeddyError } from '../../errors.ts';
@@ -10,13 +10,13 @@ import { longName, type CommandPage, type Completion } from '../command-page.ts'
 
 const shells = ['bash', 'zsh', 'fish'];
 
-/** Defined in case the package bash-completion, which provides this function, is not installed. */
+/** Defined in case the bash-completion package, which provides this function, is not installed. */
 const bashWords = `declare -F _get_comp_words_by_ref >/dev/null || _get_comp_words_by_ref() {
     cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} words=("\${COMP_WORDS[@]:0:COMP_CWORD+1}") cword=$COMP_CWORD
 }
 `;
 
-/** Git's completion calls this function for `git teddy`, with the words and the position of the command among them. */
+/** Git's completion calls this function for `git teddy`, with the words and the command's position among them. */
 const gitWords = `
 _git_teddy() {
     words=("\${words[@]:__git_cmd_idx}") cword=$((cword - __git_cmd_idx))
@@ -51,7 +51,7 @@ export class CompletionCommand extends TeddyCommand {
       );
     const { script } = await import('@bomb.sh/tab');
     const text = collectOutput(() => script(shell, 'teddy', 'teddy'));
-    // Scripts of other programs declare the same constants, and so does this script when it is loaded again.
+    // Other programs' scripts declare the same constants, and so does this script when the shell loads it again.
     const loadable = text.replaceAll(/^readonly (ShellComp\w+)=(\d+)$/gm, ': "$${$1:=$2}"');
     terminal.print(shell === 'bash' ? bashWords + passWords(loadable) + gitWords : loadable);
     return 0;
@@ -59,8 +59,8 @@ export class CompletionCommand extends TeddyCommand {
 }
 
 /**
- * Passes each word to teddy as an argument, as the user typed it. The bash script of the package tab joins the words
- * and has the shell evaluate them, so that Tab would run the text in `$(...)`, and write to the file after a `>`.
+ * Passes each word to teddy as an argument, exactly as the user typed it. The tab package's bash script joins the words
+ * and lets the shell evaluate them, so that Tab would run the text in `$(...)` and write to the file after a `>`.
  */
 function passWords(script: string): string {
   const evaluation = /^ *requestComp="teddy complete -- [^]*?out=\$\(eval "\$requestComp" 2>\/dev\/null\)$/m;
@@ -71,7 +71,7 @@ function passWords(script: string): string {
     .replace('        compopt +o default\n', (line) => `${line}    else\n        compopt -o default\n`);
 }
 
-/** Prints the words that may come next, in the format that the script reads. */
+/** Prints the words that may come next, in the script's format. */
 export async function completeWords(context: CliContext, pages: CommandPage[]): Promise<number> {
   const { RootCommand } = await import('@bomb.sh/tab');
   const root = new RootCommand();
@@ -85,7 +85,7 @@ export async function completeWords(context: CliContext, pages: CommandPage[]): 
   for (const page of [...pages, ...short]) describeCommand(root, page, offered);
   const words = context.words.slice(context.words[1] === '--' ? 2 : 1);
   const output = collectOutput(() => root.parse(words));
-  // The package tab always reports that no files are offered.
+  // The tab package always reports that no files are offered.
   context.stdout.write(takesFile ? output.replace(/:\d+\n$/, ':0\n') : output);
   return 0;
 }
@@ -96,7 +96,7 @@ function describeCommand(
   { sessions, offerFiles }: { sessions: string[]; offerFiles: () => void },
 ): void {
   const name = path.split(' ').slice(1).join(' ');
-  // The package tab finds `session plan` only if `session` exists.
+  // The tab package finds `session plan` only if `session` exists.
   const [family = ''] = name.split(' ');
   if (!root.commands.has(family)) root.command(family, describeGroup(family));
   const command = root.command(name, description ?? '');
@@ -122,7 +122,7 @@ function describeCommand(
     command.argument('shell', (complete) => shells.forEach((shell) => complete(shell, 'shell')));
 }
 
-/** Returns an empty list outside a repository, so that only commands and options are completed. */
+/** Returns an empty list outside a repository, so that Tab completes only commands and options. */
 async function listSessionNames(context: CliContext): Promise<string[]> {
   try {
     const notices = { info: () => undefined, warn: () => undefined };
@@ -139,7 +139,7 @@ async function listSessionNames(context: CliContext): Promise<string[]> {
   }
 }
 
-/** Captures `console.log`, because the package tab ignores the streams of the command. */
+/** Captures `console.log`, because the tab package ignores the command's streams. */
 function collectOutput(print: () => void): string {
   const lines: string[] = [];
   const { log } = console;

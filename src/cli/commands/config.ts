@@ -61,7 +61,7 @@ export class ConfigCommand extends TeddyCommand {
     });
   }
 
-  /** Returns null when nothing is to be changed. */
+  /** Returns null when the user changes nothing. */
   private readChange(): Change | null {
     const { name, key, value } = this;
     if (name !== 'set' && name !== 'unset') {
@@ -130,7 +130,7 @@ export class ConfigCommand extends TeddyCommand {
   }
 }
 
-/** Finds a setting here. For approvals, the base branch counts too. */
+/** Finds a setting in this repository. For approvals, also considers the base branch. */
 async function find(project: Project, name: SettingName): Promise<FoundSetting> {
   if (name !== 'approvals') return project.settings.find(name);
   return (await import('../../workflow/line/approval-policy.ts')).readPolicyHere(project);

@@ -59,7 +59,7 @@ where you are in a session. \`teddy doctor\` reports which are installed.`,
 const coreLoop = ['new', 'plan', 'execute', 'land'].map((name) => `teddy session ${name}`);
 const [column, width] = [36, 80];
 
-/** Returns null when the words name neither teddy itself nor a group. Calls `listCommands` for the commands of a group. */
+/** Returns null when the words name neither teddy itself nor a group. Calls `listCommands` to get a group's commands. */
 export async function findGroupHelp(
   words: readonly string[],
   listCommands: () => Promise<readonly CommandPage[]>,
@@ -83,7 +83,7 @@ export async function findGroupHelp(
   ].join('\n');
 }
 
-/** Renders `teddy --help`: the core loop, the groups with the names of their commands, and all other commands. */
+/** Renders `teddy --help`: the core loop, the groups with their commands' names, and all other commands. */
 export function renderSummary(pages: readonly CommandPage[]): string {
   const toGroup = ([name, { title }]: [string, { title: string }]) => {
     const words = pages.flatMap(({ path }) => (path.startsWith(`teddy ${name} `) ? [path.split(' ')[2] ?? ''] : []));

@@ -49,7 +49,7 @@ export class HookCommand extends TeddyCommand {
       const { addDuringTrailer } = await import('../../workflow/hooks/add-during-trailer.ts');
       const { GIT_EDITOR: editor, GIT_INDEX_FILE: index } = this.context.env;
       await addDuringTrailer(project, await openMessageFile(resolvePath(this.context, path)), {
-        // Git sets this value for its hooks when it will not open an editor.
+        // Git sets this value for its hooks when it does not open an editor.
         isEdited: editor !== ':',
         indexFile: index === undefined ? null : resolvePath(this.context, index),
         listCaptured: async () => {

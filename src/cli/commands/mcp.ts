@@ -25,7 +25,7 @@ export class McpCommand extends TeddyCommand {
   });
 
   protected run(terminal: Terminal): Promise<number> {
-    // Stdout carries nothing but the protocol, so errors are never printed there as JSON.
+    // Stdout carries only the protocol, so errors never go there as JSON.
     this.json = false;
     const notices: Notices = terminalNotices(terminal);
     return this.withProject(

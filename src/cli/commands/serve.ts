@@ -50,7 +50,7 @@ export class ServeCommand extends TeddyCommand {
     const server = await openServer(terminal, project, { port, report: toReport(terminal) });
     if (this.json) this.printJson(terminal, 'serve', { url: server.url, port: server.port, pid: process.pid });
     else terminal.print(`${server.url}\n`);
-    // Printed as one line, because the log in JSON follows.
+    // Prints this as one line, because the JSON log follows.
     const token = `The token is in ${toVisible(project.servers.path)}.`;
     terminal.say(`${token} \`teddy session view\` opens the pages in a browser. Ctrl-C stops the server.`);
     await untilAborted(signal);
@@ -102,7 +102,7 @@ function parsePort(text: string): number {
   throw new TeddyError('USAGE', `--port=${text} is not a port.`, 'Give a number from 0 to 65535.');
 }
 
-/** Writes notices as lines of JSON, like requests, so that the whole log has one format. */
+/** Writes notices as lines of JSON, as it does for requests, so that the whole log has one format. */
 function logNotices(terminal: Terminal): Notices {
   return { info: (text) => log(terminal, 'info', text), warn: (text) => log(terminal, 'warning', text) };
 }
@@ -118,7 +118,7 @@ function toReport(terminal: Terminal): RequestReport {
   };
 }
 
-/** Describes a failure. An expected error says what to do; any other is a defect, and its stack shows where. */
+/** Describes a failure. An expected error says what to do; any other error is a defect, so its stack shows the place. */
 export function describeFailure(error: unknown): string {
   if (error instanceof TeddyError) return [error.message, error.hint ?? ''].join(' ').trim();
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

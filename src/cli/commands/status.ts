@@ -47,7 +47,7 @@ export class StatusCommand extends TeddyCommand {
     try {
       return await findBrokenHooks(project, hookSource(this.context.main, this.context.env));
     } catch (error) {
-      // Prints the status even when teddy's own hooks are missing; `teddy doctor` reports that.
+      // Prints the status even when teddy's own hook scripts are missing; `teddy doctor` reports them.
       if (error instanceof TeddyError && error.code === 'FILE_NOT_FOUND') return [];
       throw error;
     }
@@ -72,11 +72,11 @@ export class StatusCommand extends TeddyCommand {
 interface CapturedStatus {
   captured: RecentCapture[];
   capturePaused: boolean;
-  /** Sentences about what is broken, each with a way to fix it. */
+  /** Sentences about broken parts of capture, each with a fix. */
   captureWarnings: string[];
 }
 
-/** `teddy` without a command: the status, or the help outside a repository. */
+/** `teddy` without a command: shows the status, or the help outside a repository. */
 export class BareTeddyCommand extends StatusCommand {
   static override paths = [Command.Default];
   static override usage = undefined as never;
@@ -161,7 +161,7 @@ function describeState(status: Status): string[] {
   return [`Turn ${turn.turn} is closed${part}.${end === null ? '' : ` ${end}.`}`];
 }
 
-/** Says where the turn's code went, without a full stop. Returns null when it is nowhere else yet. */
+/** Says where the turn's code went, without a final period. Returns null when the code is nowhere else yet. */
 function describeEnd({ hasLanded, lost, committed }: Status): string | null {
   if (lost !== null) {
     const oids = lost.landed.map((oid) => oid.slice(0, 10)).join(', ');
@@ -171,12 +171,12 @@ function describeEnd({ hasLanded, lost, committed }: Status): string | null {
   return committed === null ? null : `Its code was committed as ${committed.slice(0, 10)}`;
 }
 
-/** Adds a full stop, unless the person's words already end a sentence. */
+/** Adds a period, unless the person's words already end a sentence. */
 function endSentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
-/** For example `failed: action 2 of 3 (EXECUTE npm test), exit 1`. */
+/** Returns, for example, `failed: action 2 of 3 (EXECUTE npm test), exit 1`. */
 function describeOutcome({
   status,
   error,

@@ -1,4 +1,4 @@
-/** Renders the check of a change: each part with the command that repeats it, followed by what is missing. */
+/** Renders the check of a change: each part with the command that repeats it, then what is missing. */
 import { countOf } from '../../session/spending/describe-spending.ts';
 import { toVisible } from '../../session/text/visible-text.ts';
 import type { CheckedChange, CheckedLanding } from '../../workflow/ci/ci.ts';
@@ -8,11 +8,11 @@ import { describeProof, renderReplay } from './replay.ts';
 import { renderVerified } from './verified.ts';
 
 export interface Strictness {
-  /** True when parts that are not proven fail. */
+  /** True to fail on parts that are not proven. */
   isStrict: boolean;
-  /** True when commits that no session explains fail, and landings whose session cannot be fetched. */
+  /** True to fail on commits that no session explains, and on landings whose session cannot be fetched. */
   needsSession: boolean;
-  /** True when approvals or signatures are required. */
+  /** True when the user requires approvals or signatures. */
   hasPolicy: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface Verdict {
   hints: string[];
 }
 
-/** Reports what is missing, the most serious first. */
+/** Reports what is missing, beginning with the most serious problem. */
 export function judge(checked: CheckedChange, { isStrict, needsSession, hasPolicy }: Strictness): Verdict {
   const unseen = checked.landings.filter(({ isUnseen }) => isUnseen).length;
   const faults = [
@@ -126,7 +126,7 @@ export function renderChecked(checked: CheckedChange, verdict: Verdict, terminal
   ].join('');
 }
 
-/** Returns the sessions that the change itself contains entries of. */
+/** Returns the sessions whose entries the change itself contains. */
 function listMergeable({ verified }: CheckedChange): Set<string> {
   const brought = verified.filter(({ result }) => result.change !== undefined);
   return new Set(brought.flatMap(({ result }) => result.lines.map(({ session }) => session)));

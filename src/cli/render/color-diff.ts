@@ -6,9 +6,8 @@ import type { Piece } from '../../plan/match/word-diff.ts';
 type PairWords = (lines: readonly string[]) => Map<number, Piece[]>;
 
 /**
- * Colors the diff after control characters were made visible, so that a file's own escape sequences have no effect.
- * With `pairWords`, words that differ are emphasized; it is a parameter because the code that compares words takes time
- * to load.
+ * Colors the diff only after control characters are visible, so that a file's own escape sequences have no effect.
+ * `pairWords` emphasizes words that differ; it is a parameter because the code that compares words takes time to load.
  */
 export function colorDiff(
   terminal: Terminal,
@@ -33,7 +32,7 @@ export function colorDiff(
     .join('\n');
 }
 
-/** Joins the sign with the unchanged text after it, for a single run of color. */
+/** Joins the sign with the unchanged text after it into a single run of color. */
 function mergeSign(line: string, [first, ...rest]: Piece[]): Piece[] {
   const sign = line.slice(0, 1);
   if (!first || first.isChanged) return [{ text: sign, isChanged: false }, ...(first ? [first] : []), ...rest];

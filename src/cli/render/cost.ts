@@ -44,7 +44,7 @@ function toHeads(hasCached: boolean): string[] {
   return ['in>', ...(hasCached ? ['cached>'] : []), 'out>', 'cost>'];
 }
 
-/** Reported numbers have no mark; `~` marks an estimate, and `-` means that nothing is known. */
+/** Reported numbers have no mark; `~` marks an estimate, and `-` an unknown number. */
 function toCells(
   { answers, unreported, inputTokens, outputTokens, cachedTokens = 0, costUsd, estimatedUsd }: Spending,
   guess: Tokens | null,
@@ -72,7 +72,7 @@ function toShare(part: number, whole: number): string {
   return whole === 0 ? formatCount(part) : `${formatCount(part)} (${Math.floor((100 * part) / whole)} %)`;
 }
 
-/** Describes how well the endpoints' caches were used, and how much reasoning there was. */
+/** Describes how well the endpoints used their caches, and how much reasoning there was. */
 function describeParts({ inputTokens, outputTokens, cachedTokens, reasoningTokens }: Spending): string[] {
   return [
     ...(cachedTokens === undefined
@@ -84,7 +84,7 @@ function describeParts({ inputTokens, outputTokens, cachedTokens, reasoningToken
   ];
 }
 
-/** Names the models without a known price, because an unknown cost is never counted as zero. */
+/** Names the models without a known price, because teddy never counts an unknown cost as zero. */
 function describePrices({ spent, unpriced }: LineCost): string[] {
   const estimated = spent.estimatedUsd === undefined ? [] : ['~ marks a cost estimated from the prices of the models.'];
   const [model] = unpriced;
@@ -120,8 +120,8 @@ function describePart(what: string, { limit, spent }: BudgetPart): string[] {
 const gap = '  ';
 
 /**
- * Renders rows of cells below their heads, as wide as the terminal: the last column is cut to fit. A `>` at the end of
- * a head aligns its column to the right. `total` is the last row. The result has no final newline.
+ * Renders rows of cells below their heads, and cuts the last column to fit the terminal. A `>` at the end of a head
+ * aligns its column to the right. `total` is the last row. The result has no final newline.
  */
 function renderTable(
   terminal: Terminal,

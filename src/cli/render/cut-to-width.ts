@@ -1,6 +1,6 @@
 /**
- * Computes widths as a terminal shows them: wide characters of East Asia and emoji take two columns, combining marks
- * take none.
+ * Computes widths as a terminal shows them: East Asian wide characters and emoji take two columns, combining marks take
+ * none.
  */
 import { eastAsianWidth } from 'get-east-asian-width';
 
@@ -8,7 +8,7 @@ export function widthOf(text: string): number {
   return isPlain(text) ? text.length : measure(text).reduce((sum, { columns }) => sum + columns, 0);
 }
 
-/** Adds spaces up to a width. */
+/** Pads the text with spaces to a width. */
 export function padTo(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - widthOf(text)));
 }
@@ -44,7 +44,7 @@ function isPlain(text: string): boolean {
 
 /**
  * Measures single characters. `Intl.Segmenter` would find whole clusters, but takes 8 ms to start; `toVisible` shows
- * the characters that join clusters as text.
+ * characters that join clusters as text.
  */
 function measure(text: string): { character: string; columns: number }[] {
   let before = 0;

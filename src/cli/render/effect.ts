@@ -5,7 +5,7 @@ import type { Undone } from '../../workflow/turn/undo.ts';
 import { shortRef } from '../../names.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** Describes the effect, without repeating what `title` says. A diff is shown separately. */
+/** Describes the effect without repeating what `title` says. Other code shows the diff. */
 export function renderEffect(effect: Effect, title: string): string {
   if (effect.kind === 'write') return '';
   if (effect.kind === 'read' || effect.kind === 'fetch') {
@@ -34,7 +34,7 @@ export function toUndoneJson({ line, turn, isRedo, commit, restored, left }: Und
   return { session: line.session, line: shortRef(line.ref), turn, redo: isRedo, commit, restored, left };
 }
 
-/** `option` names the line in a suggested command, when that is needed. */
+/** `option` names the line in a suggested command, when the command needs it. */
 export function showUndone(terminal: Terminal, { turn, isRedo, commit, restored, left }: Undone, option: string): void {
   const warning = terminal.style('yellow', 'warning:', 'stderr');
   for (const { path, reason } of left)

@@ -3,7 +3,10 @@ import { TeddyError, toWorldError } from '../../errors.ts';
 import { toJson, type Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/text/visible-text.ts';
 
-/** Renders the error and returns the exit code. An error that is not a TeddyError is a bug to report, so its stack is shown. */
+/**
+ * Renders the error and returns the exit code. Any error that is not a TeddyError is a bug to report, so this shows its
+ * stack.
+ */
 export function renderError(terminal: Terminal, cause: unknown, options: { json: boolean; debug: boolean }): number {
   const error = toWorldError(cause) ?? cause;
   if (!(error instanceof TeddyError)) return renderDefect(terminal, error, options.json);

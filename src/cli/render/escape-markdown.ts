@@ -1,10 +1,10 @@
 /** Escapes somebody else's text for Markdown, so that it adds no structure, HTML, mention or reference. */
 import { toVisible } from '../../session/text/visible-text.ts';
 
-// Forges look for references after they resolve entities, so only a character inside a reference breaks it up.
+// Forges resolve entities before they look for references, so only a character inside a reference breaks it up.
 const apart = '&#8203;';
 
-/** Renders one line as text of a paragraph, a table cell or a heading. */
+/** Renders one line as text in a paragraph, a table cell or a heading. */
 export function escapeMarkdown(text: string): string {
   const line = toVisible(text)
     .replace(/[\n\t]+/g, ' ')

@@ -1,4 +1,4 @@
-/** Renders the result of `session execute` when the turn is closed, for a person and for a program. */
+/** Renders the result of `session execute` after the turn closes, for a person and for a program. */
 import { exitCodes } from '../../errors.ts';
 import { countOf } from '../../session/spending/describe-spending.ts';
 import { describeNotRun } from '../../plan/report/report.ts';
@@ -11,7 +11,7 @@ import { showProblems } from './problems.ts';
 import type { Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/text/visible-text.ts';
 
-/** Returns the last execution; `tries` are the plans before it, none of which was valid. */
+/** Returns the last execution; `tries` are the earlier plans, all of them invalid. */
 export function toExecutedJson({ executed, tries, stopped }: ExecutedOrReplanned): object {
   const { line, report, commit, leftOut } = executed;
   return {
@@ -73,7 +73,7 @@ export function showRolledBack(
   terminal.say(`The plan is pending again: teddy session execute${option}`);
 }
 
-/** After the last execution, says what the user can do now. `option` names the line in a command. */
+/** Says what the user can do after the last execution. `option` names the line in a command. */
 export function showNext(
   terminal: Terminal,
   { executed, stopped }: ExecutedOrReplanned,
@@ -111,7 +111,7 @@ function describeStop(stopped: ReplanStop): string {
   }
 }
 
-/** A rejected plan is a success, since rejecting it is what the user asked for. */
+/** Rejecting a plan is a success, because the user asked for it. */
 export function toExitCode({ report }: Executed, isRejected: boolean): number {
   const { status, error } = report.run_summary;
   if (status === 'SUCCESS' || isRejected) return 0;

@@ -6,7 +6,7 @@ import type { Terminal } from '../terminal.ts';
 import { cutToWidth, padTo, widthOf } from './cut-to-width.ts';
 import { describeAge } from './time.ts';
 
-/** Shows at most `most` lines of a turn. */
+/** Shows at most `most` of a turn's lines. */
 export function renderFoundTurn(
   terminal: Terminal,
   { line, lineName, turn, title, at, matches }: FoundTurn,

@@ -1,4 +1,4 @@
-/** Draws the lines of a session side by side, one row per entry, as wide as the terminal. */
+/** Draws a session's lines side by side, one row per entry, as wide as the terminal. */
 import type { GraphEntry, GraphLine, SessionGraph } from '../../workflow/review/log-graph.ts';
 import { describeLogged, styleVerdict } from './verdict.ts';
 import { cutToWidth, widthOf } from './cut-to-width.ts';
@@ -11,7 +11,7 @@ const hashLength = 10;
 interface Drawing {
   terminal: Terminal;
   lines: Map<string, GraphLine>;
-  /** Indexed by depth: a lane is drawn from the tip of its line to the point where it forks. */
+  /** Indexed by depth: a lane runs from the tip of its line to the point where the line forks. */
   isOpen: boolean[];
 }
 
@@ -72,7 +72,7 @@ function styleEntry(terminal: Terminal, { entry }: GraphEntry, text: string): st
   return text.slice(0, at + 2) + terminal.style(style, text.slice(at + 2, end)) + text.slice(end);
 }
 
-/** Draws the point where a line forks; its parent is right below. */
+/** Draws the point where a line forks; its parent is directly below. */
 function drawEnd(drawing: Drawing, { depth, leaves }: GraphLine): string[] {
   drawing.isOpen[depth] = false;
   if (leaves === null) return [];

@@ -15,13 +15,13 @@ interface NamedLine {
   workspace: Workspace | null;
 }
 
-/** Returns ` -s <line>`, or an empty text when HEAD of this work tree is on the line and a command acts on it anyway. */
+/** Returns ` -s <line>`, or an empty text when this work tree's HEAD is on the line and a command uses that line anyway. */
 export function toLineOption({ repository }: Project, line: NamedLine): string {
   const isHere = line.workspace !== null && line.workspace === repository.workspace;
   return isHere ? '' : ` -s ${toShellWord(toLineWord(line))}`;
 }
 
-/** Returns the command that executes the line's plan from here. Executing needs files, and HEAD on the line. */
+/** Returns the command that executes the line's plan from here. Execution needs files, and HEAD on the line. */
 export async function toExecuteCommand(project: Project, line: NamedLine): Promise<string> {
   if (line.workspace !== null) return `teddy session execute${toLineOption(project, line)}`;
   if (project.repository.workspace === null)
@@ -34,7 +34,7 @@ function toLineWord({ ref, session }: NamedLine): string {
   return ref === mainLineRef(session) ? session : shortRef(ref);
 }
 
-/** Says how to get back to what HEAD was on before; `root` is another work tree if it was that one's HEAD. */
+/** Says how to get back to the earlier HEAD; `root` is another work tree if the HEAD was there. */
 export function suggestWayBack(terminal: Terminal, before: Head | undefined, root?: string): void {
   if (before === undefined || (before.ref === null && before.oid === null)) return;
   const place = before.ref === null ? `--detach ${before.oid?.slice(0, 12)}` : toShellWord(shortRef(before.ref));
@@ -48,7 +48,7 @@ export function showBranched(terminal: Terminal, { ref, turn, switched }: Branch
   terminal.say(`${did} the new branch ${branch}, turn ${turn}.`);
 }
 
-/** Returns what HEAD was on, and the work tree if the line was checked out in another one. */
+/** Returns the earlier HEAD, and the work tree if another one had the line checked out. */
 export function toSwitched(
   { repository: { workspace: own } }: Project,
   { ref, workspace }: Branched['from'],

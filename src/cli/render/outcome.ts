@@ -1,4 +1,4 @@
-/** Renders what running a plan did, for a person: status, actions, restored files, decisions. */
+/** Renders a plan's outcome for a person: status, actions, restored files, decisions. */
 import { describeNotRun, type ActionLog, type Report } from '../../plan/report/report.ts';
 import { formatDuration } from '../../session/spending/describe-spending.ts';
 import type { Style, Terminal } from '../terminal.ts';
@@ -42,7 +42,7 @@ export function styleStatus(terminal: Terminal, status: string): string {
 
 const shownLines = 10;
 
-/** Returns one line; for a command that failed, also where it failed and the end of its output. */
+/** Returns one line; for a failed command, also the place of the failure and the end of its output. */
 function renderLog(terminal: Terminal, log: ActionLog): string[] {
   const { index, action_type: type, status, details } = log;
   const more = [
@@ -58,7 +58,7 @@ function renderLog(terminal: Terminal, log: ActionLog): string[] {
   return [line, ...[...restored, ...lastOutput(log)].map((text) => terminal.style('dim', `   ${toVisible(text)}`))];
 }
 
-/** Returns the target of an action: a path, or the first line of a command. */
+/** Returns an action's target: a path, or the first line of a command. */
 function targetOf({ params }: Pick<ActionLog, 'params'>): string {
   const [first = ''] = Object.values(params);
   return (typeof first === 'object' ? '' : String(first)).split('\n')[0] ?? '';

@@ -27,7 +27,7 @@ export function renderPreview(terminal: Terminal, preview: PlanPreview): string 
   return `${sections.join('\n\n')}\n`;
 }
 
-/** Reports on stderr what is wrong, what is not known, and what to do next. */
+/** Reports on stderr what is wrong, what is unknown, and what to do next. */
 export function showFindings(terminal: Terminal, { problems, actions }: PlanPreview): void {
   showProblems(terminal, problems);
   const command = actions.findIndex(({ effect }) => effect?.kind === 'command');
@@ -121,7 +121,7 @@ const matchNotes: Record<EditMatch['kind'], string> = {
   indentation: ', where the indentation differs',
 };
 
-/** Describes the places of one pair, which were all found in the same way. */
+/** Describes the places that match one pair, all found in the same way. */
 function describeMatches(matches: readonly EditMatch[]): string {
   const kind = matches[0]?.kind ?? 'file';
   if (kind === 'file') return 'the whole file is replaced';

@@ -1,11 +1,11 @@
-/** Shows the problems of a plan, and texts that other people wrote. */
+/** Shows a plan's problems, and texts that other people wrote. */
 import type { Problem } from '../../plan/match/problem.ts';
 import { showHint } from './show-answer.ts';
 import type { Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/text/visible-text.ts';
 import type { SteeringText } from '../../workflow/line/foreign-texts.ts';
 
-/** Shows each problem of a plan with its place, so that an editor can jump there. */
+/** Shows each problem with its place in the plan, so that an editor can jump there. */
 export function showProblems(terminal: Terminal, problems: readonly Problem[]): void {
   for (const { line, column, message, hint } of problems) {
     terminal.say(`${terminal.style('red', 'plan.md', 'stderr')}:${line}:${column}: ${toVisible(message)}`);

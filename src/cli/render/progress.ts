@@ -7,15 +7,15 @@ import { toVisible } from '../../session/text/visible-text.ts';
 export interface AnswerProgress {
   text(text: string): void;
   usage(usage: Usage): void;
-  /** Removes the line. Returns the time since the beginning. */
+  /** Removes the line. Returns the time since the progress display began. */
   end(): number;
 }
 
 const redrawMs = 200;
-// An estimate until the endpoint reports: four bytes of English are about one token.
+// An estimate until the endpoint reports: one token is about four bytes of English.
 const bytesPerToken = 4;
 
-/** With `isStreamed`, the answer itself is shown on the same terminal, so that its first characters replace the line. */
+/** `isStreamed` means that the same terminal shows the answer itself, so that its first characters replace the line. */
 export function showProgress(terminal: Terminal, { isStreamed }: { isStreamed: boolean }): AnswerProgress {
   const begunMs = performance.now();
   let bytes = 0;
@@ -73,9 +73,9 @@ function describeProgress(elapsedMs: number, bytes: number, usage: Usage | null)
 }
 
 /**
- * Returns, for example, `gpt-5, 1,234 tokens in (1,024 cached), 567 out, 12.3 s, 46 tokens/s, $0.0123`, as far as
- * known. The time is null when no model was asked. There is no speed when the time includes tools or waiting for a
- * person.
+ * Returns, for example, `gpt-5, 1,234 tokens in (1,024 cached), 567 out, 12.3 s, 46 tokens/s, $0.0123`, without the
+ * unknown parts. The time is null when no model was asked. Omits the speed when the time includes tools or waiting for
+ * a person.
  */
 export function describeEffort(
   usage: CachedUsage | null,
@@ -99,7 +99,7 @@ function describeTokens({ input, output, cached = 0 }: CachedUsage): string[] {
   return [`${formatCount(input)} tokens in${known}`, `${formatCount(output)} out`];
 }
 
-// Returns nothing below one second or one token per second, which is too little to measure a speed.
+// Returns nothing below one second or one token per second, because teddy cannot measure a speed from so little.
 function describeSpeed(tokens: number, elapsedMs: number): string[] {
   const speed = elapsedMs < 1000 ? 0 : Math.round(tokens / (elapsedMs / 1000));
   return speed === 0 ? [] : [`${formatCount(speed)} token${speed === 1 ? '' : 's'}/s`];

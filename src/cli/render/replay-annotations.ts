@@ -11,8 +11,8 @@ const maxAnnotations = 10;
 const maxSummaryRows = 200;
 
 /**
- * Writes the annotations on GitHub Actions, and does nothing elsewhere. With `json`, stdout is one document, so they go
- * to stderr, which the runner also reads.
+ * Writes the annotations on GitHub Actions; does nothing elsewhere. With `json`, stdout is one document, so the
+ * annotations go to stderr, which the runner also reads.
  */
 export async function annotate(terminal: Terminal, replayed: ReplayedLine, json: boolean): Promise<void> {
   const { context } = terminal;
@@ -28,8 +28,8 @@ export async function annotate(terminal: Terminal, replayed: ReplayedLine, json:
 }
 
 /**
- * Renders one line each: `::error file=src/a.ts,title=...::...`, and `::warning` for a path that is not proven; empty
- * when there is neither.
+ * Renders one line each: `::error file=src/a.ts,title=...::...` for a difference, and `::warning` for a path that is
+ * not proven; empty when there is neither.
  */
 export function renderAnnotations({ turns }: ReplayedLine): string {
   const differences = turns.flatMap((turn) => turn.differences);
@@ -66,7 +66,7 @@ function escapeProperty(text: string): string {
   return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
 }
 
-/** Fences the output with two lines between which the runner obeys no commands. Nobody else can know `token`. */
+/** Fences the output between two lines that make the runner ignore commands. Nobody else can know `token`. */
 export function fenceOutput(text: string, token: string): string {
   return `::stop-commands::${token}\n${text.endsWith('\n') ? text : `${text}\n`}::${token}::\n`;
 }
@@ -75,7 +75,7 @@ export function fenceOutput(text: string, token: string): string {
 export function renderStepSummary(line: ReplayedLine): string {
   const { session, line: name, turns } = line;
   const order = { different: 0, not_compared: 1, same: 2, nothing_to_compare: 3 };
-  // In a long session, turns that differ are always shown.
+  // Always shows the turns that differ, even in a long session.
   const rows = turns.length > maxSummaryRows ? turns.toSorted((a, b) => order[a.outcome] - order[b.outcome]) : turns;
   const all = [
     ...turns.flatMap(({ differences }) => differences).map((one) => [describePlace(one), one.message] as const),

@@ -51,7 +51,7 @@ function toSeconds(ms: number): string {
 
 const names: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&apos;' };
 
-/** Escapes text and attributes alike. A character that XML 1.0 cannot represent is shown as its code point: `\u{1b}`. */
+/** Escapes text and attributes alike. Shows a character that XML 1.0 cannot represent as its code point: `\u{1b}`. */
 function escapeXml(text: string): string {
   return text
     .replace(/[&<>"']/g, (mark) => names[mark] ?? mark)

@@ -1,4 +1,4 @@
-/** Renders one turn of a review, folded, so that readers open what they want to see. */
+/** Renders one of a review's turns, folded so that readers can open the parts they want to see. */
 import { countWhole } from '../../session/text/clip-line.ts';
 import { formatCount } from '../../session/text/format-count.ts';
 import type { ChangedFile, ReviewedAction, ReviewedTurn, TurnLabel } from '../../workflow/review/turn.ts';
@@ -53,7 +53,7 @@ export function toOutcome(turn: TurnLabel | ReviewedTurn): string {
   ].join(', ');
 }
 
-/** Returns, for example, `Approved by Ada: Go on.`, with the comments on single lines. */
+/** Returns, for example, `Approved by Ada: Go on.`, with each comment on a single line. */
 function renderVerdict({ verdict, author, text, comments }: ReviewedTurn['verdicts'][number]): string {
   const words = { approved: 'Approved by', rejected: 'Rejected by', none: 'No verdict' };
   const who = verdict === 'none' ? '' : ` ${describePerson(author)}`;

@@ -1,4 +1,4 @@
-/** Renders a review as Markdown. If it does not fit, the oldest turns are omitted, and the review says so. */
+/** Renders a review as Markdown. If it does not fit, omits the oldest turns and says so. */
 import type { TurnName } from '../../names.ts';
 import { groupBy } from '../../session/text/group-by.ts';
 import { formatCount } from '../../session/text/format-count.ts';
@@ -15,13 +15,13 @@ const maxCharacters = 65_000;
 const maxTableCharacters = 20_000;
 const maxFiles = 200;
 
-/** Space reserved for the lines around the details of the turns. */
+/** Space reserved for the lines around the turns' details. */
 const maxNote = 310;
 
 /** The part of a turn that a row of the table shows. */
 type Row = TurnLabel | ReviewedTurn;
 
-/** Ends with a newline. Reads only as many turns as fit. */
+/** Ends with a newline. Reads only the turns that fit. */
 export async function renderReview(review: ReviewedLine): Promise<string> {
   const rest = [renderTotals(review), renderCommands(review)];
   const read = await readShown(review, maxCharacters - rest.join('').length);
@@ -52,12 +52,12 @@ async function readShown(review: ReviewedLine, room: number): Promise<ShownTurn[
   return read;
 }
 
-/** Returns the session's id for its main line. A name that needs quotes is not used in commands. */
+/** Returns the session's ID for its main line. Commands never use a name that needs quotes. */
 function toTarget({ session, line }: ReviewedLine): string {
   return line !== `teddy/${session}` && /^[\w./-]+$/.test(line) ? line : session;
 }
 
-/** Returns whether anything of the plan ran. The label of a turn that was not read has less information. */
+/** Returns whether any part of the plan ran. The label of a turn that was not read has less information. */
 function hasRun(row: Row): boolean {
   if (row.outcome === null || row.outcome === 'VALIDATION_FAILED' || row.outcome === 'SKIPPED') return false;
   if (!('actions' in row)) return row.verdict !== 'rejected';
@@ -88,7 +88,7 @@ function renderHead(
 
 const maxListed = 20;
 
-/** Names who answered, decided and worked. Decisions are known only for the turns that were read. */
+/** Names who answered, decided and worked. Teddy knows the decisions only of the turns that it read. */
 function renderPeople({ models, people, turns }: ReviewedLine, read: readonly ShownTurn[]): string {
   const approvers = listApprovers(read.map(({ turn }) => turn));
   const all = turns.map(({ turn }) => turn);
@@ -105,7 +105,7 @@ function renderPeople({ models, people, turns }: ReviewedLine, read: readonly Sh
   return rows.flatMap(([what, who]) => (who.length === 0 ? [] : [`- ${what}: ${shorten(who, maxListed)}`])).join('\n');
 }
 
-/** Returns, for example, `turns 01, 03 to 07`. `all` are the turns of the line, in order. */
+/** Returns, for example, `turns 01, 03 to 07`. `all` are the line's turns, in order. */
 function nameTurns(turns: readonly TurnName[], all: readonly TurnName[]): string {
   const runs: TurnName[][] = [];
   for (const turn of turns) {
@@ -135,7 +135,7 @@ function describeChange(files: readonly ChangedFile[]): string {
   return `${countOf(files.length, 'file')} changed, +${formatCount(added)} -${formatCount(removed)}`;
 }
 
-/** Places the user's own commits where they were made. */
+/** Places the user's own commits between the turns where the user made them. */
 function renderTable({ commits, session }: ReviewedLine, turns: readonly Row[]): string {
   const own = groupBy(commits, ({ after }) => after);
   const ownRows = (after: Row['turn'] | null) =>
@@ -177,7 +177,7 @@ function renderDetails(review: ReviewedLine, read: readonly ShownTurn[], room: n
   return turns.length === 0 ? '' : ['## Turns', ...note, ...kept].join('\n\n');
 }
 
-/** Returns as many of the last parts as fit, with two line ends after each. */
+/** Returns as many of the last parts as fit, each followed by two newlines. */
 function keepNewest(parts: readonly string[], room: number): { kept: string[]; leftOut: number } {
   let used = 0;
   let from = parts.length;

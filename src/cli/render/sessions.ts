@@ -1,4 +1,4 @@
-/** The rows of `session list`: which ones, in which order, and how wide. */
+/** Renders the rows of `session list`: chooses, orders and sizes them. */
 import type { SessionId } from '../../names.ts';
 import type { ListedSession, SessionWorkTree } from '../../workflow/review/list-sessions.ts';
 import type { Style, Terminal } from '../terminal.ts';
@@ -7,7 +7,7 @@ import { toVisible } from '../../session/text/visible-text.ts';
 import { cutToWidth, padTo, widthOf } from './cut-to-width.ts';
 import { describeAge } from './time.ts';
 
-/** The number of rows that fit a terminal of the usual size. */
+/** The number of rows that fit on a terminal of the usual size. */
 const firstPage = 20;
 
 export function takeFirst(sessions: ListedSession[], limit: number): ListedSession[] {
@@ -27,12 +27,12 @@ const stateStyles: Partial<Record<string, Style>> = {
   committed: 'dim',
 };
 /**
- * Limits names, so that a few long ones do not push the other columns out of the terminal; 80 columns leave some for
- * the titles.
+ * Limits names, so that a few long ones do not push the other columns out of the terminal; in 80 columns, the titles
+ * keep some room.
  */
 const widestName = (columns: number) => Math.min(36, Math.floor(columns * 0.35));
 
-/** `workTrees` says where sessions are checked out in other work trees; omit it to hide that. */
+/** `workTrees` says where other work trees have sessions checked out; omit it to hide this. */
 export function renderSessions(
   terminal: Terminal,
   sessions: ListedSession[],
@@ -50,7 +50,7 @@ export function renderSessions(
     .map(({ one, cells: [session = '', turns = '', age = '', state = ''] }) => {
       const widest = Math.min(widths[0] ?? 0, widestName(terminal.columns));
       const shown = toVisible(session);
-      // In a pipe names are never cut, because a program needs whole names.
+      // In a pipe, names are never cut, because a program needs whole names.
       const name = padTo(Number.isFinite(terminal.columns) ? cutToWidth(shown, widest) : shown, widest);
       const shownTurns = turns.padEnd(widths[1] ?? 0);
       const shownAge = age.padEnd(widths[2] ?? 0);
@@ -73,7 +73,7 @@ export function renderSessions(
     .join('');
 }
 
-/** Names the branch when it is not the row's own branch. */
+/** Names the branch when it differs from the row's own branch. */
 function describeWorkTree({ path, branch }: SessionWorkTree, one: ListedSession): string {
   return `in ${toVisible(path)}${branch === one.line ? '' : ` (${toVisible(branch)})`}`;
 }
@@ -85,7 +85,7 @@ function toState({ state, last, archived, remotes, awaitsVerdict, committed }: L
   return archived || remotes.length === 0 ? nameEnd({ state, last }) : `only on ${remotes.join(', ')}`;
 }
 
-/** Uses the words of the report and of `teddy status`: a plan that somebody refused has not failed. */
+/** Uses the same words as the report and `teddy status`: a plan that somebody refused has not failed. */
 function nameEnd({ state, last }: Pick<ListedSession, 'state' | 'last'>): string {
   const end = state === 'failed' ? /^report: (ABORTED|SKIPPED) /.exec(last)?.[1] : undefined;
   return end?.toLowerCase() ?? state;
@@ -96,8 +96,8 @@ function describeAgent({ agent, model }: ListedSession): string {
 }
 
 /**
- * Describes the branches when the main line has another name, HEAD is on another line, or there are conversation
- * branches; names one with a pending step.
+ * Describes the branches when the main line has another name, HEAD is on another line, or conversation branches exist;
+ * names one with a pending step.
  */
 function describeBranches({
   session,

@@ -1,4 +1,4 @@
-/** Renders push, pull and sync: the progress of a transfer, what happened to each line, and what was in the way. */
+/** Renders push, pull and sync: a transfer's progress, what happened to each line, and what was in the way. */
 import { exitCodes } from '../../errors.ts';
 import type { TransferProgress } from '../../ports/git.ts';
 import { formatCount } from '../../session/text/format-count.ts';
@@ -12,7 +12,7 @@ import { toVisible } from '../../session/text/visible-text.ts';
 
 const redrawMs = 100;
 
-/** Redraws one line; shows nothing when stderr is not a terminal, like git. */
+/** Redraws one line; like git, shows nothing when stderr is not a terminal. */
 export function showTransfer(terminal: Terminal): (progress: TransferProgress) => void {
   let phase = '';
   let drawnMs = 0;
@@ -40,7 +40,7 @@ const words: Record<Step, string> = {
   pushed: 'pushed',
 };
 
-/** Prints on stdout what was done, line by line, and on stderr what was not done, and why. */
+/** Prints on stdout, line by line, what was done, and on stderr what was not done, and why. */
 export function showShared(
   terminal: Terminal,
   shared: Shared,
@@ -55,7 +55,7 @@ export function showShared(
   for (const line of lines) if (line.did.length === 0) printLeft(terminal, line, name);
   printLeftOut(terminal, leftOut, `teddy session ${verb} ${name}`, selector);
   printMonthsLeft(terminal, monthsLeft, verb, name);
-  // After a dry run, the command may be refused because there is more to pull.
+  // After a dry run, the remote may refuse the command because there is more to pull.
   if (verb === 'pull' && !(dryRun && done.length > 0)) printAhead(terminal, shared, selector);
   const hasProblem = shared.refusal !== null || lines.some(({ problem }) => problem !== null);
   const isElsewhere = verb === 'pull' && session !== null && !lines.some((line) => line.session === session);
@@ -90,8 +90,8 @@ function printLeft(terminal: Terminal, { ref, session, standing, problem }: Shar
 }
 
 /**
- * Names the branches that were not sent, so that nobody believes that the remote has them. When one session was named,
- * other sessions' branches are not mentioned.
+ * Names the branches that teddy did not send, so that nobody believes that the remote has them. When the user named one
+ * session, omits other sessions' branches.
  */
 function printLeftOut(terminal: Terminal, refs: readonly RefName[], push: string, selector: string | undefined): void {
   const left = selector === undefined ? refs : refs.filter((ref) => parseLineRef(ref) === null);
@@ -102,7 +102,7 @@ function printLeftOut(terminal: Terminal, refs: readonly RefName[], push: string
   terminal.say(`Not sent: ${nameSome(left.map(toLabel))}. To send ${way}`);
 }
 
-/** Says which months are archived on the remote, because archives are fetched only on request. */
+/** Says which months the remote has archived, because teddy fetches archives only on request. */
 function printMonthsLeft(terminal: Terminal, months: readonly string[], verb: string, remote: string): void {
   const [newest] = months;
   if (newest === undefined) return;
@@ -111,7 +111,7 @@ function printMonthsLeft(terminal: Terminal, months: readonly string[], verb: st
   );
 }
 
-/** Suggests pushing what was pulled: without `-s` that is all sessions, or the one that HEAD is on. */
+/** Suggests pushing what the pull fetched: without `-s`, all sessions or the one that HEAD is on. */
 function printAhead(terminal: Terminal, { remote, session, lines }: Shared, selector: string | undefined): void {
   const ahead = lines.filter(
     ({ standing, did, problem }) =>
@@ -124,7 +124,7 @@ function printAhead(terminal: Terminal, { remote, session, lines }: Shared, sele
   terminal.say(`${many} something that ${name} lacks: teddy session push ${name}${scope}`);
 }
 
-/** Names a ref as git does: `archive/...` for a line that is kept without a branch. */
+/** Names a ref as git does: `archive/...` for a line that survives without a branch. */
 function toLabel(ref: RefName): string {
   return toVisible(nameRef(ref));
 }

@@ -1,4 +1,4 @@
-/** Shows a model's answer as it arrives, and remarks on it once it is committed. */
+/** Shows a model's answer as it arrives, and adds remarks once it is committed. */
 import type { ChosenModel } from '../../app.ts';
 import type { Answer, PlanRequest } from '../../workflow/turn/plan.ts';
 import { describeEffort, showProgress, type AnswerProgress } from './progress.ts';
@@ -7,16 +7,16 @@ import { toVisible } from '../../session/text/visible-text.ts';
 
 type Asked = Parameters<NonNullable<PlanRequest['onAsk']>>[0];
 
-/** The view of one answer. */
+/** Shows one answer. */
 export interface AnswerView extends Required<Pick<PlanRequest, 'onText' | 'onUsage' | 'onAsk'>> {
   /**
-   * Removes the progress display and ends the line; may be called more than once. Returns the time since the model was
-   * asked, or null.
+   * Removes the progress display and ends the line; callers may call it more than once. Returns the time since teddy
+   * asked the model, or null.
    */
   end(): number | null;
 }
 
-/** With `isStreamed`, prints the text itself. `describeAsked` describes who is asked; null when nobody is. */
+/** `isStreamed` prints the text itself. `describeAsked` says which model teddy asks; null when it asks none. */
 export function viewAnswer(
   terminal: Terminal,
   { isStreamed, describeAsked }: { isStreamed: boolean; describeAsked: (asked: Asked) => string | null },
@@ -43,7 +43,7 @@ export function viewAnswer(
   };
 }
 
-/** Shows what was tolerated in the answer, and which secrets it contains. */
+/** Shows which faults in the answer teddy tolerated, and which secrets the answer contains. */
 export function showRemarks(terminal: Terminal, { entry, notes, secrets }: Answer): void {
   for (const note of notes)
     terminal.say(terminal.style('dim', `note: line ${note.line}: ${toVisible(note.message)}`, 'stderr'));
@@ -55,7 +55,7 @@ export function showRemarks(terminal: Terminal, { entry, notes, secrets }: Answe
   }
 }
 
-/** Shows why the plan cannot be executed as it is. */
+/** Shows why the plan cannot run as is. */
 export function showPlanProblems(terminal: Terminal, problems: Answer['problems']): void {
   for (const problem of problems) {
     terminal.say(
@@ -70,7 +70,7 @@ export function showHint(terminal: Terminal, hint: string | undefined): void {
   for (const line of hint?.split('\n') ?? []) terminal.say(`         ${toVisible(line)}`);
 }
 
-/** The model and the time of an answer. Both are null when they would mean nothing. */
+/** An answer's model and time. Both are null when they would mean nothing. */
 export interface Effort {
   elapsedMs: number | null;
   model: string | null;

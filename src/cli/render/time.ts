@@ -1,6 +1,6 @@
-/** Formats times for people: local, or how long ago. `--json` has them in ISO 8601. */
+/** Formats times for people: local time, or how long ago. `--json` has times in ISO 8601. */
 
-/** Returns, for example, `2026-01-24 15:04`, in the time zone of this machine; empty when `iso` is not a time. */
+/** Returns, for example, `2026-01-24 15:04`, in this machine's time zone; empty when `iso` is not a time. */
 export function formatTime(iso: string): string {
   const time = new Date(iso);
   if (Number.isNaN(time.getTime())) return '';

@@ -54,7 +54,7 @@ function renderHead(terminal: Terminal, shown: ShownTurn): string {
   ].join('\n');
 }
 
-/** Returns null when there are none. */
+/** Returns null when there are no asides. */
 export function describeAsides({ thoughts, notes }: ShownTurn['asides'], session: string): string | null {
   const counts = [
     ...(thoughts === 0 ? [] : [thoughts === 1 ? '1 thought' : `${formatCount(thoughts)} thoughts`]),
@@ -79,8 +79,8 @@ function toPeriod(times: readonly string[]): string {
 }
 
 /**
- * Returns whether the order of the messages matters, because tools were called, something was spoken, or the user asked
- * about the plan.
+ * Returns whether the messages' order matters, because the model called tools, somebody spoke, or the user asked about
+ * the plan.
  */
 function isTalk({ said }: ShownTurn): boolean {
   const planned = said.findIndex(({ file }) => file === 'plan.md');
@@ -88,7 +88,7 @@ function isTalk({ said }: ShownTurn): boolean {
   return isAsked || said.some((part) => part.tool !== undefined || part.title.endsWith('(spoken)'));
 }
 
-/** Adds the plan of another agent, which was submitted in a call, before everything that followed the messages. */
+/** Adds the plan that another agent submitted in a call, before everything that followed the messages. */
 function withPlan({ said, plan }: ShownTurn): Titled[] {
   const titled = said.map(toTitled);
   if (plan === null || said.some(({ file }) => file === 'plan.md')) return titled;
@@ -109,7 +109,7 @@ function toUsual({ messages, plan, reply, replyIsPartial }: ShownTurn): Titled[]
   ];
 }
 
-/** Cuts a long text, because making it visible takes time. `--json` has all of it. */
+/** Cuts a long text, because making it visible takes time. `--json` has the full text. */
 function cutLong(text: string, { turn, line }: ShownTurn): string {
   if (text.length <= maxShownText) return text.trimEnd();
   const more = formatCount(countWhole(text) - maxShownText);
@@ -122,7 +122,7 @@ function renderText(terminal: Terminal, title: string, text: string): string {
   return indent(title === 'Plan' ? styleMarkdown(terminal, lines) : lines);
 }
 
-/** Styles headings, and dims fences to set them apart from the text around them. */
+/** Styles headings, and dims fences to set them apart from the surrounding text. */
 function styleMarkdown(terminal: Terminal, lines: readonly string[]): string[] {
   let fence: string | null = null;
   return lines.map((line) => {

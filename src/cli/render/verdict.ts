@@ -8,12 +8,12 @@ import { formatTime } from './time.ts';
 
 const styles = { approved: 'green', rejected: 'red', none: 'dim' } as const;
 
-/** Returns the subject of an entry; a verdict's subject also names its author. */
+/** Returns an entry's subject; a verdict's subject also names its author. */
 export function describeLogged({ entry, subject, author }: LoggedEntry): string {
   return entry?.kind === 'approval' && entry.verdict !== 'none' ? `${subject} (${author.name})` : subject;
 }
 
-/** Styles `text`, which is the subject: its first word after the kind is the verdict. */
+/** Styles `text`, the subject: its first word after the kind is the verdict. */
 export function styleVerdict(terminal: Pick<Terminal, 'style'>, { kind, verdict }: Entry, text: string): string {
   const word = verdict === 'none' ? 'no verdict' : (verdict ?? '');
   const at = kind === 'approval' && verdict !== undefined ? text.indexOf(`: ${word}`) : -1;
@@ -22,7 +22,7 @@ export function styleVerdict(terminal: Pick<Terminal, 'style'>, { kind, verdict 
   return text.slice(0, at + 2) + terminal.style(styles[verdict], text.slice(at + 2, end)) + text.slice(end);
 }
 
-/** Returns a line for each verdict, followed by the remarks on the plan and on its lines. */
+/** Returns a line for each verdict, followed by its remarks on the plan and on the plan's lines. */
 export function renderVerdicts(terminal: Pick<Terminal, 'style'>, verdicts: readonly Verdict[]): string[] {
   return verdicts.flatMap(({ verdict, author, at, text, comments }) => [
     verdict === 'none'

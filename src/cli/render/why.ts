@@ -11,7 +11,7 @@ import { formatTime } from './time.ts';
 
 type Stories = Pick<BlamedFile, 'turns' | 'commits'>;
 
-/** The limits of `why`: lines of a message, and stories of a file. `blame` shows one line of a message. */
+/** The limits of `why`: a message's lines, and a file's stories. `blame` shows one line of a message. */
 const [maxMessageLines, maxStories] = [12, 10];
 
 /** The indentation of a title's second and later lines. */
@@ -39,7 +39,7 @@ function styleOf({ kind }: Author): 'cyan' | 'green' | 'yellow' {
   return kind === 'unknown' ? 'yellow' : 'green';
 }
 
-/** Describes a run of lines. A turn's story is told only once. */
+/** Describes a run of lines. Tells each turn's story only once. */
 function describeRun(stories: Stories, { author, uncommitted, guess }: AttributedRun, told: Set<string>): string[] {
   const past = guess === undefined ? '' : `; before that, as git guesses: ${describeAuthor(guess, stories)}`;
   const title = `${describeAuthor(author, stories)}${uncommitted ? ', not committed yet' : ''}${past}`;
@@ -85,7 +85,7 @@ function describeCommit({ author, at, commit, subject, session, turn }: CommitSt
 
 function nameModel({ model, provider, agent }: TurnStory): string | null {
   if (model === null) return agent;
-  // An answer by hand has no model.
+  // An answer written by hand has no model.
   if (provider === 'manual' || model === 'manual') return 'an answer by hand';
   if (provider === 'recorded') return 'a recorded answer';
   return agent === null || provider === agent ? model : `${agent} (${model})`;

@@ -1,10 +1,10 @@
-/** Shows the progress of files that a model writes, as a line that is redrawn in place on a terminal. */
+/** Shows the progress of files that a model writes, as a line that it redraws in place on a terminal. */
 import { formatCount } from '../../session/text/format-count.ts';
 import type { Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/text/visible-text.ts';
 
 export interface WriteProgress {
-  /** Shows that nothing of the next answer has arrived yet. */
+  /** Shows that no part of the next answer has arrived yet. */
   wait(): void;
   content(target: string, received: { bytes: number; lines: number }): void;
   /** Removes the line until the next call. */

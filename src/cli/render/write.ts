@@ -9,7 +9,7 @@ import { toVisible } from '../../session/text/visible-text.ts';
 import { describeAge } from './time.ts';
 import type { FinalizeAnswer, RejectedAnswer, StatusAnswer } from '../../http/schemas.ts';
 
-/** `branch` is the branch of the session that the file belongs to, if known. */
+/** `branch` is the branch of the file's session, if known. */
 export function renderStatus(terminal: Terminal, write: StatusAnswer, nowMs: number, branch?: string): string {
   const { session_id, status, stage, intent, size, unverified_bytes, findings, reason, commit } = write;
   const lines = [
@@ -77,7 +77,7 @@ export function showFindings(terminal: Terminal, { message }: Pick<RejectedAnswe
   terminal.say(toVisible(message.trimEnd()));
 }
 
-/** Describes what the user can do with content that was not accepted. */
+/** Describes what the user can do with content that failed the checks. */
 export function describeCorrection({ session_id: id, reason }: RejectedAnswer, server: string | undefined): string {
   const option = server === undefined ? '' : ` --server ${toShellWord(server)}`;
   if (reason === null)
@@ -86,7 +86,7 @@ export function describeCorrection({ session_id: id, reason }: RejectedAnswer, s
   return `${kept} \`teddy write recover ${id} --finalize --force\` writes it as it is, --output <file> elsewhere.`;
 }
 
-/** Prints the bytes unchanged; on a terminal, control characters are made visible. */
+/** Prints the bytes unchanged; on a terminal, makes control characters visible. */
 export async function printContent(
   terminal: Terminal,
   bytes: Uint8Array,
@@ -96,7 +96,7 @@ export async function printContent(
   else terminal.context.stdout.write(bytes);
 }
 
-/** Returns lines for stderr about the bytes that were set aside when the session was reopened. */
+/** Returns lines for stderr about the bytes that teddy set aside when it reopened the session. */
 export function describeAside(aside: WriteContent['aside'], isPrinted: boolean): string[] {
   return aside.map(({ name, bytes }) => {
     const what = `${name}: ${describeBytes(bytes.length)} not confirmed by a save were set aside`;

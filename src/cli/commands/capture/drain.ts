@@ -4,7 +4,7 @@ import { formatCount } from '../../../session/text/format-count.ts';
 import { TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { toVisible } from '../../../session/text/visible-text.ts';
 
-/** How long an open turn is followed after its log last grew. */
+/** How long teddy follows an open turn after its log last grew. */
 const lingerMs = 30_000;
 
 export class CaptureDrainCommand extends TeddyCommand {

@@ -11,13 +11,16 @@ import { openBrowser, readBrowserEnvironment, requestLink, showPage } from '../.
 import { describeFailure, openServer } from '../serve.ts';
 import { option, parameter, TeddyCommand, type Terminal, usage, withInterrupt } from '../../teddy-command.ts';
 
-/** How long to wait until the plan is on its line. The agent's own question stays hidden until then. */
+/** How long to wait until the plan is on its line. The agent hides its own question until then. */
 const findMs = 5_000;
 /** How often to look at the line. */
 const [findEveryMs, waitEveryMs] = [25, 200];
-/** Shorter than the hour that the agent gives its hook, which leaves time to report that nobody decided. */
+/** Shorter than the hour that the agent gives its hook, so that the gate has time to report that nobody decided. */
 const limitMs = 59 * 60 * 1000;
-/** How long the page stays connected after the verdict, to show the verdict and then that the server has stopped. */
+/**
+ * How long the page stays connected after the verdict, so that it can show the verdict and then that the server has
+ * stopped.
+ */
 const showMs = 1_000;
 
 const silent: Notices = { info: () => undefined, warn: () => undefined };
@@ -103,8 +106,8 @@ export class CaptureGateCommand extends TeddyCommand {
   }
 
   /**
-   * Opens the page on the repository's running server, or else on one that stops with the gate. Returns null when no
-   * browser could be opened.
+   * Opens the page on the repository's running server, or else on a server that stops with the gate. Returns null when
+   * no browser could be opened.
    */
   private async openPage(terminal: Terminal, project: Project, { ref }: WaitingPlan) {
     const running = await project.servers.read();
@@ -132,7 +135,7 @@ async function readAll(terminal: Terminal): Promise<string> {
   return Buffer.concat(pieces).toString('utf8');
 }
 
-/** Returns false when the time is over, the agent has exited, or the gate was told to stop. */
+/** Returns false when the time is over, the agent has exited, or something told the gate to stop. */
 function toPause(
   capture: Pick<Capture, 'isAlive'>,
   { pid }: GateCall,

@@ -59,7 +59,7 @@ export class CaptureUninstallCommand extends TeddyCommand {
         });
       else {
         if (stopped !== null) showStopped(terminal, stopped);
-        // With --all, agents without hooks are not mentioned, because most have none.
+        // With --all, omits agents without hooks, because most have none.
         for (const one of outcomes) if (!this.all || one.outcome !== 'missing') showOutcome(terminal, one);
         if (!isUser && left.length > 0)
           terminal.say(

@@ -115,8 +115,8 @@ export class CiVerifyCommand extends TeddyCommand {
   }
 
   /**
-   * Reads the key file from the base branch, because the checkout holds the files of the change, which must not choose
-   * the keys.
+   * Reads the key file from the base branch, because the checkout contains the change's own files, which must not
+   * choose the keys.
    */
   private async readKeyFile(project: Project, path: string): Promise<string | null> {
     const { base } = this;
@@ -132,7 +132,7 @@ export class CiVerifyCommand extends TeddyCommand {
     );
   }
 
-  /** Guards the output, because a file may contain text that the GitHub Actions runner would take for a command. */
+  /** Guards the output, because a file may contain text that the GitHub Actions runner would treat as a command. */
   private async show(terminal: Terminal, project: Project, text: string): Promise<void> {
     if (this.context.env['GITHUB_ACTIONS'] !== 'true') return this.page(terminal, project, text);
     const { fenceOutput } = await import('../../render/replay-annotations.ts');
@@ -150,8 +150,8 @@ export class CiVerifyCommand extends TeddyCommand {
 }
 
 /**
- * Makes the directory, but refuses a symbolic link: a checkout may contain one of that name, and the results are
- * published. Throws USAGE.
+ * Makes the directory, but refuses a symbolic link: a checkout may contain one with that name, and CI publishes the
+ * results. Throws USAGE.
  */
 async function makeDirectory(context: CliContext, name: string): Promise<void> {
   const path = resolvePath(context, name).replace(/\/+$/, '');

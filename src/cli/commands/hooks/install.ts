@@ -126,7 +126,7 @@ function showUninstalled(terminal: Terminal, { place, hooks }: UninstalledHooks)
   }
 }
 
-/** The directory of the hooks, and the setting that names it. */
+/** The hooks' directory, and the setting that names it. */
 function toPlaceJson({ dir, kind, origin }: HookTarget) {
   return { directory: dir, kind, hooksPath: origin };
 }

@@ -119,7 +119,7 @@ export class SessionArchiveCommand extends TeddyCommand {
     return 0;
   }
 
-  /** Returns the branches that will be deleted on the remote. Throws NOT_APPROVED. */
+  /** Returns the branches to delete on the remote. Throws NOT_APPROVED. */
   private async deleteThere(
     terminal: Terminal,
     project: Project,

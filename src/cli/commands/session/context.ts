@@ -90,7 +90,7 @@ const partStyles = {
   message: ['u', 'bold'],
 } as const;
 
-/** Renders the budget as a bar, in the order of the request. Every part that uses any tokens gets at least one character. */
+/** Renders the budget as a bar, in the request's order. Every part that uses any tokens gets at least one character. */
 function renderBudget(terminal: Terminal, { total, model, spent, left }: SpentBudget): string[] {
   const width = Math.min((terminal.context.stdout.columns || 80) - 4, 76);
   const parts = (Object.keys(partStyles) as (keyof typeof partStyles)[]).map((name) => ({ name, tokens: spent[name] }));
@@ -130,7 +130,7 @@ function renderRows(terminal: Terminal, files: readonly ContextRow[]): string[] 
 // Limits the column, so that a few long paths do not push the next column out of the terminal.
 const widestPath = 40;
 
-/** Returns the tokens of a file, or the reason why it has none. */
+/** Returns a file's token count, or the reason why it has none. */
 function toAmount({ kind, tokens, reason }: ContextRow): string {
   if (kind === 'missing') return 'missing';
   return kind === 'shown' ? formatCount(tokens) : reason === 'budget' ? 'too large' : (reason ?? 'not text');

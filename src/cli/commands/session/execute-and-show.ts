@@ -22,9 +22,9 @@ export interface Execution {
   signal: AbortSignal;
   /** Shows long text to a person. */
   page(text: string): Promise<void>;
-  /** True to name the next step after a success too. */
+  /** True to suggest the next step even after a success. */
   namesNext?: boolean;
-  /** True when the caller names the next step. */
+  /** True when the caller suggests the next step. */
   isInChat?: boolean;
 }
 
@@ -36,7 +36,7 @@ export async function executeAndShow(execution: Execution, options: ExecutionOpt
   try {
     return await runAndShow(execution, options, undefined);
   } catch (error) {
-    // Running nothing does not settle what to do about actions that have already run.
+    // Running no action does not settle what to do about actions that have already run.
     if (!(error instanceof InterruptedRun) || !canAsk(terminal, options) || options.reject !== undefined) throw error;
     const choice = await askInterrupted(terminal, signal, error);
     if (choice === null) throw error;
@@ -64,7 +64,7 @@ async function runAndShow(
   const { terminal, project, signal, namesNext = false, isInChat = false } = execution;
   const { replans, printJson } = options;
   const request = { ...toRequest(execution, options), interrupted };
-  // Replanning is for plans that are not valid, and an interrupted plan was valid.
+  // Replanning is only for invalid plans, and an interrupted plan was valid.
   const tries = interrupted === undefined ? replans : 0;
   const replanning = showReplanning(terminal, project, { replans: tries, json: printJson !== null, signal });
   const done = await executeOrReplan(project, request, replanning).finally(() => replanning.end());
@@ -116,8 +116,8 @@ const help = [
 ].join('\n');
 
 /**
- * Asks what to do about a killed run; returns null when the user decides later. With any answer, no action that had
- * begun runs again. Throws INTERRUPTED on Ctrl-C.
+ * Asks what to do about a killed run; returns null when the user postpones the decision. Whatever the answer, no action
+ * that had begun runs again. Throws INTERRUPTED on Ctrl-C.
  */
 async function askInterrupted(
   terminal: Terminal,

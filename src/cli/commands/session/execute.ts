@@ -69,7 +69,7 @@ export class SessionExecuteCommand extends TeddyCommand {
     return this.withProjectAndSignal(terminal, 'teddy session execute', async (project, signal) => {
       await this.offerOrphans(terminal, project, signal);
       const [{ executeAndShow }, { keepingTypedAhead }] = await loading;
-      // A key pressed before the question was shown approves nothing.
+      // A key pressed before the question appeared approves nothing.
       const asking = keepingTypedAhead(terminal, () => undefined);
       if (this.worktree) {
         const { openWorkTree } = await import('../../../workflow/line/open-work-tree.ts');
@@ -92,7 +92,7 @@ export class SessionExecuteCommand extends TeddyCommand {
       '--dry-run': this.dryRun,
       '--interrupted': interrupted !== undefined,
     };
-    // `--replan` is about a future plan, so options about this plan's actions do not fit.
+    // `--replan` is about a future plan, so it excludes options about this plan's actions.
     if ((replans ?? 0) > 0) refuseTogetherWith('--replan', ofThisPlan);
     const { '--only': only, '--skip': skip } = ofThisPlan;
     const decided = { '-y': this.yes, '--only': only, '--skip': skip };
@@ -126,7 +126,7 @@ export class SessionExecuteCommand extends TeddyCommand {
   }
 }
 
-/** Reads an option that takes one of these words. Throws USAGE for any other word. */
+/** Reads an option that takes one of the given words. Throws USAGE for any other word. */
 function parseWord<Word extends string>(
   flag: string,
   text: string | undefined,
@@ -142,7 +142,7 @@ function parseWord<Word extends string>(
   );
 }
 
-/** Throws USAGE when one of these options was given together with `flag`. */
+/** Throws USAGE when the user gave one of these options together with `flag`. */
 function refuseTogetherWith(flag: string, given: Record<string, boolean>): void {
   for (const [other, isGiven] of Object.entries(given)) requireOne({ [other]: isGiven, [flag]: true });
 }

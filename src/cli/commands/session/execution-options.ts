@@ -1,11 +1,11 @@
-/** The options of executing a plan, as values. */
+/** The options for executing a plan, as values. */
 import { interruptedChoices } from '../../../workflow/line/unfinished-run.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { Selection } from '../../../workflow/run/select-actions.ts';
 
 export type InterruptedChoice = (typeof interruptedChoices)[number];
 
-/** The options of a run, with defaults for all others. */
+/** Returns a run's options, with defaults for the ones not given. */
 export function toExecutionOptions(given: Pick<ExecutionOptions, 'selector' | 'yes' | 'printJson'>): ExecutionOptions {
   return {
     selection: { only: undefined, skip: undefined },
@@ -22,10 +22,10 @@ export interface ExecutionOptions {
   selector?: string | undefined;
   yes: boolean;
   selection: Selection;
-  /** The reason for running nothing and closing the turn; it may be empty. */
+  /** The reason for running nothing and closing the turn; may be empty. */
   reject: string | undefined;
   memos: 'yes' | 'no' | undefined;
-  /** How many more plans may be requested; undefined when the option was not given. */
+  /** How many more plans teddy may request; undefined when the user did not give the option. */
   replans: number | undefined;
   rollback: boolean;
   interrupted: InterruptedChoice | undefined;

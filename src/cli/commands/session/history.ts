@@ -47,7 +47,7 @@ export class SessionHistoryCommand extends TeddyCommand {
         return 0;
       }
       printRepairs(terminal, shown);
-      // Writes the bytes undecoded, because a long history is in the cache already.
+      // Writes the bytes without decoding them, because a long history is already in the cache.
       if (terminal.isOutputTty) await this.page(terminal, project, toVisible(shown.text));
       else this.context.stdout.write(shown.bytes);
       return 0;

@@ -94,7 +94,7 @@ export class SessionImportCommand extends TeddyCommand {
       terminal.say(`It was imported before, and nothing has changed: ${name}.`);
       if (this.name !== undefined) terminal.say('It keeps its name; --name had no effect.');
     }
-    // The session may have been archived since, or be on a remote only.
+    // The session may be archived by now, or exist only on a remote.
     const next = line.startsWith('refs/') ? `teddy session archive --restore ${session}` : toSwitchCommand(line);
     terminal.say(`Next: ${next}`);
     terminal.print(`${directory}\n`);
@@ -121,7 +121,7 @@ function showProgress(terminal: Terminal): (progress: ImportProgress) => void {
   };
 }
 
-/** Names every branch, because an abandoned attempt's turns are on no other branch. */
+/** Names every branch, because no other branch contains an abandoned attempt's turns. */
 function printAbandoned(terminal: Terminal, abandoned: readonly AbandonedAttempt[]): void {
   if (abandoned.length === 0) return;
   const attempts = abandoned.length === 1 ? 'an attempt' : `${formatCount(abandoned.length)} attempts`;

@@ -1,4 +1,4 @@
-/** Opens the target of `verify` and `replay`: anything git knows by that name, or else a bundle file. */
+/** Opens the target of `verify` and `replay`: anything that git knows by that name, or else a bundle file. */
 import { open, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { openBundled } from '../../../app.ts';
@@ -27,8 +27,8 @@ export async function openIfBundle(
 }
 
 /**
- * Returns whether the target must be a path: no name in git begins like this. Other targets are looked up in git first,
- * because a file of a checkout may be somebody else's, and must never hide a branch of that name.
+ * Returns whether the target must be a path, because no name in git begins like this. Teddy looks up other targets in
+ * git first: a file in a checkout may come from somebody else, and must never hide a branch with its name.
  */
 function isPath(target: string): boolean {
   return /^\.{0,2}\//.test(target);
@@ -47,7 +47,7 @@ async function isKnown(here: Project, target: string): Promise<boolean> {
 }
 
 async function startsBundle(path: string): Promise<boolean> {
-  // Does not open a pipe, because no process may ever write to it.
+  // Does not open a pipe, because a read from it might wait forever.
   if (!(await stat(path).catch(() => null))?.isFile()) return false;
   const file = await open(path, 'r');
   try {

@@ -1,4 +1,4 @@
-/** Shows a plan, and then runs it, asks for another one, or leaves it pending, in the same process. */
+/** Shows a plan, then runs it, asks for another one, or leaves it pending, all in the same process. */
 import { exitCodes } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import { toSelector } from '../../../workflow/line/find.ts';
@@ -11,7 +11,7 @@ import { toExecutionOptions } from './execution-options.ts';
 import { planAndShow, printNext, type PlanningOptions } from './plan-and-show.ts';
 
 export interface GoingOn {
-  /** `ask` asks the user after each plan that can be run. */
+  /** `ask` asks the user after each plan that can run. */
   run: 'ask' | 'now' | 'never';
   /** True to approve every action, as `execute -y` does. */
   yes: boolean;
@@ -19,7 +19,7 @@ export interface GoingOn {
 }
 
 /**
- * Returns the exit code, which is the one of `execute` when the plan is run. Throws NO_MODEL, but only after the
+ * Returns the exit code; if the plan runs, this is the exit code of `execute`. Throws NO_MODEL, but only after the
  * message is committed.
  */
 export async function planAndRun(
@@ -28,7 +28,7 @@ export async function planAndRun(
   options: PlanningOptions,
   going: GoingOn,
 ): Promise<number> {
-  // A key pressed before the question was shown decides nothing.
+  // A key pressed before the question appeared decides nothing.
   const terminal = keepingTypedAhead(given, () => undefined);
   const { printJson, signal } = options;
   let asked = options;
@@ -42,7 +42,7 @@ export async function planAndRun(
     if (planned !== null) printJson?.('plan', planned);
     if (answer === null || printJson !== null) return 0;
     if (runs) return runPlan(terminal, project, answer, { ...going, signal, printJson: null });
-    // Running a plan needs its files. On another line, only the next step is named.
+    // A plan runs only where its files are. On another line, teddy only suggests the next step.
     const isHere = toSelector(project, answer.line) === undefined;
     const isAsked = going.run === 'ask' && answer.isPending && answer.problems.length === 0 && isHere;
     const next = isAsked ? await askNext(terminal, project, answer, options) : { kind: 'keep' as const };
@@ -60,7 +60,7 @@ export async function planAndRun(
 
 type Next = { kind: 'run' } | { kind: 'keep' } | { kind: 'ask' | 'instead'; message: string };
 
-/** Asks what to do with the plan. The end of the input and Ctrl-C leave the plan pending. */
+/** Asks what to do with the plan. The end of input and Ctrl-C leave the plan pending. */
 async function askNext(
   terminal: Terminal,
   project: Project,
@@ -89,8 +89,8 @@ async function askNext(
 }
 
 /**
- * Asks what to do with a plan that was not run when there is another message. Returns null when the plan stays pending
- * and nothing is sent.
+ * When another message arrives, asks what to do with a plan that has not run. Returns null when the plan stays pending
+ * and no message is sent.
  */
 export async function askPending(
   terminal: Terminal,
@@ -129,7 +129,7 @@ export async function runPlan(
   return executeAndShow({ terminal, project, signal, page, namesNext: true }, options);
 }
 
-/** Prints one document: the plan, with its execution inside. */
+/** Prints one document: the plan, including its execution. */
 async function runForJson(
   terminal: Terminal,
   project: Project,

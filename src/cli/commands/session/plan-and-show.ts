@@ -12,7 +12,7 @@ import { toVisible } from '../../../session/text/visible-text.ts';
 
 export interface PlanningOptions extends Omit<PlanRequest, 'choice' | 'onText' | 'onUsage' | 'onAsk'> {
   choice: ChosenModel;
-  /** True to show the answer when it is complete, not as it arrives. */
+  /** True to show the answer once it is complete, not as it arrives. */
   isQuiet: boolean;
   /** Null when the result is for a person. */
   printJson: ((schema: string, value: object) => void) | null;
@@ -34,7 +34,7 @@ export async function planAndShow(
   const isShown = !isQuiet && !printJson && terminal.isOutputTty;
   const view = viewAnswer(terminal, {
     isStreamed: isShown,
-    // An answer by hand is already here, so no model is asked.
+    // The user has already provided the answer, so teddy asks no model.
     describeAsked: ({ line, turn, agent, label }) =>
       choice.provider === 'manual' ? null : `Turn ${turn} of ${line.session}: asking ${label} as ${agent} ...`,
   });

@@ -1,4 +1,4 @@
-/** The options of a check that require signatures and approvals. */
+/** The options that make a check require signatures and approvals. */
 import { readFile } from 'node:fs/promises';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
@@ -6,7 +6,7 @@ import type { NeededApproval } from '../../../workflow/verify/check-approval.ts'
 import { resolvePath, type CliContext } from '../../context.ts';
 import { option } from '../../teddy-command.ts';
 
-/** Reads `--require-approval`, alone or with a value of `teddy.approvals`. Throws USAGE. */
+/** Reads `--require-approval`, alone or with a value that `teddy.approvals` takes. Throws USAGE. */
 export function toNeededApproval(given: string | boolean | undefined): NeededApproval | undefined {
   if (given === undefined || given === false) return undefined;
   if (given === true || given === 'anybody' || given === '1') return 'anybody';
@@ -16,8 +16,8 @@ export function toNeededApproval(given: string | boolean | undefined): NeededApp
 }
 
 /**
- * Reads the keys of `--signed-by`; undefined when none was given. `readText` returns null when there is no such file.
- * Throws USAGE.
+ * Reads the keys that `--signed-by` names; undefined when the user named none. `readText` returns null when the file
+ * does not exist. Throws USAGE.
  */
 export async function readKeys(
   project: Project,
@@ -29,7 +29,7 @@ export async function readKeys(
   return readSigningKeys(project, named, readText);
 }
 
-/** Returns null when there is no such file. Throws USAGE. */
+/** Returns null when the file does not exist. Throws USAGE. */
 export function readKeyFile(context: CliContext, path: string): Promise<string | null> {
   return readFile(resolvePath(context, path), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;

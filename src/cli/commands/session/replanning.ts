@@ -12,7 +12,7 @@ import { toVisible } from '../../../session/text/visible-text.ts';
 const maxReplans = 10;
 const replansInTerminal = 2;
 
-/** Reads the number of `--replan`. Throws USAGE. */
+/** Reads the number that `--replan` takes. Throws USAGE. */
 export function parseReplans(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d{1,4}$/.test(text) && Number(text) <= maxReplans) return Number(text);
@@ -24,7 +24,7 @@ export function parseReplans(text: string | undefined): number | undefined {
 }
 
 interface ReplanningOptions {
-  /** Undefined when the option was not given. */
+  /** Undefined when the user did not give the option. */
   replans: number | undefined;
   json: boolean;
   signal: AbortSignal;
@@ -62,7 +62,7 @@ export function showReplanning(terminal: Terminal, project: Project, options: Re
     onAnswered(answer) {
       const elapsedMs = view?.end() ?? null;
       if (json) return;
-      // A plan is shown when it is executed. An answer with nothing to run is shown here, as the result.
+      // Execution shows a plan. This shows an answer with nothing to run, because it is the result.
       if (!isStreamed && answer.actions === 0) terminal.print(`${toVisible(answer.text).replace(/\n$/, '')}\n`);
       showRemarks(terminal, answer);
       showCommitted(terminal, answer, chosen === null ? { elapsedMs: null, model: null } : toEffort(chosen, elapsedMs));

@@ -120,7 +120,7 @@ export class SessionReplayCommand extends TeddyCommand {
     for (const line of replayed) await annotate(terminal, line, this.json);
   }
 
-  /** Fences the output, because a line of a file may look like a command to the runner. */
+  /** Fences the output, because the runner may treat a file's line as a command. */
   private async fence(text: string): Promise<string> {
     const { fenceOutput } = await import('../../render/replay-annotations.ts');
     return fenceOutput(text, randomUUID());

@@ -63,7 +63,7 @@ export class SessionResumeCommand extends TeddyCommand {
       import('./execute-and-show.ts'),
       import('../../ask/typed-ahead.ts'),
     ]);
-    // A key pressed before the question was shown approves nothing.
+    // A key pressed before the question appeared approves nothing.
     const asking = keepingTypedAhead(terminal, () => undefined);
     const page = (text: string) => this.page(terminal, project, text);
     const options = toExecutionOptions({
@@ -75,7 +75,7 @@ export class SessionResumeCommand extends TeddyCommand {
   }
 
   private async ask({ terminal, project, signal, step }: Resuming, message?: string): Promise<number> {
-    // The answer was to be written by hand, and still is.
+    // The user was to write the answer by hand, and still has to.
     const isManual = step.kind === 'ask' && step.provider === 'manual';
     const { planAndRun } = await import('./plan-and-run.ts');
     const options = {
@@ -122,7 +122,7 @@ export class SessionResumeCommand extends TeddyCommand {
     );
   }
 
-  /** Asks for the next message. Throws NOTHING_TO_RESUME when nobody can be asked. */
+  /** Asks for the next message. Throws NOTHING_TO_RESUME when teddy can ask nobody. */
   private async askNext(resuming: Resuming): Promise<number> {
     const { terminal, project, signal, step } = resuming;
     if (!this.canAsk(terminal)) throw toNothing(step);

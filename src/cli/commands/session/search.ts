@@ -117,7 +117,7 @@ export class SessionSearchCommand extends TeddyCommand {
     return regexPattern(text, { ...options, limit });
   }
 
-  /** Returns how many turns were found. In a pipe, prints each turn as soon as it is found. */
+  /** Returns the number of turns found. In a pipe, prints each turn as soon as it is found. */
   private async show(
     terminal: Terminal,
     project: Project,
@@ -186,7 +186,7 @@ function toTooSlow(expression: string): TeddyError {
   );
 }
 
-/** Reads the places of --in. Throws USAGE. */
+/** Reads the places that --in names. Throws USAGE. */
 function parsePlaces(given: readonly string[]): SearchScope[] {
   if (given.length === 0) return searchScopes.filter((place) => place !== 'code');
   const words = given.flatMap((value) => value.split(',')).map((word) => word.trim());

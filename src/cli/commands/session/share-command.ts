@@ -38,7 +38,7 @@ export abstract class ShareCommand extends TeddyCommand {
     });
   }
 
-  /** Adds a hint when the user gave a session in place of a remote. */
+  /** Adds a hint when the user named a session in place of a remote. */
   private async withSessionHint(project: Project, error: unknown): Promise<unknown> {
     const { remote, verb } = this;
     if (!(error instanceof TeddyError) || !ofRemotes.includes(error.code) || remote === undefined) return error;
@@ -71,7 +71,7 @@ export abstract class ShareCommand extends TeddyCommand {
 
 const ofRemotes = ['UNKNOWN_REMOTE', 'REMOTE_UNREACHABLE'];
 
-/** Reads the values of --archive. Throws USAGE. */
+/** Reads the months that --archive names. Throws USAGE. */
 function parseMonths(months: readonly string[]): readonly string[] {
   const wrong = months.find((month) => !/^\d{4}-(?:0[1-9]|1[0-2])$/.test(month));
   if (wrong === undefined) return months;

@@ -1,16 +1,16 @@
-/** Determines which session a command targets, and makes sure that a repeated command targets the same one. */
+/** Determines which session a command targets, and makes sure that a rerun targets the same one. */
 import { TeddyError } from '../../../errors.ts';
 import { sessionDir, shortRef, type RefName, type SessionId } from '../../../names.ts';
 
-/** Returns the target, which may be given only once: as an argument, or with `-s`. Throws USAGE. */
+/** Returns the target, which the user may give only once: as an argument, or with `-s`. Throws USAGE. */
 export function toTarget(target: string | undefined, session: string | undefined): string | undefined {
   if (target === undefined || session === undefined) return target ?? session;
   throw new TeddyError('USAGE', 'You named the session twice.', `Omit \`-s\` or ${JSON.stringify(target)}.`);
 }
 
 /**
- * Requires a whole name of a command that asks nobody, because a part of a name could match another session when the
- * command runs again. `refs` are the session's branches and archives. Throws USAGE for a part of a name.
+ * Requires a whole name for a command that asks no questions, because a partial name could match another session on a
+ * rerun. `refs` are the session's branches and archives. Throws USAGE for a partial name.
  */
 export function requireWholeName(
   target: string,

@@ -31,8 +31,8 @@ export class SessionUndoCommand extends TeddyCommand {
   protected override trustsHead = ({ isInteractive }: Terminal) => (isInteractive ? undefined : 'once');
 
   protected run(terminal: Terminal): Promise<number> {
-    // Finishes despite Ctrl-C, because undoing is short, and changed files without their entry would be worse than
-    // waiting.
+    // Finishes despite Ctrl-C: undoing takes little time, and changed files without their entry would be worse than a
+    // short wait.
     return this.withProjectAndSignal(terminal, 'teddy session undo', async (project, signal) => {
       await this.offerOrphans(terminal, project, signal);
       const options = { turn: this.turn, selector: this.session, isPartial: this.partial };

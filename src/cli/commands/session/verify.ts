@@ -135,7 +135,7 @@ export class SessionVerifyCommand extends TeddyCommand {
   }
 }
 
-/** Larger than any page, so that a larger file cannot be a page. */
+/** Larger than any page: a file over this size cannot be a page. */
 const maxPageBytes = 256 * 1024 * 1024;
 
 async function readPageBytes(path: string, name: string): Promise<Uint8Array> {
@@ -171,7 +171,7 @@ function renderVerifiedPage(terminal: Terminal, file: string, page: VerifiedPage
   return `${toVisible(file)}: ${terminal.style('red', 'different')} from what the repository gives, first in ${place.join(', ')}: ${of}\n${note}`;
 }
 
-/** Shows progress rarely enough to cost nothing; a short branch is done before anybody could read it. */
+/** Shows progress rarely enough to cost nothing; checking a short branch ends before anybody could read it. */
 const entriesPerReport = 500;
 
 function toProgress(terminal: Terminal): (entries: number) => void {

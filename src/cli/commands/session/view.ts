@@ -40,7 +40,7 @@ export class SessionViewCommand extends TeddyCommand {
         'Omit one of them.',
       );
     return this.withProjectAndSignal(terminal, 'teddy session log', async (project, signal) => {
-      // Checks that there is a session before it starts a server.
+      // Makes sure that a session exists before starting a server.
       const selector = this.list ? undefined : await this.find(project);
       const env = await readBrowserEnvironment(project, terminal.context);
       const isHidden = await this.isHidden(project);
@@ -71,8 +71,8 @@ export class SessionViewCommand extends TeddyCommand {
   }
 
   /**
-   * Hides the link from agents, which could use it to approve plans on the page. Throws AGENT_MAY_NOT_APPROVE when the
-   * caller asks for nothing but the link.
+   * Hides the link from agents, which could use it to approve plans on the page. Throws AGENT_MAY_NOT_APPROVE when an
+   * agent asks only for the link.
    */
   private async isHidden(project: Project): Promise<boolean> {
     const { mayApprove } = await import('../../../workflow/line/needed-approval.ts');

@@ -3,10 +3,7 @@ import { createContext, Script } from 'node:vm';
 
 const script = new Script('compute()');
 
-/**
- * Returns what `compute` returns, and throws what it throws; after `ms` milliseconds, throws the error of `toError`.
- * `compute` must be synchronous.
- */
+/** Returns or throws what `compute` does; after `ms` milliseconds, throws `toError()`. `compute` must be synchronous. */
 export function withinTime<T>(ms: number, compute: () => T, toError: () => Error): T {
   try {
     return script.runInContext(createContext({ compute }), { timeout: ms }) as T;

@@ -41,7 +41,7 @@ export class WriteAppendCommand extends ServedCommand {
         import('../../ask/read-input.ts'),
         import('../../render/write.ts'),
       ]);
-      // Checks the id before reading anything.
+      // Checks the ID before reading anything.
       await writes.status(this.id);
       const { maxBytes } = await limits();
       const waiting = 'Reading the content from stdin; Ctrl-D on an empty line ends it.';

@@ -1,4 +1,4 @@
-/** Has a model write files, and shows their progress, for `write ask`. */
+/** Has a model write files and shows their progress, for `write ask`. */
 import type { ApprovalMode } from '../../ask/approval.ts';
 import type { ChosenModel } from '../../../app.ts';
 import { TeddyError } from '../../../errors.ts';
@@ -18,7 +18,7 @@ import { visibleChunks, type Terminal } from '../../terminal.ts';
 
 export interface AskOptions {
   choice: ChosenModel & { model: Model };
-  /** The message; undefined for the one that is waiting for its answer. */
+  /** The message; undefined for the one that still needs an answer. */
   message: string | undefined;
   /** The write session to continue; undefined for a new one. */
   resume: string | undefined;
@@ -29,7 +29,7 @@ export interface AskOptions {
   printJson: ((schema: string, value: object) => void) | null;
 }
 
-/** Returns the exit code. Throws NOT_APPROVED when nothing was written because nothing was approved. */
+/** Returns the exit code. Throws NOT_APPROVED when the user approved nothing, so that teddy wrote nothing. */
 export async function askAndWrite(terminal: Terminal, project: Project, options: AskOptions): Promise<number> {
   const { printJson } = options;
   const view = viewWriting(terminal, project, options);
@@ -81,11 +81,11 @@ interface WritingView {
   files: WrittenFile[];
   /** The model's words, one item per answer. */
   said: string[];
-  /** Counts the announced files that were not approved. */
+  /** Returns how many announced files the user did not approve. */
   refused(): number;
   /** Called when the last answer ends without a call. */
   saidLast(text: string): void;
-  /** Removes the progress display; may be called more than once. */
+  /** Removes the progress display; callers may call it more than once. */
   end(): void;
 }
 
@@ -100,7 +100,7 @@ function viewWriting(terminal: Terminal, project: Project, options: AskOptions):
   let [toChunk, heard, target, refused] = [visibleChunks(), '', '', 0];
   progress.wait();
 
-  /** Shows the words that the model said alongside files. Without any file, they are the answer. */
+  /** Shows what the model said alongside files. If it wrote no file, these words are the answer. */
   const endSaid = (text: string, isLast: boolean) => {
     [toChunk, heard] = [visibleChunks(), ''];
     if (text.trim() === '') return;
@@ -129,7 +129,7 @@ function viewWriting(terminal: Terminal, project: Project, options: AskOptions):
         project.notices.warn(`The model's announcement was refused: ${parseObject(output)?.['error'] ?? output}`);
       target = '';
     },
-    // Approves every call, because each file is approved before its content arrives.
+    // Approves every call, because the user approves each file before its content arrives.
     approve: async () => true,
     file: {
       async wants(record) {

@@ -70,8 +70,8 @@ export class WriteAskCommand extends TeddyCommand {
   }
 
   /**
-   * Throws NOT_APPROVED before a model is called, and paid, for files that nobody could approve. A resumed file is
-   * already approved.
+   * Throws NOT_APPROVED for files that nobody could approve, before teddy calls a model and the user pays for it. A
+   * resumed file is already approved.
    */
   private toApproval(terminal: Terminal): ApprovalMode {
     if (this.yes) return 'all';

@@ -37,7 +37,7 @@ export class WriteFinalizeCommand extends ServedCommand {
   protected run(terminal: Terminal): Promise<number> {
     return this.withWrites(terminal, async (calling) => {
       const { showFinalized } = await import('../../ask/finish-write.ts');
-      // Checks the id before reading anything.
+      // Checks the ID before reading anything.
       this.id = await completeKnownId(calling, this.id);
       await calling.writes.status(this.id);
       const content = await this.readContent(terminal, calling);
@@ -47,7 +47,7 @@ export class WriteFinalizeCommand extends ServedCommand {
     });
   }
 
-  /** Returns undefined for the content that was received. */
+  /** Returns undefined to use the content already received. */
   private async readContent(terminal: Terminal, { limits, signal }: Calling): Promise<Uint8Array | undefined> {
     if (this.received || (this.content === undefined && this.context.stdin.isTTY === true)) return undefined;
     const { readContentFrom } = await import('../../ask/read-input.ts');
@@ -73,7 +73,7 @@ export class WriteFinalizeCommand extends ServedCommand {
     if (!(await askShrink(terminal, signal, finalized))) return finalized;
     const { finalizeLeft } = await import('../../../workflow/writes/recover.ts');
     const { toFinalizedAnswer } = await import('../../../http/write-api.ts');
-    // Returns this answer even after the last correction allowed.
+    // Returns this answer even after the last allowed correction.
     return toFinalizedAnswer(await finalizeLeft(project, this.id, true, signal));
   }
 }

@@ -66,10 +66,7 @@ export class WriteListCommand extends ServedCommand {
     for (const line of describeAside(aside ?? [], false)) terminal.say(line);
   }
 
-  /**
-   * Returns the branch of the session that each file belongs to, by id. Empty with a server, which does not report
-   * branches.
-   */
+  /** Returns the branch of each file's session, by ID. Empty with a server, which does not report branches. */
   private async readBranches(project: Project | null): Promise<ReadonlyMap<string, string>> {
     if (project === null || this.server !== undefined) return new Map();
     const { listWrites } = await import('../../../workflow/writes/list.ts');
@@ -77,7 +74,7 @@ export class WriteListCommand extends ServedCommand {
     return new Map(lines.flatMap(([id, ref]) => (ref === undefined ? [] : [[id, shortRef(ref)]])));
   }
 
-  /** Returns null with a server, which does not report it. */
+  /** Returns null with a server, which does not report such bytes. */
   private async readAside(project: Project | null, id: string): Promise<WriteContent['aside'] | null> {
     if (project === null || this.server !== undefined) return null;
     const { showWrite } = await import('../../../workflow/writes/list.ts');

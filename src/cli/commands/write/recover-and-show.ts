@@ -21,7 +21,7 @@ import { toVisible } from '../../../session/text/visible-text.ts';
 import { toFinalizedAnswer, toStatusAnswer } from '../../../http/write-api.ts';
 
 export interface RecoverOptions {
-  /** The session's id; undefined for the only abandoned session. */
+  /** The session's ID; undefined for the only abandoned session. */
   id: string | undefined;
   finalize: boolean;
   goOn: boolean;
@@ -68,7 +68,7 @@ function goOn(
   });
 }
 
-/** Asks what to do. A user who named the session is not asked whether to recover it. */
+/** Asks what to do. If the user named the session, does not ask whether to recover it. */
 async function decide(recovering: Recovering, view: WriteView, isNamed: boolean): Promise<number> {
   const { terminal, project, signal, printJson } = recovering;
   if (printJson !== null || !terminal.isInteractive) return printChoices(recovering, view);
@@ -95,7 +95,7 @@ function printChoices({ terminal, project, printJson }: Recovering, view: WriteV
   return exitCodes.USAGE;
 }
 
-/** Throws UNKNOWN_WRITE when there is no abandoned session, or more than one. */
+/** Throws UNKNOWN_WRITE when no session is abandoned, or more than one is. */
 async function findOnly(project: Project): Promise<WriteView> {
   const left = (await listWrites(project)).filter(({ stage }) => leftStages.includes(stage));
   const [only] = left;

@@ -1,4 +1,4 @@
-/** Reports to the writer of content on stdin, and asks for decisions, for `write stream` and `write recover --continue`. */
+/** Reports to whoever writes content on stdin, and asks for decisions, for `write stream` and `write recover --continue`. */
 import type { Decision } from '../../../workflow/writes/run-write.ts';
 import type { StreamListener, StreamOptions } from '../../../workflow/writes/stream.ts';
 import { askShrink, askYes, isShrinkAlone, showFinalized } from '../../ask/finish-write.ts';
@@ -16,7 +16,7 @@ export interface Streaming {
   force: boolean;
   /** Null when a person reads the output. */
   printJson: ((value: object) => void) | null;
-  /** The URL of the server that the content goes to. */
+  /** The URL of the server that receives the content. */
   server?: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export type ContentStream = (
   listener: StreamListener<FinalizedAnswer>,
 ) => Promise<FinalizedAnswer>;
 
-/** Returns the exit code. Throws what `run` throws, and VALIDATION_FAILED. */
+/** Returns the exit code. Throws the errors of `run`, and VALIDATION_FAILED. */
 export async function streamContent(streaming: Streaming, run: ContentStream): Promise<number> {
   const { terminal, signal, eofIsDone, force, printJson, server } = streaming;
   const isCorrectable = terminal.isInteractive && printJson === null;
@@ -43,7 +43,7 @@ export async function streamContent(streaming: Streaming, run: ContentStream): P
     const finalized = await run({ source, eofIsDone, force, isCorrectable, signal }, listener);
     return showFinalized({ terminal, printJson, shownMessage, server }, finalized);
   } finally {
-    // A pipe that is still open would keep the process alive.
+    // A pipe that stays open would keep the process alive.
     terminal.context.stdin.destroy();
   }
 }
@@ -56,11 +56,11 @@ async function askCorrection(terminal: Terminal, signal: AbortSignal, rejected: 
   return 'correct';
 }
 
-/** A terminal keeps this many bytes of a line, and drops the rest silently. */
+/** A terminal keeps this many bytes of a line and silently drops the rest. */
 const maxTerminalLine = 4095;
 
 /**
- * Reads stdin piece by piece. Between two pieces no listener is attached, so that a question can be asked there. Throws
+ * Reads stdin piece by piece. Attaches no listener between two pieces, so that teddy can ask a question there. Throws
  * CONTENT_TOO_LARGE for a line that the terminal has cut.
  */
 function stdinSource({ stdin }: CliContext): AsyncIterable<Uint8Array> {

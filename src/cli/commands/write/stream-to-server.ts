@@ -20,22 +20,19 @@ export interface ServerDestinationOptions {
   server: string;
 }
 
-/** The content being sent, and how much of it the server has. */
+/** The content to send, and how much of it the server has. */
 interface Sending extends Pick<ServerDestinationOptions, 'project' | 'writes'> {
   id: string;
   /** The option that names the server in a suggested command. */
   option: string;
   sent: number;
   content: Uint8Array;
-  /**
-   * Bytes that the server does not have: the last save failed, or they are the beginning of a character that is not
-   * complete yet.
-   */
+  /** Bytes that the server does not have, because the last save failed or they begin a character that is not complete yet. */
   unsent: Uint8Array;
   /** The bytes of an incomplete last character, held back because only whole characters can be sent. */
   split: Uint8Array;
   failure: unknown;
-  /** True for corrected content, which is sent as a whole when it is finalized. */
+  /** True for corrected content, which teddy sends as a whole when it finalizes the session. */
   isReplaced: boolean;
 }
 
@@ -106,12 +103,12 @@ async function send(sending: Sending, bytes: Uint8Array): Promise<void> {
 
 async function keep(sending: Sending, error: unknown): Promise<TeddyError | null> {
   const { project, id, option, sent, unsent, failure, isReplaced } = sending;
-  // After VALIDATION_FAILED nothing is kept, because a server would refuse the same bytes again: it takes only text.
+  // Keeps nothing after VALIDATION_FAILED, because a server takes only text and would refuse the same bytes again.
   if (!(error instanceof TeddyError) || failure === null || error.code === 'VALIDATION_FAILED') return null;
   // When this repository's own server is gone, the local commands can use its session.
   const left = isGone(failure) ? await project.writes.find(id) : null;
   const isHere = left !== null;
-  // The server may have saved more than it could acknowledge.
+  // The server may have saved more than it acknowledged.
   const rest = isReplaced ? unsent : unsent.subarray(Math.max(0, (left?.state?.size ?? sent) - sent));
   const toError = (text: string, hint: string) => new TeddyError(error.code, text, hint, { cause: error });
   if (rest.length === 0)
@@ -142,11 +139,11 @@ function isGone(error: unknown): error is TeddyError {
   return error instanceof TeddyError && error.code === 'SERVER_UNREACHABLE';
 }
 
-/** Limited, because a part is in memory several times while it is sent: as text, as JSON, and as the body of the request. */
+/** Limits a part's size, because memory holds it several times during sending: as text, as JSON, and as the request's body. */
 const maxPartBytes = 2 * 1024 * 1024;
 const longestCharacter = 4;
 
-/** Returns the length without the bytes of an incomplete last character. Bytes that are not UTF-8 at all are included. */
+/** Returns the length without the bytes of an incomplete last character. Includes bytes that are not UTF-8 at all. */
 function endOfCharacters(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(longestCharacter - 1, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;

@@ -27,13 +27,13 @@ export interface Calling {
 export abstract class ServedCommand extends TeddyCommand {
   server = option('--server', { value: '<url>', describe: 'Ask the server at this URL, which `teddy serve` prints.' });
 
-  /** Runs `use`. Ctrl-C interrupts reading stdin and waiting for a server; short work is finished first. */
+  /** Runs `use`. Ctrl-C interrupts reading stdin and waiting for a server, but lets short work finish. */
   protected withWrites(terminal: Terminal, use: (calling: Calling) => Promise<number>): Promise<number> {
     const { server } = this;
     return withInterrupt(terminal, 'teddy write list', (signal) =>
       server === undefined
         ? this.withProject(terminal, (project) => rewordTooLarge(use(callLocally(project, signal))))
-        : // A repository holds the token of its own server. With the token from the environment, any other server can be called from anywhere.
+        : // A repository contains its own server's token. With the token from the environment, teddy can call any other server from anywhere.
           this.withProjectIfAny(terminal, async (project) => {
             const { connectToServer } = await import('./write-client.ts');
             const notices = terminalNotices(terminal);
@@ -48,8 +48,8 @@ export abstract class ServedCommand extends TeddyCommand {
 }
 
 /**
- * Completes the beginning of an id. Returns the text unchanged when it is not the beginning of an id, or no id begins
- * with it. Throws USAGE when several do.
+ * Completes the beginning of an ID. Returns the text unchanged when it is not the beginning of an ID, or no ID begins
+ * with it. Throws USAGE when several IDs begin with it.
  */
 async function completeWriteId(id: string, list: () => Promise<readonly string[]>): Promise<string> {
   if (!/^[0-9a-f]{4}[0-9a-f-]{0,31}$/.test(id)) return id;
@@ -63,12 +63,12 @@ async function completeWriteId(id: string, list: () => Promise<readonly string[]
   return begun[0] ?? id;
 }
 
-/** Completes an id from the sessions that the server, or this repository, knows. */
+/** Completes an ID from the sessions that the server, or this repository, knows. */
 export function completeKnownId({ writes }: Calling, id: string): Promise<string> {
   return completeWriteId(id, async () => (await writes.list()).map(({ session_id }) => session_id));
 }
 
-/** Completes an id from the sessions of this repository. */
+/** Completes an ID from this repository's sessions. */
 export async function completeOwnId(project: Project, id: string): Promise<string> {
   return completeWriteId(id, async () => (await project.writes.list()).map((found) => found.id));
 }
@@ -103,7 +103,7 @@ function callLocally(project: Project, signal: AbortSignal): Calling {
   return { writes, project, notices, clock, limits, signal };
 }
 
-/** Rewords the error for content that is too large for the command line. For a server, the HTTP client does this. */
+/** Rewords the error for content that is too large, for the command line. With a server, the HTTP client does this. */
 async function rewordTooLarge<Value>(work: Promise<Value>): Promise<Value> {
   try {
     return await work;

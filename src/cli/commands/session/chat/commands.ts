@@ -1,4 +1,4 @@
-/** Reads the input at the prompt of a conversation: a message, or a command that begins with a slash. */
+/** Reads what the user types at the prompt of a conversation: a message, or a command that begins with a slash. */
 import { TeddyError } from '../../../../errors.ts';
 import { nearestName } from '../../../../session/text/name-some.ts';
 
@@ -45,7 +45,7 @@ export function parseChatInput(typed: string): ChatInput {
   return { kind: 'command', name, rest: rest.trim() };
 }
 
-/** Quotes a text so that it is read as a message, even when it begins with a slash. */
+/** Quotes a text so that teddy reads it as a message, even when it begins with a slash. */
 export function quoteSlash(text: string): string {
   return text.trimStart().startsWith('/') ? `/${text.trimStart()}` : text;
 }
@@ -90,7 +90,7 @@ export function renderChatHelp(): string {
 
 const stops = 'Ctrl-C stops an answer and keeps what has arrived; at an empty prompt it leaves.';
 
-/** Splits paths at spaces; quotes keep a path with spaces together. */
+/** Splits paths at spaces; quotes keep a path that contains spaces together. */
 export function splitPaths(rest: string): string[] {
   return [...rest.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
     ([, double, single, plain]) => double ?? single ?? plain ?? '',
@@ -98,8 +98,8 @@ export function splitPaths(rest: string): string[] {
 }
 
 /**
- * Completes the last word of a line: returns the possible words, and the word itself. Completes a command at the
- * beginning; completes a path after /add and /drop, after `@`, and when the word has a slash or a dot.
+ * Completes the last word of a line: returns the possible words and the word itself. Completes a command at the
+ * beginning, and a path after /add and /drop, after `@`, and when the word has a slash or a dot.
  */
 export function completeInput(line: string, paths: readonly string[]): [completions: string[], word: string] {
   if (/^\/\w*$/.test(line)) return [names.map((name) => `/${name} `).filter((name) => name.startsWith(line)), line];

@@ -15,13 +15,13 @@ export interface Chat extends Pick<ChatViewOptions, 'approval' | 'isStreamed' | 
   project: Project;
   choice: ChosenModel;
   agent: string | undefined;
-  /** True when somebody is at the terminal, even if `approval` asks nobody. */
+  /** True when somebody is at the terminal, even if `approval` asks no questions. */
   canAsk: boolean;
   chatTurn(project: Project, options: ChatOptions, listener: ChatListener): Promise<ChatOutcome>;
 }
 
 export interface Asking {
-  /** Undefined to send the message without an answer again. */
+  /** Undefined to send the unanswered message again. */
   message: string | undefined;
   selector: string | undefined;
   signal: AbortSignal;
@@ -33,7 +33,7 @@ export interface Exchanged {
   effort: Effort;
 }
 
-/** Throws what `chatTurn` throws. */
+/** Throws the errors of `chatTurn`. */
 export async function exchange(chat: Chat, asking: Asking): Promise<Exchanged> {
   const { terminal, project, choice, agent, canAsk, chatTurn } = chat;
   const { signal } = asking;
@@ -49,8 +49,8 @@ export async function exchange(chat: Chat, asking: Asking): Promise<Exchanged> {
 }
 
 /**
- * Prints the answer on stdout, unless it was streamed there, and everything else on stderr. Throws NO_MODEL when no
- * model was asked for lack of one.
+ * Prints the answer on stdout, unless it was streamed there, and everything else on stderr. Throws NO_MODEL when there
+ * was no model to ask.
  */
 export function showExchanged(chat: Chat, { outcome, calls, effort }: Exchanged): void {
   if (outcome.kind === 'open') return showOpen(chat, outcome);
@@ -86,7 +86,7 @@ function showOpen({ terminal, project, choice }: Chat, outcome: Extract<ChatOutc
   terminal.say(`then add its answer: teddy session plan${toLineOption(project, line)} --from <file>`);
 }
 
-/** Returns whether the answer is a plan that is waiting to be executed. */
+/** Returns whether the answer is a plan that still waits for execution. */
 export function isPlanned(outcome: ChatOutcome): outcome is Extract<ChatOutcome, { kind: 'answered' }> {
   return outcome.kind === 'answered' && outcome.isPending;
 }

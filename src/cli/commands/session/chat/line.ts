@@ -1,4 +1,4 @@
-/** The line that a conversation is on, and the message or plan that is waiting there. */
+/** The line that a conversation is on, and the message or plan that is pending there. */
 import type { ChosenModel } from '../../../../app.ts';
 import { TeddyError } from '../../../../errors.ts';
 import type { Project } from '../../../../ports/project.ts';
@@ -14,8 +14,8 @@ export interface ChatLine {
   readonly session: SessionId;
   readonly ref: RefName;
   /**
-   * Returns the selector of the line for a workflow; undefined while HEAD is on the line. Reads HEAD each time, because
-   * it may have been switched.
+   * Returns the line's selector for a workflow; undefined while HEAD is on the line. Reads HEAD each time, because the
+   * user may have switched it.
    */
   selector(): Promise<string | undefined>;
   /** Moves the conversation to this line. */
@@ -24,7 +24,7 @@ export interface ChatLine {
 
 export interface Conversation extends Chat {
   prompt: ChatPrompt;
-  /** Chooses another model, and keeps the other options of the command. */
+  /** Chooses another model and keeps the command's other options. */
   choose(model: string): Promise<ChosenModel>;
   selector: string | undefined;
   /** Shows long text to a person. */
@@ -82,7 +82,7 @@ export function printPending(
   else terminal.say('The plan is not valid: /execute runs nothing and records why. Then plan again.');
 }
 
-/** Says what is waiting on the line, if anything. */
+/** Says what is pending on the line, if anything. */
 export async function printWaiting({ terminal, project, line }: LineContext): Promise<void> {
   const step = await findNextStep(project, shortRef(line.ref));
   if (step.kind === 'execute') terminal.say(`Turn ${step.turn} has a pending plan: /execute runs it.`);

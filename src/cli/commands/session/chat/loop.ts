@@ -1,4 +1,4 @@
-/** Runs a conversation at the terminal: prompt, message, answer, until the user leaves. */
+/** Runs a conversation at the terminal: prompts for a message and shows the answer, until the user leaves. */
 import { exitCodes, TeddyError, toWorldError, type ErrorCode } from '../../../../errors.ts';
 import { shortRef } from '../../../../names.ts';
 import { listPaths } from '../../../../workflow/chat/files.ts';
@@ -37,7 +37,7 @@ export async function chatLoop(conversation: Conversation): Promise<number> {
 
 const next = 'teddy session show';
 
-/** Watches for SIGTERM and SIGHUP. After a step that such a signal has ended, the user must not be asked anything else. */
+/** Watches for SIGTERM and SIGHUP. After such a signal has ended a step, teddy must not ask the user anything else. */
 function watchEnding({ signals }: CliContext): { isAsked(): boolean; stop(): void } {
   const names = ['SIGTERM', 'SIGHUP'] as const;
   let isAsked = false;
@@ -56,7 +56,7 @@ async function answer(talking: Talking, typed: string): Promise<'leave' | 'stay'
   return options;
 }
 
-/** Shows an error and continues the conversation, unless nobody can be asked anymore. */
+/** Shows an error and continues the conversation, unless teddy can no longer ask anybody. */
 async function respond(talking: Talking, typed: string): Promise<'leave' | 'stay'> {
   const { terminal } = talking;
   try {
@@ -91,7 +91,7 @@ async function run(
   return 'stay';
 }
 
-/** Asks again for what the last message requested: an answer, or a plan. */
+/** Repeats the request of the last message, for an answer or a plan. */
 async function retry(talking: Talking, signal: AbortSignal): Promise<void> {
   const step = await findNextStep(talking.project, shortRef(talking.line.ref));
   if (step.kind !== 'ask' || step.mode !== 'plan') return say(talking, undefined, signal);
@@ -107,7 +107,7 @@ async function say(talking: Talking, message: string | undefined, signal: AbortS
   else await printWaiting(talking);
 }
 
-/** Names commands of the conversation as the next step, in place of shell commands. */
+/** Suggests the conversation's own commands as the next step, in place of shell commands. */
 const hints: Partial<Record<ErrorCode, string>> = {
   PLAN_PENDING: '/execute runs it. Your message was not sent; press the up arrow to recall it.',
   EMPTY_MESSAGE: 'Say what you want, or /plan what you want.',
@@ -132,7 +132,7 @@ interface Command {
   rest: string;
 }
 
-/** Returns a message to send now, or null. */
+/** Returns a message to send now, or null if there is none. */
 async function runChatCommand(talking: Talking, command: Command, signal: AbortSignal): Promise<string | null> {
   const { name, rest } = command;
   if (name === 'branch') return branch(talking, rest);

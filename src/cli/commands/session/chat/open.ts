@@ -1,4 +1,4 @@
-/** Opens a conversation, for `session chat`, and for `session resume` when a message is waiting for its answer. */
+/** Opens a conversation for `session chat`, and for `session resume` when a message still needs an answer. */
 import type { ChosenModel } from '../../../../app.ts';
 import type { Project } from '../../../../ports/project.ts';
 import type { Chat } from './exchange.ts';
@@ -7,11 +7,11 @@ import type { Terminal } from '../../../terminal.ts';
 export interface ChatFlags {
   agent: string | undefined;
   choice: ChosenModel;
-  /** True when every call is approved. */
+  /** True to approve every call. */
   yes: boolean;
   json: boolean;
   noStream: boolean;
-  /** True when stdin may be read for answers to questions. */
+  /** True when teddy may read answers to its questions from stdin. */
   mayAsk: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Shows the output of a running command line by line. The output arrives on two streams, in pieces that may end anywhere. */
+/** Shows a running command's output line by line. The output arrives on two streams, in pieces that may end anywhere. */
 import { toWellFormed } from '../../../../conversation/records/well-formed.ts';
 import { formatCount } from '../../../../session/text/format-count.ts';
 import { visibleChunks } from '../../../terminal.ts';
@@ -7,21 +7,18 @@ type Stream = 'stdout' | 'stderr';
 
 export interface OutputLines {
   take(stream: Stream, text: string): void;
-  /** Shows the rest as a line, because the command has ended. */
+  /** Shows the rest as a line when the command has ended. */
   end(): void;
 }
 
-// Limited, because a program that draws its progress on one line must not fill the memory.
+// Limits the text held, because a program that draws its progress on one line must not fill the memory.
 const maxHeld = 8192;
-// Limited, so that the conversation stays in sight. The model gets more of the output, and so does the history.
+// Limits the lines shown, to keep the conversation in sight. The model and the history get more of the output.
 const maxFirst = 40;
 const maxLast = 10;
 const maxLength = 400;
 
-/**
- * Shows the first lines of a long output as they arrive and, at the end, the number of lines left out and the last
- * ones.
- */
+/** Shows the first lines of a long output as they arrive. At the end, shows the number of omitted lines and the last lines. */
 export function openOutputLines(say: (line: string) => void): OutputLines {
   const held = { stdout: '', stderr: '' };
   let toChunk = { stdout: visibleChunks(), stderr: visibleChunks() };

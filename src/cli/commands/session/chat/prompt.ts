@@ -10,7 +10,7 @@ export const nothingGathered: Gathering = { lines: [], isQuoted: false };
 
 /**
  * `nothing`: Ctrl-C discarded the typed text. `interrupt`: Ctrl-C without any text, or a signal. `end`: Ctrl-D, or the
- * terminal was closed.
+ * terminal closed.
  */
 type Typed = { kind: 'message'; text: string } | { kind: 'nothing' | 'interrupt' | 'end' };
 
@@ -18,7 +18,7 @@ export interface ChatPrompt {
   /** `listPaths` lists the paths that Tab completes. */
   read(signal: AbortSignal, listPaths?: () => Promise<string[]>): Promise<Typed>;
   /**
-   * Gives back text that was typed while there was no prompt. The next prompt puts it into its edit line, and only
+   * Returns text that the user typed while no prompt was open. The next prompt puts it into its edit line, and only
    * Enter sends it.
    */
   unread(text: string): void;
@@ -55,7 +55,7 @@ async function readMessage(
   signal: AbortSignal,
   listPaths: () => Promise<string[]>,
 ): Promise<Typed> {
-  // An editor may have switched it off.
+  // An editor may have switched off paste marks.
   const { context } = terminal;
   if (context.env['TERM'] !== 'dumb') context.stderr.write(announcePastes);
   const ahead = toEditText(memory.ahead + (await takeTypedAhead(context)));
@@ -86,7 +86,7 @@ interface Asked {
   resolve(typed: Typed): void;
   gathering: Gathering;
   isPasted: boolean;
-  /** True when the first line was pasted as a whole, so that it is not a command. */
+  /** True when the user pasted the whole first line, so that it cannot be a command. */
   isText: boolean;
   typed: Typed | null;
 }
@@ -110,7 +110,7 @@ function listen(asked: Asked, signal: AbortSignal): () => void {
   lines.on('SIGINT', () => discardTyped(asked));
   stopOnKey(lines, asked.terminal.context);
   lines.on('close', () => end(asked, { kind: 'end' }));
-  // Reading a closed terminal, or changing its mode, always fails.
+  // Every attempt to read a closed terminal, or to change its mode, fails.
   lines.on('error', () => end(asked, { kind: 'end' }));
   signal.addEventListener('abort', interrupt, { once: true });
   const { stdin } = asked.terminal.context;
@@ -164,13 +164,13 @@ function remember({ newestFirst }: Memory, text: string): void {
   newestFirst.splice(maxRemembered);
 }
 
-/** Ends the prompt, but only after the rest of the same piece of input has been read. */
+/** Ends the prompt, but first reads the rest of the same piece of input. */
 function end(asked: Asked, typed: Typed): void {
   if (asked.typed !== null) return;
   asked.typed = typed;
   setImmediate(() => {
     const { memory, lines, resolve, terminal } = asked;
-    // Enter ended only the line.
+    // Enter ended only the line, not the prompt.
     if (typed.kind === 'message') memory.ahead += lines.line;
     else terminal.context.stderr.write('\n');
     lines.close();
@@ -209,17 +209,17 @@ function openLines(
   }
 }
 
-/** The lines typed or pasted at the prompt so far, until they form a message. */
+/** The lines typed or pasted at the prompt until they form a message. */
 
 export interface Gathering {
   readonly lines: readonly string[];
-  /** True when three quotes end the message, not the end of a line. */
+  /** True when three quotes, and not the end of a line, end the message. */
   readonly isQuoted: boolean;
 }
 
 const quotes = '"""';
 
-/** Adds a line. A pasted line is literal: nothing in it ends or begins anything. */
+/** Adds a line. A pasted line is literal: no part of it ends or begins anything. */
 export function gatherLine(
   { lines, isQuoted }: Gathering,
   line: string,
@@ -239,7 +239,7 @@ function gatherQuoted(lines: readonly string[], line: string): Gathering | { mes
   return toMessage([...lines, text.slice(0, -quotes.length)]);
 }
 
-/** Removes the empty lines around the text that result from pasting and from quotes on their own lines. */
+/** Removes empty lines around the text, which come from pasting or from quotes on lines of their own. */
 function toMessage(lines: readonly string[]): { message: string } {
   return { message: lines.join('\n').replace(/^(?:[^\S\n]*\n)+|\s+$/g, '') };
 }

@@ -1,4 +1,4 @@
-/** The commands of a conversation that show or change its settings. */
+/** The conversation's commands that show or change its settings. */
 import { defaultAgent, findAgent } from '../../../../conversation/prompts/agents.ts';
 import { TeddyError } from '../../../../errors.ts';
 import { shortRef } from '../../../../names.ts';
@@ -74,7 +74,7 @@ async function showCost({ terminal, project, line, page }: Talking): Promise<voi
   await page(renderCost(terminal, await countCost(project, shortRef(line.ref))));
 }
 
-/** Shows the diff of a turn (the last one by default), or compares two turns. */
+/** Shows a turn's diff (by default the last turn's), or compares two turns. */
 async function showDiff({ terminal, project, line, page }: Talking, rest: string): Promise<void> {
   const [{ diffTurns }, { renderComparison }] = await Promise.all([
     import('../../../../workflow/review/diff-turns.ts'),

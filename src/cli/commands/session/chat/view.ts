@@ -1,4 +1,4 @@
-/** Shows a turn of a conversation live: the answer, the calls and their output, and the files that are written. */
+/** Shows a conversation's turn live: the answer, the calls and their output, and the files that it writes. */
 import type { ApprovalMode } from '../../../ask/approval.ts';
 import type { AllowedCommand } from '../../../../conversation/prompts/allowed-commands.ts';
 import type { ResultReason } from '../../../../conversation/records/record.ts';
@@ -18,9 +18,9 @@ import { askLine, askText } from '../../../ask/line.ts';
 
 export interface ChatViewOptions {
   signal: AbortSignal;
-  /** True when the text is printed as it arrives. */
+  /** True to print the text as it arrives. */
   isStreamed: boolean;
-  /** True when nothing is shown. */
+  /** True to show nothing. */
   isQuiet: boolean;
   approval: ApprovalMode;
 }
@@ -36,8 +36,8 @@ export interface ChatView {
   /** The calls with their results, in order. */
   calls: CalledTool[];
   /**
-   * Removes the progress display and ends the line; may be called more than once. Returns the time since the first
-   * request, or null.
+   * Removes the progress display and ends the line; callers may call it more than once. Returns the time since the
+   * first request, or null.
    */
   end(): number | null;
 }
@@ -45,11 +45,11 @@ export interface ChatView {
 interface Viewing extends ChatViewOptions {
   terminal: Terminal;
   calls: CalledTool[];
-  /** The ids of the calls that the user has seen. */
+  /** The IDs of the calls that the user has seen. */
   shown: Set<string>;
   begunMs: number | null;
   progress: AnswerProgress | null;
-  /** The text of the answer since the last call that has not been printed yet. */
+  /** The answer's text since the last call that has not been printed yet. */
   held: string;
   file: WriteProgress;
   /** Removes the timer of the running command. */
@@ -114,7 +114,7 @@ function viewAnswer(viewing: Viewing): Pick<ChatListener, 'onAsk' | 'onText' | '
   };
 }
 
-/** Shows text before a call to a person only; the answer follows the results. */
+/** Shows text before a call only to a person; the answer follows the results. */
 function endText(viewing: Viewing): void {
   const { terminal, isStreamed, isQuiet, held, file } = viewing;
   file.hide();
@@ -161,7 +161,7 @@ function toApproval(viewing: Viewing): ChatListener['approve'] {
   if (approval === 'all') return () => Promise.resolve(true);
   return async (call: ShownCall) => {
     endText(viewing);
-    // The change to a file is known only some time after its call was shown.
+    // The change to a file becomes known only after its call is shown.
     if (!shown.has(call.id)) terminal.say(terminal.style('bold', toVisible(call.summary), 'stderr'));
     shown.add(call.id);
     return askCall(terminal, signal, call);
@@ -194,7 +194,7 @@ function printDim(terminal: Terminal, text: string): void {
   terminal.say(terminal.style('dim', text, 'stderr'));
 }
 
-/** Describes the result of a call in a few words. */
+/** Describes a call's result in a few words. */
 const reasons = {
   denied: 'denied',
   instructed: 'not run; the model follows your instruction',
@@ -208,7 +208,7 @@ export function describeResult({ name }: Pick<ShownCall, 'name'>, { output, isEr
   const text = toVisible(output.trim());
   const [first = ''] = text.split('\n');
   if (isError) return first === '' ? 'failed' : `failed: ${cut(first)}`;
-  // The output of a command was already shown while it ran.
+  // The command's output already appeared while it ran.
   if (name === 'run_command') return cut(first);
   if (text === '') return 'nothing';
   const lines = text.split('\n').length;
@@ -279,7 +279,7 @@ async function askInstruction(terminal: Terminal, signal: AbortSignal): Promise<
   return said === null || said.trim() === '' ? null : said;
 }
 
-/** Shows the detail, cut when it would scroll the question out of sight. Returns whether it was cut. */
+/** Shows the detail, but cuts it when it would scroll the question out of sight. Returns whether it was cut. */
 function showDetail(terminal: Terminal, { detail, isDiff }: ShownCall, limit: number): boolean {
   if (detail === null) return false;
   const lines = isDiff

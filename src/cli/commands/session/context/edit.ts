@@ -75,7 +75,7 @@ export class SessionContextDropCommand extends ContextEditCommand {
 export function toProjectPath(cwd: string, text: string, root: string | undefined): string {
   if (root === undefined || text.includes('://')) return text;
   const here = resolve(cwd, text);
-  // In a list, `/docs` means the project's own directory; an absolute path that exists elsewhere is used unchanged.
+  // In a list, `/docs` means the project's own directory; an absolute path that exists elsewhere stays unchanged.
   const isHere = existsSync(here) || (!isAbsolute(text) && isPattern(text) && !existsSync(resolve(root, text)));
   return isHere ? relative(root, here).split(sep).join('/') || '.' : text;
 }
