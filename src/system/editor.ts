@@ -1,4 +1,4 @@
-/** Lets the user write or edit a text in their own editor. */
+/** Lets users write or edit a text in their own editor. */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,14 +10,14 @@ import { errorReason } from '../disk/system-error.ts';
 interface EditOptions {
   /** The output of `git var GIT_EDITOR`: shell code, so that arguments and variables work. */
   editor: string;
-  /** The file name that the editor shows and chooses its syntax by, such as `plan.md`. */
+  /** The name that the editor shows, and by which it chooses its syntax, such as `plan.md`. */
   fileName: string;
   cwd: string;
   env: Record<string, string | undefined>;
 }
 
 /**
- * Opens the editor on a temporary file, in the terminal, and returns the content when the editor exits. Throws
+ * Opens the editor on a temporary file in the terminal, and returns the content when the editor exits. Throws
  * ACTION_FAILED when the editor fails, which is also how a user cancels. Always removes the file.
  */
 export async function editText(initial: string, options: EditOptions): Promise<string> {
@@ -38,7 +38,7 @@ async function readEdited(editor: string, path: string): Promise<string> {
   });
 }
 
-/** Ctrl-C in the terminal reaches both processes; while the editor runs, only the editor handles it. */
+/** In the terminal, Ctrl-C reaches both processes; while the editor runs, only the editor handles it. */
 async function runEditor(options: EditOptions, path: string): Promise<void> {
   const ignore = () => undefined;
   process.on('SIGINT', ignore);
@@ -50,13 +50,14 @@ async function runEditor(options: EditOptions, path: string): Promise<void> {
   }
 }
 
-/** Returns null on success, otherwise how it failed. */
+/** Returns null on success, otherwise a description of the failure. */
 function waitForEditor({ editor, cwd, env }: EditOptions, path: string): Promise<string | null> {
   return new Promise((resolve) => {
     const child = spawn('sh', ['-c', `${editor} "$@"`, editor, path], {
       cwd,
       env,
-      // The editor's screen must not end up in a pipe: if stdout is not a terminal, the editor writes to stderr's.
+      // The editor's screen must not go into a pipe: if stdout is not a terminal, the editor writes to stderr's
+      // terminal.
       stdio: ['inherit', isatty(1) ? 'inherit' : 2, 'inherit'],
     });
     child.on('error', (error) => resolve(errorReason(error)));

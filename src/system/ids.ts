@@ -1,12 +1,12 @@
-/** Makes ids, and reads the clock for them. */
+/** Makes IDs, and reads the clock for them. */
 import { randomBytes, randomUUID, createHash } from 'node:crypto';
 import type { Clock, Ids, Hash } from '../ports/project.ts';
 
 const counterEnd = 0x1000;
 
 /**
- * Entries get UUIDs of version 7 (RFC 9562). Those of one process ascend strictly, also as text, even within a
- * millisecond and when the clock is set back: the 12 bits after the version are a counter that starts at random in each
+ * Entries get UUIDs of version 7 (RFC 9562). Within one process they ascend strictly, also as text, even within a
+ * millisecond and when the clock goes back: the 12 bits after the version are a counter that starts at random in each
  * millisecond.
  */
 export function systemIds(clock: Clock = systemClock()): Ids {
@@ -29,12 +29,12 @@ export function systemIds(clock: Clock = systemClock()): Ids {
   };
 }
 
-/** The top bit is clear, so that a millisecond has room for at least 2,048 ids. */
+/** Keeps the top bit clear, so that a millisecond has room for at least 2,048 IDs. */
 function randomCounter(): number {
   return randomBytes(2).readUInt16BE() & 0x7ff;
 }
 
-/** The other half comes from a random id; bits are drawn for many ids at once. */
+/** The other half comes from a random ID; teddy draws bits for many IDs at once. */
 function renderUuid7(timeMs: number, counter: number): string {
   const time = timeMs.toString(16).padStart(12, '0');
   const half = randomUUID().slice('00000000-0000-4000-'.length);
@@ -45,5 +45,5 @@ export function systemClock(): Clock {
   return { now: () => new Date() };
 }
 
-/** Returns 64 lowercase hexadecimal digits; a string is hashed as UTF-8. */
+/** Returns 64 lowercase hexadecimal digits; hashes a string as UTF-8. */
 export const sha256: Hash = (bytes) => createHash('sha256').update(bytes).digest('hex');

@@ -76,7 +76,7 @@ function same(terminal: Terminal): string {
 
 const maxBar = 20;
 
-/** Lists files with the lines that they gained and lost, like `git diff --stat`. Ends without a newline. */
+/** Lists files with the number of lines that they gained and lost, like `git diff --stat`. Ends without a newline. */
 function renderStat(terminal: Terminal, files: readonly FileDiff[]): string {
   const names = files.map(({ path }) => toVisible(path));
   const width = Math.max(...names.map(widthOf));

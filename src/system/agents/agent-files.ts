@@ -1,4 +1,4 @@
-/** The part of the disk that is needed to find an agent's files. */
+/** The parts of the disk that teddy needs to find an agent's files. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AgentFiles } from '../../agents/agent.ts';
@@ -23,7 +23,7 @@ function readText(path: string): Promise<string> {
   return readFile(path, 'utf8').catch(() => '');
 }
 
-/** Lists the files that end in `.jsonl`, `depth` directories down. Follows links too, and lists the files behind them last. */
+/** Lists the files that end in `.jsonl`, `depth` directories down. Also follows links, and lists the files behind them last. */
 export async function listLogs(directory: string, depth: number): Promise<string[]> {
   const entries = await readdir(directory, { withFileTypes: true }).catch(
     fallBackTo([], 'ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP'),

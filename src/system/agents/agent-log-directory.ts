@@ -1,4 +1,4 @@
-/** The places where agents look for their logs. Nothing else below an agent's home directory is changed. */
+/** The places where agents look for their logs. Teddy changes nothing else below an agent's home directory. */
 import { link, mkdir, realpath, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { homeOf, type Agent } from '../../agents/agent.ts';
@@ -10,7 +10,7 @@ import type { AgentLogDirectory } from '../../ports/disk.ts';
 import { agentFiles } from './agent-files.ts';
 import { findProgram } from '../find-program.ts';
 
-/** `name` must be an agent with `openWith`. Throws SYSTEM_FAILED. */
+/** `name` must be an agent that has `openWith`. Throws SYSTEM_FAILED. */
 export async function agentLogDirectory(
   name: AgentName,
   { cwd: given, env }: { cwd: string; env: Record<string, string | undefined> },
@@ -43,7 +43,7 @@ function findHome(agent: Agent, cwd: string, env: Record<string, string | undefi
   );
 }
 
-/** The agent never sees a partial file, because it looks for names that end in `.jsonl`. */
+/** The agent never sees a partial file, because it looks only for names that end in `.jsonl`. */
 async function addFile(path: string, text: string): Promise<void> {
   const directory = dirname(path);
   const temporary = `${path}.teddy-tmp`;
@@ -62,7 +62,7 @@ async function addFile(path: string, text: string): Promise<void> {
   }
 }
 
-/** Removes directories from the innermost one up to the first one made; leaves one that somebody else has used. */
+/** Removes directories from the innermost one up to the first one made; leaves any that somebody else has used. */
 async function removeMade(directory: string, made: string | undefined): Promise<void> {
   if (made === undefined || directory.length < made.length) return;
   if (await removeDirectory(directory)) await removeMade(dirname(directory), made);

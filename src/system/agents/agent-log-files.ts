@@ -1,4 +1,4 @@
-/** Reads agents' logs, whole lines at a time, from where the last reading stopped. */
+/** Reads agents' logs in whole lines, starting where the last reading stopped. */
 import { constants } from 'node:fs';
 import { open, realpath, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
@@ -11,7 +11,7 @@ const maxLineBytes = 64 * 1024 * 1024;
 const tailBytes = 4096;
 const maxTextBytes = 16 * 1024 * 1024;
 
-/** Returns null for a path that does not exist, is not a regular file, or is outside of `root`, by name or through links. */
+/** Returns null for a path that does not exist, is not a regular file, or is outside `root`, by name or through links. */
 export async function statLog(path: string, root: string): Promise<LogStat | null> {
   const stats = await stat(path).catch(ignoreMissing);
   if (stats === null || !stats.isFile()) return null;
@@ -27,11 +27,11 @@ export async function realPath(path: string): Promise<string> {
 }
 
 /**
- * Returns null when the file does not exist, is not a regular file, is over 16 MiB, is not UTF-8, or cannot be read for
+ * Returns null when the file does not exist, is not a regular file, is over 16 MiB, is not UTF-8, or is unreadable for
  * any other reason.
  */
 export async function readNamed(path: string): Promise<string | null> {
-  // A relative path would be resolved in another directory than the agent's, and opening a FIFO would block.
+  // Resolving a relative path would start from another directory than the agent's, and opening a FIFO would block.
   const file = isAbsolute(path) ? await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null) : null;
   try {
     const stats = await file?.stat();
@@ -44,7 +44,7 @@ export async function readNamed(path: string): Promise<string | null> {
   }
 }
 
-/** Returns null when the file is gone or does not continue what was read before `position`. */
+/** Returns null when the file is gone or does not continue the bytes before `position`. */
 export async function readLog(path: string, position: LogPosition | null): Promise<LogReading | null> {
   const file = await open(path, 'r').catch(ignoreMissing);
   if (file === null) return null;
@@ -78,7 +78,7 @@ async function readBytes(file: FileHandle, from: number, length: number): Promis
   return bytes.subarray(0, filled);
 }
 
-/** Closes the file once all lines were given out, or the caller stops. */
+/** Closes the file once it has yielded all lines, or the caller stops. */
 function openReading(file: FileHandle, start: LogPosition): LogReading {
   let { offset, lines: count } = start;
   let last: Buffer = Buffer.alloc(0);
@@ -115,7 +115,7 @@ function openReading(file: FileHandle, start: LogPosition): LogReading {
         const rest = piece.subarray(from);
         parts.push(rest);
         held += rest.length;
-        // The beginning of an overlong line is counted but not held.
+        // Counts the beginning of an overlong line but does not hold it.
         if (held > maxLineBytes) {
           skipped += held;
           [parts, held] = [[], 0];

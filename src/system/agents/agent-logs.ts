@@ -1,4 +1,4 @@
-/** Finds where each agent keeps the logs of its sessions, and which of them may concern work in this repository. */
+/** Finds where each agent keeps its sessions' logs, and which logs may concern work in this repository. */
 import { open, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -12,7 +12,7 @@ import { readLog, readNamed, realPath, statLog } from './agent-log-files.ts';
 
 export interface AgentLogsOptions {
   env: Readonly<Record<string, string | undefined>>;
-  /** The journals that plugins write here for agents that do not keep their sessions in a log. */
+  /** The journals that plugins write here for agents that do not log their sessions. */
   spoolDir: string;
 }
 
@@ -49,7 +49,7 @@ interface WantedLogs {
   sinceMs: number;
 }
 
-/** Returns a log with several names once, under the name with the fewest links. */
+/** Returns a log that has several names only once, under the name with the fewest links. */
 async function findLogs(agent: AgentName, root: string, { directories, sinceMs }: WantedLogs): Promise<FoundLog[]> {
   const found = new Map<string, FoundLog>();
   const { logs } = agents[agent];
@@ -66,12 +66,12 @@ async function findLogs(agent: AgentName, root: string, { directories, sinceMs }
     : sorted.toSorted((a, b) => a.stat.mtimeMs - b.stat.mtimeMs);
 }
 
-/** When a folder's name says nothing, the beginnings of this many logs are read. */
+/** When a folder's name says nothing, teddy reads the beginnings of this many logs. */
 const [maxHeads, headBytes] = [3, 256 * 1024];
 
 /**
- * Tells whether a log's folder may contain work in `directories`. An agent that was started through a link to a
- * directory has named the folder after the link; the beginnings of its logs decide then.
+ * Tells whether a log's folder may contain work in `directories`. An agent started through a link to a directory has
+ * named the folder after the link; in that case, the beginnings of its logs decide.
  */
 function openFolders({ folder: named }: AgentLogPlaces, directories: readonly string[]) {
   const folders = new Map<string, { isWanted: boolean; heads: number }>();
@@ -108,7 +108,7 @@ async function readHead(path: string): Promise<string> {
   }
 }
 
-/** If nothing outside the log says where its session began, its reader finds out. */
+/** If nothing outside the log says where its session began, the log's reader finds out. */
 async function mayBeOf(
   { isLog, directoryOf }: AgentLogPlaces,
   path: string,
@@ -122,8 +122,8 @@ async function mayBeOf(
 }
 
 /**
- * Returns the root of the repository that contains a directory, by its `.git`; null when there is none or the directory
- * is gone.
+ * Returns the root of the repository that contains a directory, by its `.git`; null when no repository does or the
+ * directory is gone.
  */
 async function topOf(directory: string): Promise<string | null> {
   const isThere = (await stat(directory).catch(() => null)) !== null;

@@ -1,4 +1,4 @@
-/** Installs our hooks in the user's configuration of each agent, and the script that they run. */
+/** Installs teddy's hooks in each agent's user configuration, and the script that the hooks run. */
 import { chmod, lstat, mkdir, readFile, readlink, realpath, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { homeOf, type Agent } from '../../agents/agent.ts';
@@ -26,7 +26,7 @@ import {
 
 type Environment = Record<string, string | undefined>;
 
-/** Access to the package's files below `hooks/agents`, and the executable that they start. */
+/** The package's files below `hooks/agents`, and the executable that they start. */
 interface AgentSource {
   program: HookProgram;
   readScript(name: string): Promise<string>;
@@ -37,7 +37,7 @@ interface SetupOptions {
   source: AgentSource;
 }
 
-/** An agent with its name and the path of this user's hooks file. */
+/** An agent with its name and the path of this user's hooks file for it. */
 interface OwnFile extends Agent {
   name: AgentName;
   homePath: string;
@@ -47,7 +47,7 @@ interface OwnFile extends Agent {
 const dataHome = (env: Environment) =>
   join(env['XDG_DATA_HOME'] || join(env['HOME'] ?? '/', '.local', 'share'), 'teddy');
 
-/** Never changes: Codex trusts a hook by its hash, and in other agents' settings our hooks are recognized by it. */
+/** Never changes: Codex trusts a hook by its hash, and teddy recognizes its hooks in other agents' settings by this command. */
 const commandOf = (name: AgentName, word = '') =>
   `sh "\${XDG_DATA_HOME:-$HOME/.local/share}/teddy/agent-hook" ${name}${word} 2>/dev/null || :`;
 
@@ -73,10 +73,10 @@ export function agentSetup(options: SetupOptions): AgentSetup {
   };
 }
 
-/** Returns null for an agent that has a separate file for hooks. */
+/** Returns null for an agent that keeps hooks in a separate file. */
 function specOf({ name, hooks: { entry, events, gate } }: OwnFile, hasGate: boolean): HookSpec | null {
   if (entry === undefined) return null;
-  // An entry of an older version may have a different command, but it is still ours.
+  // An older version's entry may have a different command, but still belongs to teddy.
   const isOurs = (command: string) => new RegExp(`teddy/agent-hook["']? ${name}(?![\\w-])`).test(command);
   const toEntry = (more: object, word?: string) => ({ ...more, type: 'command', command: commandOf(name, word) });
   const hooks = Object.keys(events).map((event) => ({ event, entry: toEntry(entry) }));
@@ -89,7 +89,7 @@ async function ownContent({ name, hooks }: OwnFile, { source }: SetupOptions): P
   return (await hooks.own?.({ command: commandOf(name), readScript: source.readScript })) ?? '';
 }
 
-/** The gate stays installed or not until the user says otherwise. */
+/** The gate stays installed, or not, until the user decides otherwise. */
 function hasGate(agent: OwnFile, text: string): boolean {
   const spec = specOf(agent, true);
   return spec !== null && findOwnHooks(text, spec).some(({ command }) => / gate(?![\w-])/.test(command));
@@ -134,10 +134,10 @@ function isMarked(text: string): boolean {
   return text.includes('teddy/agent-hook');
 }
 
-/** The data to undo an installation: the original bytes between the common start and the common end. */
+/** The data that undoes an installation: the original bytes between the common start and the common end. */
 interface Installed {
   path: string;
-  /** The sha256 of the file as it was written. */
+  /** The sha256 of the file as teddy wrote it. */
   after: string;
   /** False when the file did not exist before. */
   existed: boolean;
@@ -164,7 +164,7 @@ async function install(agent: OwnFile, options: SetupOptions, wanted?: boolean):
   const original = (await toOriginal(before, recordOf(agent, options))) ?? {
     bytes: before === null || spec === null ? null : Buffer.from(removeHooks(text, spec)),
   };
-  // The agent itself may have changed it in the meantime.
+  // The agent itself may have changed the file in the meantime.
   const now = await readForChange(agent, target);
   if (now === null ? before !== null : before === null || !now.equals(before)) return install(agent, options, wanted);
   await write(recordOf(agent, options), JSON.stringify(toRecord(agent.path, original.bytes, after)), 0o600);
@@ -207,7 +207,7 @@ function toRecord(path: string, before: Buffer | null, after: Buffer): Installed
 }
 
 /**
- * Returns the file as it was before the installation (`bytes` is null when it did not exist), or null when somebody has
+ * Returns the file's state before the installation (`bytes` is null when it did not exist), or null when somebody has
  * changed it since.
  */
 async function toOriginal(now: Buffer | null, record: string): Promise<{ bytes: Buffer | null } | null> {
@@ -219,7 +219,7 @@ async function toOriginal(now: Buffer | null, record: string): Promise<{ bytes: 
   return { bytes: Buffer.concat([now.subarray(0, Number(start)), Buffer.from(between, 'base64'), tail]) };
 }
 
-/** Writes nothing when one of the `unless` files exists: that one is the user's. */
+/** Writes nothing when one of the `unless` files exists, because that file belongs to the user. */
 async function writeCompanions({ homePath, hooks: { beside } }: OwnFile): Promise<void> {
   if (beside === undefined) return;
   if ((await Promise.all(beside.unless.map((name) => isThere(join(homePath, name))))).includes(true)) return;
@@ -259,12 +259,12 @@ async function isThere(path: string): Promise<boolean> {
   return (await stat(path).catch(() => null)) !== null;
 }
 
-/** Returns null when it does not exist. */
+/** Returns null when the file does not exist. */
 function readIfThere(path: string): Promise<Buffer | null> {
   return readFile(path).catch(nullIfGone);
 }
 
-/** Users keep such files elsewhere and link to them; the link is preserved. */
+/** Users may keep such a file elsewhere and link to it; teddy preserves the link. */
 async function resolveLink(path: string): Promise<string> {
   const real = await realpath(path).catch(() => null);
   if (real !== null) return real;
@@ -281,14 +281,14 @@ async function readForChange(agent: OwnFile, target: string): Promise<Buffer | n
   }
 }
 
-/** A rename would replace even a read-only file, but whoever made it read-only had a reason. */
+/** A rename would replace even a read-only file, but somebody made it read-only for a reason. */
 async function requireWritable(agent: OwnFile, target: string): Promise<void> {
   const found = await stat(target).catch(() => null);
   if (found !== null && (found.mode & 0o222) === 0)
     throw toInTheWay(agent, 'is read-only', 'Make it writable, or change the hooks at the source of the file.');
 }
 
-/** `mode` null means the default mode of new files. */
+/** A `mode` of null means the default mode for new files. */
 async function write(path: string, content: Buffer | string, mode: number | null): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true });

@@ -6,7 +6,7 @@ import type { MessageFile } from '../../ports/git.ts';
 import { replaceDurably } from '../../disk/durable-file.ts';
 import { errorReason } from '../../disk/system-error.ts';
 
-/** `program` is the executable; the scripts are in the same package. Throws FILE_NOT_FOUND. */
+/** `program` is the executable; its package also contains the scripts. Throws FILE_NOT_FOUND. */
 export async function readHookScript(program: string, name: string): Promise<string> {
   const path = join(dirname(await realpath(program).catch(() => program)), '..', 'hooks', name);
   return readFile(path, 'utf8').catch((error: unknown) => {

@@ -18,9 +18,9 @@ import { isObject } from '../../session/text/parse-object.ts';
 
 interface Hook {
   event: string;
-  /** A regular expression for the tools that it is called for; without one, it is called for all of them. */
+  /** A regular expression for the tools that trigger the hook; without it, all tools do. */
   matcher?: string;
-  /** Recognized by its command. */
+  /** Teddy recognizes the hook by its command. */
   entry: Readonly<Record<string, unknown>>;
 }
 
@@ -32,7 +32,7 @@ export interface HookSpec {
 export interface OwnHook {
   event: string;
   command: string;
-  /** The index of its group, and its index in that group. */
+  /** The index of the hook's group, and the hook's index in that group. */
   at: readonly [group: number, hook: number];
   isExact: boolean;
 }
@@ -49,11 +49,11 @@ export function describeFault(text: string): string | null {
   const { hooks = {} } = value;
   if (!isObject(hooks)) return 'has "hooks" that are not an object';
   const odd = Object.keys(hooks).find((event) => !Array.isArray(hooks[event]));
-  // Some agents store switches next to the events.
+  // Some agents store switches among the events.
   return odd !== undefined && isObject(hooks[odd]) ? `has a "${odd}" in its "hooks" that is not a list` : null;
 }
 
-/** Finds them in the order of the file. */
+/** Finds the hooks in the file's order. */
 export function findOwnHooks(text: string, { hooks: wanted, isOurs }: HookSpec): OwnHook[] {
   const value: unknown = parse(withoutMark(text), [], tolerant);
   const hooks = isObject(value) && isObject(value['hooks']) ? value['hooks'] : {};
@@ -80,7 +80,7 @@ export function stateOfHooks(text: string, spec: HookSpec): 'installed' | 'chang
   return isWhole && spec.hooks.every(({ event }) => own.some((hook) => hook.event === event)) ? 'installed' : 'changed';
 }
 
-/** Adds a group of our own at the end of each event. */
+/** Adds a group for teddy's hook at the end of each event. */
 export function addHooks(text: string, spec: HookSpec): string {
   if (stateOfHooks(text, spec) === 'installed') return text;
   const clean = removeHooks(text, spec);
@@ -104,14 +104,14 @@ function addGroup(text: string, event: string, group: object): string {
 }
 
 interface NewChild {
-  /** The depth of its indentation. */
+  /** The depth of the node's indentation. */
   depth: number;
   /** The key, for a child of an object. */
   key?: string;
   value: unknown;
 }
 
-/** Inserts at the end of an object or a list. The library would also reformat the surroundings. */
+/** Inserts at the end of an object or a list. The library would also reformat the surrounding text. */
 function insert(json: string, { offset, length, children = [] }: Node, { depth, key, value }: NewChild): string {
   const unit = json.trim().includes('\n') || children.length === 0 ? (/^([ \t]+)\S/m.exec(json)?.[1] ?? '  ') : '';
   const end = json.includes('\r\n') ? '\r\n' : '\n';
@@ -128,7 +128,7 @@ function insert(json: string, { offset, length, children = [] }: Node, { depth, 
   return `${json.slice(0, offset + 1)}${child}${closing}${json.slice(offset + length - 1)}`;
 }
 
-/** Removes our hooks, and the groups that this leaves empty. */
+/** Removes teddy's hooks, and any group that is empty afterward. */
 export function removeHooks(text: string, spec: HookSpec): string {
   let edited = text;
   // Starts at the end, so that earlier indexes stay valid.
@@ -142,7 +142,7 @@ export function removeHooks(text: string, spec: HookSpec): string {
   return edited;
 }
 
-/** Removes a node with its comma, and keeps the comments around it, which the library would remove. */
+/** Removes a node with its comma, but keeps the surrounding comments, which the library would remove. */
 function removeAt(text: string, path: JSONPath): string {
   const json = withoutMark(text);
   const root = parseTree(json, [], tolerant);
@@ -165,7 +165,7 @@ function removeAt(text: string, path: JSONPath): string {
   return mark + (next === undefined ? json.slice(0, from).trimEnd() + rest : json.slice(0, from) + rest.trimStart());
 }
 
-/** Returns -1 when there is none. */
+/** Returns -1 when the range contains no comma. */
 function findComma(json: string, from: number, to: number): number {
   const scanner = createScanner(json, true);
   scanner.setPosition(from);
@@ -175,7 +175,7 @@ function findComma(json: string, from: number, to: number): number {
 /** `SyntaxKind` is a `const enum`, so it does not exist at run time. */
 const commaToken: number = 5;
 
-/** A group or list with somebody's comment in it does not count as empty. */
+/** A group or list does not count as empty when it contains somebody's comment. */
 function isEmptyAt(text: string, path: JSONPath): boolean {
   const json = withoutMark(text);
   const root = parseTree(json, [], tolerant);
@@ -194,7 +194,7 @@ function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Reads one value; undefined when the text is not JSON or does not have it. */
+/** Reads one value; undefined when the text is not JSON or lacks the key. */
 export function readSetting(text: string, key: string): unknown {
   const root = parseTree(withoutMark(text), [], tolerant);
   const value: unknown = root === undefined ? null : parse(withoutMark(text), [], tolerant);

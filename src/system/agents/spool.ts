@@ -1,11 +1,4 @@
-/**
- * The spool: a directory in which the hooks of agents leave a line for each call, and from which one drainer takes
- * them.
- *
- * Hooks append to `<agent>.jsonl`; `<agent>.<unique>.json` is a single line that was too long for that. A taken file
- * stays in `taken/` until it is dealt with, an unreadable line in `unreadable/`. Other files are written in the parent
- * directory, where a repair finds what a crash has left of them.
- */
+/** The spool: a directory where agents' hooks write a line for each call, and from which a single drainer takes the lines. */
 import { randomBytes } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -29,7 +22,7 @@ interface SpoolOptions extends ClaimOptions {
 interface TakenFile {
   path: string;
   agent: string;
-  /** False when it was written as a whole and nothing is appended to it. */
+  /** False when the file was written as a whole and nothing appends to it. */
   grows: boolean;
   /** The number of bytes read, from the start of the file. */
   end: number;
@@ -41,14 +34,14 @@ interface BadLine {
 }
 
 const version = 1;
-/** A half-written file this old belongs to a killed hook; a live one would have renamed it long ago. */
+/** A half-written file of this age belongs to a killed hook; a live one would have renamed it long ago. */
 const abandonedAfterMs = 10 * 60 * 1000;
-/** No agent has sent a file larger than this, and it does not fit into a string. */
+/** No agent has sent a file larger than this, and a larger one does not fit into a string. */
 const maxOwnFileBytes = 256 * 1024 * 1024;
 
 export function spool(options: SpoolOptions): Spool {
   const { dir, clock } = options;
-  /** Files that were dealt with up to an offset, and still exist because a hook had them open. */
+  /** Files handled up to an offset that still exist because a hook had them open. */
   const dealt = new Map<string, number>();
   return {
     dir,
@@ -96,7 +89,10 @@ export function spool(options: SpoolOptions): Spool {
   };
 }
 
-/** Renames the files first: hooks append under the old name, and only those that already have a file open reach the new one. */
+/**
+ * Renames the files first: hooks append under the old name, so only a hook that already has a file open can reach the
+ * new one.
+ */
 async function takeFiles({ dir, clock }: SpoolOptions): Promise<Omit<TakenFile, 'end'>[]> {
   const taken = join(dir, 'taken');
   for (const { name, size, mtimeMs } of await listFiles(dir)) {
@@ -122,7 +118,7 @@ async function moveInto(dir: string, path: string, name: string): Promise<void> 
   if (await makeBelow(dir)) await rename(path, join(dir, name)).catch(nullIfGone);
 }
 
-/** Returns false when the spool was closed in the meantime; it must not come back by itself. */
+/** Returns false when the spool was closed in the meantime; it must not reappear by itself. */
 async function makeBelow(dir: string): Promise<boolean> {
   const code = await mkdir(dir, { mode: 0o700 }).then(() => null, errorCode);
   if (code === null || code === 'EEXIST') return true;
@@ -131,7 +127,7 @@ async function makeBelow(dir: string): Promise<boolean> {
 }
 
 /**
- * Lists regular files with an agent's name at the beginning, sorted by name. A hook or another process may remove one
+ * Lists regular files whose names begin with an agent's name, sorted by name. A hook or another process may remove one
  * meanwhile.
  */
 async function listFiles(dir: string) {
@@ -154,7 +150,7 @@ function agentOf(name: string): string {
 
 const noneThere = fallBackTo<string[]>([], 'ENOENT', 'ENOTDIR');
 
-/** The last line may lack its end. A hook also begins with a line end, so that a cut line does not spoil the next one. */
+/** The last line may lack its line end. A hook also begins with a line end, so that a cut line does not spoil the next one. */
 function splitLines(bytes: Buffer): Buffer[] {
   const lines: Buffer[] = [];
   for (let from = 0; from < bytes.length;) {
@@ -178,7 +174,7 @@ function parseBell(line: Buffer): Bell | null {
   };
 }
 
-/** Names a line by its hash, so that it is stored once even if a crash makes it be set aside twice. */
+/** Names a line by its hash, so that it is stored once even if a crash makes teddy set it aside twice. */
 async function setAside(dir: string, bad: readonly BadLine[]): Promise<void> {
   if (bad.length === 0 || !(await makeBelow(join(dir, 'unreadable')))) return;
   for (const { agent, bytes } of bad) {
@@ -194,17 +190,17 @@ async function noteLast(dir: string, bells: readonly Bell[]): Promise<void> {
     if (/^[a-z0-9-]+$/.test(agent)) await replaceFile(join(dir, 'seen', agent), `${at}\n`, dirname(dir));
 }
 
-/** Leaves whatever a hook has appended since the file was read to the next `take`. */
+/** Leaves anything that a hook has appended since the read for the next `take`. */
 async function removeDealt({ path, grows, end }: TakenFile, dealt: Map<string, number>): Promise<void> {
   dealt.set(path, end);
-  // No process can open it anymore, but one that has it open may append until it closes it.
+  // No process can open the file anymore, but one that has it open may append until it closes it.
   const isOpen = grows && (await findHolders(await realpath(path).catch(() => path))).length > 0;
   if (isOpen || ((await stat(path).catch(nullIfGone))?.size ?? end) > end) return;
   await removeFile(path);
   dealt.delete(path);
 }
 
-/** Hooks read `drainer`: the pid and the start time of the process, each on a line. The claim is a separate file next to it. */
+/** Hooks read `drainer`: the process's pid and start time, each on its own line. The claim is a separate file beside it. */
 async function claimDrainer(options: SpoolOptions): ReturnType<Spool['claim']> {
   const path = join(options.dir, 'drainer');
   const claim = await claimFile(`${path}.claim`, options);
@@ -227,7 +223,7 @@ async function claimDrainer(options: SpoolOptions): ReturnType<Spool['claim']> {
   return { release };
 }
 
-/** Lets a hook compute the time from the uptime, without another program. Some systems do not provide the uptime. */
+/** Lets a hook compute the time from the uptime without running another program. Some systems do not provide the uptime. */
 async function noteBoot({ dir, clock, bootId }: SpoolOptions): Promise<void> {
   const uptime = Number.parseFloat(await readFile('/proc/uptime', 'utf8').catch(() => ''));
   if (Number.isNaN(uptime)) return;
@@ -287,7 +283,7 @@ function keptPath(dir: string): string {
   return `${dir}.kept`;
 }
 
-/** Renames the spool first, so that no hook begins to write to it while it is examined. */
+/** Renames the spool first, so that no hook begins to write to it during the examination. */
 async function closeSpool({ dir, clock, ...processes }: SpoolOptions): Promise<string | null> {
   const kept = keptPath(dir);
   const isMoved = await renameIfExists(dir, kept).catch((error: unknown) => {
@@ -301,7 +297,7 @@ async function closeSpool({ dir, clock, ...processes }: SpoolOptions): Promise<s
   return null;
 }
 
-/** Records from a pause are left out, no matter when their log is read. */
+/** Teddy leaves out records from a pause, no matter when it reads their log. */
 async function readPauses(dir: string): Promise<{ from: number; to: number | null }[]> {
   const read = (name: string) => readFile(join(dir, name), 'utf8').catch(nullIfGone);
   const [over, paused] = await Promise.all([read('pauses'), read('paused')]);
@@ -310,12 +306,12 @@ async function readPauses(dir: string): Promise<{ from: number; to: number | nul
     return from === undefined ? [] : [{ from: Number(from), to: Number(to) }];
   });
   if (paused === null) return pauses;
-  // Somebody created an empty file by hand, so the time is unknown.
+  // Somebody created an empty file by hand, so nobody knows the time.
   const since = /^\d+/.exec(paused)?.[0];
   return [...pauses, { from: since === undefined ? 0 : Number(since), to: null }];
 }
 
-/** A damaged file counts as missing: the log is read from its beginning then, and nothing is taken twice. */
+/** A damaged file counts as missing: teddy then reads the log from its beginning, and takes nothing twice. */
 export function followerStates(dir: string): FollowerStates {
   const fileOf = (path: string) => join(dir, `${sha256(path).slice(0, 32)}.json`);
   const read = async (file: string) => {

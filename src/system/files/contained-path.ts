@@ -1,11 +1,11 @@
-/** Finds where a project path really is on disk, and whether teddy may touch that place. */
+/** Finds where a project path really is on disk, and whether teddy may change that place. */
 import type { Stats } from 'node:fs';
 import { lstat, readlink, realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import type { RepoPath } from '../../names.ts';
 import { errorCode, fallBackTo } from '../../disk/system-error.ts';
 
-/** `real` is absolute and without symlinks; `stats` belong to whatever exists there. */
+/** `real` is absolute and free of symlinks; `stats` describe whatever exists there. */
 export type Located =
   | { kind: 'found'; real: string; stats: Stats }
   | { kind: 'absent'; real: string }
@@ -17,8 +17,8 @@ export type Located =
 const maxLinks = 40;
 
 /**
- * Resolves every symlink on the path, including dangling ones. Refuses as `outside` whatever leaves the project at
- * `root`, is in a `.git` or in the root's `.teddy`, or loops. Opens nothing, so a FIFO cannot block it.
+ * Resolves every symlink on the path, including dangling ones. Refuses a path as `outside` when it leaves the project
+ * at `root`, is in a `.git` or in the root's `.teddy`, or loops. Opens nothing, so a FIFO cannot block it.
  */
 export async function locate(root: string, path: RepoPath): Promise<Located> {
   const project = await realpath(root);
@@ -38,7 +38,7 @@ export async function locate(root: string, path: RepoPath): Promise<Located> {
       real = next;
       stats = await lstatIfThere(real);
     } catch (error) {
-      // A symlink's target goes through a file.
+      // The symlink's target goes through a file.
       if (errorCode(error) === 'ENOTDIR') return { kind: 'blocked', parent: shown };
       throw error;
     }
@@ -47,8 +47,8 @@ export async function locate(root: string, path: RepoPath): Promise<Located> {
 }
 
 /**
- * Returns the real path of `target`, relative to the directory `from`; parts that do not exist are taken literally.
- * Null for a loop.
+ * Returns the real path of `target`, relative to the directory `from`; takes parts that do not exist literally. Returns
+ * null for a loop.
  */
 async function follow(from: string, target: string, links: { left: number }): Promise<string | null> {
   let at = isAbsolute(target) ? sep : from;
@@ -83,7 +83,7 @@ async function isContained(project: string, real: string): Promise<boolean> {
 
 /**
  * Recognizes `.git` in every spelling that some file system accepts: case, trailing dots and spaces, streams and short
- * names (NTFS), ignored characters (HFS+). All are refused on every system, as git does, since a repository is copied
+ * names (NTFS), ignored characters (HFS+). Like git, refuses them all on every system, since people copy repositories
  * between systems.
  */
 function isGitName(name: string): boolean {
@@ -95,7 +95,7 @@ function isGitName(name: string): boolean {
   return plain === '.git' || /^git~\d+$/.test(plain);
 }
 
-/** Catches file system spellings that no list of names anticipates. */
+/** Catches file system spellings that no list of names covers. */
 function isSame(a: Stats | null | undefined, b: Stats | null | undefined): boolean {
   return a != null && b != null && a.dev === b.dev && a.ino === b.ino;
 }

@@ -1,4 +1,4 @@
-/** Exports files and directories: completely, or not at all. */
+/** Exports files and directories completely, or not at all. */
 import { randomBytes, createHash } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -9,7 +9,7 @@ import { syncDirectory } from '../../disk/durable-file.ts';
 import { errorCode, nullIfGone, toDiskError, errorReason } from '../../disk/system-error.ts';
 import { createReadStream } from 'node:fs';
 
-/** `path` is as the user wrote it, relative to `cwd`. */
+/** `path` is relative to `cwd`, as the user wrote it. */
 export function exportFile(path: string, { cwd, force }: { cwd: string; force: boolean }): ExportTarget {
   const target = resolve(cwd, path);
   return {
@@ -111,12 +111,12 @@ function throwUnwritten(error: unknown): never {
 function toWriteError(error: unknown, path: string): unknown {
   const code = errorCode(error);
   if (code === null || error instanceof TeddyError) return error;
-  // Somebody has put something there in the meantime.
+  // Somebody has created something at this path in the meantime.
   if (code === 'ENOTEMPTY' || code === 'EEXIST') return toInTheWay(`${path} is not empty.`, 'Give another directory.');
   return toDiskError(error, `${path} could not be written`, 'Give another path.');
 }
 
-/** A file of any size that is read in pieces, as text and with the checksum of its bytes. */
+/** Reads a file of any size in pieces, as text and with the checksum of its bytes. */
 const pieceBytes = 64 * 1024;
 
 /** Throws FILE_NOT_FOUND unless it is a regular file. */
@@ -135,7 +135,7 @@ export async function openSourceFile(path: string, cwd: string): Promise<SourceF
 function readSource(path: string, file: string): SourceReading {
   const hash = createHash('sha256');
   async function* pieces(): SourceReading['pieces'] {
-    // A character may be split between two pieces; invalid UTF-8 is left to the reader of the text.
+    // Two pieces may split a character; the text's reader deals with invalid UTF-8.
     const decoder = new TextDecoder('utf-8');
     try {
       for await (const chunk of createReadStream(file, { highWaterMark: pieceBytes }) as AsyncIterable<Buffer>) {

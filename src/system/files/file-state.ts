@@ -1,4 +1,4 @@
-/** Reads the state of a project path itself: links are not followed. */
+/** Reads the state of a project path itself, without following links. */
 import type { FileAge } from '../../ports/disk.ts';
 import { randomBytes } from 'node:crypto';
 import { lstat, open, readlink, realpath, rename, symlink, unlink, mkdir } from 'node:fs/promises';
@@ -12,8 +12,8 @@ import { removeDirectory, syncDirectory, writeDurably } from '../../disk/durable
 import { errorCode, errorReason, nullIfGone, toDiskError } from '../../disk/system-error.ts';
 
 /**
- * Nothing exists beyond a link. Throws ACTION_FAILED when the system denies access. Made for thousands of files: a
- * directory that was found to be in the project is only checked again for having become a link.
+ * Nothing exists beyond a link. Throws ACTION_FAILED when the system denies access. Made for thousands of files: after
+ * finding a directory in the project, it only checks whether the directory has become a link.
  */
 export function readerOfStates(root: string): (path: RepoPath) => Promise<FileState> {
   const known = new Set<string>();
@@ -37,7 +37,7 @@ async function readFileState(path: RepoPath, find: () => Promise<string | null>)
     const stats = await lstat(real);
     if (stats.isSymbolicLink()) return { kind: 'link', target: await readlink(real) };
     if (!stats.isFile()) return { kind: 'other' };
-    // If the file was replaced by a FIFO or a link in between, it is neither followed nor waited for.
+    // If a FIFO or a link has replaced the file in between, neither follows nor waits for it.
     const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       return { kind: 'file', bytes: await file.readFile(), mode: (await file.stat()).mode & 0o7777 };
@@ -58,13 +58,13 @@ async function readFileState(path: RepoPath, find: () => Promise<string | null>)
 /** The kernel's clock for files lags by up to a tick. */
 const lagMs = 50;
 
-/** A file that does not exist now counts as put there since. */
+/** A file that does not exist now counts as changed since then. */
 export async function findFileAge(root: string, path: RepoPath, time: Date): Promise<FileAge> {
   const project = await realpath(root);
   const isOld = (ms: number) => ms < time.getTime() - lagMs;
   const stats = await lstat(join(project, path)).catch(() => null);
   if (stats === null) return 'since';
-  // A directory changes with its content.
+  // A directory's time changes with its content.
   if (stats.isDirectory()) return isOld(stats.birthtimeMs) ? 'before' : 'since';
   if (!isOld(stats.ctimeMs)) return 'since';
   for (let parent = dirname(path); parent !== '.'; parent = dirname(parent)) {
@@ -74,8 +74,9 @@ export async function findFileAge(root: string, path: RepoPath, time: Date): Pro
 }
 
 /**
- * Gives the path the state `state` atomically and durably, with its mode, and makes parent directories. Never replaces
- * a directory, and never writes beyond a link. Throws DISK_FULL or WRITE_FAILED without having changed anything.
+ * Gives the path the state `state` atomically and durably, including its mode, and makes parent directories. Never
+ * replaces a directory, and never writes beyond a link. Throws DISK_FULL or WRITE_FAILED without having changed
+ * anything.
  */
 export async function putFileState(root: string, path: RepoPath, state: FileState | NewFile): Promise<void> {
   try {
@@ -91,7 +92,7 @@ export async function putFileState(root: string, path: RepoPath, state: FileStat
   }
 }
 
-/** Removes the empty ones, in this order. */
+/** Removes those of the directories that are empty, in the given order. */
 export async function removeEmptyDirectories(root: string, directories: RepoPath[]): Promise<void> {
   const project = await realpath(root);
   for (const directory of directories) {
@@ -110,13 +111,13 @@ async function resolveInProject(root: string, path: RepoPath): Promise<string> {
   return real;
 }
 
-/** Tells whether its own directory is a repository; `isInProject` checks the directories above. */
+/** Tells whether the path's own directory is a repository; `isInProject` checks the directories above it. */
 async function isInOwnRepository(path: RepoPath, real: string): Promise<boolean> {
   if (dirname(path) === '.') return false;
   return (await lstat(join(dirname(real), '.git')).catch(nullIfGone)) !== null;
 }
 
-/** Tells whether no parent is a link or a file. */
+/** Returns false when a parent is a link or a file. */
 async function isInProject(root: string, path: RepoPath): Promise<boolean> {
   const directory = dirname(path) as RepoPath;
   const parent = await locate(root, directory === '.' ? ('' as RepoPath) : directory);

@@ -1,4 +1,4 @@
-/** The project's files on disk: contained, read without blocking, installed atomically. */
+/** The project's files on disk: inside the project, read without blocking, installed atomically. */
 import { constants } from 'node:fs';
 import { open, readdir, realpath, readFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
@@ -40,7 +40,7 @@ export function projectFiles(root: string): ProjectFiles {
   };
 }
 
-/** The system denies access. */
+/** Throws ACTION_FAILED when the system denies access. */
 function toThrown(path: string): (error: unknown) => never {
   return (error) => {
     if (error instanceof TeddyError) throw error;
@@ -74,7 +74,7 @@ async function inspectPath(root: string, path: RepoPath): Promise<FileTarget> {
   return file.kind === 'file' ? { ...file, ...moved } : file;
 }
 
-/** The flags and the second check handle a file that is replaced by a FIFO or a symlink in between. */
+/** The flags and the second check handle a FIFO or a symlink that replaces the file in between. */
 async function readRegularFile(real: string): Promise<FileTarget> {
   const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -108,7 +108,7 @@ async function readAnswerFile(path: string, cwd: string): Promise<Buffer> {
   });
 }
 
-/** Files that a command is to read, outside of every work tree. */
+/** Files for a command to read, outside every work tree. */
 export function scratchFiles(): ScratchFiles {
   return {
     async write(name, bytes) {

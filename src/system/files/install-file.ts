@@ -1,4 +1,4 @@
-/** Replaces the whole content of a project file: completely or not at all, and durable once it returns. */
+/** Replaces a project file's whole content: completely or not at all, and durably once it returns. */
 import { randomBytes } from 'node:crypto';
 import { chmod, chown, link, mkdir, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -9,9 +9,9 @@ import { removeDirectory, syncDirectory, writeDurably } from '../../disk/durable
 import { errorCode, errorReason, toDiskError } from '../../disk/system-error.ts';
 
 /**
- * Writes through a symlink that stays inside the project, and keeps the link. Keeps the owner and permission bits of an
- * existing file, except for the execute bit when `executable` is given. Throws DISK_FULL or WRITE_FAILED after removing
- * its temporary file and the directories it made.
+ * Writes through a symlink that stays inside the project, and keeps the link. Keeps an existing file's owner and
+ * permission bits, except for the execute bit when the caller gives `executable`. Throws DISK_FULL or WRITE_FAILED
+ * after removing its temporary file and the directories it made.
  */
 export async function installFile(
   root: string,
@@ -22,7 +22,7 @@ export async function installFile(
   await installBy(rename, root, path, bytes, executable);
 }
 
-/** Like `installFile`, but only when nothing exists there: of several concurrent calls, one is `done`. */
+/** Like `installFile`, but only when nothing exists at the path: exactly one of several concurrent calls is `done`. */
 export async function installNewFile(root: string, path: RepoPath, bytes: Uint8Array): Promise<'done' | 'exists'> {
   try {
     await installBy(linkAway, root, path, bytes);
@@ -54,7 +54,7 @@ async function installBy(
     temporary = join(dirname(real), `.teddy-tmp-${randomBytes(8).toString('hex')}`);
     await writeDurably(temporary, bytes, toMode(mode, executable));
     if (owner !== null) await keepOwner(temporary, owner, toMode(mode, executable));
-    // A symlink may have been put there since the first check.
+    // A symlink may have appeared there since the first check.
     if (toDestination(await locate(root, path)).real !== real)
       throw new Error('it was moved while it was being written');
     await publish(temporary, real);
@@ -66,7 +66,7 @@ async function installBy(
   }
 }
 
-/** Only root may change a file's owner; other users become the owner of a file they replace, as with every editor. */
+/** Only root may change a file's owner; as with every editor, other users become the owner of a file they replace. */
 async function keepOwner(path: string, { uid, gid }: Owner, mode: number): Promise<void> {
   const { uid: ours, gid: group } = await stat(path);
   if (uid === ours && gid === group) return;
@@ -84,13 +84,13 @@ interface Owner {
   gid: number;
 }
 
-/** Follows git's rule: whoever may read the file may execute it. */
+/** Follows git's rule: anybody who may read the file may execute it. */
 function toMode(mode: number, executable: boolean | undefined): number {
   if (executable === undefined || executable === ((mode & 0o100) !== 0)) return mode;
   return executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
 }
 
-/** Counts a missing file as removed. Throws WRITE_FAILED. */
+/** Treats a missing file as removed. Throws WRITE_FAILED. */
 export async function removeFile(root: string, path: RepoPath): Promise<void> {
   try {
     const located = await locate(root, path);
@@ -108,14 +108,14 @@ export async function removeFile(root: string, path: RepoPath): Promise<void> {
   }
 }
 
-/** Makes the removal durable in the first directory that remains. */
+/** Makes the removal durable in the first directory that still exists. */
 async function removeEmptyParents(root: string, directory: string): Promise<void> {
   const isGone = directory !== root && (await removeDirectory(directory));
   if (isGone) return removeEmptyParents(root, dirname(directory));
   await syncDirectory(directory);
 }
 
-/** Removes our temporary files next to the path. A path that must not be touched has none. */
+/** Removes teddy's temporary files next to the path. A path that teddy must not change has none. */
 export async function removeLeftovers(root: string, path: RepoPath): Promise<void> {
   const located = await locate(root, path);
   if (located.kind !== 'found' && located.kind !== 'absent') return;
@@ -142,14 +142,14 @@ function toDestination(located: Located): { real: string; mode: number; owner: O
   }
 }
 
-/** Adds each directory to `made` as soon as it exists, so that the caller can undo part of the work. */
+/** Adds each directory to `made` as soon as it exists, so that the caller can undo partial work. */
 async function makeDirectories(path: string, made: string[]): Promise<void> {
   for (const directory of await missingDirectories(path)) {
     try {
       await mkdir(directory);
       made.push(directory);
     } catch (error) {
-      // Somebody else has just made it, so it is not ours to remove.
+      // Somebody else has just made the directory, so teddy must not remove it.
       if (errorCode(error) !== 'EEXIST') throw error;
     }
     await syncDirectory(dirname(directory));

@@ -1,4 +1,4 @@
-/** Saves answers to disk as they arrive, and finds what dead processes have left of theirs. */
+/** Saves answers to disk as they arrive, and finds the answers that dead processes have left. */
 import { isUtf8 } from 'node:buffer';
 import { basename } from 'node:path';
 import { TeddyError } from '../../errors.ts';
@@ -9,9 +9,9 @@ import type { ClaimOptions } from '../../disk/claim-file.ts';
 
 export interface AnswerStagingOptions extends ClaimOptions {
   journal: Journal;
-  /** The directory of the claims on answering a turn. */
+  /** The directory that holds the claims on answering a turn. */
   claims: string;
-  /** Reports, once, that the disk does not accept an answer, or that an answer cannot be read. */
+  /** Reports, once, that the disk does not accept an answer, or that an answer is unreadable. */
   warn(text: string): void;
   pace?: Pace;
 }
@@ -21,7 +21,7 @@ interface Pace {
   lines: number;
   /** ... or when text has waited this long, ... */
   waitMs: number;
-  /** ... but not before this much time since the last save or the start. */
+  /** ... but not before this much time has passed since the last save or the start. */
   gapMs: number;
 }
 
@@ -43,7 +43,7 @@ export function answerStaging(options: AnswerStagingOptions): AnswerStaging {
     async arriving(session) {
       const all = await journal.atWork(answerKind);
       const ours = all.flatMap(({ facts, read }) => (facts?.place.session === session ? [{ ...facts, read }] : []));
-      // An answer without bytes is just being removed.
+      // An answer without bytes is about to disappear.
       const found = await Promise.all(ours.map(async ({ place, read }) => ({ place, text: toText(await read()) })));
       return found.filter(({ text }) => text !== '');
     },
@@ -54,7 +54,7 @@ function toText({ verified }: { verified: Uint8Array }): string {
   return Buffer.from(verified).toString('utf8');
 }
 
-/** An answer that is arriving, and how much of it is on disk. */
+/** An arriving answer, and how much of it is on disk. */
 interface Staging {
   options: AnswerStagingOptions;
   place: AnswerTarget;
@@ -62,7 +62,7 @@ interface Staging {
   text: string;
   savedLength: number;
   unsavedLines: number;
-  /** Null while nothing is on disk. */
+  /** Null while the disk holds nothing. */
   operation: Operation<AnswerFacts> | null;
   /** The earliest time of the next save. */
   earliestMs: number | null;
@@ -90,7 +90,7 @@ function stageAnswer(options: AnswerStagingOptions, place: AnswerTarget): Staged
       staging.isOver = true;
       stopTimer(staging);
       await staging.saving;
-      // Until it is gone, no command of this process takes it for left behind: its answer may not be on the line yet.
+      // Until the removal, no command of this process finds the answer abandoned: it may not be on the line yet.
       await staging.operation?.done().catch(falseOnError);
     },
     async leave() {
@@ -108,7 +108,7 @@ function schedule(staging: Staging): void {
   if (staging.isOver || (timer && (timer.isSoon || !isSoon))) return;
   stopTimer(staging);
   const waitMs = Math.max(isSoon ? 0 : pace.waitMs, (earliestMs ?? 0) - performance.now());
-  // If the disk refuses, saving is retried again and again, but that must not keep the process alive.
+  // If the disk refuses, teddy keeps retrying the save, but the retries must not keep the process alive.
   staging.timer = { handle: setTimeout(() => void save(staging), waitMs).unref(), isSoon };
 }
 
@@ -146,7 +146,7 @@ async function noteFailure(staging: Staging, error: unknown): Promise<void> {
       `The answer cannot be saved to disk as it arrives. ${error.message} It stays in memory until it is complete.`,
     );
   staging.hasFailed = true;
-  // Somebody has removed it; it will soon be made again with its full content.
+  // Somebody has removed it; the next save makes it again with its full content.
   if (error.code === 'STAGING_DAMAGED') {
     await staging.operation?.done().catch(falseOnError);
     [staging.operation, staging.savedLength, staging.unsavedLines] = [null, 0, staging.pace.lines];
@@ -154,13 +154,13 @@ async function noteFailure(staging: Staging, error: unknown): Promise<void> {
   schedule(staging);
 }
 
-/** For `catch`: the next process finds what cannot be removed, and sees that the answer is already saved. */
+/** For `catch`: the next process finds anything that teddy cannot remove, and sees that the answer is already saved. */
 function falseOnError(error: unknown): false {
   if (!(error instanceof TeddyError)) throw error;
   return false;
 }
 
-/** A failure is no reason to stop the command: the files stay where they are. Returns null after a warning. */
+/** A failure does not stop the command: the files stay where they are. Returns null after a warning. */
 async function orWarn<Value>({ warn }: AnswerStagingOptions, read: () => Promise<Value>): Promise<Value | null> {
   try {
     return await read();
@@ -201,7 +201,7 @@ function toLeftAnswer({ verified, tail, isDamaged }: Staged): LeftAnswer {
 }
 
 /**
- * Counts the bytes from the beginning that are valid UTF-8. A NUL also ends them, because after a power failure a file
+ * Counts the bytes from the beginning that are valid UTF-8. Stops at a NUL too, because after a power failure a file
  * may have a hole where nothing was written.
  */
 function validUtf8Length(bytes: Uint8Array): number {
@@ -211,7 +211,7 @@ function validUtf8Length(bytes: Uint8Array): number {
   const replaced = Buffer.from(text.toString('utf8'));
   let length = text.findIndex((byte, at) => byte !== replaced[at]);
   if (length === -1) length = text.length;
-  // The replacement character may begin with the same bytes as the broken one.
+  // The replacement character may begin with the same bytes as the broken character.
   while (!isUtf8(text.subarray(0, length))) length -= 1;
   return length;
 }

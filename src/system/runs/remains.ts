@@ -1,6 +1,4 @@
-/**
- * Finds what killed processes left in teddy's directory: answers, write sessions, runs, a server's record.
- */
+/** Finds what killed processes left in teddy's directory: answers, write sessions, runs, and a server's record. */
 import { lstat, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -25,7 +23,7 @@ export interface SystemRemainsOptions extends Processes {
   clock: Clock;
 }
 
-/** `inGit` finds what is in the git directories themselves. */
+/** `inGit` finds what processes left in the git directories themselves. */
 export function allRemains(inGit: Remains, options: SystemRemainsOptions): Remains {
   return {
     ...inGit,
@@ -90,12 +88,12 @@ async function readRun(path: string): Promise<Remain> {
   const text = await readFile(join(path, logName), 'utf8').catch(nullIfGone);
   if (text === null) return { kind: 'stranger', path };
   const run = decodeOrNull(text);
-  // The run was killed before its first action began.
+  // Something killed the run before its first action began.
   if (run === undefined || run?.begun.length === 0) return { kind: 'leftover', path };
   return { kind: 'run', path, run };
 }
 
-/** Returns null when it is damaged, undefined when it is still empty. */
+/** Returns null for a damaged record, undefined for one that is still empty. */
 function decodeOrNull(text: string): JournaledRun | null | undefined {
   try {
     return decodeJournal(text) ?? undefined;
@@ -105,7 +103,7 @@ function decodeOrNull(text: string): JournaledRun | null | undefined {
   }
 }
 
-/** Finds notes that a killed process did not finish, and staged bytes without a note. */
+/** Finds notes that a killed process did not finish, and staged bytes that have no note. */
 async function findHalfNotes(options: SystemRemainsOptions): Promise<Remain[]> {
   const dir = join(options.dir, 'journal');
   const names = await namesIn(dir);
@@ -124,20 +122,20 @@ async function findServer(options: SystemRemainsOptions): Promise<Remain[]> {
   return [{ kind: 'server', path }];
 }
 
-/** Names that teddy itself uses there. */
+/** Names that teddy itself uses in this directory. */
 const ownNames =
   /^(?:allowed|answers|aside|cache|capture|commands|journal|runs|spool(?:\.kept)?|talks|trusted|write_sessions|worktrees|(?:server|served-models|models)\.json(?:\..*)?|(?:append|refs)-\d+-.*\.json(?:\..*)?|(?:lock|index)-[0-9a-f]{8}(?:\.lock)?|(?:snapshot|file)-\d+-.*|made-for(?:\..*)?)$/;
 
 async function findStrangers({ dir }: SystemRemainsOptions): Promise<Remain[]> {
   const names = (await namesIn(dir)).filter((name) => !ownNames.test(name));
-  // Older versions of teddy kept received answers there, and noted which commands of conversations they ran.
+  // Older versions of teddy kept received answers here, and noted which commands of conversations they ran.
   const [answers, commands] = await Promise.all(['answers', 'commands'].map((name) => namesIn(join(dir, name))));
   const older = (commands ?? []).filter((name) => name.endsWith('.note')).map((name) => join('commands', name));
   older.push(...(answers ?? []).map((name) => join('answers', name)));
   return [...names, ...older].map((name) => ({ kind: 'stranger', path: join(dir, name) }));
 }
 
-/** Finds directories in the temporary directory that a dead process of this repository has made. */
+/** Finds directories that a dead process of this repository made in the temporary directory. */
 async function findScratch(options: SystemRemainsOptions): Promise<Remain[]> {
   const names = (await namesIn(tmpdir())).filter((name) => scratchPrefixes.some((prefix) => name.startsWith(prefix)));
   const found: Remain[] = [];
@@ -152,7 +150,7 @@ async function findScratch(options: SystemRemainsOptions): Promise<Remain[]> {
   return found;
 }
 
-/** Making a file or a directory never takes this long. */
+/** Nothing takes this long to make a file or a directory. */
 const oldMs = 60_000;
 
 async function isOld({ clock }: SystemRemainsOptions, path: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** Journals of runs: each has a directory with an append-only log and one file for the stored bytes. */
+/** Keeps runs' journals: each has a directory with an append-only log and one file for the stored bytes. */
 import { randomBytes } from 'node:crypto';
 import {
   cp,
@@ -54,7 +54,7 @@ export function runJournals({ dir, onStep, ...processes }: RunJournalOptions): R
         .catch(nullIfGone)
         .catch(throwUnreadable);
       const left = text === null ? null : decodeJournal(text);
-      // The log was cut off within the record of the first action, so no action has begun.
+      // The log ends within the first action's record, so no action has begun.
       if (left === null || left.begun.length === 0) return null;
       return { ...left, journal: openJournal(name, true) };
     },
@@ -62,14 +62,14 @@ export function runJournals({ dir, onStep, ...processes }: RunJournalOptions): R
       const found = await readdir(runs, { withFileTypes: true }).catch(nullIfGone).catch(throwUnreadable);
       const names = (found ?? []).filter((one) => one.isDirectory()).map(({ name }) => name);
       for (const name of names.filter((one) => one.startsWith(discardedPrefix)))
-        // Whatever cannot be removed now is left to the next command; nothing reads it.
+        // The next command handles anything that teddy cannot remove now; nothing reads it.
         await rm(join(runs, name), { recursive: true, force: true }).catch(() => undefined);
       return (await Promise.all(names.map((name) => readFirst(join(runs, name, logName))))).flat();
     },
   };
 }
 
-/** Reads which run it belongs to. */
+/** Reads which run the log belongs to. */
 async function readFirst(path: string): Promise<RunRecord[]> {
   const text = await readFile(path, 'utf8').catch(nullIfGone).catch(throwUnreadable);
   try {
@@ -88,7 +88,7 @@ interface JournalOptions {
   runs: string;
   aside: string;
   name: string;
-  /** A crash has left it, and it is continued. */
+  /** True when a crash has left the journal and this run continues it. */
   exists: boolean;
   step: (name: string) => void;
 }
@@ -106,13 +106,13 @@ function journalIn({ runs, aside, name, exists, step }: JournalOptions): RunJour
     return files;
   };
   let last: Promise<unknown> = Promise.resolve();
-  /** Queues the writes, because the position of each is only known after the previous one. */
+  /** Queues the writes, because each write's position is known only after the previous one. */
   const inTurn = <Value>(act: () => Promise<Value>): Promise<Value> => {
     const result = last.then(act);
     last = result.catch(() => undefined);
     return result;
   };
-  /** Writes everything that is waiting, in order. Whatever could not be written keeps waiting. */
+  /** Writes everything that is waiting, in order. Anything that it cannot write keeps waiting. */
   const write = async (): Promise<JournalFiles> => {
     const opened = await use();
     const count = waiting.length;
@@ -132,7 +132,7 @@ function journalIn({ runs, aside, name, exists, step }: JournalOptions): RunJour
       step('journal');
       waiting.push(record);
       try {
-        // Bytes first, so that no record on disk names bytes that are not.
+        // Writes the bytes first, so that no record on disk names bytes that are not there.
         await inTurn(async () => syncKept(await use()));
         const { log } = await inTurn(write);
         await log.datasync();
@@ -143,7 +143,7 @@ function journalIn({ runs, aside, name, exists, step }: JournalOptions): RunJour
     },
     async note(record) {
       waiting.push(record);
-      // If it cannot be written, it waits; the next action does not begin without it.
+      // If this write fails, the record waits; the next action does not begin before it is written.
       if (isThere) await inTurn(write).catch(() => undefined);
     },
     async keep(bytes) {
@@ -161,7 +161,7 @@ function journalIn({ runs, aside, name, exists, step }: JournalOptions): RunJour
       await close();
       step('journal-discarded');
       try {
-        // Removes it atomically by a rename; the next look removes what a crash leaves of it.
+        // Removes the directory atomically by a rename; the next look removes anything that a crash leaves of it.
         const discarded = join(runs, `${discardedPrefix}${randomBytes(8).toString('hex')}`);
         await rename(dir, discarded).catch(nullIfGone);
         await rm(discarded, { recursive: true, force: true });
@@ -172,14 +172,14 @@ function journalIn({ runs, aside, name, exists, step }: JournalOptions): RunJour
   };
 }
 
-/** Each acknowledged write has its own fsync, so a failing close can neither undo it nor make a run less complete. */
+/** Each acknowledged write has its own fsync, so a failing close can neither undo the write nor make a run less complete. */
 interface JournalFiles {
   log: FileHandle;
-  /** The length of the log's complete records. */
+  /** The total length of the log's complete records. */
   logBytes: number;
   kept: FileHandle;
   keptBytes: number;
-  /** The number of these bytes that are durable. */
+  /** How many of the stored bytes are durable. */
   syncedBytes: number;
 }
 
@@ -190,7 +190,7 @@ async function create(dir: string): Promise<void> {
   for (const path of [dir, dirname(dir), dirname(dirname(dir))]) await syncDirectory(path);
 }
 
-/** The next write replaces what a crash has cut off at the end of the log. */
+/** The next write replaces any record that a crash has cut off at the end of the log. */
 async function openFiles(dir: string): Promise<JournalFiles> {
   const [logPath, keptPath] = [join(dir, logName), join(dir, keptName)];
   const logBytes = (await readFile(logPath)).lastIndexOf('\n') + 1;
@@ -201,7 +201,7 @@ async function openFiles(dir: string): Promise<JournalFiles> {
 
 async function appendRecords(files: JournalFiles, records: readonly JournalRecord[]): Promise<void> {
   const bytes = Buffer.from(records.map(encodeRecord).join(''));
-  // Overwrites what a failed write has left.
+  // Overwrites anything that a failed write has left.
   await writeAll(files.log, bytes, files.logBytes);
   files.logBytes += bytes.length;
 }
@@ -243,7 +243,7 @@ function toJournalError(error: unknown, act: DiskAct = 'written'): TeddyError {
 }
 
 /**
- * Moves a file to the same path below `to`, or below the first free one of `to.1`, `to.2`, ... Returns the absolute new
+ * Moves a file to the same path below `to`, or below the first free one of `to.1`, `to.2`, ... Returns the new absolute
  * path. Throws DISK_FULL, WRITE_FAILED.
  */
 export function moveAside(root: string, path: RepoPath, to: string): Promise<string> {
@@ -283,7 +283,7 @@ async function findFree(to: string, path: RepoPath): Promise<string> {
   }
 }
 
-/** A directory cannot be made when a parent is a file. */
+/** A directory cannot exist below a file. */
 async function isFree(path: string): Promise<boolean> {
   try {
     await lstat(path);
@@ -306,7 +306,7 @@ async function syncFile(path: string): Promise<void> {
   }
 }
 
-/** Includes the directories that were made along the way. */
+/** Includes the directories that teddy made along the way. */
 async function syncUpwards(directory: string, last: string): Promise<void> {
   await syncDirectory(directory);
   if (directory !== last) await syncUpwards(dirname(directory), last);
@@ -322,8 +322,8 @@ const doings = {
 const claimPath = (runs: string, place: RunDirs): string => join(runs, `${runName(place)}.json`);
 
 /**
- * `runs` is the directory of claims. Throws LOCKED, even while this process itself has the claim; WRITE_FAILED,
- * DISK_FULL. `release` throws the last two as well.
+ * `runs` is the directory with the claims. Throws LOCKED, even while this process itself has the claim; WRITE_FAILED,
+ * DISK_FULL. `release` also throws the last two.
  */
 export async function claimRun(
   runs: string,

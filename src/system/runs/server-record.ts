@@ -16,7 +16,7 @@ export function serverRecords({ path, ...processes }: ServerRecordOptions): Serv
     path,
     async read() {
       const record = await readRecord(path);
-      // The server may have been killed; another process that now has its port must not be sent its token.
+      // Something may have killed the server; teddy must not send its token to another process that now has its port.
       return record?.pid === (await findHolder(claimPath(path), processes)) ? record : null;
     },
     async claim() {
@@ -33,7 +33,7 @@ export function serverRecords({ path, ...processes }: ServerRecordOptions): Serv
   };
 }
 
-/** The claim is a separate file, because the record can only be written once the port is known. */
+/** The claim is a separate file, because teddy can write the record only once it knows the port. */
 async function takeClaim(path: string, processes: Processes): Promise<Claim | { heldBy: number }> {
   await mkdir(dirname(path), { recursive: true });
   return claimFile(claimPath(path), processes);
@@ -59,7 +59,7 @@ async function readRecord(path: string): Promise<ServerRecord | null> {
   return text === null ? null : parseRecord(text);
 }
 
-/** Returns null when it is damaged. Records are written atomically, so no server of ours has left it like that. */
+/** Returns null for a damaged record. Teddy writes records atomically, so none of its servers has left one like that. */
 function parseRecord(text: string): ServerRecord | null {
   try {
     const { url, port, pid, token } = JSON.parse(text) as Partial<Record<keyof ServerRecord, unknown>>;

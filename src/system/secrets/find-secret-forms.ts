@@ -1,4 +1,4 @@
-/** Finds the tokens listed in `secret-forms.ts`. */
+/** Finds the tokens that `secret-forms.ts` lists. */
 import type { FoundSecret } from '../../session/masks/mask.ts';
 import { isVaried } from '../../session/masks/secret-values.ts';
 import { escaped, forms, marked } from './secret-forms.ts';
@@ -11,7 +11,7 @@ export interface FormRow {
   behind: string;
 }
 
-/** Longer marks come first, so that they are tried first at the same place. */
+/** Longer marks come first, so that teddy tries them first at the same place. */
 export function formRows(): FormRow[] {
   const rows: FormRow[] = [
     ...forms.flatMap(([kind, starts, behind]) => starts.split(' ').map((mark) => ({ kind, mark, behind }))),
@@ -21,11 +21,11 @@ export function formRows(): FormRow[] {
 }
 
 /**
- * Returns a function that is called with each mark of `text` from left to right and adds its token to `found`. The
- * tokens may overlap.
+ * Returns a function that takes each mark of `text` from left to right and adds its token to `found`. The tokens may
+ * overlap.
  */
 export function formReader(text: string, found: FoundSecret[]): (row: FormRow, at: number) => void {
-  /** The end of the last token that was recognized by its beginning; no other begins within it. */
+  /** The end of the last token recognized by its beginning; no other token begins inside it. */
   let taken = 0;
   return (row, at) => {
     const isStart = row.before === undefined;
@@ -57,7 +57,7 @@ function readBehind(text: string, at: number, { kind, mark, behind }: FormRow): 
   return { start, end: start + trimDot(text.slice(start, expression.lastIndex)).length, kind };
 }
 
-/** The longest form has 76 characters before its mark, and an escape may precede those. */
+/** The longest form has 76 characters before its mark, and an escape may precede them. */
 const mostBefore = 96;
 
 function readAround(text: string, at: number, { kind, mark, before, behind }: FormRow): FoundSecret | null {
@@ -65,7 +65,7 @@ function readAround(text: string, at: number, { kind, mark, before, behind }: Fo
   const tail = compile(`${behind}(?![A-Za-z0-9])`, 'y');
   tail.lastIndex = at + mark.length;
   if (head === undefined || !tail.test(text)) return null;
-  // Removes `bot`, which precedes the token in the path of an address.
+  // Removes `bot`, which precedes the token in a URL's path.
   const start = at - head.replace(/^bot/, '').length;
   const token = trimDot(text.slice(start, tail.lastIndex));
   return isVaried(token) ? { start, end: start + token.length, kind } : null;
@@ -76,7 +76,7 @@ function trimDot(token: string): string {
   return token.endsWith('.') ? token.slice(0, -1) : token;
 }
 
-/** Compiled on demand, because few texts need more than one or two. */
+/** Compiled on demand, because few texts need more than one or two expressions. */
 const compiled = new Map<string, RegExp>();
 
 function compile(source: string, flags: string): RegExp {

@@ -5,9 +5,9 @@ import { findParameters, placeReader, placeRows, type PlaceRow } from './secret-
 import { findByRules, ruleRows, type RuleRow } from './secret-rules.ts';
 
 export interface FoundSecrets {
-  /** Recognized by their form. */
+  /** Secrets recognized by their form. */
   formed: FoundSecret[];
-  /** Recognized by their context. */
+  /** Secrets recognized by their context. */
   placed: FoundSecret[];
 }
 
@@ -37,7 +37,7 @@ export async function findSecrets(text: string): Promise<FoundSecrets> {
   return { formed: [...formed, ...(await findByRules(text, rules))], placed };
 }
 
-/** Marks are ASCII and have at least two characters. A two-character mark is only found when something follows it. */
+/** Marks are ASCII and have at least two characters. The finder reports a two-character mark only when something follows it. */
 type MarkFinder<T> = (text: string, onMark: OnMark<T>) => void;
 
 type OnMark<T> = (value: T, at: number) => void;
@@ -47,11 +47,11 @@ interface Entry<T> {
   value: T;
 }
 
-/** Marks at the same place are reported in the order of `entries`, two-character ones last. */
+/** Reports marks at the same place in the order of `entries`, with two-character marks last. */
 export function markFinder<T>(entries: readonly Entry<T>[]): MarkFinder<T> {
-  /** Entries by their first three characters, or by both when there are only two. */
+  /** Entries by their first three characters, or by both characters of a two-character mark. */
   const byHead = new Map<number, Entry<T>[]>();
-  /** One bit for each three characters that a mark can begin with; twice as fast to read as the map. */
+  /** One bit for each three characters that can begin a mark; reading it is twice as fast as reading the map. */
   const heads = new Uint8Array(1 << 18);
   for (const entry of entries) {
     const pair = (entry.mark.charCodeAt(0) << 7) | entry.mark.charCodeAt(1);
@@ -71,7 +71,7 @@ export function markFinder<T>(entries: readonly Entry<T>[]): MarkFinder<T> {
   };
 }
 
-/** Other characters are mapped to the ASCII character with the same last seven bits. */
+/** Maps other characters to the ASCII character with the same last seven bits. */
 function headAt(text: string, at: number): number {
   return ((text.charCodeAt(at) & 127) << 14) | ((text.charCodeAt(at + 1) & 127) << 7) | (text.charCodeAt(at + 2) & 127);
 }
@@ -99,7 +99,7 @@ function reportMatches<T>(same: readonly Entry<T>[] | undefined, text: string, a
   }
 }
 
-/** A key that no three characters can have. */
+/** Returns a key that no three characters can have. */
 function toPairKey(pair: number): number {
   return -1 - pair;
 }

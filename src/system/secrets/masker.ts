@@ -1,4 +1,4 @@
-/** Masks secrets: those recognized by their form or context, and the values of variables that are named like a secret. */
+/** Masks secrets: the ones recognized by their form or context, and the values of variables with a secret's name. */
 import { TeddyError } from '../../errors.ts';
 import type { Masked, Masker, Notices, Settings } from '../../ports/project.ts';
 import { applyMasks, type FoundSecret } from '../../session/masks/mask.ts';
@@ -9,9 +9,9 @@ import { errorReason, fallBackTo } from '../../disk/system-error.ts';
 
 export interface MaskerOptions {
   environment: Record<string, string | undefined>;
-  /** The work tree with the `.env` files to read; null when there is none. */
+  /** The work tree with the `.env` files to read; null without a work tree. */
   root: string | null;
-  /** The repository's other work trees: a line may be checked out there, and its commands run there. */
+  /** The repository's other work trees, where a line may be checked out and its commands may run. */
   findOtherRoots?: () => Promise<string[]>;
   settings: Pick<Settings, 'get'>;
   notices: Notices;
@@ -22,10 +22,10 @@ interface KnownSecret {
   kind: string;
 }
 
-/** A mask can make the adjacent text look like a secret; more than one round is hardly ever needed. */
+/** A mask can make the adjacent text look like a secret; this rarely takes more than one round. */
 const maxRounds = 4;
 
-/** `mask` throws BAD_SETTING, or MASKING_FAILED when a text could not be searched; it never returns an unmasked text. */
+/** `mask` throws BAD_SETTING, or MASKING_FAILED when it cannot search a text; it never returns an unmasked text. */
 export function masker(options: MaskerOptions): Masker {
   let known: Promise<KnownSecret[] | null> | undefined;
   return {
@@ -38,7 +38,7 @@ export function masker(options: MaskerOptions): Masker {
   };
 }
 
-/** A `.env` file may be in any directory; when one is shown, its own text says which of its values are secrets. */
+/** A `.env` file may be in any directory; when teddy shows one, the file's own text says which of its values are secrets. */
 function readOwn(text: string, path: string | undefined): KnownSecret[] {
   const name = path?.slice(path.lastIndexOf('/') + 1) ?? '';
   return isDotenvName(name) ? toKnown(parseDotenv(text)) : [];
@@ -72,7 +72,7 @@ async function readEntries({ root, findOtherRoots }: Pick<MaskerOptions, 'root' 
   return [...own, ...(await Promise.all(others.map(readIfThere))).flat()];
 }
 
-/** git also lists work trees on a disk that is not mounted. */
+/** Git also lists work trees on a disk that is not mounted. */
 async function readIfThere(root: string): Promise<Entry[]> {
   return readDotenv(root).catch(fallBackTo([], 'ENOENT'));
 }
@@ -98,8 +98,8 @@ function toKnown(entries: [name: string, value: string | undefined][]): KnownSec
 }
 
 /**
- * Returns the value as it appears in plain text, JSON, JSON within JSON, URLs, base64 and hex, and each of its lines,
- * because an output may be cut.
+ * Returns the value as it appears in plain text, JSON, JSON within JSON, URLs, base64 and hex. Includes each line of
+ * the value, because an output may be cut.
  */
 function toForms(value: string): string[] {
   if (!isSecretValue(value)) return [];
@@ -119,9 +119,9 @@ function toJson(text: string): string {
 }
 
 /**
- * Three bytes become four characters of base64, so the value looks different after one or two other bytes, as in
- * `user:password`. The forms leave out characters shared with the text before, and padding; each comes with and without
- * the characters shared with the text after.
+ * Base64 turns three bytes into four characters, so the value looks different after one or two other bytes, as in
+ * `user:password`. The forms leave out padding and characters shared with the text before; each form comes with and
+ * without the characters shared with the text after.
  */
 function toBase64(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((before) => {
@@ -157,7 +157,7 @@ async function findAll(text: string, known: KnownSecret[]): Promise<FoundSecret[
   return text.includes('\0') ? [...found, ...(await findSpaced(text, known))] : found;
 }
 
-/** A secret recognized by its value or form keeps that kind, no matter where it is. */
+/** A secret recognized by its value or form keeps that kind, whatever its context. */
 function isNew(found: FoundSecret[]): (secret: FoundSecret) => boolean {
   const starts = new Map(found.map(({ start, end }) => [start, end]));
   return ({ start, end }) => starts.get(start) !== end;

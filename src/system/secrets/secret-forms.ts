@@ -1,11 +1,10 @@
 /**
- * The tokens that providers mark with a prefix or another fixed part, as far as the preset of `secret-rules.ts` does
- * not know them. Its newer versions know some of them, but need Node 22. `find-secret-forms.ts` finds them.
- *
- * Every expression is bounded, so that time is linear in the length of the text.
+ * The tokens that providers mark with a prefix or another fixed part, unless the preset of `secret-rules.ts` already
+ * knows them. The preset's newer versions know some of these tokens, but need Node 22. `find-secret-forms.ts` finds the
+ * tokens.
  */
 /**
- * The kind, the beginnings of the token, and an expression for the rest. The token includes its beginning, unless the
+ * The kind, the token's beginnings, and an expression for the rest. The token includes its beginning, unless the
  * expression has a group: then only the group is the secret.
  */
 export type SecretForm = [kind: string, starts: string, rest: string];
@@ -18,13 +17,13 @@ const alnum = (length: number | string) => `[A-Za-z0-9]{${length}}`;
 const word = (length: number | string) => String.raw`[\w-]{${length}}`;
 const base64 = (length: number | string) => `[A-Za-z0-9+/]{${length}}={0,3}`;
 /**
- * A rest that may be long; prevents many beginnings in one run of its characters from each being followed to the end of
- * the run.
+ * For a rest that may be long: when one run of its characters contains many beginnings, prevents the search from
+ * following each one to the end of the run.
  */
 const long = (start: string, rest: string) => `(?<![._-]${start})${rest}`;
-/** A beginning of only a few letters, which base64 contains by chance. */
+/** For a beginning of only a few letters, which base64 contains by chance. */
 const weak = (start: string, rest: string) => `(?<![+/=]${start})${rest}(?![+/=])`;
-/** A header and claims in base64, and a signature; or five parts when it is encrypted. */
+/** A header and claims in base64, and a signature; or five parts when the token is encrypted. */
 const jwt = String.raw`[\w-]{10,4000}\.(?:eyJ[\w-]{8,16000}\.[\w-]{0,2000}|[\w-]{0,2000}\.[\w-]{10,200}\.[\w-]{10,16000}\.[\w-]{10,200})`;
 
 export const forms: readonly SecretForm[] = [
@@ -218,17 +217,17 @@ export const forms: readonly SecretForm[] = [
   ['trigger key', 'tr_dev_ tr_prod_ tr_pat_', alnum('20,48')],
   ['inngest key', 'signkey-prod- signkey-test- signkey-branch-', hex('32,64')],
   ['jwt', 'eyJ', long('eyJ', jwt)],
-  // RFC 8959 lets every token begin like this.
+  // RFC 8959 lets any token begin like this.
   ['secret token', 'secret-token:', '[\\w.~%+=:@/-]{16,400}'],
 ];
 
-/** How a text escapes characters, and the end of a color code: its last letter may directly precede a token. */
+/** The ways in which a text escapes characters, and the end of a color code, whose last letter may directly precede a token. */
 export const escaped = String.raw`\\[nrtbfv]|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|\[[\d;]{0,9}m`;
 
-/** A token does not begin within a word of these characters. */
+/** A token does not begin inside a word of these characters. */
 const edge = (characters = 'A-Za-z0-9') => `(?:(?<![${characters}])|(?<=${escaped}))`;
 
-/** Tokens with a mark inside, and what must precede and follow the mark. */
+/** Tokens with a mark inside, and the text that must precede and follow the mark. */
 export const marked: readonly [kind: string, mark: string, before: string, behind: string][] = [
   ['telegram token', ':AA', String.raw`(?:bot|${edge('\\w.:%-')})\d{7,12}`, word(33)],
   ['azure client secret', 'Q~', String.raw`${edge('\\w.~-')}[\w~.]{3}\d`, '[\\w~.-]{31,34}'],

@@ -1,12 +1,12 @@
-/** Secrets that are recognized by their context: in a header, in an address, or after the name of a credential. */
+/** Finds secrets by their context: in a header, in a URL, or after a credential's name. */
 import type { FoundSecret } from '../../session/masks/mask.ts';
 import { isSecretValue, isSecretVariable, isVaried } from '../../session/masks/secret-values.ts';
 import { isEdge } from './find-secret-forms.ts';
 import { isPassword } from './url-passwords.ts';
 
 /**
- * Expressions for the text after a mark; the last group is the secret, and the match ends with it. Each is bounded, so
- * that time is linear in the length of the text.
+ * Expressions for the text after a mark; the last group is the secret, and the match ends with it. Each has a bound, so
+ * that the time is linear in the text's length.
  */
 const schemeValue = /(?:[ \t]+|%20|\+)["']?([\w.~+/=|:-]{8,4000})/y;
 const headerValue =
@@ -17,23 +17,23 @@ const assigned =
   /(?:[_-][A-Za-z0-9]{1,12}|\d{1,2})?(?:\\?["'])?\]?[ \t]{0,4}(?::=|=>|[:=])[ \t]{0,4}(\\?["'`])?([\w+/=~-]{16,400})(?![\w.([$])/y;
 const parameter = /(?:[?#]|(?<!&)&(?:amp;)?)([\w.-]{1,60})=([\w.~+/%-]{12,4000}={0,2})(?=[\s&#"'`<>)\]}\\,;]|$)/g;
 
-/** Names of parameters of signed addresses, in addition to those of `isSecretVariable`. */
+/** Names of parameters in signed URLs, in addition to the names in `isSecretVariable`. */
 const signature = /^(?:sig|signature|x-(?:amz|goog|oss)-(?:signature|security-token))$/i;
 
 /** The names that OAuth and code hosts use for credentials, without word separators. `API_KEY` may be anything. */
 const credential = /(?:access|refresh|bearer|private|session)token$|(?:client|app|consumer)secret$|secretaccesskey$/;
-/** Providers with tokens that have no recognizable form. */
+/** Providers whose tokens have no recognizable form. */
 const provider =
   /adafruit|adobe|airtable|algolia|alibaba|amplitude|artifactory|asana|atlassian|aws|azure|bitbucket|bittrex|cloudflare|codecov|cohere|coinbase|confluence|confluent|contentful|datadog|deepseek|discord|droneci|dropbox|etsy|facebook|fastly|finicity|finnhub|flickr|freshbooks|gitea|gitter|gocardless|heroku|hubspot|intercom|jfrog|jira|kraken|kucoin|launchdarkly|linkedin|looker|mailchimp|mailgun|mapbox|mattermost|meraki|messagebird|mistral|netlify|newrelic|nytimes|okta|opsgenie|pagerduty|plaid|postmark|pusher|rapidapi|rollbar|sendbird|sentry|snyk|sonar|spotify|squarespace|sumo|telegram|travis|trello|twilio|twitch|twitter|zendesk/;
 
 interface Place {
   marks: string[];
-  /** No letter may precede its marks. */
+  /** No letter may precede the marks. */
   isWord?: true;
   behind: RegExp;
   /**
-   * `quote`: the quote before the secret, if any. `name`: the text up to the end of the mark. Returns null when it is
-   * not a secret.
+   * `quote`: the quote before the secret, if any. `name`: the text up to the end of the mark. Returns null for text
+   * that is not a secret.
    */
   toKind(secret: string, quote: string | undefined, name: string): string | null;
 }
@@ -62,7 +62,7 @@ const places: readonly Place[] = [
     behind: assigned,
     toKind(value, quote, name) {
       if (!isLiteral(value, quote) || countDigits(value) < fewestDigits) return null;
-      if (/[?&#;][\w.-]*$/.test(name)) return null; // A parameter of an address.
+      if (/[?&#;][\w.-]*$/.test(name)) return null; // A parameter of a URL.
       const joined = (/[\w.-]*$/.exec(name)?.[0] ?? '').toLowerCase().replace(/[^a-z0-9]/g, '');
       const isKnown = provider.test(joined) || (credential.test(joined) && !uuid.test(value));
       return isKnown && !/012345|123456789/.test(value) ? 'credential' : null;
@@ -79,9 +79,9 @@ export function placeRows(): PlaceRow[] {
   return places.flatMap((place) => place.marks.map((mark) => ({ mark, place })));
 }
 
-/** Returns a function that is called with each mark of `text` from left to right and adds the secret after it to `found`. */
+/** Returns a function that takes each mark of `text` from left to right and adds the secret after it to `found`. */
 export function placeReader(text: string, found: FoundSecret[]): (row: PlaceRow, at: number) => void {
-  /** The end of the last match of each expression; no other match begins within it. */
+  /** Where each expression's last match ended; no other match begins inside it. */
   const taken = new Map<RegExp, number>();
   return ({ mark, place: { isWord, behind, toKind } }, at) => {
     if (at < (taken.get(behind) ?? 0) || (isWord && !isEdge(text, at))) return;
@@ -94,7 +94,7 @@ export function placeReader(text: string, found: FoundSecret[]): (row: PlaceRow,
   };
 }
 
-/** Finds secrets in the parameters of addresses, which have no mark to look for. */
+/** Finds secrets in URL parameters, which have no mark to look for. */
 export function findParameters(text: string): FoundSecret[] {
   return [...text.matchAll(parameter)].flatMap((match) => {
     const [whole, name = '', value = ''] = match;
@@ -106,7 +106,7 @@ export function findParameters(text: string): FoundSecret[] {
 
 /** `end` is the end of the value. */
 function toSecret(end: number, value: string, toKind: (secret: string) => string | null): FoundSecret[] {
-  // Removes the dot or colon of the sentence; an ellipsis stands for omitted text.
+  // Removes the sentence's own dot or colon; an ellipsis stands for omitted text.
   const secret = value.replace(/[.:|]+$/, '');
   const kind = value.endsWith('...') ? null : toKind(secret);
   const start = end - value.length;
@@ -114,7 +114,7 @@ function toSecret(end: number, value: string, toKind: (secret: string) => string
 }
 
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
-/** A name in code has fewer digits, and a random text of this length hardly ever does. */
+/** A name in code has fewer digits, and a random text of this length almost never does. */
 const fewestDigits = 3;
 
 function countDigits(value: string): number {

@@ -1,10 +1,4 @@
-/**
- * Secrets that are recognized by their form, with the rules of secretlint's recommended preset.
- *
- * The rules are run directly, without `@secretlint/core`, which takes five times as long to load, compares all findings
- * with each other, and obeys comments in the text that switch rules off. The preset's rule for those comments is not
- * run at all.
- */
+/** Finds secrets by their form, with the rules of secretlint's recommended preset. */
 import type { FoundSecret } from '../../session/masks/mask.ts';
 import { isSecretValue } from '../../session/masks/secret-values.ts';
 import { findServerPasswords, findWebPasswords } from './url-passwords.ts';
@@ -13,28 +7,28 @@ type Rule = (typeof import('@secretlint/secretlint-rule-preset-recommend'))['rul
 type RuleContext = Parameters<Rule['create']>[0];
 type RuleSource = Parameters<NonNullable<ReturnType<Rule['create']>['file']>>[0];
 
-/** A finding of a rule. `value` is the secret; for some rules, with the text around it. */
+/** A rule's finding. `value` is the secret; some rules include the text around it. */
 interface RuleReport {
   messageId: string;
   value: string;
-  /** For some rules, the beginning of the name before the secret. */
+  /** For some rules, the start of the name that precedes the secret. */
   start: number;
   end: number;
 }
 
 interface RuleUse {
-  /** A text without any of these marks has nothing for the rule. Most texts need no rule, so nothing is loaded for them. */
+  /** The rule finds nothing in a text without any of these marks. Most texts need no rule, so teddy loads nothing for them. */
   marks: string[];
-  /** A text without this keyword has nothing for the rule either. */
+  /** The rule also finds nothing in a text without this keyword. */
   keyword?: RegExp;
-  /** The kinds by message id; null when it is not a secret. */
+  /** The kinds by message ID; null for a finding that is not a secret. */
   kinds: Record<string, string | null>;
-  /** The rule only works if it takes the text for a file with one of these paths. */
+  /** The rule works only if it takes the text for a file with one of these paths. */
   paths?: string[];
   options?: object;
-  /** By message id: finds the secret itself within the reported value. */
+  /** By message ID: an expression that finds the secret itself within the reported value. */
   narrow?: Record<string, RegExp>;
-  /** Used instead of the rule. */
+  /** Runs in place of the rule. */
   find?: (text: string) => FoundSecret[];
 }
 
@@ -42,7 +36,7 @@ const userInfo = /:\/\/[^:/\s]{0,100}:[^@/\s]{1,200}@/;
 
 const prefix = '@secretlint/secretlint-rule-';
 
-/** By rule id without the prefix. A rule that is not listed here runs on every text. */
+/** By rule ID without the prefix. A rule that is not listed here runs on every text. */
 const ruleUses: Record<string, RuleUse> = {
   aws: {
     // The rule knows only these spellings.
@@ -64,7 +58,7 @@ const ruleUses: Record<string, RuleUse> = {
     kinds: { PackageJSON_xOauthToken: 'github token', Npmrc_authToken: 'npm token', NPM_ACCESS_TOKEN: 'npm token' },
     // An output or a message may quote either file.
     paths: ['package.json', '.npmrc'],
-    // The rule takes the rest of the line for the token, or everything before it.
+    // The rule mistakes the rest of the line, or everything before the token, for the token.
     narrow: { PackageJSON_xOauthToken: /([^\s/"'@]+)$/, Npmrc_authToken: /^["']?([^\s"',;`]+)/ },
   },
   basicauth: { marks: ['://'], keyword: userInfo, kinds: {}, find: findWebPasswords },
@@ -83,10 +77,10 @@ const ruleUses: Record<string, RuleUse> = {
   'database-connection-string': { marks: ['://'], keyword: userInfo, kinds: {}, find: findServerPasswords },
 };
 
-/** Rules of the preset that are not run. */
+/** Rules of the preset that teddy does not run. */
 export const unusedRules = new Set(['filter-comments']);
 
-/** A rule, and a mark that its texts must contain. */
+/** A rule, and a mark that a text must contain for it. */
 export interface RuleRow {
   mark: string;
   rule: string;
@@ -96,7 +90,7 @@ export function ruleRows(): RuleRow[] {
   return Object.entries(ruleUses).flatMap(([rule, { marks }]) => marks.map((mark) => ({ mark, rule })));
 }
 
-/** `marked`: the rules with a mark in the text. Takes time linear in the length of the text. */
+/** `marked`: the rules whose marks the text contains. Takes time linear in the text's length. */
 export async function findByRules(text: string, marked: ReadonlySet<string>): Promise<FoundSecret[]> {
   const names = new Set([...marked].filter((name) => ruleUses[name]?.keyword?.test(text) ?? true));
   if (names.size === 0) return [];
@@ -134,7 +128,7 @@ async function runRule(rule: Rule, use: RuleUse | undefined, text: string): Prom
   return reports;
 }
 
-/** A message's data is the secret, for some rules together with the name of its type. */
+/** A message's data is the secret; for some rules, it also contains the name of the secret's type. */
 function toValue(data: object = {}): string {
   const { typeName: _, ...values } = data as Record<string, unknown>;
   const [value] = Object.values(values);
@@ -149,11 +143,11 @@ function toSecrets(text: string, name: string, { messageId, value, ...range }: R
   const secret = use?.narrow?.[messageId]?.exec(value)?.[1] ?? value;
   if (messageId === 'Npmrc_authToken' && !isSecretValue(secret)) return [];
   const start = secret === '' ? -1 : text.indexOf(secret, range.start);
-  // Some ranges are as long as the secret but begin with the name before it; the value shows where the secret is.
+  // Some ranges are as long as the secret but begin with the name before it; the value shows the secret's place.
   return start === -1 ? [{ ...range, kind }] : [{ start, end: start + secret.length, kind }];
 }
 
-/** Finds the key of a service account and its id, even when the file is quoted in another text. */
+/** Finds a service account's key and its ID, even when another text quotes the file. */
 function findServiceAccount(text: string): FoundSecret[] {
   if (!text.includes('"private_key"')) return [];
   const values =
@@ -164,7 +158,7 @@ function findServiceAccount(text: string): FoundSecret[] {
   });
 }
 
-/** Newlines may be escaped, as in JSON. The lines of a key are headers, base64 (a short line only at the end), or empty. */
+/** Newlines may be escaped, as in JSON. The key's lines are headers, base64 (a short line only at the end), or empty. */
 const newline = String.raw`(?:\r?\n|(?:\\r)?\\n)`;
 const headerLine = String.raw`[A-Za-z-]{2,30}: [^\r\n\\]*`;
 const keyLine = String.raw`[A-Za-z0-9+/=]{16,}(?=\s|[\\"'\x60]|$)`;
@@ -178,7 +172,7 @@ const header = /^[ \t]*[A-Za-z-]{2,30}: .*$/gm;
 /** The smallest key in use is longer; `...` and other placeholders are shorter. */
 const minBodyLength = 100;
 
-/** Not anchored, because a quoted key has something before its lines. */
+/** Not anchored, because a quoted key has other text before its lines. */
 const armourLine = /-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
 /** The largest key in use has 16 KiB. */
 const maxKeyLength = 64 * 1024;
@@ -218,7 +212,7 @@ function findPlain(text: string): FoundSecret[] {
   return found;
 }
 
-/** Returns the text up to the key's end or, if that was cut off, as far as its lines go. */
+/** Returns the text up to the key's end or, if the end was cut off, up to its last line. */
 function findFrom(text: string, { start, end }: ArmourLine, next: ArmourLine | undefined): FoundSecret | null {
   if (next?.word === 'END' && next.start - end <= maxKeyLength) {
     return isKey(text.slice(end, next.start)) ? { start, end: next.end, kind: 'private key' } : null;

@@ -1,6 +1,6 @@
 /**
- * Passwords in URLs. secretlint's rules for them miss hosts without a dot, and passwords such as `secret` or with `$AB`
- * in them, so only their kinds and minimum lengths are used.
+ * Finds passwords in URLs. secretlint's rules for them miss hosts without a dot, and passwords such as `secret` or ones
+ * that contain `$AB`, so teddy uses only the rules' kinds and minimum lengths.
  */
 import type { FoundSecret } from '../../session/masks/mask.ts';
 
@@ -8,7 +8,7 @@ import type { FoundSecret } from '../../session/masks/mask.ts';
 const userInfo = /:\/\/([^:/\s]{0,100}):([^@/\s]{1,200}(?:@[^@/\s"'`<>()[\]{},;]{1,200}){0,3})@/g;
 const hosts = /^[^\s/?#@,:"'`<>()[\]{}|\\;]+(?::\d+)?(?:,[^\s/?#@,:"'`<>()[\]{}|\\;]+(?::\d+)?)*/;
 /**
- * The names that RFC 2606 reserves for documentation. `localhost` and `test` are reserved too, but real machines have
+ * The names that RFC 2606 reserves for documentation. It also reserves `localhost` and `test`, but real machines have
  * these names.
  */
 const documentationName = /^(?:.*\.)?(?:example\.(?:com|net|org)|example|invalid)$/i;
@@ -51,17 +51,14 @@ function isDatabase(scheme: string): boolean {
   return /(?:mongodb(?:\+srv)?|mysqlx?|postgres(?:ql)?)$/i.test(scheme);
 }
 
-/**
- * Returns false for placeholders: `password`, `$PASS`, `<password>`. In the URL of a database, a password may contain
- * quotes.
- */
+/** Returns false for placeholders: `password`, `$PASS`, `<password>`. In a database URL, a password may contain quotes. */
 export function isPassword(password: string, scheme = ''): boolean {
   if (password.length < 4 || placeholder.test(password) || reference.test(password)) return false;
-  if (/^\d{1,5}["'`,;|)\]}&?#\\]/.test(password)) return false; // A port, and the text after an address without a password.
+  if (/^\d{1,5}["'`,;|)\]}&?#\\]/.test(password)) return false; // A port, and the text after a host without a password.
   return isDatabase(scheme) || !/["'`<>\\]/.test(password);
 }
 
-/** If there are several hosts, all of them must be documentation names. */
+/** If the text names several hosts, all of them must be documentation names. */
 function isDocumentation(text: string): boolean {
   const names = hosts.exec(text)?.[0].split(',') ?? [];
   return (

@@ -1,9 +1,4 @@
-/**
- * Reads the entries of `.env` files, as far as is needed to know their values.
- *
- * Replaces `util.parseEnv` (Node 20.20), which keeps only the last value of a name and cuts an unquoted value at `#`: a
- * secret that it drops would not be masked. Remove this once `parseEnv` returns every value in full.
- */
+/** Reads the entries of `.env` files, in enough detail to know their values. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode } from '../../disk/system-error.ts';
@@ -12,19 +7,19 @@ const maxBytes = 1024 * 1024;
 const entry = /^\uFEFF?[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*=[ \t]*/gm;
 const examples = /\.(?:example|sample|template|dist|defaults)$/;
 
-/** Includes the names that direnv and editors use; not `.env.example` and similar ones. */
+/** Includes the names that direnv and editors use, but not `.env.example` and similar names. */
 export function isDotenvName(name: string): boolean {
   return /^\.env(?:rc|[._~-].*)?$|\.env$/i.test(name) && !examples.test(name);
 }
 
-/** Returns the name and value of every entry of the `.env` files in a directory. */
+/** Returns the name and value of every entry in a directory's `.env` files. */
 export async function readDotenv(directory: string): Promise<[name: string, value: string][]> {
   const names = (await readdir(directory)).filter(isDotenvName);
   const texts = await Promise.all(names.sort().map((name) => readText(join(directory, name))));
   return texts.flatMap(parseDotenv);
 }
 
-/** A file that this user cannot read cannot be shown, and none of their commands can print it. */
+/** Teddy cannot show a file that this user cannot read, and none of the user's commands can print it. */
 async function readText(path: string): Promise<string> {
   try {
     const found = await stat(path);

@@ -1,7 +1,7 @@
 /**
- * Caches facts about models in files below `.git/teddy` that may be deleted at any time: what endpoints say about their
- * models, which fields they refuse, and a list of many providers that the user has requested. If none has a fact, the
- * user's settings decide.
+ * Caches facts about models in files below `.git/teddy` that anybody may delete at any time: what endpoints say about
+ * their models, which fields they refuse, and a list of many providers that the user has requested. If none of them has
+ * a fact, the user's settings decide.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,9 +17,9 @@ interface KnownModelsOptions {
   dir: string;
   clock: Clock;
   store: Pick<Store, 'setting' | 'settingOrigin'>;
-  /** Returns the URL that is currently used for the provider of this name; null when it is not a server. */
+  /** Returns the URL in use for the provider with this name; null when the provider is not a server. */
   urlOf(provider: string): Promise<string | null>;
-  /** Returns the name under which the list has the models of this URL; null when it has none of them. */
+  /** Returns the name under which the list has this URL's models; null when it has none. */
   listedAs(provider: string, url: string): string | null;
 }
 

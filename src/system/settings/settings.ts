@@ -1,4 +1,4 @@
-/** The sources of settings: the environment, git's configuration, and finally the project's tracked file. */
+/** The sources of settings: the environment, then git's configuration, and finally the project's tracked file. */
 import { constants } from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -29,12 +29,15 @@ import { parseJson } from '../../session/text/parse-object.ts';
 interface SettingsOptions {
   env: Record<string, string | undefined>;
   store: Pick<Store, 'settingValues'>;
-  /** The root of the work tree; null in a bare repository, where the project's settings are not checked out. */
+  /** The work tree's root; null in a bare repository, where the project's settings are not checked out. */
   root: string | null;
   notices: Notices;
 }
 
-/** Reads the project's file once, when a setting that it may set is requested; warns about its faults then. */
+/**
+ * Reads the project's file once, when the caller first requests a setting that the file may contain; warns about its
+ * faults then.
+ */
 export function readSettings({ env, store, root, notices }: SettingsOptions): Settings {
   let loading: Promise<TrackedConfig> | undefined;
   const load = () => (loading ??= loadTracked(root, notices));
@@ -69,7 +72,7 @@ async function loadTracked(root: string | null, notices: Notices): Promise<Track
   return config ?? { values: new Map(), warnings: [] };
 }
 
-/** Returns null when it does not exist. */
+/** Returns null when the file does not exist. */
 async function readTracked(root: string): Promise<TrackedConfig | null> {
   const found = await readTrackedText(root).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
@@ -89,7 +92,7 @@ async function readTrackedText(root: string): Promise<{ text: string } | { refus
   return { text: await readPlainFile(path) };
 }
 
-/** Throws when the file was replaced by a link in the meantime, or is not UTF-8. */
+/** Throws when a link has replaced the file in the meantime, or the file is not UTF-8. */
 async function readPlainFile(path: string): Promise<string> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {

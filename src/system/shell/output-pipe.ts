@@ -1,4 +1,4 @@
-/** One output stream of a child process, captured through a named pipe. */
+/** Captures one of a child process's output streams through a named pipe. */
 import { execFile } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 export interface OutputPipe {
   /** The descriptor for the child. */
   readonly writeEnd: number;
-  /** Must be called once the child has its copy; the pipe cannot end before that. */
+  /** The caller must call this once the child has its copy; the pipe cannot end before that. */
   closeWriteEnd(): void;
   /** Resolves when nobody can write anymore, or after this time at the latest. */
   waitForEnd(atMostMs: number): Promise<void>;
@@ -16,12 +16,12 @@ export interface OutputPipe {
   release(): void;
   /** The captured output as UTF-8, with U+FFFD for invalid bytes. */
   text(): string;
-  /** Whether some output was not captured. */
+  /** Whether the capture lacks some output. */
   truncated(): boolean;
 }
 
 /**
- * Makes a named pipe at each path. The pipes that node makes are sockets, which cannot be opened by name: `echo oops
+ * Makes a named pipe at each path. Node's own pipes are sockets, which nobody can open by name: `echo oops
  * >/dev/stderr` would fail in a script.
  */
 export async function makePipes(...paths: string[]): Promise<void> {
@@ -30,7 +30,7 @@ export async function makePipes(...paths: string[]): Promise<void> {
 
 /** Captures the first `maxBytes`. Passes all text to `onText` as it arrives, in whole characters. */
 export function openPipe(path: string, maxBytes: number, onText: (text: string) => void): OutputPipe {
-  // Opening the reading end first does not block, and afterward opening the other end does not block either.
+  // Opening the reading end first does not block, and opening the other end afterward does not block either.
   const readEnd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const writeEnd = openSync(path, constants.O_WRONLY);
   const socket = new Socket({ fd: readEnd, readable: true, writable: false });
@@ -68,7 +68,7 @@ export function openPipe(path: string, maxBytes: number, onText: (text: string) 
       closeWriteEnd();
       socket.destroy();
     },
-    // The decoder holds back a character that was cut in the middle.
+    // The decoder holds back a character that the limit has cut in the middle.
     text: () => new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(captured), { stream: truncated() }),
     truncated,
   };

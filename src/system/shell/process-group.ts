@@ -1,4 +1,4 @@
-/** Recognizes the processes of a script by a mark in their environment, and ends them. */
+/** Recognizes a script's processes by a mark in their environment, and ends them. */
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -14,14 +14,14 @@ const pollMs = 10;
  */
 const markVariable = 'TEDDY_COMMAND';
 
-/** A script that another script started through teddy has the marks of both. */
+/** A script that another script started through teddy has both scripts' marks. */
 export function markEnvironment(user: Record<string, string | undefined>, mark: string): Record<string, string> {
   return { [markVariable]: [user[markVariable], mark].filter(Boolean).join(' ') };
 }
 
 /**
- * Ends what a script has started: first its group, then processes outside of it with its mark. Returns the ids of those
- * that cannot be ended.
+ * Ends everything that a script has started: first its group, then processes outside the group that have its mark.
+ * Returns the IDs of processes that it cannot end.
  */
 export async function endScript(groupId: number, mark: string, graceMs: number): Promise<number[]> {
   await endGroup(groupId, graceMs);
@@ -43,7 +43,10 @@ export async function endScript(groupId: number, mark: string, graceMs: number):
   return [];
 }
 
-/** Dead processes have no environment, and those of other users do not reveal theirs. Empty on systems without /proc. */
+/**
+ * Dead processes have no environment, and other users' processes do not reveal theirs. Returns nothing on systems
+ * without /proc.
+ */
 function findMarked(mark: string): number[] {
   return listProcesses().filter((id) => {
     try {
@@ -65,8 +68,8 @@ function listProcesses(): number[] {
 }
 
 /**
- * Ends every process of a group: TERM to all, and KILL to those still running after the grace period. Returns as soon
- * as none is running.
+ * Ends every process in a group: sends TERM to all, and KILL to any that still run after the grace period. Returns as
+ * soon as none is running.
  */
 async function endGroup(groupId: number, graceMs: number): Promise<void> {
   if (!signalGroup(groupId, 'SIGTERM')) return;
@@ -77,17 +80,17 @@ async function endGroup(groupId: number, graceMs: number): Promise<void> {
   signalGroup(groupId, 'SIGKILL');
 }
 
-/** The maximum number of looks, for processes that start others faster than they are killed. */
+/** Limits the number of looks, for processes that start others faster than teddy kills them. */
 const maxLooks = 20;
 
-/** Kills without waiting, for when this process exits. */
+/** Kills without waiting, because this process is exiting. */
 export function killScript(groupId: number, mark: string): void {
   signalGroup(groupId, 'SIGKILL');
   for (let looks = 0, ids = findMarked(mark); ids.length > 0 && looks < maxLooks; looks += 1, ids = findMarked(mark))
     for (const id of ids) signal(id, 'SIGKILL');
 }
 
-/** Reads a group that was just made; its id is its leader's pid. */
+/** Reads a group that was just made; its ID is its leader's pid. */
 export function readGroup(id: number, mark: string): ProcessGroup {
   return { id, startedAt: readStart(id), mark };
 }
@@ -98,7 +101,8 @@ export function readGroup(id: number, mark: string): ProcessGroup {
  */
 export async function findRunning({ id, startedAt, mark }: ProcessGroup): Promise<number[]> {
   const now = readStart(id);
-  // Without its leader, the group keeps its number: no other process gets it while any process of the group exists.
+  // Without its leader, the group keeps its number: no other process gets the number while any process of the group
+  // exists.
   const isSame = startedAt !== null && (now === null || now === startedAt);
   if (isSame && (await isRunning(id))) return [-id];
   return mark === undefined ? [] : findMarked(mark);
@@ -114,7 +118,7 @@ function readStart(id: number): string | null {
   }
 }
 
-/** Returns false when the group has no process (left) that we may signal. */
+/** Returns false when the group has no process (left) that this process may signal. */
 export function signalGroup(groupId: number, name: NodeJS.Signals | 0): boolean {
   return signal(-groupId, name);
 }
@@ -129,8 +133,8 @@ function signal(id: number, name: NodeJS.Signals | 0): boolean {
 }
 
 /**
- * Dead processes stay in the group until init has waited for them, which may never happen in a container. On systems
- * with /proc, they can be told apart.
+ * Dead processes stay in the group until init has waited for them, which may never happen in a container. /proc tells
+ * dead processes apart.
  */
 async function isRunning(groupId: number): Promise<boolean> {
   if (!signalGroup(groupId, 0)) return false;
@@ -145,8 +149,8 @@ async function isRunning(groupId: number): Promise<boolean> {
 }
 
 /**
- * Starts this program again in the background, for work that other calls also do; resolves once it is running or could
- * not be started.
+ * Starts this program again in the background, for work that other calls also do; resolves once the program is running
+ * or has failed to start.
  */
 export function startDetached(words: readonly string[], cwd: string): Promise<void> {
   // A script that started teddy, for example through a hook, ends before the new process does.

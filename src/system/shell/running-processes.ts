@@ -31,7 +31,7 @@ interface ListedProcess extends RunningProcess {
   parent: number;
 }
 
-/** No chain of processes is longer; a longer one is a loop caused by a reused process number. */
+/** No real chain of processes is longer; a longer one is a loop caused by a reused process number. */
 const maxDepth = 256;
 
 export function processTree(): ProcessTree {
@@ -69,11 +69,11 @@ async function readProcess(pid: number): Promise<ListedProcess | null> {
   return { pid, parent: Number(parent), name: stat.slice(stat.indexOf('(') + 1, end), words };
 }
 
-/** For systems without /proc. `ps` does not separate the words of a command, so a path with a space is taken for two words. */
+/** For systems without /proc. `ps` does not separate a command's words, so a path with a space counts as two words. */
 async function listProcesses(): Promise<(pid: number) => Promise<ListedProcess | null>> {
   const args = ['-axww', '-o', 'pid=,ppid=,command='];
   const listed = promisify(execFile)('ps', args, { maxBuffer: 64 * 1024 * 1024 });
-  // Without `ps`, the processes are not revealed, as the port allows.
+  // Without `ps`, nothing reveals the processes, as the port allows.
   const { stdout } = await listed.catch(() => ({ stdout: '' }));
   const known = new Map<number, ListedProcess>();
   for (const row of stdout.split('\n')) {

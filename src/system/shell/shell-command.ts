@@ -1,4 +1,4 @@
-/** How a script is passed to bash or sh, and how bash reports which command of it failed. Works with plain values only. */
+/** Passes a script to bash or sh, and reads how bash reports which of its commands failed. Works with plain values only. */
 
 export interface ScriptFiles {
   /** The file that contains the script. */
@@ -14,13 +14,16 @@ export interface Failure {
 
 export type Environment = Record<string, string | undefined>;
 
-/** The process reads one line from it before it does anything. If it ends without a line, nobody knows about the process. */
+/**
+ * The process reads one line from this descriptor before it does anything. If the input ends without a line, nobody
+ * knows about the process.
+ */
 export const gateDescriptor = 3;
 const passGate = 'read -r TEDDY_GATE <&3 || exit 125; unset TEDDY_GATE; exec 3<&-';
 
 /**
- * The argument of `bash -c`. The script comes from a file, because one argument is limited to 128 KiB, but through
- * `eval`, so that messages read `bash: line 3:` and show no temporary path; everything is on one line, so that the
+ * The argument of `bash -c`. The script comes from a file, because one argument is limited to 128 KiB, but runs through
+ * `eval`, so that messages read `bash: line 3:` and show no temporary path. The whole argument is one line, so that the
  * script's lines count from 1.
  */
 export function renderBashCommand({ script, failures }: ScriptFiles): string {
@@ -47,8 +50,8 @@ function quote(text: string): string {
 }
 
 /**
- * Finds the command that ended the script in what the trap wrote: the last record, if it comes from the main shell. If
- * that is a whole subshell, `( ... )`, the failed command inside it is more informative.
+ * Finds the command that ended the script in the trap's records: the last record, if it comes from the main shell. If
+ * the command is a whole subshell, `( ... )`, the failed command inside it is more informative.
  */
 export function parseFailure(text: string): Failure | null {
   const records = parseRecords(text);
@@ -71,14 +74,14 @@ function parseRecords(text: string): { depth: number; line: number; code: string
   }));
 }
 
-/** API keys, teddy's own settings, and variables that would point git to another repository, such as those inside a hook. */
+/** API keys, teddy's own settings, and variables that would point git to another repository, as inside a hook. */
 const withheldVariables = [
   /^(?:OPENAI_.*|ANTHROPIC_API_KEY|TEDDY_.*)$/,
   /^GIT_(?:DIR|COMMON_DIR|WORK_TREE|IMPLICIT_WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES)$/,
   /^GIT_(?:PREFIX|NAMESPACE|GRAFT_FILE|SHALLOW_FILE|REPLACE_REF_BASE|NO_REPLACE_OBJECTS|QUARANTINE_PATH)$/,
 ];
 
-/** Returns the user's environment without the variables that a script must not see, plus those the caller adds. */
+/** Returns the user's environment without the variables that a script must not see, plus the ones that the caller adds. */
 export function toScriptEnvironment(user: Environment, added: Record<string, string>): Environment {
   const kept = Object.entries(user).filter(([key]) => !withheldVariables.some((pattern) => pattern.test(key)));
   return { ...Object.fromEntries(kept), ...added };

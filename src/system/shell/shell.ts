@@ -31,13 +31,13 @@ import type { ProcessGroup } from '../../plan/report/journal.ts';
 export interface ShellOptions {
   /** The user's environment. */
   environment?: Environment;
-  /** Between TERM and KILL. */
+  /** The time between TERM and KILL. */
   graceMs?: number;
-  /** How long to wait for output after a script has ended, while something it left running holds its streams open. */
+  /** How long to wait for output after a script has ended, while a process that it left running holds its streams open. */
   drainMs?: number;
-  /** The limit of captured output for each stream. */
+  /** The most output to capture from each stream. */
   maxOutputBytes?: number;
-  /** Identifies the owner of a script's directory: the name of this process, and the repository on a second line. */
+  /** Identifies the owner of a script's directory: this process's name, and the repository on a second line. */
   holder?(): Promise<string>;
 }
 
@@ -47,9 +47,9 @@ type RunOptions = Parameters<Shell['run']>[1];
 const defaults = { graceMs: 2_000, drainMs: 1_000, maxOutputBytes: 10 * 1024 * 1024 };
 
 /**
- * Runs scripts in the project at `root`. Whatever a script leaves running, in its process group or outside of it, is
- * also ended (TERM, then KILL) once its output has ended or `drainMs` have passed, so that nothing runs on unnoticed. A
- * failed script is a result; ACTION_FAILED is thrown when it cannot be started.
+ * Runs scripts in the project at `root`. Also ends everything that a script leaves running, in its process group or
+ * outside it (TERM, then KILL), once the output has ended or `drainMs` have passed, so that nothing runs on unnoticed.
+ * A failed script is a result; throws ACTION_FAILED when a script cannot start.
  */
 export function shell(root: string, options: ShellOptions = {}): Shell {
   const { holder, ...others } = options;
@@ -156,7 +156,7 @@ async function readFailure(files: ScriptFiles): Promise<Failure | null> {
 }
 
 /**
- * Chooses the program that runs a script: bash, or sh if there is none. It is searched in the user's PATH, not in the
+ * Chooses the program that runs a script: bash, or sh if the user has no bash. Searches the user's PATH, not the
  * script's own.
  */
 function findInterpreter(files: ScriptFiles, user: Environment): { program: string; args: string[] } {
@@ -166,14 +166,14 @@ function findInterpreter(files: ScriptFiles, user: Environment): { program: stri
     : { program: bash, args: ['-c', renderBashCommand(files), 'bash'] };
 }
 
-/** The process of one script, from its start until nothing of it is running. */
+/** One script's process, from its start until nothing of it is running. */
 interface ScriptStart {
   program: string;
   args: string[];
   /** Absolute. */
   cwd: string;
   environment: Environment;
-  /** In the environment of every process that it starts. */
+  /** A mark in the environment of every process that the script starts. */
   mark: string;
   stdout: OutputPipe;
   stderr: OutputPipe;
@@ -186,7 +186,7 @@ interface ScriptLimits {
   signal: AbortSignal;
   /** The time between TERM and KILL. */
   graceMs: number;
-  /** How long to wait for the output of a script that has ended. */
+  /** How long to wait for output after a script has ended. */
   drainMs: number;
 }
 
@@ -203,8 +203,8 @@ const terminated: ScriptEnding = { exitCode: 128 + constants.signals.SIGTERM, ti
 
 /**
  * Starts nothing if the signal is already aborted. Rejects with the system's error when the start fails, or with
- * `onStart`'s. The process waits at a gate until its group is recorded: if this process is killed before that, the gate
- * closes and the script never begins.
+ * `onStart`'s error. The process waits at a gate until its group is recorded: if this process dies before that, the
+ * gate closes and the script never begins.
  */
 async function runProcess(start: ScriptStart, limits: ScriptLimits): Promise<ScriptEnding> {
   if (limits.signal.aborted) return terminated;
@@ -254,7 +254,7 @@ function stopTogether({ pid }: ChildProcess, extend: Stoppable['extend']): () =>
 function stopAll(): void {
   const stoppedAt = performance.now();
   for (const { groupId } of stoppable) signalGroup(groupId, 'SIGSTOP');
-  // This call returns when this process is continued.
+  // This call returns when something continues this process.
   process.kill(process.pid, 'SIGSTOP');
   for (const { groupId, extend } of stoppable) {
     signalGroup(groupId, 'SIGCONT');
@@ -263,7 +263,7 @@ function stopAll(): void {
 }
 
 async function openGate({ pid, stdio }: ChildProcess, { onStart, mark }: ScriptStart): Promise<void> {
-  // The script was never started, so it has no pipes either.
+  // The script never started, so it has no pipes either.
   if (pid === undefined) return;
   const gate = stdio[gateDescriptor] as Writable | null;
   // A process that has exited in the meantime has closed its end.
@@ -319,13 +319,16 @@ function waitForExit(child: ChildProcess): Promise<number> {
 }
 
 interface Stop {
-  /** Returns why the group was ended before the script ended by itself. */
+  /** Returns why a limit ended the group before the script ended by itself. */
   reason(): 'timeout' | 'abort' | null;
   /** Extends the time limit. */
   extend(ms: number): void;
   /** Removes all limits, because the script has ended. */
   cancel(): void;
-  /** Ends what the script has left running, or waits for the end that a limit has started. Returns what cannot be ended. */
+  /**
+   * Ends every process that the script has left running, or waits for the end that a limit has started. Returns the
+   * processes that it cannot end.
+   */
   end(): Promise<number[]>;
 }
 

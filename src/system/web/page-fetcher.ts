@@ -15,10 +15,11 @@ import { errorReason } from '../../disk/system-error.ts';
 interface PageFetcherOptions {
   /** The user's choice in `teddy.readThroughProxy`. */
   readsThroughProxy?(): Promise<boolean>;
-  // For tests, because the defaults refuse a server on this machine. No environment variable or setting changes these.
+  // For tests, because the defaults refuse a server on this machine. No environment variable or setting changes these
+  // fields.
   lookup?: LookupHost;
   isPublic?(address: string): boolean;
-  /** PEM certificates to trust instead of the well-known ones. */
+  /** PEM certificates to trust in place of the well-known ones. */
   ca?: string;
   timeoutMs?: number;
   maxBytes?: number;
@@ -26,7 +27,7 @@ interface PageFetcherOptions {
 
 type Limits = Required<Omit<PageFetcherOptions, 'ca'>> & Pick<PageFetcherOptions, 'ca'>;
 
-/** Looks up a host once; the connection then uses only addresses that were checked here. */
+/** Looks up a host once; the connection then uses only the addresses that teddy checked. */
 export type LookupHost = (host: string) => Promise<LookupAddress[]>;
 
 export const systemLookup: LookupHost = (host) => lookUp(host, { all: true });
@@ -48,8 +49,8 @@ const headers = {
 /**
  * Fetches `https:` only. Every address of the host must be public, before the first request and after each of up to 5
  * redirects. Sends no cookies and no credentials, and always verifies the host's certificate. A proxy looks up the name
- * itself, so checking the addresses here would prove nothing: fetching through one needs the user's permission, and no
- * name is looked up here.
+ * itself, so checking the addresses here would prove nothing: fetching through one needs the user's permission, and
+ * this looks up no name.
  */
 export function pageFetcher(options: PageFetcherOptions = {}): Pages {
   const limits: Limits = { ...defaults, ...options };
@@ -68,9 +69,9 @@ export function pageFetcher(options: PageFetcherOptions = {}): Pages {
 }
 
 interface Deadline {
-  /** Aborted on timeout, when the user interrupts, and when it is stopped. */
+  /** Aborts on timeout, when the user interrupts, and when the fetch stops. */
   signal: AbortSignal;
-  /** Rejects on timeout or interruption, because not everything that is awaited can be aborted. */
+  /** Rejects on timeout or interruption, because not every awaited operation can be aborted. */
   expired: Promise<never>;
   isOver(): boolean;
   stop(): void;
@@ -87,7 +88,7 @@ function startDeadline(timeoutMs: number, user: AbortSignal): Deadline {
   const expired = new Promise<never>((_, reject) => {
     controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error), { once: true });
   });
-  // No code awaits it anymore once the page has arrived.
+  // Nothing awaits this anymore once the page has arrived.
   expired.catch(() => undefined);
   user.addEventListener('abort', interrupt, { once: true });
   if (user.aborted) interrupt();
@@ -124,7 +125,7 @@ function requirePageUrl(text: string): string {
   throw new TeddyError('PAGE_REFUSED', parsed.problem);
 }
 
-/** Returns where the response redirects to; null for a page. */
+/** Returns the address that the response redirects to; null for a page. */
 function requireTarget({ statusCode = 0, headers: { location } }: IncomingMessage, url: string): string | null {
   if (statusCode >= 200 && statusCode < 300) return null;
   if (!isRedirect(statusCode)) {
@@ -158,7 +159,7 @@ async function send(url: URL, limits: Limits, signal: AbortSignal): Promise<Inco
     agent: false,
     lookup,
     signal,
-    // NODE_TLS_REJECT_UNAUTHORIZED would switch it off.
+    // NODE_TLS_REJECT_UNAUTHORIZED would switch verification off.
     rejectUnauthorized: true,
     // An IP address has no name to request; its certificate must contain the address.
     servername: isIP(host) === 0 ? host.replace(/\.$/, '') : '',
@@ -185,7 +186,7 @@ function toPageError(
   return new TeddyError(error.code, `${url} ${said}: ${error.message}.`, error.hint, { cause: error });
 }
 
-/** Returns all addresses of a host name or an IP address. Throws PAGE_REFUSED when one of them is not public. */
+/** Returns all addresses of a host name or an IP address. Throws PAGE_REFUSED when any of them is not public. */
 export async function resolvePublic(
   host: string,
   { lookup: find, isPublic }: { lookup: LookupHost; isPublic(address: string): boolean },

@@ -1,4 +1,4 @@
-/** Turns the body of a response into text: decompressed, limited in size, decoded. */
+/** Turns a response's body into text: decompresses it, limits its size, and decodes it. */
 import type { IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -11,7 +11,7 @@ const textTypes =
   /^(?:text\/[^/]+|application\/(?:[^/]+\+)?(?:json|xml|yaml)|application\/(?:x-)?(?:javascript|ecmascript|typescript|yaml|toml|sh|ndjson|sql|graphql|tex|www-form-urlencoded)|[^/]+\/[^/]+\+(?:json|xml|yaml))$/;
 const htmlTypes = ['text/html', 'application/xhtml+xml'];
 
-/** Throws PAGE_FAILED, with only the reason, when the body is not text, too large, or broken. */
+/** Throws PAGE_FAILED, with only the reason, when the body is not text, is too large, or is broken. */
 export async function readPageText(
   response: IncomingMessage,
   maxBytes: number,
@@ -39,7 +39,7 @@ function readType(header: string | undefined): { contentType: string; charset: s
 async function readBytes(response: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // Counts bytes after decompression, because a small body may become a very large one.
+  // Counts bytes after decompression, because a small body may become very large.
   const collect = async (source: AsyncIterable<Uint8Array>) => {
     for await (const chunk of source) {
       size += chunk.length;
@@ -52,7 +52,7 @@ async function readBytes(response: IncomingMessage, maxBytes: number, signal: Ab
     if (unpack === null) await pipeline(response, collect, { signal });
     else await pipeline(response, unpack, collect, { signal });
   } catch (error) {
-    // A response that is stopped early counts as aborted, which hides the reason.
+    // A response that teddy stops early counts as aborted, which hides the reason.
     if (size <= maxBytes) throw toBroken(error);
   }
   if (size > maxBytes) throw failed(`it is larger than ${maxBytes} bytes`);
@@ -85,7 +85,7 @@ function toDecoder(charset: string): TextDecoder {
   }
 }
 
-/** Browsers also look there: near the start of the page, which is ASCII in any charset. */
+/** Browsers also look near the start of the page, which is ASCII in any charset. */
 function findCharset(bytes: Uint8Array): string | null {
   const start = Buffer.from(bytes.subarray(0, 1024)).toString('latin1');
   return /<meta[^>]{0,200}charset\s{0,10}=\s{0,10}["']?([\w:.-]+)/i.exec(start)?.[1] ?? null;
@@ -100,8 +100,8 @@ function failed(reason: string): TeddyError {
 const openings = /<(script|style|svg)(?=[\s/>])|<!--/gi;
 
 /**
- * Removes scripts, styles, drawings and comments. Linear: each character is read at most a few times. An element that
- * is never closed is removed up to the end, as a browser does.
+ * Removes scripts, styles, drawings and comments. Linear: reads each character at most a few times. Like a browser,
+ * removes an element that never closes up to the end.
  */
 export function simplifyHtml(html: string): string {
   const kept: string[] = [];
@@ -115,7 +115,7 @@ export function simplifyHtml(html: string): string {
   }
 }
 
-/** Returns the offset after the end of the element that begins before `from`; `name` is undefined for a comment. */
+/** Returns the offset after the end of the element that begins before `from`; for a comment, `name` is undefined. */
 function findEnd(html: string, name: string | undefined, from: number): number {
   if (name === undefined) {
     // `<!-->` and `<!--->` are complete comments.

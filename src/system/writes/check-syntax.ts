@@ -1,4 +1,4 @@
-/** Checks the syntax of a file, by its name. Loads each parser when the first file of its language arrives. */
+/** Checks the syntax of a file, chosen by its name. Loads each parser when the first file in its language arrives. */
 import { printParseErrorCode, visit, type ParseErrorCode, type ParseOptions } from 'jsonc-parser';
 import type { SyntaxChecker } from '../../ports/project.ts';
 import { extensionOf, fileName } from '../../write/file-kind.ts';
@@ -18,7 +18,7 @@ export function syntaxChecker(): SyntaxChecker {
       try {
         return await check(text.startsWith(bom) ? text.slice(1) : text);
       } catch (error) {
-        // The stack is too small for it.
+        // The stack is too small for this file.
         if (error instanceof RangeError) return { skipped: 'it is nested too deeply' };
         throw error;
       }
@@ -39,7 +39,7 @@ const checks: [extensions: string, check: Check][] = [
   ['xml svg xsd xsl xslt rss atom plist csproj css scss sass less json5 vue svelte astro', noParser],
 ];
 
-/** The tools that own these files read them as JSON with comments. */
+/** The tools that use these files read them as JSON with comments. */
 const jsoncName =
   /(?:^|\/)(?:[tj]sconfig(?:\.[^/]+)?|\.?devcontainer|\.eslintrc|\.oxlintrc|deno|biome|turbo|typedoc|api-extractor|renovate)\.json$|(?:^|\/)\.(?:vscode|devcontainer)\/[^/]+\.json$/i;
 
@@ -93,7 +93,7 @@ interface JsonError {
   offset: number;
 }
 
-/** Finds only the first error; later ones are mostly consequences of it. */
+/** Finds only the first error, because later ones mostly follow from it. */
 function findJsonError(text: string, options: ParseOptions): JsonError[] {
   const errors: JsonError[] = [];
   visit(

@@ -1,4 +1,4 @@
-/** Examines write sessions on disk without holding them: what exists, intact or damaged. */
+/** Examines write sessions on disk without holding them: which sessions exist, intact or damaged. */
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FoundWrite, WriteContent } from '../../ports/disk.ts';
@@ -15,14 +15,14 @@ export interface WriteStore extends Processes {
   dir: string;
 }
 
-/** Appended to a directory's name when the session is removed but its files are not yet. */
+/** Appended to a directory's name when the session is removed but its files still exist. */
 export const goneSuffix = '.gone';
 
 export function directoryOf({ dir }: WriteStore, id: string): string {
   return join(dir, id);
 }
 
-/** Does not look at any session; one that is being removed counts until it is gone. */
+/** Looks at no session; one that teddy is removing counts until it is gone. */
 export async function isEmpty(place: WriteStore): Promise<boolean> {
   return (await readNames(place)).every((name) => !isWriteId(name) && !name.endsWith(goneSuffix));
 }
@@ -36,7 +36,7 @@ export async function listWrites(place: WriteStore): Promise<FoundWrite[]> {
   return inspectAll(place, readVerified);
 }
 
-/** Like `listWrites`, without reading the contents, so that damage to these is not detected. */
+/** Like `listWrites`, but does not read the contents and so does not detect damage to them. */
 export async function listStates(place: WriteStore): Promise<FoundWrite[]> {
   return inspectAll(place, async (path) => ({ facts: await readFacts(path), tailBytes: 0 }));
 }
@@ -60,7 +60,7 @@ export async function isThere(place: WriteStore, id: string): Promise<boolean> {
   return isWriteId(id) && (await lastWritten(directoryOf(place, id))) !== null;
 }
 
-/** `facts` is null when damaged. */
+/** `facts` is null when the state is damaged. */
 type Read = (path: string) => Promise<{ facts: Record<string, unknown> | null; tailBytes: number }>;
 
 async function readVerified(path: string): ReturnType<Read> {
@@ -68,7 +68,7 @@ async function readVerified(path: string): ReturnType<Read> {
   return { facts: isDamaged ? null : facts, tailBytes: tail.length };
 }
 
-/** Like `listWrites`, but leaves a write session alone that is being removed. */
+/** Like `listWrites`, but skips a write session that teddy is removing. */
 export async function peekWrites(place: WriteStore): Promise<FoundWrite[]> {
   return inspectNamed(place, await readNames(place), readVerified);
 }
@@ -76,7 +76,7 @@ export async function peekWrites(place: WriteStore): Promise<FoundWrite[]> {
 async function inspectAll(place: WriteStore, read: Read): Promise<FoundWrite[]> {
   const names = await readNames(place);
   for (const name of names.filter((one) => one.endsWith(goneSuffix)))
-    // Whatever cannot be removed now is left to the next command; nothing reads it.
+    // The next command handles anything that teddy cannot remove now; nothing reads it.
     await rm(join(place.dir, name), { recursive: true, force: true }).catch(ignoreSystemError);
   return inspectNamed(place, names, read);
 }
@@ -90,7 +90,7 @@ function toBegunMs({ record, savedAt }: FoundWrite): number {
   return record === null ? savedAt.getTime() : Date.parse(record.begunAt);
 }
 
-/** Returns null when it does not exist or is just being removed. */
+/** Returns null when the session does not exist or teddy is just removing it. */
 async function inspect(place: WriteStore, id: string, read: Read): Promise<FoundWrite | null> {
   const path = directoryOf(place, id);
   const savedAt = await lastWritten(path);
@@ -105,14 +105,14 @@ async function inspect(place: WriteStore, id: string, read: Read): Promise<Found
     return isGone ? null : { id, record, state, savedAt, isControlled, tailBytes, isDamaged };
   } catch (error) {
     ignoreSystemError(error);
-    // The session exists, but belongs to another user or cannot be read from disk.
+    // The session exists, but belongs to another user or is unreadable.
     return { id, record: null, state: null, savedAt, isControlled: false, tailBytes: 0, isDamaged: true };
   }
 }
 
 /** Returns null when the directory does not exist. */
 async function lastWritten(path: string): Promise<Date | null> {
-  // EACCES: it is in a directory of another user.
+  // EACCES means that another user's directory contains it.
   const nullIfAway = fallBackTo(null, 'ENOENT', 'ENOTDIR', 'EACCES');
   const [own, ...files] = await Promise.all(
     [path, join(path, 'content.txt'), join(path, 'state.json')].map((name) => stat(name).catch(nullIfAway)),

@@ -1,6 +1,6 @@
 /**
- * Parses a write session's record and state from disk, which may contain anything: null for whatever teddy would not
- * have written.
+ * Parses a write session's record and state from disk, which may contain anything; returns null for anything that teddy
+ * would not have written.
  */
 import { isObject } from '../../session/text/parse-object.ts';
 import { parseRepoPath } from '../../session/paths/paths.ts';
@@ -29,7 +29,7 @@ export function parseRecord(value: Fields | null, id: string): WriteRecord | nul
   return isRecord ? (value as Fields & WriteRecord) : null;
 }
 
-/** `size` is the verified one. */
+/** `size` is the verified size. */
 export function parseWriteState(value: Fields | null): WriteState | null {
   if (value === null || !isState(value)) return null;
   const { phase, size, activityAt, validations, findings, install, result, reason } = value;
@@ -101,7 +101,7 @@ function isWriter(value: unknown): boolean {
   return isObject(value) && isText(value['provider']) && isText(value['model']);
 }
 
-/** Tells whether a session may be begun for this target; no other spelling is accepted. */
+/** Tells whether a session may begin for this target; accepts no other spelling. */
 function isTarget(value: unknown): boolean {
   if (!isText(value)) return false;
   const parsed = parseRepoPath(value);

@@ -1,4 +1,4 @@
-/** Reads a staging directory: the bytes that its state confirms, and those after them. */
+/** Reads a staging directory: the bytes that its state confirms, and the bytes after them. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { confirmedPart, type Confirmation } from '../../disk/confirmed-bytes.ts';
@@ -7,20 +7,20 @@ import { fallBackTo } from '../../disk/system-error.ts';
 import type { Staged } from '../../ports/journal.ts';
 
 export const contentName = 'content.txt';
-/** A whole new content, until it replaces the old one. */
+/** The new content as a whole, until it replaces the old content. */
 export const replacementName = 'content.new';
 export const stateName = 'state.json';
 
 export interface StagingState extends Confirmation {
-  /** The file that holds them, or held them until a replacement took its place; null when they were dropped. */
+  /** The file that holds the bytes, or held them until a replacement took its place; null when they were dropped. */
   file: typeof contentName | typeof replacementName | null;
 }
 
-/** Includes everything that is needed to reopen it. */
+/** Includes everything that reopening the directory needs. */
 export interface StagingReading extends Staged {
-  /** Null when it does not exist or is damaged. */
+  /** Null when the state does not exist or is damaged. */
   state: StagingState | null;
-  /** Everything in the state. */
+  /** All fields of the state. */
   facts: Record<string, unknown> | null;
   /** The file with the verified bytes. */
   file: typeof contentName | typeof replacementName;
@@ -30,7 +30,7 @@ export interface StagingReading extends Staged {
   replacement: Uint8Array | null;
 }
 
-/** How often the state may change while it is being read. */
+/** How often the state may change during a read. */
 const maxAttempts = 5;
 
 /** Works while another process is writing. */
@@ -43,13 +43,13 @@ export async function readStaging(path: string): Promise<StagingReading> {
   }
 }
 
-/** Reads only the facts of the state, no matter what it confirms; null when it does not exist or is damaged. */
+/** Reads only the state's facts, without checking what the state confirms; null when the state does not exist or is damaged. */
 export async function readFacts(path: string): Promise<Record<string, unknown> | null> {
   const facts = unseal((await readState(path)) ?? '');
   return parseState(facts) === null ? null : facts;
 }
 
-/** Returns null when it does not exist. */
+/** Returns null when the state does not exist. */
 async function readState(path: string): Promise<string | null> {
   return (await readIfThere(join(path, stateName)))?.toString('utf8') ?? null;
 }
@@ -57,7 +57,7 @@ async function readState(path: string): Promise<string | null> {
 async function readOnce(path: string, stateText: string | null): Promise<StagingReading> {
   const facts = stateText === null ? null : unseal(stateText);
   const state = parseState(facts);
-  // Reads the replacement first: if it replaces the content meanwhile, it is found there.
+  // Reads the replacement first: if it replaces the content meanwhile, this has already read it.
   const replacement = await readIfThere(join(path, replacementName));
   const content = (await readIfThere(join(path, contentName))) ?? Buffer.alloc(0);
   const whole = { state, facts, file: contentName, isDamaged: false } as const;

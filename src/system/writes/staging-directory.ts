@@ -1,4 +1,4 @@
-/** A directory in which content that arrives in pieces survives a crash: a sha256 confirms what was saved. */
+/** A directory in which content that arrives in pieces survives a crash: a sha256 confirms the saved bytes. */
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
@@ -27,38 +27,38 @@ import { setTailsAside } from './tails-aside.ts';
 type Facts = Record<string, unknown>;
 
 /**
- * Allows one call at a time. A failure confirms nothing new: the next call must begin with the same bytes. Whatever a
- * call has confirmed is durable when it resolves.
+ * Allows one call at a time. A failure confirms nothing new: the next call must begin with the same bytes. Anything
+ * that a call has confirmed is durable when the call resolves.
  */
 export interface StagingDirectory {
   /** Adds bytes to the content. */
   save(bytes: Uint8Array, facts?: Facts): Promise<void>;
-  /** Makes `bytes` the whole content; a crash leaves either the old one or the new one. */
+  /** Makes `bytes` the whole content; a crash leaves either the old content or the new content. */
   replace(bytes: Uint8Array, facts?: Facts): Promise<void>;
   /** Reads the confirmed bytes from disk. Throws STAGING_DAMAGED when they have changed. */
   read(): Promise<Uint8Array>;
-  /** Keeps size and sha256 in the state. */
+  /** Drops the content, but keeps its size and sha256 in the state. */
   dropContent(facts?: Facts): Promise<void>;
 }
 
 export const metadataName = 'metadata.json';
-/** Appended to a directory's name while it is being made. */
+/** Appended to a directory's name until the directory is complete. */
 export const unfinishedSuffix = '.new';
 
 interface MakeOptions {
   onStep: (step: string) => void;
-  /** With these, it has a state from the beginning. */
+  /** When given, the directory has a state from the beginning. */
   facts?: Facts;
 }
 
-/** Makes a directory that appears with its metadata, or not at all. */
+/** Makes a directory that appears either with its metadata or not at all. */
 export async function makeStagingDirectory(
   path: string,
   metadata: object,
   { onStep, facts }: MakeOptions,
 ): Promise<StagingDirectory> {
   const unfinished = `${path}${unfinishedSuffix}`;
-  // A failed attempt has left them; they have no content yet.
+  // A failed attempt has left these directories; they have no content yet.
   for (const earlier of [unfinished, path]) await rm(earlier, { recursive: true, force: true });
   await mkdir(dirname(path), { recursive: true });
   await mkdir(unfinished, { mode: 0o700 });
@@ -74,8 +74,8 @@ export async function makeStagingDirectory(
 }
 
 /**
- * Continues where the last confirmed save ended; first sets the bytes after it aside as `tail-<n>.txt`. Returns null
- * when it is damaged.
+ * Continues where the last confirmed save ended, after setting the bytes beyond it aside as `tail-<n>.txt`. Returns
+ * null when the directory is damaged.
  */
 export async function reopenStagingDirectory(
   path: string,
@@ -92,7 +92,7 @@ export async function reopenStagingDirectory(
 
 /** The content according to its last confirmed save. */
 interface Saved extends Confirmed {
-  /** The content before it was dropped. */
+  /** What confirmed the content before it was dropped. */
   dropped?: Confirmation;
   file: StagingState['file'];
   facts: Facts;
@@ -106,7 +106,7 @@ function renderState({ dropped, file, facts, ...confirmed }: Saved): string {
 function openStaging(path: string, onStep: (step: string) => void, begun: Saved): StagingDirectory {
   const at = (name: string) => join(path, name);
   let confirmed = begun;
-  /** A call has failed: the state may be the old one, or the one that was not acknowledged. */
+  /** True after a failed call: the state may be the old one, or the one that was not acknowledged. */
   let isUnsure = false;
 
   async function confirm(next: Saved): Promise<void> {
@@ -117,7 +117,7 @@ function openStaging(path: string, onStep: (step: string) => void, begun: Saved)
     confirmed = next;
   }
 
-  /** Puts a replacement into its place, and undoes what a failed call has left. */
+  /** Moves a replacement into its place, and undoes anything that a failed call has left. */
   async function settle(): Promise<void> {
     if (isUnsure) {
       await confirm(confirmed);
@@ -147,7 +147,7 @@ function openStaging(path: string, onStep: (step: string) => void, begun: Saved)
       await writeDurably(at(replacementName), bytes, 0o600);
       onStep('staging-content');
       await confirm({ ...confirmedOf(bytes), file: replacementName, facts });
-      // The replacement is already confirmed where it is; if this call cannot move it, the next one does.
+      // The replacement is already confirmed where it is; if this call cannot move it, the next call does.
       await settle().catch(ignoreSystemError);
     },
     async read() {
@@ -171,12 +171,12 @@ function refuseDropped({ file }: Saved): void {
   if (file === null) throw new Error('The content was dropped, so nothing can be added to it.');
 }
 
-/** Returns null when it is damaged or does not exist. Throws when the file cannot be read. */
+/** Returns null when the metadata is damaged or missing. Throws when the file is unreadable. */
 export async function readStagingMetadata(path: string): Promise<Record<string, unknown> | null> {
   return unseal((await readIfThere(join(path, metadataName)))?.toString('utf8') ?? '');
 }
 
-/** Returns the same result; turns system errors into DISK_FULL or WRITE_FAILED. */
+/** Returns the result of `run`; turns system errors into DISK_FULL or WRITE_FAILED. */
 export function asStagingErrors<Value>(act: DiskAct, run: () => Promise<Value>): Promise<Value> {
   const hints = ['Check the permissions of `.git/teddy/write_sessions`.', 'Free some space and try again.'] as const;
   return asDiskErrors([`The staging of the write session could not be ${act}`, ...hints], run);

@@ -5,9 +5,9 @@ import { isDeeplyNested } from '../../session/yaml/untrusted-yaml.ts';
 import { locator } from '../../write/positions.ts';
 import type { Finding } from '../../write/write.ts';
 
-/** The parser takes more than a second and some 200 MB for a longer text. */
+/** For a longer text, the parser takes more than a second and some 200 MB. */
 const maxLength = 1024 * 1024;
-/** Each key is compared with all other keys of its map. */
+/** The parser compares each key with all other keys of its map. */
 const maxLinesForUniqueKeys = 2000;
 const maxTold = 100;
 
@@ -43,7 +43,10 @@ export function checkToml(text: string): Finding[] | { skipped: string } {
   }
 }
 
-/** Returns the first line without the place, which is reported separately; the other lines of a TOML error draw it. */
+/**
+ * Returns the first line without the place, because teddy reports the place separately; the other lines of a TOML error
+ * draw it.
+ */
 function toReason(message: string): string {
   const [line = ''] = message.replace(/^Invalid TOML document: /, '').split('\n', 1);
   const reason = line.replace(/ \(line \d+, column \d+\)$/, '');

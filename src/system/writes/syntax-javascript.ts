@@ -14,7 +14,7 @@ type Dialect = Required<Pick<ParserOptions, 'lang'>> & { sourceTypes: NonNullabl
 const timeoutMs = 30_000;
 const maxTold = 100;
 
-/** The child parses the file, which has no errors if it is valid as one of the source types. */
+/** The child parses the file; a file that is valid as one of the source types has no errors. */
 const script = `
 const [path, lang, ...types] = process.argv.slice(1);
 const { writeSync } = await import('node:fs');
@@ -58,7 +58,7 @@ function toDialect(extension: string): Dialect {
   return { lang: 'jsx', sourceTypes: extension === 'mjs' ? [first] : [first, 'commonjs'] };
 }
 
-/** Looks next to teddy, or next to the program that uses it as a library. */
+/** Looks next to teddy, or next to the program that uses teddy as a library. */
 function findParser(): string | null {
   const main = process.argv[1];
   const loaders = [
@@ -84,8 +84,7 @@ function toReal(path: string): string {
 }
 
 function runChild(args: string[], text: string): Promise<string | { skipped: string }> {
-  // These variables are meant for the user's own programs; they may slow down every start or make it wait for a
-  // debugger.
+  // These variables are for the user's own programs; they may slow down every start or make it wait for a debugger.
   const { NODE_OPTIONS: _, NODE_EXTRA_CA_CERTS: __, ...env } = process.env;
   const options = { env, timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: Infinity } as const;
   return new Promise((resolve) => {
@@ -100,7 +99,7 @@ function runChild(args: string[], text: string): Promise<string | { skipped: str
         else resolve({ skipped: toEnding(error.code ?? null, error.signal ?? null) });
       },
     );
-    // The child may exit before it has read everything; its exit status tells.
+    // The child may exit before it has read everything; its exit status reveals this.
     child.stdin?.on('error', () => undefined).end(text);
   });
 }

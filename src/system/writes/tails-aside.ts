@@ -1,10 +1,10 @@
-/** Stores the bytes after the confirmed ones of a staging directory separately, as `tail-<n>.txt`. */
+/** Stores the bytes after a staging directory's confirmed ones separately, as `tail-<n>.txt`. */
 import { open, readdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeFile, replaceDurably, syncDirectory } from '../../disk/durable-file.ts';
 import { contentName, replacementName, type StagingReading } from './staged-content.ts';
 
-/** When a staging directory is reopened, stores what no save has confirmed, so that it is not overwritten. */
+/** When teddy reopens a staging directory, stores the bytes that no save has confirmed, so that no write replaces them. */
 export async function setTailsAside(
   path: string,
   found: StagingReading,
@@ -12,7 +12,7 @@ export async function setTailsAside(
 ): Promise<void> {
   const { state, verified, beyond, replacement, file } = found;
   if (state?.file === null) {
-    // A crash happened before they were removed.
+    // A crash happened before teddy removed these files.
     for (const name of [contentName, replacementName]) await removeFile(join(path, name));
     return;
   }
@@ -33,7 +33,7 @@ async function nextTailPath(path: string): Promise<string> {
 
 const tailPattern = /^tail-(\d+)\.txt$/;
 
-/** Reads what was set aside, oldest first. */
+/** Reads the bytes set aside, oldest first. */
 export async function readTailsAside(path: string): Promise<{ name: string; bytes: Uint8Array }[]> {
   const names = (await readdir(path)).filter((name) => tailPattern.test(name));
   const toNumber = (name: string) => Number(tailPattern.exec(name)?.[1]);

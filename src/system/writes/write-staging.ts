@@ -1,4 +1,4 @@
-/** Write sessions on disk: each has a directory below one that all processes of the repository share. */
+/** Keeps write sessions on disk: each has a directory inside one that all processes of the repository share. */
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TeddyError } from '../../errors.ts';
@@ -106,7 +106,7 @@ async function resume(options: WriteStagingOptions, id: string, limits: Limits):
         return null;
       }
       const record = await becomeController(options, opened.record);
-      // With recent activity, it holds the slot before others look again.
+      // With recent activity, the session holds the slot before others look again.
       const state = { ...opened.state, activityAt: options.clock.now().getTime() };
       await opened.directory.save(new Uint8Array(), toFacts(state, options.clock));
       return toStaged(options, { ...opened, record, state, claim });
@@ -114,7 +114,7 @@ async function resume(options: WriteStagingOptions, id: string, limits: Limits):
   );
 }
 
-/** Makes this process its controller. */
+/** Makes this process the session's controller. */
 async function becomeController(options: WriteStagingOptions, before: WriteRecord): Promise<WriteRecord> {
   const record = { ...before, ...(await newHolder(options)), hasController: true };
   const path = join(directoryOf(options, record.id), metadataName);
@@ -132,7 +132,7 @@ interface Opened {
   directory: StagingDirectory;
 }
 
-/** Returns null when it is gone. Throws STAGING_DAMAGED. */
+/** Returns null when the session is gone. Throws STAGING_DAMAGED. */
 async function reopen(options: WriteStagingOptions, id: string): Promise<Opened | null> {
   const path = directoryOf(options, id);
   if (!(await isThere(options, id))) return null;
@@ -165,7 +165,7 @@ async function remove(options: WriteStagingOptions, id: string): Promise<void> {
   });
 }
 
-/** Removes it atomically by a rename; the next look removes what a crash leaves of it. */
+/** Removes the directory atomically by a rename; the next look removes anything that a crash leaves of it. */
 async function removeDirectory(options: WriteStagingOptions, id: string): Promise<void> {
   const { dir, onStep } = options;
   const gone = `${directoryOf(options, id)}${goneSuffix}`;
@@ -176,7 +176,7 @@ async function removeDirectory(options: WriteStagingOptions, id: string): Promis
   onStep?.('write-removed');
 }
 
-/** Afterward, the claim on the slot is released, and the claim on the session is held if `use` has succeeded. */
+/** Releases the claim on the slot afterward; this process still holds the claim on the session if `use` has succeeded. */
 async function withSlot<Value>(
   options: WriteStagingOptions,
   limits: Limits,
@@ -189,12 +189,12 @@ async function withSlot<Value>(
     await refuseTaken(options, limits, wanted);
     return await use();
   } finally {
-    // The session has begun. This process can still take the slot again, and others can after it has ended.
+    // The session has begun. This process can still take the slot again, and others can once this process has ended.
     await claim.release().catch(ignoreSystemError);
   }
 }
 
-/** Fully reads only a session that may be in the way. */
+/** Reads a session in full only if it may be in the way. */
 async function refuseTaken(options: WriteStagingOptions, limits: Limits, wanted: NewWrite | null): Promise<void> {
   const now = options.clock.now();
   const takes = (found: FoundWrite) =>
@@ -209,7 +209,7 @@ async function refuseTaken(options: WriteStagingOptions, limits: Limits, wanted:
   }
 }
 
-/** Calls `use` with the claim on the session, which stays held unless `use` throws or releases it. */
+/** Calls `use` with the claim on the session, which this process keeps unless `use` throws or releases it. */
 async function holding<Value>(
   options: WriteStagingOptions,
   id: string,
@@ -236,8 +236,8 @@ async function waitFor(options: WriteStagingOptions, name: string, what: string)
 }
 
 /**
- * Removes what dead processes left. Whoever makes a directory has the slot, and nobody needs claims on sessions that no
- * longer exist.
+ * Removes what dead processes left. A process that makes a directory has the slot, and nobody needs claims on sessions
+ * that no longer exist.
  */
 async function removeLeftovers(options: WriteStagingOptions): Promise<void> {
   const names = await readdir(options.dir);
@@ -258,11 +258,11 @@ function toOnStep({ onStep }: WriteStagingOptions): (step: string) => void {
   return (step) => onStep?.(step.replace('staging-', 'write-'));
 }
 
-/** Tells whether the session was begun or used recently, is not over, and has a live controller, if any. */
+/** Tells whether the session has begun or has been used recently, is not over, and has a live controller, if any. */
 function holdsSlot({ record, state, savedAt, isControlled }: FoundWrite, limits: Limits, now: Date): boolean {
   if (record === null || (record.hasController && !isControlled)) return false;
   if (state !== null) return !isOver(state.phase) && !isExpired(state, limits, now.getTime());
-  // A damaged session: only the process that has it in memory can continue it.
+  // Only the process that has a damaged session in memory can continue it.
   return isControlled && now.getTime() - savedAt.getTime() < limits.idleExpiryMs;
 }
 
@@ -289,7 +289,7 @@ interface StagedWriteParts {
   directory: StagingDirectory;
   clock: Clock;
   remove(): Promise<void>;
-  /** `goesOn`: this process remains its controller. */
+  /** `goesOn`: this process stays the session's controller. */
   release(goesOn: boolean): Promise<void>;
 }
 
@@ -298,7 +298,7 @@ function stagedWrite({ record, directory, clock, ...parts }: StagedWriteParts): 
   let isClosed = false;
   let last: Promise<unknown> = Promise.resolve();
 
-  /** Queues calls, because the position of each one's bytes is only known after the previous ones. */
+  /** Queues calls, because the position of each call's bytes is known only after the previous calls. */
   function inTurn<Value>(act: DiskAct, run: () => Promise<Value>): Promise<Value> {
     if (isClosed) throw new Error('The write session was closed.');
     const result = last.then(() => asStagingErrors(act, run));

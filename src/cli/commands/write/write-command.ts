@@ -33,7 +33,8 @@ export abstract class ServedCommand extends TeddyCommand {
     return withInterrupt(terminal, 'teddy write list', (signal) =>
       server === undefined
         ? this.withProject(terminal, (project) => rewordTooLarge(use(callLocally(project, signal))))
-        : // A repository contains its own server's token. With the token from the environment, teddy can call any other server from anywhere.
+        : // A repository contains its own server's token. With the token from the environment,
+          // teddy can call any other server from anywhere.
           this.withProjectIfAny(terminal, async (project) => {
             const { connectToServer } = await import('./write-client.ts');
             const notices = terminalNotices(terminal);
