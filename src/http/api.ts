@@ -1,6 +1,6 @@
 /**
- * The API as one function from request to answer: it decides who may call and which call is meant, and gives every
- * error the same form.
+ * The API as one function from request to answer: it decides who may call and which call the client means, and gives
+ * every error the same form.
  */
 import type { IncomingMessage } from 'node:http';
 import { ContentTooLarge } from '../write/write-errors.ts';
@@ -34,11 +34,11 @@ import type { StatusChanges } from './status.ts';
 import { writeRoutes } from './write-routes.ts';
 import type { WriteApi } from './write-api.ts';
 
-/** One request in the log, as a line of JSON. It never contains content or the token. */
+/** One request in the log, as a line of JSON. Never contains content or the token. */
 export interface RequestLine {
   /** ISO 8601. */
   time: string;
-  /** Null when what arrived was not an HTTP request. */
+  /** Null when the client did not send an HTTP request. */
   method: string | null;
   path: string | null;
   status: number;
@@ -47,7 +47,7 @@ export interface RequestLine {
   code?: string | undefined;
 }
 
-/** Reports for the operator of the server. */
+/** Reports for the server's operator. */
 export interface RequestReport {
   request(line: RequestLine): void;
   /** Reports a call that failed through no fault of the client. */
@@ -71,7 +71,7 @@ interface Variables {
   sessionId?: string;
   code?: string;
   statuses?: StatusChanges;
-  /** Resolves when the stream has ended, with the error code for the log, if there is one. */
+  /** Resolves when the stream has ended, with the error code for the log, if any. */
   ended?: Promise<string | undefined>;
 }
 
@@ -80,11 +80,11 @@ type Api = OpenAPIHono<Env>;
 
 export interface RunningApi {
   fetch: Api['fetch'];
-  /** Makes a link to a page. With `mayApprove`, whoever opens the link may approve plans there. */
+  /** Makes a link to a page. With `mayApprove`, anybody who opens the link may approve plans there. */
   issueLink(origin: string, session: string | undefined, mayApprove: boolean): Promise<PageLink>;
-  /** Ends the event streams, which would keep the server from stopping. All other calls are still answered. */
+  /** Ends the event streams, which would keep the server from stopping. The server still answers all other calls. */
   endStreams(): void;
-  /** Stops what was started from a page, as Ctrl-C does, and resolves when it has ended. */
+  /** Like Ctrl-C, stops an act that a page started, and resolves when the act has ended. */
   endActs(): Promise<void>;
 }
 
@@ -117,7 +117,7 @@ export function createApi(options: ApiOptions): RunningApi {
   };
 }
 
-/** Lists the routes. One opened project serves all clients, so changes are made one after another. */
+/** Lists the routes. One opened project serves all clients, so it makes changes one after another. */
 function listRoutes(
   { writes, sessions, pages: tools, limits, streamLimits, report }: ApiOptions,
   access: PageAccess,
@@ -152,7 +152,7 @@ const documentPath = '/openapi.json';
 
 /**
  * The error codes for the log. A stream ends normally when its client disconnects, when there is nothing more to send,
- * and when the server stops.
+ * or when the server stops.
  */
 const codes: Partial<Record<StreamEnd, string>> = { stalled: 'STREAM_STALLED', failed: 'STREAM_FAILED' };
 
@@ -249,7 +249,7 @@ function toResponse(context: Context<Env>, error: unknown, { report, pages }: Ap
   context.set('code', body.code);
   const { complete, headers: sent } = incoming;
   const hasBody = sent['content-length'] !== undefined || sent['transfer-encoding'] !== undefined;
-  // The rest of the body is not read, so the connection cannot be reused.
+  // The server does not read the rest of the body, so it cannot reuse the connection.
   if (hasBody && !complete) context.header('Connection', 'close');
   if (!isForPerson(incoming)) return context.json(body, status, { ...answerHeaders, ...headers });
   // With this header, a browser would ask for a user name and a password.
@@ -257,7 +257,7 @@ function toResponse(context: Context<Env>, error: unknown, { report, pages }: Ap
   return context.html(renderRefusal(body), status, { ...toPageHeaders(pages.project.hash), ...others });
 }
 
-/** Logs every request. A stream is logged when it has ended. */
+/** Logs every request; logs a stream when it has ended. */
 function logRequests(api: Api, { clock, report }: ApiOptions): void {
   api.use(async (context, next) => {
     const startMs = performance.now();
@@ -280,10 +280,10 @@ function logRequests(api: Api, { clock, report }: ApiOptions): void {
 }
 
 /**
- * Decides who may call at all, and returns who it is. A page in a browser can reach the loopback address too: without
- * CORS it cannot read the answers, but it can send requests; and under a name that resolves to 127.0.0.1 it can even
- * read. Therefore Host, Origin and a token are checked, in this order; for the pages, the cookie of an opened link
- * counts as well. Throws HOST_REFUSED, ORIGIN_REFUSED, TOKEN_REFUSED.
+ * Decides who may call at all, and returns who the caller is. A page in a browser can also reach the loopback address:
+ * without CORS it cannot read the answers, but it can send requests; and under a name that resolves to 127.0.0.1 it can
+ * even read. Therefore this checks Host, Origin and a token, in this order; for the pages, it also accepts the cookie
+ * of an opened link. Throws HOST_REFUSED, ORIGIN_REFUSED, TOKEN_REFUSED.
  */
 function admit(
   request: IncomingMessage,
@@ -310,7 +310,7 @@ function admit(
   throw new Refusal('TOKEN_REFUSED', 'Send the token from server.json: Authorization: Bearer <token>.', challenge);
 }
 
-/** Returns the host as the client named it. */
+/** Returns the host by the client's name for it. */
 function requireOwnHost({ headersDistinct, socket }: IncomingMessage): string {
   const port = socket.localPort ?? 0;
   const names = ['127.0.0.1', 'localhost', '[::1]'];
@@ -355,12 +355,13 @@ function refuseOtherTypes({ headers }: IncomingMessage): void {
 
 async function readBytes(request: IncomingMessage, limits: Limits): Promise<Buffer> {
   const maxBytes = limits.maxBytes * longestEscape + besideContentBytes;
-  // When the size is known in advance, nothing is read.
+  // Reads nothing when the size is known in advance.
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new ContentTooLarge(limits);
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    // By default, `for await` would destroy the connection when the loop ends, and the client could not be told why.
+    // By default, `for await` would destroy the connection at the end of the loop, and the server could not tell the
+    // client why.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > maxBytes) throw new ContentTooLarge(limits);

@@ -1,15 +1,12 @@
-/**
- * Wakes everything that waits for entries when this server has appended one. Entries of other processes are found by
- * polling.
- */
+/** Wakes everything that waits for entries when this server appends one. Polling finds other processes' entries. */
 export interface AppendSignal {
   notify(): void;
-  /** Makes a new listener, to be closed after use. A notification between two pauses ends the next pause at once. */
+  /** Makes a new listener, which the caller closes after use. A notification between two pauses ends the next pause at once. */
   listen(): AppendListener;
 }
 
 export interface AppendListener {
-  /** Waits for a notification, for `ms`, or for the signal. */
+  /** Waits for a notification, for `ms` to pass, or for the signal. */
   pause(ms: number, signal: AbortSignal): Promise<void>;
   close(): void;
 }

@@ -1,4 +1,4 @@
-/** A client for the write sessions of a server. It words the server's errors for the command line. */
+/** A client for a server's write sessions. Rewords the server's errors for the command line. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exitCodes, TeddyError, type ErrorCode } from '../errors.ts';
 import type { Limits } from '../session/settings/write-limits.ts';
@@ -16,11 +16,14 @@ export interface ClientOptions {
   url: string;
   token: string;
   limits: Pick<Limits, 'networkTries' | 'networkDelayMs' | 'idleExpiryMs'>;
-  /** Called before a failed connection is tried again. */
+  /** Called before the client retries a failed connection. */
   onRetry(text: string): void;
-  /** After its abort, the content that has arrived is still saved, or an empty session is cancelled; nothing else is sent. */
+  /**
+   * After it aborts, the client still saves the content that has arrived, or cancels an empty session; it sends nothing
+   * else.
+   */
   signal?: AbortSignal;
-  /** How long that may take; 3,000 if not given. */
+  /** How long this last request may take; 3,000 by default. */
   closingMs?: number;
 }
 
@@ -29,11 +32,14 @@ interface Request {
   method: 'GET' | 'POST' | 'DELETE';
   path: string;
   body?: object;
-  /** Sending the request twice has the same effect as once, so it may be sent again even if it may have arrived. */
+  /**
+   * True when sending the request twice has the same effect as sending it once. The client then resends it even if it
+   * may have arrived.
+   */
   isRepeatable: boolean;
 }
 
-/** Each call throws SERVER_UNREACHABLE and the errors of the workflow's verbs. The given bytes must be whole characters. */
+/** Each call throws SERVER_UNREACHABLE and the errors of the workflow's verbs. The bytes must form whole characters. */
 export function writeClient(options: ClientOptions): WriteApi {
   const call = <Answer>(request: Request) => send<Answer>(options, request);
   const status = (id: string) => call<StatusAnswer>(get('status', `/status/${encodeURIComponent(id)}`));
@@ -84,7 +90,7 @@ async function send<Answer>(options: ClientOptions, request: Request): Promise<A
   return body as Answer;
 }
 
-/** Sends the request. Retries only when no connection was made, or when the request is safe to repeat. */
+/** Sends the request. Retries only when it could not connect, or when repeating the request is safe. */
 async function connect(options: ClientOptions, request: Request): Promise<Answered> {
   const { networkTries, networkDelayMs } = options.limits;
   for (let attempt = 1; ; attempt += 1) {
@@ -121,7 +127,7 @@ interface Answered {
 
 function fetchOnce({ url, token, signal, closingMs }: ClientOptions, request: Request): Promise<Answered> {
   const { name, method, path, body } = request;
-  // After an interruption, the content that has arrived is still saved, and an empty session is still cancelled.
+  // After an interruption, the client still saves the content that has arrived, or cancels an empty session.
   const graceMs = name === 'append' || name === 'cancel' ? (closingMs ?? usualClosingMs) : 0;
   return withSignal({ signal, graceMs }, async (own) => {
     const response = await ask(`${url}/api/write-session${path}`, {
@@ -181,7 +187,7 @@ function toText(bytes: Uint8Array): string {
 
 type CallName = 'begin' | 'append' | 'finalize' | 'status' | 'list' | 'cancel';
 
-/** Turns a server's error into an error of the command line: with the same code, worded for the person who runs the command. */
+/** Turns a server's error into a command line error with the same code, worded for the person who runs the command. */
 function toClientError(name: CallName, url: string, status: number, body: object | null): TeddyError {
   const { error, code, expected_offset: expected } = (body ?? {}) as Record<string, unknown>;
   if (typeof error !== 'string' || typeof code !== 'string') return toDefect(url, status);
@@ -192,7 +198,7 @@ function toClientError(name: CallName, url: string, status: number, body: object
       'Run the command in the repository that it serves, or set TEDDY_SERVER_TOKEN to the token in its server.json.',
     );
   if (typeof expected === 'number') return new OffsetMismatch(error, expected);
-  // The workflow has no code for refusals by HTTP itself or for defects of the server.
+  // The workflow has no code for HTTP's own refusals or for defects of the server.
   const known = Object.hasOwn(exitCodes, code) ? (code as ErrorCode) : 'SERVER_UNREACHABLE';
   if (name === 'begin') return new TeddyError(known, `Cannot start new session: ${error}`, hintOf(code));
   const isLarge = code === 'CONTENT_TOO_LARGE';

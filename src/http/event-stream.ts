@@ -1,10 +1,4 @@
-/**
- * Server-sent events. Each stream is sent only as fast as its client reads, and all streams end when the server stops.
- *
- * This does the work of hono's `streamSSE` (4.13.19), which has no heartbeat, does not drop a client that stops
- * reading, and does not limit the number of streams; these make up most of this file. It may be removed when hono has
- * them.
- */
+/** Server-sent events. Each stream sends only as fast as its client reads, and all streams end when the server stops. */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { Refusal } from './refusal.ts';
@@ -18,13 +12,13 @@ export interface ServerEvent {
 
 export interface StreamLimits {
   maxStreams: number;
-  /** How often a comment is sent, so that a lost connection is noticed. */
+  /** How often to send a comment, which reveals a lost connection. */
   heartbeatMs: number;
-  /** How long a client may stop reading before it is dropped. */
+  /** How long a client may stop reading before the server drops it. */
   stallMs: number;
   /** How long a client may take to read the end of its stream. */
   endMs: number;
-  /** How often a line is checked for entries that other processes have appended. */
+  /** How often to check a line for entries that other processes have appended. */
   lookMs: number;
 }
 
@@ -36,7 +30,7 @@ export const usualStreamLimits: StreamLimits = {
   lookMs: 500,
 };
 
-/** The connection closes with the stream, so a client that gets `end` notices it at once. */
+/** The connection closes with the stream, so a client that gets `end` notices at once. */
 export const streamHeaders = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': 'no-store',
@@ -48,13 +42,13 @@ export const streamHeaders = {
 /** How long a client should wait before it connects again. */
 const retryMs = 2000;
 
-/** How a stream ended. `closed`: by the client, or because there was nothing more to send. */
+/** How a stream ended. `closed`: the client closed it, or there was nothing more to send. */
 export type StreamEnd = 'closed' | 'stopped' | 'stalled' | 'failed';
 
 export interface EventStreams {
-  /** Resolves when the stream has ended, and never rejects. Throws TOO_MANY_STREAMS before anything is sent. */
+  /** Resolves when the stream has ended, and never rejects. Throws TOO_MANY_STREAMS before it sends anything. */
   open(response: ServerResponse, events: EventSource): Promise<StreamEnd>;
-  /** Ends every stream, including those that are opened from now on. */
+  /** Ends every stream, including streams that open from now on. */
   stop(): void;
 }
 
@@ -85,7 +79,7 @@ async function send(
 ): Promise<StreamEnd> {
   const gone = new AbortController();
   response.on('close', () => gone.abort()).on('error', () => gone.abort());
-  // The client may have disconnected while the line was looked up.
+  // The client may have disconnected during the search for the line.
   if (response.destroyed) gone.abort();
   const signal = AbortSignal.any([stopping, gone.signal]);
   const client = openClient(response, limits, signal);
@@ -138,7 +132,7 @@ function openClient(response: ServerResponse, limits: StreamLimits, signal: Abor
   return {
     async send(text) {
       write(text);
-      // The signal aborts when the connection closes, and this ends the wait as well; nothing is sent then.
+      // The signal aborts when the connection closes, which also ends this wait; the stream then sends nothing more.
       if (response.writableNeedDrain) await once(response, 'drain', { signal }).catch(() => undefined);
     },
     isStalled: () => isStalled,

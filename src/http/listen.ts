@@ -7,9 +7,9 @@ import { TeddyError } from '../errors.ts';
 import { Refusal, toErrorAnswer } from './refusal.ts';
 
 export interface Patience {
-  /** The headers of a request have to arrive within this time. */
+  /** A request's headers must arrive within this time. */
   headersMs: number;
-  /** The whole request has to arrive within this time. */
+  /** The whole request must arrive within this time. */
   requestMs: number;
   /** A connection may be idle this long between two requests. */
   idleMs: number;
@@ -27,16 +27,16 @@ const maxConnections = 256;
 
 export interface ListenOptions {
   fetch: Parameters<typeof getRequestListener>[0];
-  /** The exact port, or 0 for any. With null, 5000 or the next free one is used. */
+  /** The exact port, or 0 for any. Null means 5000 or the next free port. */
   port: number | null;
   patience: Patience;
-  /** Called for a request that was malformed or late. */
+  /** Called for a malformed or late request. */
   onBroken(refusal: Refusal): void;
 }
 
 export interface Listener {
   port: number;
-  /** Accepts no new connections, and resolves when the last one has closed. Work in progress is finished and answered. */
+  /** Accepts no new connections, and resolves when the last one has closed. Finishes and answers work in progress. */
   stop(): Promise<void>;
 }
 
@@ -87,13 +87,13 @@ function toBrokenResponse(refusal: Refusal, onBroken: (refusal: Refusal) => void
   return Response.json(body, { status, headers: { Connection: 'close' } });
 }
 
-/** Answers malformed requests itself, because Node would close the connection with nothing that a client can parse. */
+/** Answers malformed requests itself, because Node would close the connection without an answer that a client can parse. */
 function answerBroken(server: Server, exchanges: Set<Exchange>, onBroken: (refusal: Refusal) => void): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const exchange = [...exchanges].find(({ request }) => request.socket === socket);
     const refusal = toRefusal(error);
     if (error.code === 'ECONNRESET' || !socket.writable || exchange?.response.headersSent) return void socket.destroy();
-    // Otherwise the code that reads the body gets the error and logs it.
+    // When an exchange exists, the code that reads the body gets the error and logs it.
     if (exchange === undefined) onBroken(refusal);
     socket.end(renderAnswer(refusal), () => (exchange ? exchange.request.destroy(refusal) : socket.destroy()));
   });
@@ -148,7 +148,7 @@ async function tryPort(server: Server, port: number): Promise<boolean> {
 
 function stop(server: Server, exchanges: Set<Exchange>, sockets: Set<Socket>, graceMs: number): Promise<void> {
   return new Promise((resolve) => {
-    // When the time is over, a connection without a complete request has no work that could be cut off.
+    // Once the time is over, a connection without a complete request has no work to cut off.
     const timer = setTimeout(() => {
       const busy = new Set(
         [...exchanges].filter(({ request }) => request.complete).map(({ request }) => request.socket),

@@ -1,7 +1,7 @@
 /**
- * Decides who may look at the pages in a browser: a link with a code that works once, within a minute, is exchanged for
- * a cookie that lasts as long as the server. A browser sends the cookie to every port of this machine, so the cookie's
- * name includes the port, and its value belongs to this server only.
+ * Decides who may look at the pages in a browser: the browser exchanges a link, whose code works once and within a
+ * minute, for a cookie that lasts as long as the server. A browser sends the cookie to every port of this machine, so
+ * the cookie's name includes the port, and its value belongs to this server only.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -20,11 +20,11 @@ export type Visitor = 'person' | 'program';
 export interface PageAccess {
   /** Makes a code that opens the path once. */
   issue(path: string, visitor: Visitor): { code: string; expiresAt: Date };
-  /** Returns the path that the code opens, and for whom; null when the code is unknown, used, or too old. */
+  /** Returns the path that the code opens, and the visitor; null when the code is unknown, used, or too old. */
   redeem(code: string): { path: string; visitor: Visitor } | null;
   /** Returns the value for `Set-Cookie`. */
   cookie(port: number, visitor: Visitor): string;
-  /** Returns which visitor's cookie a request carries, or null when it carries none. */
+  /** Returns the visitor whose cookie a request carries, or null when it carries none. */
   visitorOf(request: IncomingMessage): Visitor | null;
 }
 
@@ -76,28 +76,28 @@ function toDigest(text: string): string {
 const pages = /^\/(?:$|sessions\/[^/]+(?:$|\/))/;
 const events = /^\/api\/sessions\/[^/]+\/events$/;
 
-/** Returns whether the cookie grants access to a path: to the pages, and to the events that a page follows. */
+/** Returns whether the cookie grants access to a path: to the pages, and to a page's events. */
 export function isOfPages(method: string | undefined, path: string): boolean {
   return pages.test(path) || (method === 'GET' && events.test(path));
 }
 
 /**
- * Returns whether the browser says that a page of another origin makes the request. A page on another port of this
- * machine sends the cookie with requests that need no CORS, such as for an image. Following a link to here is allowed.
+ * Returns whether the browser says that another origin's page makes the request. A page on another port of this machine
+ * sends the cookie with requests that need no CORS, such as for an image. Following a link to this server is allowed.
  */
 export function isAskedByOther({ headers }: IncomingMessage): boolean {
   const site = headers['sec-fetch-site'];
   return (site === 'same-site' || site === 'cross-site') && headers['sec-fetch-mode'] !== 'navigate';
 }
 
-/** Returns whether a person, not a program, looks at the answer. */
+/** Returns whether a person, and not a program, looks at the answer. */
 export function isForPerson({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && (headers.accept ?? '').includes('text/html');
 }
 
 /**
- * The headers of every answer: no browser guesses its type, caches it, embeds it in a page of another origin, sends its
- * address as a referrer, or shares a browsing context with another origin.
+ * The headers of every answer: no browser may guess its type, cache it, embed it in another origin's page, send its
+ * address as a referrer, or share a browsing context with another origin.
  */
 export const answerHeaders = {
   'X-Content-Type-Options': 'nosniff',

@@ -1,6 +1,7 @@
 /**
- * The acts that a person starts from a page. Each one runs the workflow that a command calls, with the same guards, and only one
- * act runs at a time. Its events are kept until the next act begins, so that a page that reconnects sees all of them.
+ * The acts that a person starts from a page. Each runs the workflow that a command calls, with the same guards, and
+ * only one act runs at a time. Teddy keeps an act's events until the next act begins, so that a page that reconnects
+ * sees all of them.
  */
 import { TeddyError } from '../errors.ts';
 import { describeAction } from '../plan/actions/actions.ts';
@@ -19,28 +20,28 @@ import { planTurn, type PlanOutcome, type PlanRequest } from '../workflow/turn/p
 import type { ServerEvent } from './event-stream.ts';
 import type { Visitor } from './page-access.ts';
 
-/** A request from a page. `plan` is the sha256 of the plan that the page shows; no other plan is touched. */
+/** A request from a page. `plan` is the sha256 of the plan that the page shows; the act touches no other plan. */
 export type ActRequest =
-  /** Without a message, the model is asked again about the open turn. */
+  /** Without a message, asks the model again about the open turn. */
   | { kind: 'say'; message?: string | undefined }
   | { kind: 'ask' | 'instead'; plan: string; message: string }
-  /** `actions` are indexes, from 1; the others are skipped. Null stands for all of them, even when the plan is not valid. */
+  /** `actions` are indexes, from 1; the act skips all others. Null stands for all actions, even when the plan is not valid. */
   | { kind: 'run'; plan: string; actions: number[] | null }
   | { kind: 'approve'; plan: string; message?: string | undefined; comments?: LineComment[] | undefined }
   | { kind: 'reject'; plan: string; reason: string; comments?: LineComment[] | undefined };
 
-/** `line` is a line of the plan, from 1. */
+/** `line` is a line of the plan, counted from 1. */
 type LineComment = { line: number; text: string };
 
-/** Opens the project for an act, as if a command had just been started. */
+/** Opens the project for an act, as if a command had just started. */
 export interface ActTools {
-  /** The caller closes its repository. */
+  /** The caller must close the project's repository. */
   open(notices: Notices): Promise<Project>;
   choose(project: Project): Promise<PlanRequest['choice']>;
 }
 
 export interface Act {
-  /** Kept to resend what a page has missed. `events[0]` has the number `first`. */
+  /** Kept to resend any event that a page has missed. `events[0]` has the number `first`. */
   events: ServerEvent[];
   first: number;
   kind: ActRequest['kind'];
@@ -49,19 +50,19 @@ export interface Act {
 
 export interface PageActs {
   /**
-   * Resolves when the act is under way, or over. Rejects with the reason when it did not begin; with LOCKED while
-   * another one is under way.
+   * Resolves when the act is under way, or over. Rejects with the reason when it did not begin, and with LOCKED while
+   * another act is under way.
    */
   begin(target: { session: string; line: string }, request: ActRequest, visitor: Visitor): Promise<void>;
-  /** Does what Ctrl-C does. Returns false when nothing is under way. */
+  /** Acts like Ctrl-C. Returns false when no act is under way. */
   stop(session: string): boolean;
-  /** Returns false when this question is not being asked. */
+  /** Returns false when no act is asking this question. */
   answer(session: string, question: number, text: string | null): boolean;
   /** Returns the last act that a page began in the session. */
   find(session: string): Act | null;
-  /** Counts a page as looking at the session until the returned function is called. */
+  /** Counts a page as looking at the session until the caller calls the returned function. */
   attend(session: string): () => void;
-  /** Stops what is under way, and resolves when it has ended. */
+  /** Stops the act that is under way, and resolves when it has ended. */
   end(): Promise<void>;
 }
 
@@ -81,21 +82,21 @@ interface RunningAct extends Act {
 
 interface PageActsOptions {
   tools: ActTools;
-  /** Called when an act has ended, in whichever way. */
+  /** Called when an act has ended, whether it succeeded or failed. */
   onEnd(): void;
   /** Called after each event. */
   onEvent(): void;
   /** Called for an act that failed through no fault of the user. */
   onDefect(error: unknown): void;
-  /** A question that no page has shown for this long is answered with null. */
+  /** When no page has shown a question for this long, the answer is null. */
   absentMs?: number;
 }
 
 const usualAbsentMs = 30_000;
-/** In characters; older events are dropped. */
+/** In characters; teddy drops older events. */
 const maxKept = 1024 * 1024;
 
-/** The acts of a server's pages. */
+/** The acts that a server's pages start. */
 interface Acts extends Omit<Required<PageActsOptions>, 'absentMs'> {
   absentMs: number;
   last: RunningAct | null;
@@ -103,7 +104,7 @@ interface Acts extends Omit<Required<PageActsOptions>, 'absentMs'> {
   isEnding: boolean;
   /** How many pages look at each session. */
   attending: Map<string, number>;
-  /** Runs while a question waits that no page shows. */
+  /** Runs while a question waits and no page shows it. */
   absence: NodeJS.Timeout | undefined;
 }
 
@@ -168,7 +169,7 @@ async function beginAct(acts: Acts, ...[target, request, visitor]: Parameters<Pa
   const emit: Emit = (event, data) => addEvent(acts, act, { event, data: toVisibleData(data) });
   emit('act', { kind: request.kind });
   const asking = { ask: (question: object) => ask(acts, act, emit, question), emit, onBegun, visitor };
-  // This opens the project again, as a command does, and may take minutes, so no other request waits for it.
+  // Opens the project again, as a command does, which may take minutes, so no other request waits for the act.
   const performed = perform(acts.tools, target.line, request, { ...asking, signal: controller.signal });
   const over = performed.finally(acts.onEnd).then(
     (title) => ({ title }),
@@ -185,7 +186,7 @@ async function beginAct(acts: Acts, ...[target, request, visitor]: Parameters<Pa
 function addEvent({ onEvent }: Acts, act: RunningAct, added: ServerEvent): void {
   act.events.push(added);
   act.size += sizeOf(added);
-  // An answer arrives in tens of thousands of pieces, so their sizes are not added up again for each one.
+  // An answer arrives in tens of thousands of pieces, so this does not add up their sizes again for each one.
   while (act.size > maxKept && act.events.length > 1) {
     act.size -= sizeOf(act.events.shift() as ServerEvent);
     act.first += 1;
@@ -234,7 +235,7 @@ async function perform(tools: ActTools, line: string, request: ActRequest, perfo
   };
   const opened = await tools.open(notices);
   const findAgent = async () => (performing.visitor === 'person' ? null : programTrace);
-  // A person at the page decides, regardless of who started the server; a program that calls the server does not.
+  // A person at the page decides, whatever started the server; a program that calls the server does not.
   const project = { ...opened, callers: { ...opened.callers, findAgent } };
   try {
     if (request.kind === 'run') return await execute(project, line, request, performing);
@@ -323,7 +324,7 @@ async function execute(
   return `Turn ${report.turn}: ${status}${error === null ? '' : `, ${error}`}`;
 }
 
-/** Approves or rejects the plan, whether it is in teddy's grammar or another agent's. */
+/** Approves or rejects the plan, whether it follows teddy's grammar or is another agent's. */
 async function judge(
   project: Project,
   selector: string,
@@ -340,7 +341,10 @@ async function judge(
   return `Turn ${verdict.turn}: ${verdict.verdict}${rest}.`;
 }
 
-/** Returns a check that refuses a plan other than the one the page shows. It runs before anything is asked, run or written. */
+/**
+ * Returns a check that refuses any plan but the one that the page shows. The check runs before teddy asks, runs or
+ * writes anything.
+ */
 function requireShown(project: Project, sha256: string): NonNullable<ExecuteRequest['onStart']> {
   return ({ line, turn }) => {
     const plan = line.state.latest?.plan ?? null;
@@ -353,7 +357,7 @@ function requireShown(project: Project, sha256: string): NonNullable<ExecuteRequ
   };
 }
 
-/** Approves every action, because the user has ticked each one that gets here. */
+/** Approves every action, because the user has selected each action that gets here. */
 function pageApprover({ emit, ask }: Performing): Approver {
   const show = (action: Pick<Action, 'index'>, more: object) => emit('action', { index: action.index, ...more });
   let running = 0;
@@ -373,7 +377,7 @@ function pageApprover({ emit, ask }: Performing): Approver {
   };
 }
 
-/** Throws INTERRUPTED when nobody answers, because that is not a decision. */
+/** Throws INTERRUPTED when nobody answers, because silence is not a decision. */
 async function askMemos({ ask }: Performing, changes: MemoChange[]): Promise<boolean> {
   const text = changes.map(({ kind, fact }) => `${kind === 'add' ? '[+]' : '[-]'} ${fact}`).join('\n');
   const title = 'The plan proposes to change the memos. Approve these updates?';
@@ -396,7 +400,7 @@ function toDecision(answer: string | null, hint: string): boolean {
   throw new TeddyError('INTERRUPTED', 'Interrupted before a decision was made.', hint);
 }
 
-/** Tells the page nothing about a defect; the log of the server has the details. */
+/** Tells the page nothing about a defect; the server's log has the details. */
 function toFailureData(error: unknown): object {
   if (!(error instanceof TeddyError)) return { code: 'DEFECT', message: 'An internal error occurred.' };
   const { code, message, hint = null } = error;

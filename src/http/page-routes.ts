@@ -1,4 +1,4 @@
-/** The pages of `teddy serve`: the list of sessions, one session live, and the actions that can be started from them. */
+/** The pages of `teddy serve`: the list of sessions, one session live, and the acts that a person can start from them. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { TeddyError } from '../errors.ts';
 import { renderControls, renderLive, toTurnVersions, type LiveOptions } from '../page/live.ts';
@@ -40,12 +40,12 @@ export interface PageRouteOptions {
   acts: PageActs;
   /** Signals anything that a page waits for. */
   happened: AppendSignal;
-  /** How often lines are polled, since other processes append to them too. */
+  /** How often to poll lines, since other processes append to them too. */
   lookMs: number;
 }
 
 const statuses: StatusChanges = { UNKNOWN_SESSION: 404 };
-/** New branches are found by listing all refs, which is done less often. */
+/** Finding new branches means listing all refs, so teddy does this less often. */
 const looksPerListing = 6;
 
 const linkRequest = z.object({ session: z.string().optional() });
@@ -54,8 +54,8 @@ export type PageLink = z.infer<typeof linkAnswer>;
 const openingAnswer = z.object({ opened: z.boolean() });
 
 /**
- * The call that makes a link to a page. A program calls it, with the token; plans can be approved on the page only when
- * that program does not belong to an agent.
+ * The call that makes a link to a page. A program calls it with the token; the page can approve plans only when that
+ * program does not belong to an agent.
  */
 export function linkRoute({ tools, access }: PageRouteOptions): Route {
   return {
@@ -152,7 +152,7 @@ function listRoute({ tools: { project } }: PageRouteOptions): PlainRoute {
   };
 }
 
-/** The page of a session, and the parts of it that a page reloads as they change. */
+/** A session's page, and the parts that the page reloads as they change. */
 function viewRoutes(options: PageRouteOptions): PlainRoute[] {
   const { project } = options.tools;
   const readPage = pageReader(options.tools);
@@ -227,19 +227,19 @@ const comments = z
   .optional();
 const approveRequest = z.object({ plan, message: z.string().optional(), comments });
 const rejectRequest = z.object({ plan, reason: z.string(), comments });
-/** `text` is null for no answer. */
+/** A null `text` means no answer. */
 const answerRequest = z.object({ question: z.int(), text: z.string().nullable() });
 
 type ReadPage = (selector: string) => Promise<SessionPage>;
 
-/** Reading a long session takes a while, so the result for the same commits is reused. */
+/** Reading a long session takes a while, so teddy reuses the result for the same commits. */
 function pageReader({ project, open, find, read }: PageTools): ReadPage {
   let last: { key: string; page: Promise<SessionPage> } | null = null;
   return async (selector) => {
     const source = await find(project, selector);
     const key = JSON.stringify(source);
     if (last?.key === key) return last.page;
-    // Opened anew, so that secrets configured since are masked too.
+    // Opens the project anew, to also mask secrets configured since.
     const opened = await open(project.notices);
     const page = read(opened, source).finally(() => opened.repository.close());
     last = { key, page };
@@ -281,8 +281,8 @@ async function readLive(project: Project, { source }: SessionPage): Promise<Live
 }
 
 /**
- * Follows a session. New commits arrive as `state`, with the version of each turn; an act that is under way arrives
- * event by event.
+ * Follows a session. New commits arrive as `state`, with each turn's version; an act that is under way arrives event by
+ * event.
  */
 async function followPage(
   { tools, acts, happened, lookMs }: PageRouteOptions,
@@ -323,8 +323,8 @@ async function followPage(
 }
 
 /**
- * Reads the answers that other processes are receiving, line by line as they reach the disk, which is seconds after
- * they arrive.
+ * Reads the answers that other processes are receiving, line by line as they reach the disk, a few seconds after they
+ * arrive.
  */
 function elsewhereReader(project: Project, session: SessionId): () => Promise<ServerEvent[]> {
   const known = new Map<string, { length: number; output: MaskedOutput; shown: ServerEvent[] }>();
@@ -368,7 +368,7 @@ function toState(page: SessionPage): ServerEvent {
   return { event: 'state', data: { turns: toTurnVersions(page) } };
 }
 
-/** Returns a function that says whether the lines of a session have moved since its last call; the first answer is yes. */
+/** Returns a function that says whether the session's lines have moved since its last call; its first answer is yes. */
 function tipWatcher(
   { repository: { store } }: Project,
   find: () => Promise<PageSource>,

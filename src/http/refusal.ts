@@ -3,7 +3,7 @@ import { TeddyError } from '../errors.ts';
 import { OffsetMismatch } from '../write/write-errors.ts';
 import { statusOfRefusal, toErrorStatus, type ErrorStatus, type RefusalCode, type StatusChanges } from './status.ts';
 
-/** The refusal of a request that never reaches the workflow. */
+/** Refuses a request before it reaches the workflow. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly code: RefusalCode;
@@ -21,7 +21,7 @@ interface ErrorBody {
   code: string;
   errors: string[];
   expected_offset?: number;
-  /** The next step, for a person. */
+  /** The next step, worded for a person. */
   hint?: string;
 }
 
@@ -35,8 +35,8 @@ const internalError = 'An internal error occurred. Please try again.';
 
 /**
  * Returns the answer for an error. A TeddyError that is missing from the table of statuses keeps its code, and its
- * message in `errors`; a defect keeps neither. With `isForPage`, the user sees the message and the hint, as in a
- * terminal, and such an error does not count as a failure of the server.
+ * message in `errors`; a defect keeps neither. `isForPage` shows the message and the hint to the user, as in a
+ * terminal, and does not count such an error as a failure of the server.
  */
 export function toErrorAnswer(
   error: unknown,
@@ -60,7 +60,7 @@ export function toErrorAnswer(
   return { status, headers: {}, body };
 }
 
-/** Reports several problems of one request at once. */
+/** Reports several problems in one request at once. */
 export class InvalidRequest extends TeddyError {
   readonly problems: string[];
 

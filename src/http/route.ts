@@ -7,21 +7,21 @@ import { InvalidRequest } from './refusal.ts';
 import { errorAnswer } from './schemas.ts';
 import type { StatusChanges } from './status.ts';
 
-/** A request that was let in. */
+/** A request that the server has let in. */
 export interface Call {
-  /** The write session in the path; empty when the path has none. */
+  /** The write session in the path; empty when the path names none. */
   sessionId: string;
-  /** The session as the path names it (by id, part of an id, or branch); empty when the path has none. */
+  /** The session as the path names it (by ID, part of an ID, or branch); empty when the path names none. */
   session: string;
-  /** The turn as the path names it; empty when the path has none. */
+  /** The turn as the path names it; empty when the path names none. */
   turn: string;
-  /** The address of this server as the client named it: `http://127.0.0.1:5000`. */
+  /** This server's address as the client wrote it: `http://127.0.0.1:5000`. */
   origin: string;
   port: number;
   /** The port of the client. */
   peerPort: number;
   visitor: Visitor;
-  /** All parameters of the query. A parameter that is given twice has two values. */
+  /** All parameters in the query. A parameter that the client gives twice has two values. */
   query: Record<string, string[]>;
   /** The header that a client sends to continue a stream. */
   lastEventId: string | undefined;
@@ -32,17 +32,17 @@ export interface Call {
 
 export type Reply =
   | { status: ContentfulStatusCode; body: object }
-  /** `formAction` limits where a form without a script may be sent. */
+  /** `formAction` limits where a form without a script may send its data. */
   | { status: ContentfulStatusCode; html: string; formAction: "'none'" | "'self'" }
   | { status: 303; location: string; cookie: string }
   /** The stream ends by itself, or soon after the signal aborts. */
   | { events(signal: AbortSignal): AsyncIterable<ServerEvent> };
 
-/** A route of the pages, which `/openapi.json` does not describe. */
+/** A page route, which `/openapi.json` does not describe. */
 export interface PlainRoute {
   method: 'get' | 'post';
   path: string;
-  /** Codes that have another meaning for this call than for the others. */
+  /** Codes that mean something else for this call than for the others. */
   statuses?: StatusChanges;
   answer(call: Call): Promise<Reply>;
 }
@@ -78,7 +78,7 @@ export function ok(body: object): Reply {
 export type Issue = z.core.$ZodIssue;
 
 interface Problem {
-  /** The answer has the code of the problem with the lowest rank. */
+  /** The answer's code is the code of the problem with the lowest rank. */
   rank: number;
   code: ConstructorParameters<typeof InvalidRequest>[0];
   message: string;
@@ -98,7 +98,7 @@ const kinds: Record<string, string> = {
 };
 const units: Record<string, string> = { string: ' characters', array: ' elements' };
 
-/** Returns why a value is refused, to be put after the name of the value. The message of a schema itself takes precedence. */
+/** Returns why the schema refuses a value, as words that follow the value's name. A schema's own message takes precedence. */
 export function inWords(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -120,7 +120,7 @@ export function inWords(issue: z.core.$ZodRawIssue): string {
   }
 }
 
-/** Throws an InvalidRequest that lists everything that is wrong, and what `toProblem` throws. */
+/** Throws an InvalidRequest that lists every problem, and the errors of `toProblem`. */
 export function parse<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -135,7 +135,7 @@ export function parse<Schema extends z.ZodType>(
   );
 }
 
-/** Runs work that must not overlap: each piece begins when the one before it has ended, whether it succeeded or failed. */
+/** Runs work that must not overlap: each piece begins when the previous one has ended, whether it succeeded or failed. */
 export type InTurn = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 export function oneAtATime(onEnd: () => void): InTurn {

@@ -1,12 +1,9 @@
-/**
- * Requests and answers of the calls about write sessions. These schemas check the requests, and `/openapi.json` is
- * generated from them.
- */
+/** Requests and answers of the calls about write sessions. These schemas check the requests and generate `/openapi.json`. */
 import { z } from '@hono/zod-openapi';
 import { phases, type Finding, statuses } from '../write/write.ts';
 import { operations } from '../session/settings/write-limits.ts';
 
-/** JSON can contain half of a surrogate pair, which is not a character and has no encoding in UTF-8. */
+/** JSON can contain half of a surrogate pair, which is not a character and has no UTF-8 encoding. */
 const text = z.string().refine((value) => !/\p{Surrogate}/u.test(value), {
   error: 'contains half of a surrogate pair; split content between characters',
 });

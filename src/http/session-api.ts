@@ -13,7 +13,7 @@ interface HistoryRequest {
   selector: string;
   format: HistoryFormat;
   from?: string | undefined;
-  /** The newest commit of the line if not given. */
+  /** By default, the newest commit on the line. */
   commit?: Oid | undefined;
 }
 
@@ -22,12 +22,12 @@ export type SessionApi = ReturnType<typeof sessionApi>;
 export function sessionApi(project: Project) {
   return {
     append(request: AppendRequest) {
-      // The user's name and the masked secrets may have been configured since.
+      // The user may have changed the user's name or the masked secrets since.
       project.repository.reloadSettings();
       return appendRecords(project, request);
     },
     list: () => listSessions(project),
-    /** Throws UNKNOWN_COMMIT for a commit of another session. */
+    /** Throws UNKNOWN_COMMIT for another session's commit. */
     async history({ selector, format, from, commit }: HistoryRequest) {
       const { session } = await findLine(project, selector);
       const target = commit ?? selector;

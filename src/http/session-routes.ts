@@ -1,4 +1,4 @@
-/** The calls about sessions: their descriptions in `/openapi.json`, and what each of them does. */
+/** The calls about sessions: their descriptions in `/openapi.json`, and the code that answers them. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { encodeRecord } from '../conversation/records/transcript.ts';
 import { TeddyError } from '../errors.ts';
@@ -96,14 +96,14 @@ const eventsCall = createRoute({
   },
 });
 
-/** 404, because here the path names the session, not the body. */
+/** Uses 404, because here the path names the session, and not the body. */
 const statuses: StatusChanges = { UNKNOWN_SESSION: 404 };
 
 interface SessionRouteOptions {
   sessions: SessionApi;
   inTurn: InTurn;
   appended: AppendSignal;
-  /** How often the line is polled, since other processes append to it too. */
+  /** How often to poll the line, since other processes append to it too. */
   lookMs: number;
   limits: Limits;
 }
@@ -121,7 +121,7 @@ export function sessionRoutes({ sessions, inTurn, appended, lookMs, limits }: Se
     },
     {
       config: historyCall,
-      // A commit that is not on the line of a session has no history.
+      // A commit that is not on a session's line has no history.
       statuses: { ...statuses, NOT_ON_LINE: 404 },
       async answer(call) {
         const { format = 'openai', from, commit: asOf } = readQuery(historyQuery, call);
@@ -159,8 +159,8 @@ export function sessionRoutes({ sessions, inTurn, appended, lookMs, limits }: Se
 }
 
 /**
- * Returns where to continue. The id of the last event takes precedence over the query, because a client reconnects with
- * the same address.
+ * Returns where to continue. The last event's ID takes precedence over the query, because a client reconnects with the
+ * same address.
  */
 function readPosition(call: Call): LinePosition | null {
   const { since } = readQuery(eventsQuery, call);
@@ -205,7 +205,7 @@ function toQueryProblem(issue: Issue): ReturnType<typeof describeIssue> {
 
 const maxDepth = 100;
 
-/** Checks all records, so that a client learns everything that is wrong at once. Throws BAD_RECORD, CONTENT_TOO_LARGE. */
+/** Checks all records, so that a client learns about every problem at once. Throws BAD_RECORD, CONTENT_TOO_LARGE. */
 function readRecords(body: unknown, limits: Limits): GivenRecord[] {
   refuseLarge(body, limits);
   const sent = parse(Array.isArray(body) ? sentRecords : sentRecord, body, toRecordProblem);
@@ -218,7 +218,7 @@ function toRecordProblem(issue: Issue): ReturnType<typeof describeIssue> {
   return { rank: 0, code: 'BAD_RECORD', message: message ?? describeIssue(issue).message };
 }
 
-/** Throws CONTENT_TOO_LARGE. Counts the size of the values, without the escapes of JSON. */
+/** Throws CONTENT_TOO_LARGE. Counts the size of the values, without JSON's escapes. */
 function refuseLarge(body: unknown, { maxBytes }: Limits): void {
   let left = maxBytes;
   const waiting: { value: unknown; depth: number }[] = [{ value: body, depth: 0 }];

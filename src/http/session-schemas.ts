@@ -63,7 +63,7 @@ const toolResultRecord = z.strictObject({
   reason: z.enum(resultReasons).optional(),
 });
 
-/** One record of a transcript, as it is sent. */
+/** One transcript record, as a client sends it. */
 export const sentRecord = z
   .discriminatedUnion('type', [
     userRecord,

@@ -1,7 +1,4 @@
-/**
- * Starts the server for a repository. Only one runs at a time; clients find it by its record, which is removed when it
- * stops.
- */
+/** Starts a repository's server. Only one runs at a time; clients find it by its record, which it removes when it stops. */
 import { randomBytes } from 'node:crypto';
 import type { ServerRecords } from '../ports/disk.ts';
 import { createApi, type ApiOptions, type RunningApi } from './api.ts';
@@ -13,7 +10,7 @@ import { toErrorAnswer, type Refusal } from './refusal.ts';
 export interface ServerOptions
   extends Omit<ApiOptions, 'token' | 'streamLimits'>, Partial<Pick<ApiOptions, 'streamLimits'>> {
   servers: ServerRecords;
-  /** The exact port, or 0 for any. With null, 5000 or the next free one is used. */
+  /** The exact port, or 0 for any. Null means 5000 or the next free port. */
   port: number | null;
   pid: number;
   patience?: Patience;
@@ -24,11 +21,11 @@ export interface RunningServer {
   port: number;
   token: string;
   /**
-   * Makes a link to the page of a session, or to the list of all without one. With `mayApprove`, whoever opens the link
-   * may approve plans on the page.
+   * Makes a link to a session's page or, without a session, to the list of all. With `mayApprove`, anybody who opens
+   * the link may approve plans on the page.
    */
   issueLink(session: string | undefined, mayApprove: boolean): Promise<PageLink>;
-  /** Resolves when every request that had arrived has been answered. */
+  /** Resolves when the server has answered every request that arrived before. */
   stop(): Promise<void>;
 }
 
@@ -44,7 +41,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       await listener.stop();
       await claim.release();
     };
-    // The record is published last, so that everyone who reads it can already call the server.
+    // Publishes the record last, so that everybody who reads it can already call the server.
     await claim.publish({ url, port, pid: options.pid, token }).catch(async (error: unknown) => {
       await listener.stop();
       throw error;

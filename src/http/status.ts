@@ -43,7 +43,7 @@ export const statusOfCode = {
   DISK_FULL: 507,
 } as const satisfies Partial<Record<ErrorCode, number>>;
 
-/** Codes of HTTP itself, which only clients of the server see. */
+/** HTTP's own codes, which only clients of the server see. */
 export const statusOfRefusal = {
   MALFORMED_REQUEST: 400,
   MALFORMED_JSON: 400,
@@ -64,7 +64,7 @@ export type RefusalCode = keyof typeof statusOfRefusal;
 export type ErrorStatus =
   (typeof statusOfCode)[keyof typeof statusOfCode] | (typeof statusOfRefusal)[RefusalCode] | 500;
 
-/** The meaning of a code for one call, where that differs from the table. */
+/** What a code means for one call, where this differs from the table. */
 export type StatusChanges = Partial<Record<ErrorCode, ErrorStatus>>;
 
 export function toErrorStatus(code: ErrorCode, changes: StatusChanges = {}): ErrorStatus {

@@ -1,5 +1,5 @@
 /**
- * One interface for write sessions, with the field names of the HTTP API. This file implements it with the workflow,
+ * One interface for write sessions, with the HTTP API's field names. This file implements it with the workflow,
  * `client.ts` with calls to a server.
  */
 import { TeddyError } from '../errors.ts';
@@ -14,7 +14,7 @@ import type { AppendAnswer, BeginAnswer, FinalizeAnswer, RejectedAnswer, StatusA
 export interface WriteApi {
   begin(request: WriteRequest): Promise<BeginAnswer>;
   append(request: AppendRequest): Promise<AppendAnswer>;
-  /** Returns an answer for content that is not valid; it does not throw. */
+  /** Returns an answer for invalid content instead of throwing. */
   finalize(request: FinalizeRequest): Promise<FinalizedAnswer>;
   status(id: string): Promise<StatusAnswer>;
   /** Lists the oldest session first. */
@@ -24,7 +24,7 @@ export interface WriteApi {
 
 export type FinalizedAnswer = FinalizeAnswer | RejectedAnswer;
 
-/** Loads each verb only when it is called, because a command needs just one. `signal` stops the user's own checker. */
+/** Loads each verb only when the caller needs it, because a command needs just one. `signal` stops the user's own checker. */
 export function workflowWrites(project: Project, signal?: AbortSignal): WriteApi {
   return {
     async begin(request) {
@@ -55,7 +55,7 @@ export function workflowWrites(project: Project, signal?: AbortSignal): WriteApi
   };
 }
 
-/** Suits a server, which may run for days: it reads the settings again and cleans up old, abandoned sessions. */
+/** For a server, which may run for days: rereads the settings and cleans up old, abandoned sessions. */
 export function serverWrites(project: Project, onCleaned: (cleaned: CleanedWrite) => void): WriteApi {
   const writes = workflowWrites(project);
   return {
@@ -66,7 +66,7 @@ export function serverWrites(project: Project, onCleaned: (cleaned: CleanedWrite
         const { sweepWrites } = await import('../workflow/writes/clean.ts');
         (await sweepWrites(project)).cleaned.forEach(onCleaned);
       } catch (error) {
-        // A failed cleanup is only a warning.
+        // A failed cleanup causes only a warning.
         if (!(error instanceof TeddyError)) throw error;
         project.notices.warn(error.message);
       }
@@ -80,7 +80,7 @@ export function serverWrites(project: Project, onCleaned: (cleaned: CleanedWrite
   };
 }
 
-/** Reports an expired session as timed out. An id that never belonged to a session is reported as unknown. */
+/** Reports an expired session as timed out, but an ID that never belonged to a session as unknown. */
 export function printTimeouts(writes: WriteApi, idleExpiryMs: number): WriteApi {
   async function orTimedOut<Value>(id: string, work: Promise<Value>): Promise<Value> {
     try {

@@ -1,4 +1,4 @@
-/** The calls about write sessions: their descriptions in `/openapi.json`, and what each of them does. */
+/** The calls about write sessions: their descriptions in `/openapi.json`, and the code that answers them. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { TeddyError } from '../errors.ts';
 import type { Limits } from '../session/settings/write-limits.ts';
@@ -161,7 +161,7 @@ function cancelRoute(writes: WriteApi, inTurn: InTurn): Route {
   };
 }
 
-/** Ranks a bad target before a bad operation. */
+/** Ranks an invalid target before an invalid operation. */
 function toProblem(issue: Issue): ReturnType<typeof describeIssue> {
   const name = issue.path.join('.');
   if (name === 'target_file' && issue.code !== 'custom')
@@ -171,7 +171,7 @@ function toProblem(issue: Issue): ReturnType<typeof describeIssue> {
   return { rank: -1, code: 'BAD_OPERATION', message };
 }
 
-/** Answers empty content, which is refused before any check runs, like a failed check. */
+/** Answers empty content, which teddy refuses before any check runs, like a failed check. */
 function toRejected(id: string, error: unknown): RejectedAnswer {
   if (!(error instanceof TeddyError) || error.code !== 'VALIDATION_FAILED') throw error;
   const message = error.message.replace(/^Validation failed: /, '');

@@ -1,4 +1,4 @@
-/** Shows the plan and its report action by action: what was planned, what came of it, and the code that it changed. */
+/** Shows the plan and its report action by action: what the plan said, what came of it, and which code it changed. */
 import { typeOf } from '../plan/actions/actions.ts';
 import type { Action } from '../plan/plan.ts';
 import type { EditPair } from '../plan/match/match.ts';
@@ -87,7 +87,7 @@ function renderReasons({ details = {} }: ActionLog): Html {
   return html`${reason === undefined ? null : html`<p class="reason">${reason}</p>`}${comment === undefined ? null : html`<blockquote class="comment"><p>${comment}</p></blockquote>`}${note === undefined ? null : html`<p class="reason">${note}</p>`}${restored.length === 0 ? null : html`<p class="reason">Restored after the command: ${restored.join(', ')}</p>`}`;
 }
 
-/** Leaves out whatever the diff already shows. */
+/** Leaves out text that the diff already shows. */
 function renderPlanned(action: Action, log: ActionLog | null, files: readonly PageFile[]): Html | null {
   const isAsPlanned = log?.status === 'SUCCESS' && log.modified_by_user !== true && files.length > 0;
   const shown = typeOf(action).show?.(action);
@@ -102,7 +102,7 @@ function renderPlanned(action: Action, log: ActionLog | null, files: readonly Pa
     case 'pairs':
       return isAsPlanned ? null : html`<div class="pairs">${shown.pairs.map(renderPair)}</div>`;
     case 'script':
-      // A single line is already shown above as the action's target.
+      // A single line already appears above as the action's target.
       return html`${toTarget(action, log) === shown.text.trim() ? null : renderCode({ text: shown.text, cut: null }, 'sh')}${shown.note === null ? null : html`<p class="why">${shown.note}</p>`}`;
     case 'markdown':
       return renderMarkdown({ text: shown.text, cut: null });
@@ -141,7 +141,7 @@ function renderDone({ details = {} }: ActionLog): Html | null {
   return html`${outputs}`;
 }
 
-/** Renders the first lines, and a fold that says how many more there are. */
+/** Renders the first lines, and a fold that says how many more follow. */
 function renderOutput(title: string, text: string): Html | null {
   if (text.trim() === '') return null;
   const lines = text.replace(/\n$/, '').split('\n');

@@ -1,6 +1,6 @@
 /**
- * Charts the tokens, cost and time of the turns as inline SVG, with a table of the numbers. Each series is one path, so
- * that even a thousand turns stay small.
+ * Charts the turns' tokens, cost and time as inline SVG, with a table of the numbers. Each series is one path, so that
+ * even a thousand turns stay small.
  */
 import { countOf, formatCost, formatDuration } from '../session/spending/describe-spending.ts';
 import { formatCount } from '../session/text/format-count.ts';
@@ -9,7 +9,7 @@ import type { PageTurn } from './session-page.ts';
 
 interface TurnNumbers {
   turn: string;
-  /** Tokens of the request, in stacking order. */
+  /** The request's tokens, in stacking order. */
   history: number;
   files: number;
   rest: number;
@@ -162,7 +162,7 @@ function chart(title: string, count: number, body: Html): Html {
   </svg>`;
 }
 
-/** Draws a bar from one value to another for each turn. */
+/** Draws a bar for each turn, from one value to another. */
 function toBars(values: readonly (readonly [from: number, to: number])[], most: number): string {
   const gap = values.length > 150 ? 0 : 0.15;
   return values

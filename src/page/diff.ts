@@ -1,13 +1,16 @@
-/** Renders a file's changes as one `pre` in git's format, readable without a script, which can show the sides side by side. */
+/**
+ * Renders a file's changes as one `pre` in git's format, readable without a script; a script can show the two sides
+ * next to each other.
+ */
 import { countOf } from '../session/spending/describe-spending.ts';
 import { pairWords, type Piece } from '../plan/match/word-diff.ts';
 import { escapeText, html, markup, pre, type Html } from './html.ts';
 import { renderCut } from './markdown.ts';
 import type { PageFile, PageTurn } from './session-page.ts';
 
-/** A longer diff is folded. */
+/** A longer diff starts folded. */
 const maxOpenLines = 2_000;
-/** In larger changes, word differences take time to find and nobody looks for them. */
+/** In larger changes, word differences take long to find and nobody looks for them. */
 const maxComparedLines = 600;
 
 /** `id` names the file; its hunks are `<id>-h1` and so on. */
@@ -30,7 +33,7 @@ function renderCounts({ kind, added, removed }: Pick<PageFile, 'kind' | 'added' 
   return html`<span class="counts"><span class="plus">+${added}</span> <span class="minus">−${removed}</span></span>`;
 }
 
-/** Returns the diff's added lines of a new file; null when the file existed before. */
+/** Returns the added lines in a new file's diff; null when the file existed before. */
 export function addedText({ change, kind, diff }: PageFile): string | null {
   if (change !== 'added' || kind !== 'text' || diff.cut !== null) return null;
   const lines = bodyOf(diff.text);
@@ -48,7 +51,7 @@ export function fileId({ turn, files }: PageTurn, file: PageFile): string {
 const minElided = 600;
 
 /**
- * Returns a link to replace a long text when its lines are consecutive on one side of one of these diffs of the turn;
+ * Returns a link to replace a long text when its lines are consecutive on one side of one of the turn's diffs;
  * otherwise null.
  */
 export function renderElsewhere(turn: PageTurn, files: PageFile[], side: 'old' | 'new', text: string): Html | null {
@@ -81,7 +84,7 @@ function bodyOf(diff: string): string[] {
   return start === -1 ? [] : lines.slice(start, lines.at(-1) === '' ? -1 : undefined);
 }
 
-/** Renders a file without line-by-line changes: the last line says what differs. */
+/** Renders a file without line-by-line changes: the last line says how the versions differ. */
 function renderUnread({ diff, kind, change }: PageFile): Html {
   const said =
     kind === 'text'
@@ -92,7 +95,7 @@ function renderUnread({ diff, kind, change }: PageFile): Html {
   return html`<p class="muted">${said ?? ''}</p>`;
 }
 
-/** The inner element, and with it the background colors, is as wide as the longest line. */
+/** The inner element, and with it the background color, is as wide as the longest line. */
 function renderBody(lines: readonly string[], id: string, replaces: PageFile['replaces'] = []): Html {
   return pre(html`<code>${markup(renderLines(lines, id, replaces))}</code>`, 'diff');
 }

@@ -1,10 +1,10 @@
 /**
- * Builds HTML from values: every text is escaped, and invisible characters are made visible. hono's `html` helper only
+ * Builds HTML from values: escapes every text and makes invisible characters visible. hono's `html` helper only
  * escapes, and may return a promise; the page needs both at once, synchronously, for megabytes.
  */
 import { toVisible } from '../session/text/visible-text.ts';
 
-/** Markup, as opposed to text that has yet to be escaped. */
+/** Markup, as opposed to text that still needs escaping. */
 export class Html {
   readonly markup: string;
   constructor(markup: string) {
@@ -20,7 +20,7 @@ export function html(strings: TemplateStringsArray, ...values: Value[]): Html {
   return new Html(parts.reduce((all, part, at) => `${all}${render(values[at - 1] ?? null)}${part}`));
 }
 
-/** Renders text that keeps its white space. It is focusable, so that the keyboard can scroll it sideways. */
+/** Renders text that keeps its white space. The element takes the focus, so that the keyboard can scroll it sideways. */
 export function pre(text: string | Html | readonly (string | Html)[], name = ''): Html {
   const start = name === '' ? '<pre tabindex="0">' : `<pre class="${name}" tabindex="0">`;
   // An HTML parser drops a newline right after the tag.
@@ -37,7 +37,7 @@ function withoutIndents(strings: TemplateStringsArray): string[] {
   return parts;
 }
 
-/** Accepts markup made elsewhere, from texts that were escaped there. */
+/** Accepts markup from elsewhere whose texts are already escaped. */
 export function markup(text: string): Html {
   return new Html(text);
 }
@@ -52,7 +52,7 @@ const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;
 function render(value: Value): string {
   if (value === null || value === false) return '';
   if (value instanceof Html) return value.markup;
-  // The value may be in an attribute, and attributes are all in double quotes.
+  // The value may be in an attribute, and every attribute is in double quotes.
   if (typeof value === 'string') return escapeText(value).replaceAll('"', '&quot;');
   return typeof value === 'number' ? String(value) : value.map(render).join('');
 }
@@ -64,7 +64,7 @@ export function firstLine(text: string, max: number): string {
   return characters.length <= max ? line : `${characters.slice(0, max - 1).join('')}…`;
 }
 
-/** Renders a time as `2026-01-24 15:04` in UTC, so that it is the same in every clone. */
+/** Renders a time as `2026-01-24 15:04` in UTC, so that every clone shows the same text. */
 export function renderTime(iso: string): Html {
   return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`;
 }

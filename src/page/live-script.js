@@ -5,7 +5,7 @@
   if (list) {
     const rows = [...list.tBodies[0].rows];
     const query = byId('live-query');
-    // A search from the URL has left rows out, which only the server has.
+    // A search in the URL has left out rows, which only the server has.
     const isWhole = query.value === '';
     query.form.addEventListener('submit', (event) => isWhole && event.preventDefault());
     query.addEventListener('input', () => {
@@ -51,8 +51,7 @@
     return false;
   };
 
-  // Nothing that is inserted into the page runs: a parsed document runs no scripts, and the page's policy allows no
-  // others.
+  // Nothing inserted into the page runs: a parsed document runs no scripts, and the page's policy allows no others.
   const getElement = async (path, selector) => {
     const response = await fetch(path);
     // The turn no longer exists; the next update will say so.
@@ -63,7 +62,7 @@
 
   /* Committed turns */
 
-  // A message that became a turn must not be sent again, even if the request to the model failed afterward.
+  // The page must not resend a message that became a turn, even if the request to the model failed afterward.
   let sent = null;
   const forgetSent = (fresh) => {
     const message = byId('live-message');
@@ -89,7 +88,7 @@
     fresh.dispatchEvent(new CustomEvent('teddy:turn', { bubbles: true, detail: { turn } }));
   };
 
-  /* Comments on the lines of a plan */
+  /* Comments on a plan's lines */
 
   const commentOn = (line, text) => {
     const item = byId('live-lines')?.children[line - 1];
@@ -114,7 +113,7 @@
   let controls = byId('live-controls').outerHTML;
   const showControls = async () => {
     const fresh = await getElement(`${base}/controls`, '#live-controls');
-    // Does not replace an unchanged form: somebody may be about to use it.
+    // Leaves an unchanged form alone, because somebody may be about to use it.
     if (!fresh || fresh.outerHTML === controls) return;
     controls = fresh.outerHTML;
     const old = byId('live-controls');
@@ -230,7 +229,7 @@
     approve: 'Approving ...',
     reject: 'Rejecting ...',
   };
-  // The outcome of the last act stays visible after the server has stopped.
+  // The last act's outcome stays visible after the server has stopped.
   let result = '';
   const handlers = {
     act({ kind }) {

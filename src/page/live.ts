@@ -1,4 +1,4 @@
-/** The parts that a page of `teddy serve` has in addition to a page in a file: work in progress, and forms to continue. */
+/** The parts that a `teddy serve` page has in addition to a page in a file: work in progress, and forms to continue. */
 import { describeAction } from '../plan/actions/actions.ts';
 import type { Action } from '../plan/plan.ts';
 import type { Hash } from '../ports/project.ts';
@@ -10,10 +10,10 @@ import type { PageTurn, SessionPage } from './session-page.ts';
 import { lastWord } from './turn-state.ts';
 
 export interface LiveOptions {
-  /** True, or a sentence that says why nothing can be said here. */
+  /** True, or a sentence that says why the user cannot send a message here. */
   maySay: true | string;
   /**
-   * Whether the pending plan may be run from here: HEAD is on the line, and nothing is in the way. Otherwise a sentence
+   * True when the pending plan may run from here: HEAD is on the line, and nothing is in the way. Otherwise a sentence
    * that says why not.
    */
   mayAct: true | string;
@@ -22,7 +22,7 @@ export interface LiveOptions {
 export const liveStyle = markup(`<style>${css}</style>`);
 export const liveScript = markup(`<script>${script}</script>`);
 
-/** Returns the sources of style and script for a content policy. */
+/** Returns the style and script sources for a content policy. */
 export function liveSources(hash: Hash): { style: string; script: string } {
   return { style: toSource(hash(css)), script: toSource(hash(script)) };
 }
@@ -53,7 +53,7 @@ export function renderLive(page: SessionPage, live: LiveOptions): LiveParts {
   return { head: liveStyle, controls };
 }
 
-/** Pairs each turn with a version; a turn with the same version is already shown. */
+/** Pairs each turn with a version; a page that shows this version needs no update. */
 export function toTurnVersions({ turns }: SessionPage): [turn: string, version: string][] {
   return turns.map(({ turn, commits, undoneBy, partlyUndoneBy }) => [
     turn,
@@ -74,12 +74,12 @@ export function renderControls(page: SessionPage, live: LiveOptions): Html {
   </div>`;
 }
 
-/** Tells whether this is another agent's plan that nobody has judged and that the agent is still waiting for. */
+/** Tells whether the turn has another agent's plan that nobody has judged and whose agent is still waiting. */
 function isHandedIn(turn: PageTurn): boolean {
   return turn.plan?.isForeign === true && turn.status === 'open' && lastWord(turn) === null;
 }
 
-/** Teddy's own plan is rejected by the form below, which also says what to do instead. */
+/** The form below rejects teddy's own plan, because it also says what to do instead. */
 function renderJudging(judged: PageTurn): Html | null {
   const { turn, plan } = judged;
   if (plan === null || lastWord(judged) === 'approved') return null;
@@ -107,7 +107,7 @@ function renderJudging(judged: PageTurn): Html | null {
 
 function renderPending({ turn, plan }: PageTurn, { mayAct }: LiveOptions): Html {
   const parsed = plan?.parsed ?? null;
-  // A plan that is not shown as a whole cannot be approved here.
+  // Nobody can approve a plan here that the page does not show in full.
   const isWhole = plan !== null && plan.isExact && parsed !== null;
   const reason = isWhole
     ? mayAct

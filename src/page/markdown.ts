@@ -1,11 +1,11 @@
-/** Renders Markdown and code as HTML: no markup of the author's, no images, links only to https. */
+/** Renders Markdown and code as HTML: none of the author's own markup, no images, and links only to https. */
 import highlight from 'highlight.js/lib/common';
 import MarkdownIt, { type MarkdownIt as Renderer } from 'markdown-it';
 import { toVisible } from '../session/text/visible-text.ts';
 import { html, markup, pre, type Html } from './html.ts';
 import type { PageText } from './session-page.ts';
 
-/** For longer code, colors make a page several times as large, and nobody reads that much code in a plan. */
+/** For longer code, colors would make a page several times as large, and nobody reads that much code in a plan. */
 const maxHighlighted = 12_000;
 
 const renderer = openRenderer();
@@ -31,7 +31,7 @@ export function renderCode({ text, cut }: PageText, language: string): Html {
   return html`${pre(html`<code>${code === '' ? text : markup(code)}</code>`)}${renderCut(cut)}`;
 }
 
-/** Renders a note about the cut, so that nothing is cut silently. */
+/** Renders a note about the cut, so that no cut goes unnoticed. */
 export function renderCut(cut: PageText['cut']): Html | null {
   if (cut === null) return null;
   const characters = cut.characters.toLocaleString('en-US');
@@ -49,7 +49,7 @@ function openRenderer(): Renderer {
     tokens[at]?.attrSet('rel', 'noopener noreferrer nofollow');
     return plain?.(tokens, at, options, env, self) ?? self.renderToken(tokens, at, options);
   };
-  // A block that scrolls sideways must be focusable for the keyboard.
+  // A block that scrolls sideways must take the focus, for keyboard users.
   md.renderer.rules['fence'] = (tokens, at, options, env, self) =>
     (fence?.(tokens, at, options, env, self) ?? '').replace('<pre>', '<pre tabindex="0">');
   return md;

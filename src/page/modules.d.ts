@@ -1,4 +1,4 @@
-/** The build and vitest both read a file with such a name as text. */
+/** Both the build and vitest read a file with such a name as text. */
 declare module '*?raw' {
   const text: string;
   // oxlint-disable-next-line import/no-default-export

@@ -2,7 +2,7 @@
 import type { Oid, RepoPath, TurnName } from '../names.ts';
 import type { PageFile, PageTurn } from './session-page.ts';
 
-/** A version of a file, and the turns that added its lines, by line number. The other lines are unknown. */
+/** A version of a file, and the turns that added its lines, by line number. The origin of all other lines is unknown. */
 interface KnownVersion {
   blob: Oid | null;
   turns: ReadonlyMap<number, TurnName>;
@@ -11,8 +11,8 @@ interface KnownVersion {
 type KnownFiles = ReadonlyMap<RepoPath, KnownVersion>;
 
 /**
- * Adds `replaces` to the files of the turns. It reflects only the diffs on the page: when a file changed in between (by
- * hand, or by an undo), its lines no longer belong to any turn.
+ * Adds `replaces` to the turns' files. Considers only the diffs on the page: when a file changed in between (by hand,
+ * or by an undo), its lines no longer belong to any turn.
  */
 export function withOrigins(turns: readonly PageTurn[]): PageTurn[] {
   const after = new Map<TurnName, KnownFiles>();
@@ -47,7 +47,7 @@ function followFile(
     const hunk = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/.exec(line);
     if (hunk !== null) {
       const [, start = '', count = '1', , added = '1'] = hunk;
-      // A hunk without old lines gives the number of the line before it.
+      // A hunk without old lines has the number of the line before it.
       const begin = Number(start) + (count === '0' ? 1 : 0);
       carryTo(begin);
       [old, now, rest] = [begin, now + begin - old, Number(count) + Number(added)];

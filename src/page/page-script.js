@@ -1,4 +1,4 @@
-/** Search, keys, side-by-side diffs: none of it is needed to read the page. */
+/** Search, keys and side-by-side diffs; nobody needs this script to read the page. */
 (() => {
   'use strict';
   const stream = document.getElementById('stream');
@@ -40,7 +40,7 @@
     unfold.textContent = open ? 'Fold all' : 'Open all';
   });
 
-  // Side-by-side diffs: the rows are built from the unified text on demand.
+  // Side-by-side diffs: builds the rows from the unified text on demand.
   const splitLines = (pre) => {
     const lines = [];
     for (const node of pre.firstElementChild.childNodes) {
@@ -269,7 +269,7 @@
   };
   localize(document);
 
-  // A live page receives turns again, and the elements around them.
+  // A live page receives turns again, together with the elements around them.
   addEventListener('teddy:turn', ({ target }) => {
     seen.observe(target);
     layOut(target);

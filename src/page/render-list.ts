@@ -7,7 +7,7 @@ import { html, renderTime, type Html } from './html.ts';
 import { liveScript, liveStyle } from './live.ts';
 import { pageStyle } from './render-page.ts';
 
-/** A session in the list. */
+/** A session's row in the list. */
 interface ListedRow {
   session: string;
   /** A branch, such as `teddy/20260124-add-login`. */
@@ -17,18 +17,18 @@ interface ListedRow {
   state: SessionState;
   /** The commit when the state is `committed`. */
   committed: string | null;
-  /** Another branch of the session that has the plan or the code that the state refers to. */
+  /** Another branch of the session, which has the plan or the code that the state refers to. */
   beside: { line: string; has: 'plan' | 'code' } | null;
   title: string;
   /** ISO 8601. */
   updated: string;
   current: boolean;
   conversationBranches: readonly string[];
-  /** Null when the spending was not counted. */
+  /** Null when nobody counted the spending. */
   spent: Spending | null;
 }
 
-/** Renders the sessions in the given order. `query`: only sessions that contain each of its words. */
+/** Renders the sessions in the given order. `query` keeps only sessions that contain each of its words. */
 export function renderList(sessions: readonly ListedRow[], query: string): string {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const shown = sessions.filter((one) => words.every((word) => toSearched(one).includes(word)));

@@ -1,5 +1,5 @@
 /**
- * Renders the page of a session as one file: the same values give the same bytes, and reading it needs no script or
+ * Renders a session's page as one file: the same values give the same bytes, and reading the page needs no script or
  * request.
  */
 import { countOf, formatDuration, describeSpending } from '../session/spending/describe-spending.ts';
@@ -17,7 +17,7 @@ import { renderFile, renderPatch } from './diff.ts';
 import { renderMarkdown } from './markdown.ts';
 import { toTurnState } from './turn-state.ts';
 
-/** The parts that a page of `teddy serve` has in addition to a page in a file. */
+/** The parts that a `teddy serve` page has in addition to a page in a file. */
 export interface LiveParts {
   /** Added at the end of the head. The server sends the content policy in a header. */
   head: Html;
@@ -27,7 +27,7 @@ export interface LiveParts {
 
 export const pageStyle = markup(`<style>${css}</style>`);
 
-/** `hash` returns sha256 in hex. */
+/** `hash` returns a sha256 in hex. */
 export function renderSessionPage(page: SessionPage, hash: Hash, live: LiveParts | null = null): string {
   const policy = `default-src 'none'; style-src '${toSource(hash(css))}'; script-src '${toSource(hash(script))}'; base-uri 'none'; form-action 'none'`;
   const shown = html`<!doctype html>
@@ -58,18 +58,18 @@ export function renderSessionPage(page: SessionPage, hash: Hash, live: LiveParts
   return `${shown.markup.trim()}\n`;
 }
 
-/** Escapes characters that would otherwise be made visible, because branch names must be read back exactly. */
+/** Escapes characters that would otherwise become visible text, because a reader must get branch names back exactly. */
 function toPlainJson(value: object): string {
   return JSON.stringify(value).replace(/[^ -~]/g, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Returns the source expression of a style sheet or a script for a content policy. */
+/** Returns a style sheet's or script's source expression for a content policy. */
 export function toSource(sha256: string): string {
   const bytes = sha256.match(/../g)?.map((pair) => Number.parseInt(pair, 16)) ?? [];
   return `sha256-${btoa(String.fromCharCode(...bytes))}`;
 }
 
-/** Returns the sources of the style sheet and the script, for a policy in a header. */
+/** Returns the sources of the style sheet and the script for a policy in a header. */
 export function pageSources(hash: Hash): { style: string; script: string } {
   return { style: toSource(hash(css)), script: toSource(hash(script)) };
 }
@@ -122,7 +122,7 @@ function tile(name: string, value: string | Html, note: string): Html {
   </div>`;
 }
 
-/** Renders badges that say what was checked and at which commit. The page has no clock and says nothing about later commits. */
+/** Renders badges that say which checks ran and at which commit. The page has no clock and says nothing about later commits. */
 function renderBadges(checks: PageChecks | null, tip: string): Html | null {
   if (checks === null) return null;
   const { verify, replay } = checks;
@@ -195,7 +195,7 @@ function renderFoot({ source, version }: SessionPage): Html {
   </footer>`;
 }
 
-/** Renders attempts next to each other: two turns at the same step, and the successive plans of a thread. */
+/** Renders attempts next to each other: two turns at the same step, and a thread's successive plans. */
 function renderComparisons(page: SessionPage): Html | null {
   const find = (name: string | null) => page.turns.find(({ turn }) => turn === name) ?? null;
   const revisions = page.turns.flatMap((turn) => {

@@ -1,4 +1,4 @@
-/** Renders the context of a turn: each section with its tokens and its bytes, and how it differs from the previous turn. */
+/** Renders a turn's context: each section with its tokens and its bytes, and its differences from the previous turn. */
 import { formatCount } from '../session/text/format-count.ts';
 import { countOf } from '../session/spending/describe-spending.ts';
 import { renderElsewhere, renderPatch } from './diff.ts';
@@ -42,14 +42,14 @@ export function renderRequest({ turn, request }: PageTurn, before: PageTurn | nu
 }
 
 interface PlacedSection extends PageSection {
-  /** Its position in the request. */
+  /** The section's position in the request. */
   at: number;
 }
 
-/** A row joins at least this many consecutive files that are unchanged from an earlier request. */
+/** A row joins at least this many consecutive files that have not changed since an earlier request. */
 const minRun = 4;
 
-/** Otherwise a long history and many unchanged files would make each request as long as all earlier ones together. */
+/** Without these rows, a long history and many unchanged files would make each request as long as all earlier ones together. */
 function joinRuns(sections: readonly PageSection[]): PlacedSection[][] {
   const runs: PlacedSection[][] = [];
   for (const [at, section] of sections.entries()) {
@@ -108,7 +108,7 @@ function renderRun(turn: string, run: readonly PlacedSection[], all: number, bef
   </li>`;
 }
 
-/** Leaves out a file as the previous turn left it, which is in a diff of that turn. */
+/** Leaves out a file that is as the previous turn left it, because that turn's diff shows it. */
 function withoutKnown({ name, of }: PageSection, text: string, before: PageTurn | null): (string | Html)[] {
   const [, open = '', body = '', close = ''] = /^(`{3,}[^\n]*\n)(.*\n)(`{3,}\n)$/s.exec(text) ?? [];
   if (name !== 'file' || before === null) return [text];
@@ -177,7 +177,7 @@ function compareRequests(before: PageRequest, now: PageRequest): Changes {
   return { summary, rows };
 }
 
-/** Bytes that refer to an earlier request equal the previous turn's when both refer to the same place. */
+/** Bytes that refer to an earlier request equal the previous turn's bytes when both refer to the same place. */
 function isSame(old: PageSection, now: PageSection): boolean {
   if (old.state !== now.state || old.bytes !== now.bytes) return false;
   if (now.body.kind === 'text') return old.body.kind === 'text' && old.body.text.text === now.body.text.text;

@@ -1,4 +1,4 @@
-/** The page of a session as plain values with masked secrets. `workflow/page/` collects them; the files here render them. */
+/** A session's page as plain values with masked secrets. `workflow/page/` collects them; the files here render them. */
 import type { TreeChange, DiffKind } from '../ports/git.ts';
 import type { TurnStatus } from '../session/lines/line-order.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../names.ts';
@@ -8,14 +8,14 @@ import type { RunStatus } from '../session/entries/entry-trailers.ts';
 import type { EntryKind, VerdictWord } from '../session/entries/entry.ts';
 import type { Spending } from '../session/spending/spending.ts';
 
-/** The commits that a page is made from. The same source and the same version give the same bytes in every clone. */
+/** The commits that a page comes from. The same source and the same version give the same bytes in every clone. */
 export interface PageSource {
   session: SessionId;
   /** The requested line. */
   line: string;
-  /** All lines of the session on the page, the requested one first. */
+  /** All the session's lines on the page, with the requested one first. */
   lines: { name: string; tip: Oid }[];
-  /** Commits on base branches that landed the session there. */
+  /** The commits on base branches that landed the session. */
   landed: Oid[];
 }
 
@@ -23,28 +23,25 @@ export interface SessionPage {
   /** The version of teddy that renders the page; another version may render other bytes. */
   version: string;
   source: PageSource;
-  /** The first line of the first message, or the session's id. */
+  /** The first line of the first message, or the session's ID. */
   title: string;
-  /** The commit that the line started from; null when there was none. */
+  /** The commit that the line started from; null when it started from none. */
   base: { commit: Oid; branch: string | null } | null;
-  /** The names of those who committed entries, without addresses, ordered by their first entry. */
+  /** The names of the people who committed entries, without addresses, ordered by their first entry. */
   authors: string[];
-  /** The times of the first and last entry (ISO 8601); null when there is no entry. */
+  /** The times of the first and last entry (ISO 8601); null without entries. */
   startedAt: string | null;
   endedAt: string | null;
-  /**
-   * Each turn once, no matter how many lines have it: first those of the requested line, then those of its branches, in
-   * order.
-   */
+  /** Each turn once, no matter how many lines have it: first the requested line's turns, then its branches' turns, in order. */
   turns: PageTurn[];
-  /** Commits that belong to no turn, in order: the user's own, snapshots before a message, and landings. */
+  /** Commits that belong to no turn, in order: the user's own commits, snapshots before a message, and landings. */
   others: PageCommit[];
   spent: Spending;
-  /** The changes between base and tip of the requested line, outside of `.teddy`. */
+  /** The changes between the requested line's base and tip, outside `.teddy`. */
   changed: { files: number; added: number; removed: number };
   /** Attempts at the same step, on different lines. */
   comparisons: PageComparison[];
-  /** Null on a live page, where checks were not requested. */
+  /** Null on a live page, for which nobody requested checks. */
   checks: PageChecks | null;
 }
 
@@ -52,41 +49,41 @@ export interface PageCommit {
   commit: Oid;
   kind: 'own' | 'snapshot' | 'landing';
   line: string;
-  /** The turn before it; null when it precedes the first. */
+  /** The turn before the commit; null when the commit precedes the first turn. */
   after: TurnName | null;
   time: string;
   author: string;
   subject: string;
 }
 
-/** A text, or as much of it as the page holds. */
+/** A text, or the part of it that fits on the page. */
 export interface PageText {
   text: string;
-  /** How much is missing on the page, and the command that prints the whole text; null when nothing is missing. */
+  /** How much the page leaves out, and the command that prints the whole text; null when the page has it all. */
   cut: { characters: number; command: string } | null;
 }
 
 export interface PageTurn {
   /**
-   * Identifies the turn within the page: its name, with a number if an earlier one has the same name on another line,
+   * Identifies the turn within the page: its name, with a number if an earlier turn on another line has the same name,
    * such as `03-2`.
    */
   turn: TurnName;
-  /** Its name on its line. */
+  /** The turn's name on its line. */
   name: TurnName;
-  /** The line it is on. */
+  /** The turn's line. */
   line: string;
-  /** The turn that it continues; null for the first. */
+  /** The turn that this one continues; null for the first turn. */
   parent: TurnName | null;
   status: TurnStatus;
-  /** The status in its report; null without a report. */
+  /** The status in the turn's report; null without a report. */
   outcome: RunStatus | null;
-  /** The author of its message. */
+  /** The author of the turn's message. */
   author: string | null;
   agent: string | null;
   provider: string | null;
   model: string | null;
-  /** The times of its first and last entry (ISO 8601). */
+  /** The times of the turn's first and last entry (ISO 8601). */
   startedAt: string;
   endedAt: string;
   /** Everything in order: messages, replies, tool calls with their results, and the places of plan and report. */
@@ -95,27 +92,27 @@ export interface PageTurn {
   /** The verdicts on the plan, oldest first. */
   verdicts: PageVerdict[];
   report: PageReport | null;
-  /** The code changes of all its commits together. */
+  /** The code changes of all the turn's commits together. */
   files: PageFile[];
   request: PageRequest | null;
   /** Oldest first. */
   commits: { commit: Oid; kind: EntryKind; time: string; title: string }[];
   spent: Spending;
-  /** The commit that undid its code changes. */
+  /** The commit that undid the turn's code changes. */
   undoneBy: Oid | null;
-  /** The commit since which some of its code changes are undone. */
+  /** The commit that undid some of the turn's code changes. */
   partlyUndoneBy: Oid | null;
-  /** A sentence for each part that cannot be read because an object is damaged or missing. */
+  /** A sentence for each part that is unreadable because an object is damaged or missing. */
   faults: string[];
 }
 
 export type PagePart =
   | { kind: 'message' | 'reply'; text: PageText; isSpoken: boolean; isPartial: boolean }
   | { kind: 'call'; tool: string; input: PageText; result: PageResult | null }
-  /** `parts`: what a sub-agent said and did, which is not part of this conversation. */
+  /** `parts`: what a sub-agent said and did outside this conversation. */
   | { kind: 'note'; text: PageText; parts?: PagePart[] }
   | { kind: 'thinking'; text: PageText }
-  /** Shown from `plan` and `report`. */
+  /** The page shows these from `plan` and `report`. */
   | { kind: 'plan' }
   | { kind: 'report' };
 
@@ -129,14 +126,14 @@ interface PageResult {
 export interface PagePlan {
   /** The content of `plan.md`. */
   source: PageText;
-  /** In hex, of the bytes in the repository. */
+  /** The sha256, in hex, of the bytes in the repository. */
   sha256: string;
   /** Whether `source` is the exact text, without cuts and masks. */
   isExact: boolean;
   commit: Oid;
-  /** Null for a text too long to be a plan, or the plan of another agent. */
+  /** Null for a text too long to be a plan, or for another agent's plan. */
   parsed: ParsedPlan | null;
-  /** Whether another agent made it and carries it out. */
+  /** Whether another agent made the plan and carries it out. */
   isForeign: boolean;
 }
 
@@ -147,37 +144,40 @@ export interface PageVerdict {
   author: string;
   time: string;
   text: PageText | null;
-  /** `line`: the line of the plan, counted from 1. */
+  /** `line`: the plan's line, counted from 1. */
   comments: { line: number; text: PageText }[];
 }
 
 export interface PageReport {
   commit: Oid;
-  /** The author of its commit, who ran or rejected the plan. */
+  /** The author of the report's commit, who ran or rejected the plan. */
   author: string;
   time: string;
   report: Report;
-  /** How much of its long lines is missing on the page. */
+  /** How much of the report's long lines the page leaves out. */
   cut: PageText['cut'];
 }
 
 export interface PageFile {
   path: RepoPath;
   change: TreeChange['change'];
-  /** Counted in lines; 0 when they were not counted. */
+  /** The number of lines; 0 when nobody counted them. */
   added: number;
   removed: number;
   kind: DiffKind;
   /** A unified diff in git's style. */
   diff: PageText;
-  /** The index of the action that made the change, according to the report; null when none did or the report does not say. */
+  /**
+   * The index of the action that made the change, according to the report; null when no action did or the report does
+   * not say.
+   */
   action: number | null;
-  /** The blobs in git; null when the file did not exist or no longer does. */
+  /** The blobs in git; null when the file did not exist or no longer exists. */
   before: Oid | null;
   after: Oid | null;
   /**
-   * For each hunk of the diff, the earlier turns on the page that added the lines it removes; a missing hunk removes
-   * none that are known.
+   * For each hunk in the diff, the earlier turns on the page that added the lines it removes; a missing hunk removes no
+   * line with a known origin.
    */
   replaces: TurnName[][];
 }
@@ -190,9 +190,9 @@ export interface PageRequest {
   /** An estimate for all sections. */
   tokens: number;
   bytes: number;
-  /** The number of masked secrets in it. */
+  /** The number of masked secrets in the request. */
   masked: number;
-  /** In order. A history has a section for each of its turns. */
+  /** The sections in order. A history has a section for each of its turns. */
   sections: PageSection[];
   /** Null when the log cannot be read; `sections` is empty then. */
   parameters: Record<string, number | string | boolean> | null;
@@ -200,36 +200,36 @@ export interface PageRequest {
 
 export interface PageSection {
   name: 'front-matter' | 'system' | 'memos' | 'history' | 'tree' | 'file' | 'message';
-  /** The path or URL of a file, or the turn that a section of the history describes; null for other sections. */
+  /** A file's path or URL, or the turn that a section of the history describes; null for other sections. */
   of: string | null;
   state: 'shown' | 'not-shown' | 'refused' | 'missing';
-  /** Why it is not shown, in a few words. */
+  /** Why the page does not show the section, in a few words. */
   reason: string | null;
   tokens: number;
   bytes: number;
-  /** The line above the bytes that says where they came from, with its newline; null when they have none. */
+  /** The line above the bytes that says where they came from, with its newline; null without such a line. */
   marker: string | null;
   body:
     | { kind: 'text'; text: PageText }
-    /** Identical to this section of an earlier turn's request. */
+    /** Identical to this section in an earlier turn's request. */
     | { kind: 'same'; turn: TurnName; section: number }
-    /** The differences from this section of an earlier turn's request, as a unified diff without a header. */
+    /** The differences from this section in an earlier turn's request, as a unified diff without a header. */
     | { kind: 'diff'; turn: TurnName; section: number; patch: PageText }
-    /** The bytes are made from what the page shows of this turn: its message, plan and report. */
+    /** The bytes come from the page's own parts of this turn: its message, plan and report. */
     | { kind: 'turn'; turn: TurnName };
 }
 
 export interface PageComparison {
   one: TurnName;
   other: TurnName;
-  /** The changes from the code that one turn left to the code that the other left. */
+  /** The changes from the code that one turn left to the code that the other turn left. */
   code: PageFile[];
 }
 
-/** Results that apply to the commits in `source` and to nothing later. */
+/** Results that apply to the commits in `source` and to no later commit. */
 export interface PageChecks {
   /** Faults are sentences. `isWhole` is false when this clone lacks part of the line. */
   verify: { entries: number; turns: number; isWhole: boolean; faults: string[] };
-  /** How many turns were recomputed with the same result, with a different one, or could not be compared. */
+  /** How many turns gave the same result when recomputed, gave a different one, or could not be compared. */
   replay: { same: number; different: number; notCompared: number; faults: string[] };
 }

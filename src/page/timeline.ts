@@ -1,4 +1,4 @@
-/** Renders the turns as a tree: a line's turns below each other, and a branch below the turn where it begins. */
+/** Renders the turns as a tree: a line's turns below each other, and each branch below the turn where it begins. */
 import { groupBy } from '../session/text/group-by.ts';
 import { countTurn, maxOf, sumTokens } from './charts.ts';
 import { html, type Html } from './html.ts';

@@ -9,7 +9,7 @@ export interface TurnState {
   word: string;
 }
 
-/** Returns the last verdict on the plan; null when there is none. */
+/** Returns the last verdict on the plan; null when nobody has given one. */
 export function lastWord({ verdicts }: PageTurn): 'approved' | 'rejected' | null {
   const words = verdicts.flatMap(({ verdict }) => (verdict === 'none' ? [] : [verdict]));
   return words.at(-1) ?? null;
@@ -44,12 +44,12 @@ const outcomes: Record<NonNullable<PageTurn['outcome']>, TurnState> = {
   ABORTED: { tone: 'warn', word: 'stopped' },
 };
 
-/** Tells whether the user rejected the plan as a whole; a run that was stopped has the same status. */
+/** Tells whether the user rejected the whole plan; a run that was stopped has the same status. */
 export function isRejected({ run_summary: { status }, action_logs: logs }: Report): boolean {
   return status === 'ABORTED' && logs.every(({ details }) => details?.reason === 'rejected');
 }
 
-/** Tells whether the plan was not run at all; the report gives the reason once, for the whole plan. */
+/** Tells whether no part of the plan ran; the report gives the reason once, for the whole plan. */
 export function isUnrun(report: Report): boolean {
   return report.run_summary.status === 'VALIDATION_FAILED' || isRejected(report);
 }

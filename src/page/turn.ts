@@ -1,4 +1,4 @@
-/** Renders one turn: message, plan, approval, what was done, and context, in the order that readers want. */
+/** Renders one turn: message, plan, approval, what the turn did, and context, in the order that readers want. */
 import { typeOf } from '../plan/actions/actions.ts';
 import type { Action } from '../plan/plan.ts';
 import { findPlanTitle } from '../plan/plan-comments.ts';
@@ -11,7 +11,7 @@ import { renderRequest } from './request.ts';
 import type { PagePart, PagePlan, PageReport, PageTurn, PageVerdict, SessionPage } from './session-page.ts';
 import { isRejected, lastWord, toTurnState } from './turn-state.ts';
 
-/** Each turn is an `article` with the id `t` plus its name; the live page replaces it with a newer one. */
+/** Each turn is an `article` with the ID `t` plus its name; the live page replaces it with a newer one. */
 export function renderTurn(turn: PageTurn, page: SessionPage): Html {
   const { turn: name } = turn;
   const before = page.turns.find((one) => one.turn === turn.parent) ?? null;
@@ -29,7 +29,7 @@ export function renderTurn(turn: PageTurn, page: SessionPage): Html {
   </article>`;
 }
 
-/** Returns the title of its plan, or the beginning of its message. */
+/** Returns the title of the turn's plan, or the beginning of its message. */
 export function titleOf({ plan, parts, turn }: PageTurn): string {
   const title = plan === null ? '' : (plan.parsed?.plan.title ?? findPlanTitle(plan.source.text).title);
   if (title !== '') return firstLine(title, 120);
@@ -84,7 +84,7 @@ function renderPart(part: PagePart, turn: PageTurn, before: PageTurn | null): Ht
   }
 }
 
-/** Tells whether the verdicts already say everything that the report says about who approved what. */
+/** Tells whether the verdicts already say everything that the report says about approvals. */
 function isJudged(turn: PageTurn, { report }: PageReport): boolean {
   return isRejected(report) && lastWord(turn) === 'rejected';
 }
@@ -109,7 +109,7 @@ function renderCall({ tool, input, result }: PagePart & { kind: 'call' }): Html 
   </details>`;
 }
 
-/** Renders two views of the same text, which can be switched without a script. */
+/** Renders two views of the same text; readers can switch between them without a script. */
 function renderPlan(turn: PageTurn, plan: PagePlan, before: PageTurn | null): Html {
   const name = `t${turn.turn}-plan`;
   const radio = (view: string, title: string, isFirst: boolean) =>
@@ -129,7 +129,7 @@ function renderPlan(turn: PageTurn, plan: PagePlan, before: PageTurn | null): Ht
   </section>`;
 }
 
-/** Returns the plan that this turn revises: it was rejected or not run, or this turn answers the same message. */
+/** Returns the plan that this turn revises: the user rejected it or did not run it, or this turn answers the same message. */
 export function revisedPlan(before: PageTurn | null, turn: PageTurn): PagePlan | null {
   if (before === null) return null;
   const isUnrun = before.outcome === 'SKIPPED' || before.outcome === 'VALIDATION_FAILED';
@@ -166,7 +166,7 @@ export function renderVerdict({ verdict, author, time, text, comments }: PageVer
   </section>`;
 }
 
-/** The actions follow below, with their outcomes; the title is left out when it equals `known`, the title of the turn. */
+/** The actions follow below with their outcomes; leaves out the title when it equals `known`, the turn's title. */
 function renderRead({ parsed, source }: PagePlan, known: string): Html {
   if (parsed === null || parsed.problems.length > 0)
     return html`${(parsed?.problems ?? []).map(({ line, column, message, hint }) => html`<p class="reason">Line ${line}, column ${column}: ${message}${hint === undefined ? '' : ` (${hint})`}</p>`)}${renderMarkdown(source)}`;
@@ -206,7 +206,7 @@ function renderRead({ parsed, source }: PagePlan, known: string): Html {
   }`;
 }
 
-/** Renders the exact bytes, except for long texts that a diff of the action, below, already shows. */
+/** Renders the exact bytes, except for long texts that the action's diff, below, already shows. */
 function renderSource(turn: PageTurn, { source, parsed, sha256 }: PagePlan): Html {
   const pieces: (string | Elsewhere)[] = [];
   let rest = source.text;
@@ -224,14 +224,14 @@ function renderSource(turn: PageTurn, { source, parsed, sha256 }: PagePlan): Htm
     <p class="muted">sha256 <code>${sha256}</code></p>`;
 }
 
-/** A long text of the plan that the page shows elsewhere. */
+/** A long text in the plan that the page shows elsewhere. */
 interface Elsewhere {
   link: Html;
   length: number;
 }
 
 interface Remark {
-  /** Its position in the plan: the end of the line that it refers to. */
+  /** The text's position in the plan: the end of the line that it refers to. */
   at: number;
   body: Html;
 }
@@ -256,7 +256,7 @@ function endOfLine(text: string, line: number): number {
   return at;
 }
 
-/** Puts each remark below its line, or below the link when the text is shown elsewhere. */
+/** Puts each remark below its line, or below the link when the page shows the text elsewhere. */
 function placeRemarks(pieces: readonly (string | Elsewhere)[], remarks: Remark[]): (string | Html)[] {
   const placed: (string | Html)[] = [];
   const left = [...remarks];
@@ -277,7 +277,7 @@ function placeRemarks(pieces: readonly (string | Elsewhere)[], remarks: Remark[]
   return placed;
 }
 
-/** Returns the file texts in an action, in plan order. */
+/** Returns an action's file texts, in plan order. */
 function textsOf(action: Action): { text: string; side: 'old' | 'new' }[] {
   const shown = typeOf(action).show?.(action);
   if (shown?.kind === 'content') return [{ text: shown.text, side: 'new' }];
@@ -288,14 +288,14 @@ function textsOf(action: Action): { text: string; side: 'old' | 'new' }[] {
   ]);
 }
 
-/** Why an action was not run although nobody rejected it. */
+/** Why an action did not run although nobody rejected it. */
 const endings = new Set([
   'an earlier action failed',
   'the run was stopped before it',
   'the run was interrupted before it',
 ]);
 
-/** Renders who approved what, and what was changed by the user. */
+/** Renders who approved which actions, and what the user changed. */
 function renderApproval({ report, author, time, cut }: PageReport, plan: PagePlan): Html {
   const { action_logs: logs, run_summary: summary } = report;
   const by = (who: string) => logs.filter((log) => log.approved_by === who && log.status !== 'SKIPPED').length;
@@ -327,7 +327,7 @@ function renderApproval({ report, author, time, cut }: PageReport, plan: PagePla
   </section>`;
 }
 
-/** Renders the parts of the report that are not about actions. */
+/** Renders the report's parts that are not about actions. */
 function renderRest({ report: { memos, rollback } }: PageReport): Html | null {
   const lines = [
     ...memos.added.map((fact) => `Remembered: ${fact}`),
