@@ -55,20 +55,20 @@ export interface OpenProjectOptions {
   notices: Notices;
   /** Called with each git command and its duration. */
   trace?: (line: string) => void;
-  /** Called before each step of a publication; tests simulate a crash there. */
+  /** Called before each step of a publication; tests simulate a crash in it. */
   onStep?: (step: string) => void;
   /**
-   * `once`: HEAD is read right after opening, and until then nobody is asked and nothing is waited for. `always`:
-   * nothing is changed, and HEAD is reported as it is now.
+   * `once`: teddy reads HEAD right after opening, and until then neither asks anybody nor waits for anything. `always`:
+   * teddy changes nothing, and reports the current HEAD.
    */
   trustsHead?: 'once' | 'always' | undefined;
-  /** The machine's own process tree if not given. */
+  /** By default, the machine's own process tree. */
   tree?: ProcessTree | undefined;
 }
 
 /**
- * Opens the repository that contains `cwd`. Call `close`, because it has a child process. Throws NOT_A_REPOSITORY,
- * GIT_TOO_OLD.
+ * Opens the repository that contains `cwd`. The caller must call `close`, because the project has a child process.
+ * Throws NOT_A_REPOSITORY, GIT_TOO_OLD.
  */
 export async function openProject({
   cwd,
@@ -155,7 +155,7 @@ export async function startBeside(words: readonly string[], cwd: string): Promis
   await (await import('./system/shell/process-group.ts')).startDetached(words, cwd);
 }
 
-/** Opens the logs of other agents, and what is known here about each. */
+/** Opens other agents' logs, and what this clone knows about each. */
 export function openCapture({ repository, spool }: Project, env: Record<string, string | undefined>): Capture {
   const { commonDir } = repository as OpenedRepository;
   return {
@@ -166,15 +166,15 @@ export function openCapture({ repository, spool }: Project, env: Record<string, 
 }
 
 /**
- * Returns the provider's name in the list, which covers only providers' own endpoints; Gemini is listed under its
- * maker's name.
+ * Returns the provider's name in the list, which covers only providers' own endpoints and has Gemini under its maker's
+ * name.
  */
 function listedAs(provider: string, url: string): string | null {
   if (findPreset(provider)?.url !== url) return null;
   return provider === 'gemini' ? 'google' : provider;
 }
 
-/** Opens them on first use, because only the doctor needs them. */
+/** Opens the remains on first use, because only the doctor needs them. */
 function lazyRemains({ commonDir, openRemains }: OpenedRepository, clock: Clock): Remains {
   const open = async () => {
     const { allRemains } = await import('./system/runs/remains.ts');
@@ -193,8 +193,8 @@ function lazyRemains({ commonDir, openRemains }: OpenedRepository, clock: Clock)
 }
 
 /**
- * Returns the same project, with a bundle in place of its repository. Call `close` on the repository, which is in a
- * temporary directory.
+ * Returns the same project, with a bundle in place of its repository. The caller must call `close` on the repository,
+ * which is in a temporary directory.
  */
 export async function openBundled(
   project: Project,
@@ -204,7 +204,7 @@ export async function openBundled(
   return { ...project, repository: await openBundle(path, from) };
 }
 
-/** The scripts come from the package of `main`, the executable that is running now, and fall back to it. */
+/** The scripts come from the package of `main`, the running executable, which they fall back to. */
 export function hookSource(main: string, env: Environment): HookSource {
   return {
     program: { node: process.execPath, main },
@@ -223,7 +223,7 @@ export async function openAgentSetup(main: string, env: Environment): Promise<Ag
   return agentSetup({ env, source: { program, readScript: (name) => readHookScript(main, name) } });
 }
 
-/** Opens the file in which git keeps the message of a commit that is being made. */
+/** Opens the file in which git keeps the message of a commit in progress. */
 export async function openMessageFile(path: string): Promise<MessageFile> {
   return (await import('./system/agents/hook-scripts.ts')).messageFile(path);
 }
@@ -233,12 +233,12 @@ export async function openSource(path: string, cwd: string): Promise<SourceFile>
   return (await import('./system/files/export-file.ts')).openSourceFile(path, cwd);
 }
 
-/** With `force`, an existing file is replaced. */
+/** `force` allows replacing an existing file. */
 export async function openExportFile(path: string, options: { cwd: string; force: boolean }): Promise<ExportTarget> {
   return (await import('./system/files/export-file.ts')).exportFile(path, options);
 }
 
-/** Opens a new or an empty directory. */
+/** Opens a new or empty directory. */
 export async function openExportDirectory(path: string, cwd: string): Promise<ExportDirectory> {
   return (await import('./system/files/export-file.ts')).exportDirectory(path, cwd);
 }
@@ -262,13 +262,13 @@ export interface ModelOptions {
   /** A file with the answer; `-` is stdin. */
   from?: string | undefined;
   recording?: string | undefined;
-  /** With false, the answer is requested in one piece; with undefined, `teddy.stream` decides. */
+  /** When false, requests the answer in one piece; when undefined, `teddy.stream` decides. */
   stream?: boolean | undefined;
-  /** With the provider manual and no file, the answer is written in the user's editor. */
+  /** With the manual provider and no file, the user writes the answer in an editor. */
   inEditor: boolean;
-  /** With false, nothing is sent to choose the model and nothing is saved; what is known is used. */
+  /** When false, sends no request to choose the model, saves nothing, and uses what is already known. */
   asksEndpoint?: boolean;
-  /** The directory that relative paths start from. */
+  /** The directory where relative paths start. */
   cwd: string;
   env: Record<string, string | undefined>;
   stdin: Readable & { isTTY?: boolean | undefined };
@@ -281,14 +281,14 @@ export interface ChosenModel {
   name: string;
   parameters: Record<string, number | string | boolean>;
   model: Model | null;
-  /** Why there is no model although one was needed; the message is committed anyway. */
+  /** Why there is no model although the command needs one; the message is committed anyway. */
   missing: TeddyError | null;
 }
 
 const defaultOpenaiModel = 'gpt-5';
 
 /**
- * Chooses the model by the flags, then by the settings. Throws UNKNOWN_PROVIDER, BAD_SETTING, FILE_NOT_FOUND,
+ * Chooses the model from the flags, then from the settings. Throws UNKNOWN_PROVIDER, BAD_SETTING, FILE_NOT_FOUND,
  * BAD_RECORDING.
  */
 export async function chooseModel(project: Project, options: ModelOptions): Promise<ChosenModel> {
@@ -324,7 +324,7 @@ function refuseUnknownProvider(name: string): void {
 async function chooseManual(project: Project, options: ModelOptions): Promise<ChosenModel> {
   const chosen = { provider: 'manual' as const, name: 'manual', parameters: {}, missing: null };
   if (options.from === undefined && !options.inEditor) return { ...chosen, model: null };
-  // Read before anything is committed, so that a missing file is a usage error and does not leave an open turn.
+  // Reads the answer before any commit, so that a missing file is a usage error and does not leave an open turn.
   const answer =
     options.from === undefined
       ? await composeText(project, options, '', 'plan.md')
@@ -376,11 +376,11 @@ async function chooseServer(
   const { settings, notices } = project;
   const baseUrl = await findBaseUrl(project, preset, env);
   const known = keyFromEnvironment(preset, env);
-  // A preset's own endpoint is used only with its key; any other was named by the user, and may not need one.
+  // A preset's own endpoint works only with its key; the user named any other endpoint, which may not need a key.
   const needsKey = baseUrl === undefined && preset.keyVariable !== null;
   const key = known ?? (needsKey ? await findKeyOf(project, preset, env) : null);
   const isReachable = !needsKey || key !== null;
-  // Assuming one of OpenAI's models is reasonable only if the endpoint is OpenAI's.
+  // Assuming one of OpenAI's models is reasonable only if the endpoint is OpenAI's own.
   const guess = preset.name === 'openai' && baseUrl === undefined ? defaultOpenaiModel : undefined;
   const name = wanted ?? (await settings.get('model')) ?? guess;
   if (!isReachable || name === undefined) {
@@ -415,11 +415,11 @@ async function chooseServer(
 
 const dayMs = 24 * 60 * 60 * 1000;
 const listTimeoutMs = 1000;
-/** The servers that report the windows of their models. */
+/** The servers that report their models' windows. */
 const telling: readonly string[] = ['openrouter', 'lmstudio', 'llamacpp', 'vllm'];
 
 /**
- * Asks an endpoint that reports it, once a day, for the window of the model; Ollama each time, since it cuts longer
+ * Asks an endpoint that reports it for the model's window, once a day; asks Ollama each time, since it cuts longer
  * requests.
  */
 async function askWindow(
@@ -443,12 +443,12 @@ async function askWindow(
   const saved = await models.saved(url);
   if (saved !== null && Date.now() - Date.parse(saved.at) < dayMs) return;
   const endpoint = parseEndpoint({ preset: preset.name, baseUrl: url, apiKey: key?.value });
-  // If a server cannot list its models now, it still gets the request, and its error is reported then.
+  // If a server cannot list its models now, teddy still sends it the request, and reports its error then.
   const served = await listModels(endpoint, listTimeoutMs).catch(() => null);
   if (served !== null) await models.keepServed(url, new Map(served.map(({ id, ...facts }) => [id, facts])));
 }
 
-/** Fetches the list of windows and prices, which nothing else does. Throws PAGE_FAILED. */
+/** Fetches the list of windows and prices; nothing else fetches it. Throws PAGE_FAILED. */
 export async function updateModels({ models }: Pick<Project, 'models'>): Promise<{ url: string; count: number }> {
   try {
     const providers = await fetchList();
@@ -467,7 +467,7 @@ export async function updateModels({ models }: Pick<Project, 'models'>): Promise
   }
 }
 
-/** Offers a server on this machine when no model is configured and somebody can be asked. Nothing is saved. */
+/** Offers a server on this machine when no model is configured and teddy can ask somebody. Saves nothing. */
 async function offerLocal(
   { settings, notices }: Project,
   wanted: string | undefined,
@@ -527,8 +527,8 @@ async function findBaseUrl(
 }
 
 /**
- * Returns the key for the current endpoint: from the environment, or else from git's credential helpers for its host.
- * Nobody is prompted.
+ * Returns the current endpoint's key: from the environment, or else from git's credential helpers for its host. Prompts
+ * nobody.
  */
 export async function findKey(project: Project, env: Environment): Promise<ApiKey | null> {
   const { value } = await project.settings.find('provider');
@@ -543,10 +543,7 @@ async function findKeyOf(project: Project, preset: Preset, env: Environment): Pr
   return value === null ? null : { value, origin: 'git credential' };
 }
 
-/**
- * Returns the current endpoint, and what it reports about its models. Throws USAGE when there is none, and the MODEL_
- * codes.
- */
+/** Returns the current endpoint, and its report about its models. Throws USAGE when there is none, and the MODEL_ codes. */
 export async function listServedModels(
   project: Project,
   { provider: wanted, env }: { provider?: string | undefined; env: Environment },
@@ -574,7 +571,7 @@ export async function listServedModels(
   }
 }
 
-/** Opens the user's editor, chosen by git's rules. */
+/** Opens the user's editor, following git's rules to choose it. */
 export async function composeText(
   project: Project,
   {

@@ -136,22 +136,19 @@ export class TeddyError extends Error {
   }
 }
 
-/**
- * Raised when git exited by itself and reported a missing or damaged object. Any other GIT_FAILED is a failure of git
- * itself.
- */
+/** Raised when git exited by itself and reported a missing or damaged object. Any other GIT_FAILED is git's own failure. */
 export class DamagedObjectError extends TeddyError {
   constructor(message: string, hint?: string) {
     super('GIT_FAILED', message, hint);
   }
 }
 
-/** Returns whether an error describes the objects that were read, and not the machine that read them. */
+/** Returns whether an error concerns the objects that teddy read, and not the machine that read them. */
 export function isDamage(error: unknown): error is TeddyError {
   return error instanceof DamagedObjectError || (error instanceof TeddyError && error.code === 'DAMAGED_SESSION');
 }
 
-/** Returns null for damage, and throws any other error again; for use in `catch`. */
+/** For `catch`: returns null for damage, and rethrows any other error. */
 export function nullIfDamaged(error: unknown): null {
   if (isDamage(error)) return null;
   throw error;
@@ -163,8 +160,8 @@ interface SystemError extends Error {
 }
 
 /**
- * Returns the system error number in an error or in its causes; null when there is none, so that the error is a defect
- * or one of teddy's own.
+ * Returns the system error in an error or in its causes; null when none exists, so that the error is a defect or one of
+ * teddy's own.
  */
 function findSystemError(error: unknown): SystemError | null {
   for (let at = error; at instanceof Error; at = at.cause) {
@@ -175,8 +172,8 @@ function findSystemError(error: unknown): SystemError | null {
 }
 
 /**
- * Turns a failure of the environment into an error with a code and a hint; returns null for any other error. Returns an
- * error of teddy's own unchanged, except when the process could not open more files: the code that met that first could
+ * Turns a failure of the environment into an error with a code and a hint; returns null for any other error. Returns
+ * teddy's own errors unchanged, except when the process could not open more files: the code that met this first could
  * not know that the file itself is fine.
  */
 export function toWorldError(error: unknown): TeddyError | null {
@@ -197,7 +194,7 @@ export function toWorldError(error: unknown): TeddyError | null {
   );
 }
 
-/** Returns the message of anything that was thrown. */
+/** Returns the message of anything thrown. */
 export function toMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
@@ -227,7 +224,10 @@ export function tooManyFilesError(cause?: unknown): TeddyError {
   );
 }
 
-/** A GIT_FAILED error for a git process that was killed by somebody or by the system. It gave no answer, not even a refusal. */
+/**
+ * A GIT_FAILED error for a git process that somebody or the system has killed. The process gave no answer, not even a
+ * refusal.
+ */
 export class GitKilledError extends TeddyError {
   constructor(message: string, hint: string) {
     super('GIT_FAILED', message, hint);

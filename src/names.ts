@@ -1,26 +1,26 @@
-/** The names of things in a repository. Only its parser makes a name, and the rest of the code trusts it. */
+/** The names of things in a repository. Only a name's parser makes it, and the rest of the code trusts it. */
 import { TeddyError } from './errors.ts';
 
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };
 
-/** A full object id: 40 (SHA-1) or 64 (SHA-256) lower-case hexadecimal digits. */
+/** A full object ID: 40 (SHA-1) or 64 (SHA-256) lower-case hexadecimal digits. */
 export type Oid = Branded<'Oid'>;
 /** A full ref name, e.g. `refs/heads/teddy/20260124-add-user-auth`. */
 export type RefName = Branded<'RefName'>;
-/** A session id: `<YYYYMMDD>-<name>`. */
+/** A session ID: `<YYYYMMDD>-<name>`. */
 export type SessionId = Branded<'SessionId'>;
-/** The name of a turn directory: `02`, or `02-branch-01` for the first turn of a conversation branch. */
+/** A turn directory's name: `02`, or `02-branch-01` for a conversation branch's first turn. */
 export type TurnName = Branded<'TurnName'>;
 /** A path relative to the project's root: parts separated by `/`, with no `.`, `..`, empty or NUL parts. */
 export type RepoPath = Branded<'RepoPath'>;
 
 export const globalRef = 'refs/heads/teddy/global' as RefName;
-/** The prefix of refs that keep lines after they landed or their branch was removed. */
+/** The prefix of refs that keep lines after they have landed or lost their branch. */
 export const archivePrefix = 'refs/teddy/archive/';
 /** The prefix of refs that keep lines for 30 days after `session delete` deleted them. */
 export const deletedPrefix = 'refs/teddy/keep/deleted/';
-/** Records that something in this repository was fetched, even when no remote is configured. */
+/** Records that this repository has fetched something, even when no remote is configured. */
 export const fetchedRef = 'refs/teddy/keep/fetched' as RefName;
 const maxNameLength = 64;
 /** A file name may contain the names of two lines, and is limited to 255 bytes. */
@@ -35,7 +35,7 @@ export function parseOid(text: string): Oid {
   return text;
 }
 
-/** Returns the all-zero id that stands for "does not exist" in ref updates. */
+/** Returns the all-zero ID that stands for "does not exist" in ref updates. */
 export function zeroOid(like: Oid): Oid {
   return '0'.repeat(like.length) as Oid;
 }
@@ -57,12 +57,12 @@ export function toSessionName(text: string, longest = maxNameLength): string {
   return fitting.slice(0, cut > fitting.length / 2 ? cut : fitting.length).replace(/-$/, '');
 }
 
-/** A letter or a digit, followed by the marks that belong to it. Invisible characters do not count. */
+/** A letter or a digit, followed by its marks. Invisible characters do not count. */
 const nameCharacter = String.raw`(?!\p{Default_Ignorable_Code_Point})[\p{L}\p{Nd}](?:(?!\p{Default_Ignorable_Code_Point})\p{M})*`;
 const nameWord = new RegExp(`(?:${nameCharacter})+`, 'gu');
 const anySessionId = new RegExp(`^\\d{8}(?:-(?:${nameCharacter})+)+$`, 'u');
 
-/** Composes and lowercases the text. Lowercasing can make another composition necessary. */
+/** Composes and lowercases the text. Lowercasing may make another composition necessary. */
 function toCanonical(text: string): string {
   return text.normalize('NFC').toLowerCase().normalize('NFC');
 }
@@ -79,7 +79,7 @@ function truncateName(name: string, longest: number): string {
   return name.slice(0, length);
 }
 
-/** Makes a session id from the UTC date and the name. `attempt` 1 gives the plain id; 2, 3, ... add a number at the end. */
+/** Makes a session ID from the UTC date and the name. `attempt` 1 gives the plain ID; 2, 3, ... add a number at the end. */
 export function toSessionId(date: Date, name: string, attempt = 1): SessionId {
   const day = date.toISOString().slice(0, 10).replaceAll('-', '');
   return `${day}-${name}${attempt === 1 ? '' : `-${attempt}`}` as SessionId;
@@ -115,7 +115,10 @@ function turnBranch(turn: TurnName): number {
   return Number(/-branch-(\d+)$/.exec(turn)?.[1] ?? 0);
 }
 
-/** Sorts turns in their order. Parses each number only once, because a line may have thousands of turns and is sorted often. */
+/**
+ * Sorts turns in their order. Parses each number only once, because a line may have thousands of turns and teddy sorts
+ * them often.
+ */
 export function sortTurns(turns: readonly TurnName[]): TurnName[] {
   const numbered = turns.map((turn) => ({ turn, number: turnNumber(turn) }));
   return numbered.sort((a, b) => a.number - b.number || compareTurns(a.turn, b.turn)).map(({ turn }) => turn);
@@ -130,13 +133,13 @@ export function mainLineRef(session: SessionId): RefName {
   return `refs/heads/teddy/${session}` as RefName;
 }
 
-/** A file name is limited to 255 bytes, and a claim adds up to 50 to the name of its run. */
+/** A file name is limited to 255 bytes, and a claim adds up to 50 bytes to its run's name. */
 const maxRunBytes = 205;
 
 /**
- * Returns a file name for the run of a turn. It includes the line, because other lines of a session may have a turn of
- * the same name. Letters of other scripts are encoded, so that a run left by an older version is found, unless the name
- * would become too long.
+ * Returns a file name for a turn's run. The name includes the line, because a session's other lines may have a turn
+ * with the same name. Encodes other scripts' letters, so that teddy finds a run that an older version left, unless the
+ * name would become too long.
  */
 export function runName({ session, turn, ref }: { session: SessionId; turn: TurnName; ref: RefName }): string {
   const run = `${session}-${turn}`;
@@ -159,12 +162,12 @@ export function parseLineRef(ref: string): { session: SessionId; branch: TurnNam
   return { session: match[1], branch: match[2] ?? null };
 }
 
-/** Returns the ref that keeps a line after its branch is gone, below the month of its session. */
+/** Returns the ref that keeps a line after its branch is gone, below its session's month. */
 export function archiveRef(line: RefName): RefName {
   return line.replace(/^refs\/heads\/teddy\/(\d{4})(\d{2})/, `${archivePrefix}$1-$2/$1$2`) as RefName;
 }
 
-/** Returns the folder of a session's archives, e.g. `2026-01`. */
+/** Returns the folder for a session's archives, e.g. `2026-01`. */
 export function archiveMonth(session: SessionId): string {
   return `${session.slice(0, 4)}-${session.slice(4, 6)}`;
 }
@@ -176,7 +179,7 @@ export interface ArchiveName {
   line: RefName;
 }
 
-/** Parses an archive ref, below the month of its session, into the line that it keeps; returns null for anything else. */
+/** Parses an archive ref, below its session's month, into the line that it keeps; returns null for anything else. */
 export function parseArchiveRef(ref: string): ArchiveName | null {
   if (!ref.startsWith(archivePrefix)) return null;
   const line = `refs/heads/teddy/${ref.slice(ref.lastIndexOf('/') + 1)}` as RefName;
@@ -184,7 +187,7 @@ export function parseArchiveRef(ref: string): ArchiveName | null {
   return parsed === null || ref !== archiveRef(line) ? null : { ...parsed, line };
 }
 
-/** Shortens a ref for people, as git does. An archive is named without its month, which the session's id contains. */
+/** Shortens a ref for people, as git does. Leaves out an archive's month, which the session's ID contains. */
 export function nameRef(ref: RefName): string {
   const { line } = parseArchiveRef(ref) ?? {};
   if (line !== undefined) return `archive/${shortRef(line).slice('teddy/'.length)}`;

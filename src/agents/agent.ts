@@ -12,73 +12,73 @@ import type { Hash } from '../ports/project.ts';
 export interface Agent {
   /** The name that people use: `Claude Code`. */
   title: string;
-  /** Its executable on PATH. */
+  /** The agent's executable on PATH. */
   program: string;
-  /** The name of the tool in an `Assisted-by` trailer, if it differs from teddy's name for the agent. */
+  /** The tool's name in an `Assisted-by` trailer, if it differs from teddy's name for the agent. */
   disclosedAs?: string;
   /** The agent's name in an authorship log, if it differs. */
   attestedAs?: string;
-  /** The traces that show that the agent has started a command. */
+  /** The traces that reveal that the agent has started a command. */
   traces: ProgramTraces;
   home: AgentHome;
   hooks: AgentHooks;
   logs: AgentLogPlaces;
-  /** Loads the reader of its log. */
+  /** Loads the reader for the agent's log. */
   log(): Promise<AgentLogFormat>;
-  /** How a session is continued in the agent; missing for an agent whose log cannot be written. */
+  /** How to continue a session in the agent; missing when teddy cannot write the agent's log. */
   openWith?: AgentOpening;
 }
 
-/** The traces that show that a program has started a command. */
+/** The traces that reveal that a program has started a command. */
 export interface ProgramTraces {
-  /** The version that was examined; null when the program's own code was not, and the facts come from others. */
+  /** The version that somebody examined; null when the facts come from other sources than the program's own code. */
   version: string | null;
   /** `NAME` with any value that is not empty, or `NAME=value`. */
   variables: readonly string[];
-  /** Names of the program as they appear in a command. */
+  /** The program's names as they appear in a command. */
   programs: readonly string[];
-  /** Parts of the paths of its scripts, which an interpreter runs. */
+  /** Parts of the paths to the program's scripts, which an interpreter runs. */
   scripts?: readonly string[];
 }
 
 /** The directory that the agent creates for itself. */
 interface AgentHome {
-  /** Below the user's home. */
+  /** A directory below the user's home. */
   directory: string;
   /** The variable that names another directory. */
   variable?: string;
-  /** Below the directory that the variable names. */
+  /** A directory below the one that the variable names. */
   within?: string;
 }
 
-/** The meaning of a hook's call. `other`: something happened within a turn. */
+/** What a call of a hook means. `other`: something happened within a turn. */
 export type BellMeaning = 'turn-begins' | 'turn-ends' | 'session-ends' | 'other';
 
 interface AgentHooks {
-  /** The file that the hooks belong in, below the agent's home. */
+  /** The hooks' file, below the agent's home. */
   file: string;
-  /** The events to install hooks for, by the agent's own names, with their meaning. */
+  /** The events that need hooks, by the agent's own names, with their meaning. */
   events: Readonly<Record<string, BellMeaning>>;
-  /** The fields of a hook among the user's settings, in addition to its command. */
+  /** A hook's fields in the user's settings, in addition to its command. */
   entry?: Readonly<Record<string, unknown>>;
   /**
-   * Returns the content of a file that belongs to teddy alone, when `entry` is missing; `command` runs the script that
+   * When `entry` is missing, returns the content of a file that belongs to teddy alone; `command` runs the script that
    * records a call.
    */
   own?(source: { command: string; readScript(name: string): Promise<string> }): Promise<string>;
-  /** Files that are placed in the agent's home, unless one of the `unless` files exists. */
+  /** Files to place in the agent's home, unless one of the `unless` files exists. */
   beside?: { directory: string; files: Readonly<Record<string, string>>; unless: readonly string[] };
   gate?: AgentGate;
   /**
-   * Returns why the agent runs no hooks at all, as a sentence, or null when nothing is wrong. `get` reads a member of
-   * the hooks' file.
+   * Returns why the agent runs no hooks at all, as a sentence; null when it does run them. `get` reads a member of the
+   * hooks' file.
    */
   findProblem?(file: { path: string; get(key: string): unknown }, files: AgentFiles): Promise<string | null>;
   /** Returns whether the user has trusted these hooks. Missing for an agent that does not ask for trust. */
   areTrusted?(hooks: readonly PlacedHook[], path: string, files: AgentFiles): Promise<boolean>;
 }
 
-/** One of teddy's hooks in the user's settings: the positions of its group and of its entry there. */
+/** One of teddy's hooks in the user's settings: the positions of its group and of its entry. */
 export interface PlacedHook {
   event: string;
   at: readonly number[];
@@ -89,103 +89,103 @@ export interface AgentGate {
   event: string;
   matcher: string;
   entry: Readonly<Record<string, unknown>>;
-  /** Returns null for a call that does not hand in a plan of the session itself. */
+  /** Returns null for a call that does not submit one of the session's own plans. */
   readCall(payload: Readonly<Record<string, unknown>>): PlanCall | null;
-  /** Returns the answer in the form that the agent expects from hooks. */
+  /** Returns the answer in the form that the agent expects from a hook. */
   answer(verdict: { isApproved: boolean; reason: string }, payload: Readonly<Record<string, unknown>>): object;
 }
 
-/** A call that hands in a plan. */
+/** A call that submits a plan. */
 export interface PlanCall {
-  /** The agent's own id of the call. */
+  /** The agent's own ID for the call. */
   callId: string;
   /** The absolute path of the session's log. */
   path: string;
   /** The plan as the agent has it, if the call includes it. */
   plan?: string | undefined;
-  /** The absolute path of the file with the agent's plan, if the call names it. */
+  /** The absolute path of the agent's plan file, if the call names it. */
   planFile?: string | undefined;
 }
 
-/** The part of the file system that is needed to find an agent's files. None of its methods throws for a missing file. */
+/** The parts of the file system that teddy needs to find an agent's files. No method throws for a missing file. */
 export interface AgentFiles {
-  /** Returns an empty text for a file that cannot be read. */
+  /** Returns an empty text for an unreadable file. */
   readText(path: string): Promise<string>;
   /** Returns an empty object for a file that is not TOML. */
   readToml(path: string): Promise<Readonly<Record<string, unknown>>>;
-  /** Returns the path with symbolic links resolved, as far as it exists. */
+  /** Returns the path with the symbolic links resolved in as much of it as exists. */
   realPath(path: string): Promise<string>;
-  /** Returns the files of a directory that end in `.jsonl`, sorted. */
+  /** Returns a directory's files that end in `.jsonl`, sorted. */
   listLogs(directory: string): Promise<string[]>;
 }
 
 export interface AgentLogPlaces {
   /**
-   * Returns the directory that all logs are below, given the agent's home; `spool` is where plugins keep journals
+   * Returns the directory that contains all logs, given the agent's home; `spool` is where plugins keep journals
    * instead of a log.
    */
   root(home: string, spool: string): string;
   /** How many directories are between the root and a log. */
   depth: number;
-  /** Returns whether a file with this name, which ends in `.jsonl`, is a log. If missing, all are. */
+  /** Returns whether a file with this name, which ends in `.jsonl`, is a log. If missing, every such file is a log. */
   isLog?(name: string): boolean;
   /**
-   * The directory that is named after the one in which the session began: how many levels above the log it is, and
+   * The directory that the agent names after the one where the session began: how many levels above the log it is, and
    * whether a name may stand for `directory`. Missing when names reveal nothing.
    */
   folder?: { above: number; mayHold(name: string, directory: string): boolean };
-  /** Returns the path of a session's log below the root, if the id determines it; otherwise the log is found by its name. */
+  /** Returns the path of a session's log below the root, if the ID determines it; otherwise teddy finds the log by its name. */
   locate?(root: string, sessionId: string): string;
-  /** Set when the name of a log begins with the time at which its session began; logs are then sorted by it. */
+  /** Set when a log's name begins with the time when its session began; teddy then sorts logs by it. */
   isNamedByTime?: true;
-  /** Returns the directory in which the session began, for a log that does not contain it. */
+  /** Returns the directory where the session began, for a log that does not contain it. */
   directoryOf?(path: string, files: AgentFiles): Promise<string | null>;
-  /** Returns the logs of the sub-agents that a session started. */
+  /** Returns the logs of the sub-agents that a session has started. */
   subAgents?(path: string, files: AgentFiles): Promise<SubAgentLog[]>;
 }
 
 export interface SubAgentLog {
   path: string;
-  /** The call that started the sub-agent; null when nothing reveals it. */
+  /** The call that started the sub-agent; null when nothing reveals the call. */
   callId: string | null;
   description: string;
 }
 
-/** How the lines of a log are read. */
+/** How to read the lines of a log. */
 export interface AgentLogFormat {
   isRecord: RecordForm;
   open: OpenAgentLines;
-  /** How to read a document of this agent that does not consist of lines. */
+  /** How to read one of this agent's documents that does not consist of lines. */
   document?: AgentDocument;
   /** Returns whether a line certainly belongs to this agent, for an agent whose records resemble another's. */
   isMark?(object: Readonly<Record<string, unknown>>): boolean;
 }
 
 interface AgentOpening {
-  /** The version of UUID that the agent uses for session ids; version 7 begins with the time. */
+  /** The UUID version of the agent's session IDs; version 7 begins with the time. */
   uuid: 4 | 7;
-  /** Returns the path of a new session's log, below the agent's home. */
+  /** Returns the path for a new session's log, below the agent's home. */
   toPath(cwd: string, session: { id: string; startedAt: Date }): string;
-  /** Returns the provider whose models the agent uses by default. */
+  /** Returns the agent's default provider for models. */
   readProvider(home: string, files: AgentFiles): Promise<string>;
   /** Returns the command that resumes the session. */
   resume(id: string): string;
-  /** Loads the function that writes the log: its lines of JSON, without line endings. */
+  /** Loads the function that renders the log as lines of JSON, without line endings. */
   render(): Promise<(history: History, session: AgentSession, hash: Hash) => string[]>;
 }
 
 export interface AgentSession {
   /** A UUID of the version that the agent accepts. */
   id: string;
-  /** The folder that the agent is started in. */
+  /** The folder that the agent starts in. */
   cwd: string;
-  /** In ISO 8601; used for the times that the history lacks. */
+  /** In ISO 8601; replaces times that the history lacks. */
   startedAt: string;
-  /** The provider of the session's models; some agents do not resume a session without one. */
+  /** The provider of the session's models; some agents need one to resume a session. */
   provider: string;
 }
 
-/** Returns the home of an agent for a user whose own home is `userHome`. */
+/** Returns an agent's home for a user whose own home is `userHome`. */
 export function homeOf(
   { home: { directory, variable = '', within = '' } }: Pick<Agent, 'home'>,
   env: Readonly<Record<string, string | undefined>>,

@@ -15,15 +15,15 @@ export type AgentName = keyof typeof table;
 export const agents: Readonly<Record<AgentName, Agent>> = table;
 export const agentNames = Object.keys(table) as AgentName[];
 
-/** The agents in which a session can be continued. */
+/** The agents in which teddy can continue a session. */
 export const openableAgents = agentNames.filter((name) => agents[name].openWith !== undefined);
 
-/** Returns null for a text that is not the name of an agent. */
+/** Returns null for a text that is not an agent's name. */
 export function findAgentName(text: unknown): AgentName | null {
   return agentNames.find((name) => name === text) ?? null;
 }
 
-/** Returns the agent with this name; null for an agent that only other versions of teddy know, or for another program. */
+/** Returns the agent with this name; null for another program, or for an agent that only other versions of teddy know. */
 export function findAgent(name: string): Agent | null {
   return Object.hasOwn(table, name) ? agents[name as AgentName] : null;
 }

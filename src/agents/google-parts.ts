@@ -1,4 +1,4 @@
-/** The parts of a message in Gemini's form, which Qwen Code uses too. */
+/** The parts of a message in Gemini's form, which Qwen Code also uses. */
 import type { AgentRecords } from '../conversation/logs/agent-records.ts';
 import { countOf, toUsage, toText } from '../conversation/logs/import-content.ts';
 import { asText, fieldsOf, hasText, isObject } from '../conversation/records/import-values.ts';
@@ -8,7 +8,7 @@ import type { ResultReason } from '../conversation/records/record.ts';
 
 type Fields = Record<string, unknown>;
 
-/** Returns the text of a content, which is a text or a list of parts; thoughts are excluded. */
+/** Returns a content's text, which is a text or a list of parts; excludes thoughts. */
 export function geminiText(content: unknown, log: ImportLog): string {
   if (typeof content === 'string') return content;
   const parts = (Array.isArray(content) ? content : [content]).map((part) => (hasText(part) ? { text: part } : part));
@@ -45,7 +45,7 @@ function partsOf(content: unknown, key: string): Fields[] {
   return parts.map((part) => fieldsOf(part)[key]).filter(isObject);
 }
 
-/** `status` is what the program reports about the call. */
+/** `status` is the program's report about the call. */
 export function addGeminiResult(
   records: AgentRecords,
   response: Fields,
@@ -63,14 +63,14 @@ function toReason(status: unknown, errorType: unknown, said: string): ResultReas
   return errorType === 'execution_denied' || said.startsWith('Tool execution blocked') ? 'denied' : undefined;
 }
 
-/** Adds up the input: what a tool of the provider has added is counted separately. */
+/** Adds up the input, because the counts list separately what a provider's tool has added. */
 export function toGeminiUsage(model: unknown, tokens: Fields): UnitUsage {
   const [cached, reasoning] = [countOf(tokens['cached']), countOf(tokens['thoughts'])];
   const input = countOf(tokens['input']) + countOf(tokens['tool']);
   return toUsage(model, 'google', { input, output: countOf(tokens['output']) + reasoning, cached, reasoning });
 }
 
-/** Some providers include thoughts in the output, others count them separately; the total reveals which. */
+/** Some providers include thoughts in the output, others count them separately; the total reveals which of the two. */
 export function toQwenUsage(model: unknown, usage: Fields): UnitUsage {
   const input = countOf(usage['promptTokenCount']);
   const output = Math.max(countOf(usage['candidatesTokenCount']), countOf(usage['totalTokenCount']) - input);

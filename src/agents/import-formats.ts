@@ -1,4 +1,4 @@
-/** The formats that `session import` reads: the logs of agents, and conversations that belong to no agent. */
+/** The formats that `session import` reads: agents' logs, and conversations that belong to no agent. */
 import { saidTypes } from '../conversation/records/decode-record.ts';
 import { openJsonlImporter, openOpenaiImporter } from '../conversation/logs/import-plain.ts';
 import { openAgentReader } from '../conversation/logs/agent-reader.ts';
@@ -19,8 +19,8 @@ export const importFormats: readonly ImportFormat[] = [...agentNames, 'openai', 
 
 export interface ImportFormats {
   /**
-   * Returns the format of a file by its first 64 KiB or so. Null if nothing in it is certain, or if it has lines of
-   * more than one format.
+   * Returns a file's format, given its first 64 KiB or so. Returns null when nothing in it is certain, or when it has
+   * lines in more than one format.
    */
   detect(head: string): ImportFormat | null;
   open(format: ImportFormat, options: ImportOptions): MeasuredImporter;
@@ -53,11 +53,11 @@ function detectFormat(formats: Formats, head: string): ImportFormat | null {
   if (marked !== undefined) return marked;
   const found = objects.map((line) => formatsOf(formats, line)).filter(({ length }) => length > 0);
   if (found.length === 0) return isChat(head) ? 'openai' : null;
-  // A line may resemble those of several agents; the log belongs to the agent that all lines resemble.
+  // A line may resemble several agents' lines; the log belongs to the agent that all its lines resemble.
   return found.reduce((one, other) => one.filter((format) => other.includes(format)))[0] ?? null;
 }
 
-/** Parses the object of each line. The last line may be cut off; then its complete members count. */
+/** Parses each line's object. If the last line is cut off, its complete members count. */
 function objectsOf(head: string): Fields[] {
   const cutter = openLines();
   const lines = [...cutter.push(head), ...cutter.end()];
@@ -67,7 +67,7 @@ function objectsOf(head: string): Fields[] {
   });
 }
 
-/** Returns the formats that a line may have, the likeliest first. */
+/** Returns a line's possible formats, the likeliest first. */
 function formatsOf(formats: Formats, line: Fields): ImportFormat[] {
   const type = asText(line['type']);
   if (type === undefined && (isMessage(line) || Array.isArray(line['messages']))) return ['openai'];
@@ -88,7 +88,7 @@ function isMessage(value: unknown): boolean {
   return typeof role === 'string' && roles.includes(role);
 }
 
-/** Returns whether the head is a chat document, which may span many lines or have one that is longer than the head. */
+/** Returns whether the head belongs to a chat document, which may span many lines or have one that is longer than the head. */
 function isChat(head: string): boolean {
   const elements = openJsonElements();
   const parts = [...elements.push(head), ...elements.end()];

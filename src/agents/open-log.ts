@@ -3,7 +3,7 @@ import type { AgentLogOptions, AgentLogReader } from '../conversation/logs/agent
 import { openAgentReader } from '../conversation/logs/agent-reader.ts';
 import { agents, type AgentName } from './agents.ts';
 
-/** Loads the reader once, so that it can be opened repeatedly, even where code cannot wait. */
+/** Loads the reader once, so that callers can open it repeatedly, even where code cannot wait. */
 export async function loadAgentLog(name: AgentName): Promise<(options: AgentLogOptions) => AgentLogReader> {
   const format = await agents[name].log();
   return (options) => openAgentReader(name, options, format);

@@ -1,4 +1,4 @@
-/** Turns a history into the items of an agent's log, for agents in which a session can be continued. */
+/** Turns a history into the items of an agent's log, for agents in which teddy can continue a session. */
 import type { AssistantBlock, History, HistoryCall, HistoryTurn } from '../conversation/history/history.ts';
 import { markInterrupted, toProviderIds, toSaidText } from '../conversation/history/provider-parts.ts';
 import { toWellFormed } from '../conversation/records/well-formed.ts';
@@ -11,7 +11,7 @@ export type SessionItem = { id: string; timestamp: string } & (
   | { kind: 'result'; call: HistoryCall; callId: string }
 );
 
-/** Yields the items of a history, which contains no thoughts. The same record has the same id in every log. */
+/** Yields a history's items, which contain no thoughts. A record has the same ID in every log. */
 export function* toSessionItems(history: History): Generator<SessionItem> {
   const ids = toProviderIds(history);
   for (const turn of history.turns) {

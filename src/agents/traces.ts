@@ -1,8 +1,8 @@
 /**
- * Recognizes by its traces whether an AI agent has started a command: by a variable that the agent sets for its tools,
- * or by the agent's program among the ancestors of the command. An editor's terminal belongs to a person, so variables
- * that an editor sets for its terminal do not count. This helps against an agent that takes the nearest way, but it is
- * not a security boundary; `docs/security.md` says what is one.
+ * Recognizes by traces whether an AI agent has started a command: by a variable that the agent sets for its tools, or
+ * by the agent's program among the command's ancestors. An editor's terminal belongs to a person, so variables that an
+ * editor sets for its terminal do not count. This stops an agent that takes the easiest way, but it is not a security
+ * boundary; `docs/security.md` says what is one.
  */
 
 import type { AgentTrace, RunningProcess } from '../ports/project.ts';
@@ -58,12 +58,15 @@ export const knownPrograms: readonly KnownProgram[] = [
   ...others,
 ];
 
-/** `started` lists the processes that started this one, the nearest first. A process is stronger evidence than a variable. */
+/**
+ * `started` lists the processes that started this one, beginning with the nearest. A process is stronger evidence than
+ * a variable.
+ */
 export function findAgentTrace(
   environment: Readonly<Record<string, string | undefined>>,
   started: readonly RunningProcess[],
 ): AgentTrace | null {
-  // The outermost process is the one that a person started.
+  // A person started the outermost process.
   for (const { pid, name, words } of started.toReversed()) {
     const found = knownPrograms.find((known) => isProgramOf(known, name, words));
     if (found !== undefined) return { seen: `${found.title} has started this: process ${pid} is its program.`, pid };
@@ -87,7 +90,7 @@ const interpreters = /^(?:node(?:js)?|bun|deno|python[\d.]*|pypy[\d.]*|ruby)$/;
 const optionsWithValue = /^(?:-r|--require|--import|--loader|-C|--conditions|-W|-X|[-+]o|[-+]O)$/;
 
 /**
- * Returns whether the process runs the program. A program may also be named by the title that it gave itself, which is
+ * Returns whether the process runs the program. A process may also have a title that the program gave itself, which is
  * one word with spaces in it.
  */
 function isProgramOf({ programs, scripts = [] }: ProgramTraces, name: string, words: readonly string[]): boolean {
@@ -100,8 +103,8 @@ function isProgramOf({ programs, scripts = [] }: ProgramTraces, name: string, wo
 }
 
 /**
- * Returns the script or the module that an interpreter runs; null when it reads the code from stdin or gets it as an
- * argument.
+ * Returns the script or the module that an interpreter runs; null when the interpreter reads the code from stdin or
+ * gets it as an argument.
  */
 function findScript(words: readonly string[], isShell: boolean): string | null {
   for (let at = 0; at < words.length; at += 1) {

@@ -13,12 +13,12 @@ export function isTreeLine(line: Fields): boolean {
   return 'sessionId' in line && !('payload' in line);
 }
 
-/** Only Qwen Code writes these. */
+/** Only Qwen Code writes such lines. */
 export function isQwenLine({ message, subtype }: Fields): boolean {
   return Array.isArray(fieldsOf(message)['parts']) || subtype === 'ui_telemetry' || subtype === 'attribution_snapshot';
 }
 
-/** Returns whether a folder with this name may contain logs of `directory`. A long name is cut and ends with a hash. */
+/** Returns whether a folder with this name may contain logs for `directory`. A long name is cut and ends with a hash. */
 export function isProjectOf(name: string, directory: string): boolean {
   const encoded = directory.replaceAll(/[^A-Za-z0-9]/g, '-');
   return name.startsWith(encoded) || (encoded.length > 200 && name.startsWith(encoded.slice(0, 200)));

@@ -1,4 +1,7 @@
-/** A lock file between processes and within one. The process that makes it holds it until it releases the file or dies. */
+/**
+ * A lock file between processes and within one. The process that makes the file holds it until it releases the file or
+ * dies.
+ */
 import { randomBytes } from 'node:crypto';
 import { link, open, readdir, rename, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -12,8 +15,8 @@ export interface Processes {
   /** Checks a process other than this one. Without `startTime`, a later process that reuses the pid counts as alive. */
   isAlive(pid: number, bootId: string, startTime?: string | null): Promise<boolean>;
   /**
-   * Reads the start time of this process in the system's own unit; null when the system does not report it. The process
-   * is then identified by its pid alone.
+   * Reads this process's start time in the system's own unit; null when the system does not report it. In that case,
+   * only the pid identifies the process.
    */
   startTime?(): Promise<string | null>;
 }
@@ -31,9 +34,9 @@ export interface Claim {
 export interface Holder {
   pid: number;
   bootId: string;
-  /** Tells apart processes that had the same pid; null when it was not recorded. */
+  /** Tells apart processes that had the same pid; null when nobody recorded it. */
   startTime: string | null;
-  /** Unique to each claim, so a claim that is gone never reappears. */
+  /** Unique to each claim, so a vanished claim never reappears. */
   nonce: string;
 }
 
@@ -43,14 +46,14 @@ interface OwnFile {
 }
 
 interface TakeOptions extends ClaimOptions {
-  /** Makes the new content of a file that must already exist. Without it, a missing file is created. */
+  /** Makes the new content of a file that must already exist. By default, claiming creates a missing file. */
   renew?: (holder: Holder, before: string) => string;
 }
 
-/** The claims of this very process. Any other claim under its pid belongs to an earlier process with the same pid. */
+/** This very process's claims. Any other claim under its pid belongs to an earlier process with the same pid. */
 const own = new Set<string>();
 
-/** Claims `path`, in a directory that must exist. Throws system errors; nothing is claimed then. */
+/** Claims `path`, in a directory that must exist. Throws system errors, and then claims nothing. */
 export async function claimFile(path: string, options: ClaimOptions): Promise<Claim | { heldBy: number }> {
   const outcome = await take(path, options);
   if ('holder' in outcome) return { release: () => releaseClaim(path, outcome.holder) };
@@ -59,7 +62,7 @@ export async function claimFile(path: string, options: ClaimOptions): Promise<Cl
 }
 
 /**
- * Takes over a file that records more than its holder, once that holder is dead. The takeover is durable, and a crash
+ * Takes over a file that records more than its holder, once the holder is dead. The takeover is durable, and a crash
  * never loses the file. `heldBy` is null when the file is gone.
  */
 export function takeOverFile(
@@ -69,19 +72,19 @@ export function takeOverFile(
   return take(path, options);
 }
 
-/** Describes this process, for a file of its own that it is about to write. */
+/** Describes this process as the holder of a file that it is about to write. */
 export async function newHolder({ bootId, startTime }: Processes): Promise<Holder> {
   const nonce = randomBytes(16).toString('hex');
   own.add(nonce);
   return { pid: process.pid, bootId: await bootId(), startTime: (await startTime?.()) ?? null, nonce };
 }
 
-/** Gives the file up: from now on this process treats it like the file of a dead process. */
+/** Gives the file up: from now on, this process treats it as a dead process's file. */
 export function releaseHolder({ nonce = '' }: Partial<Holder>): void {
   own.delete(nonce);
 }
 
-/** Returns the pid of the living process that holds the file, or null when there is none. */
+/** Returns the pid of the living process that holds the file, or null when none does. */
 export async function findHolder(path: string, options: Processes): Promise<number | null> {
   const holder = await readHolder(path);
   return holder !== null && (await isHeld(holder, options)) ? holder.pid : null;
@@ -140,7 +143,7 @@ async function takeAs(path: string, mine: OwnFile, options: TakeOptions): Promis
 }
 
 /**
- * Takes over from a dead holder, which has one successor: the process that links `.after-<its nonce>`. If that process
+ * Takes over from a dead holder, which has one successor: the process that links `.after-<its nonce>`. If the successor
  * died before it replaced the claim, it has one successor in turn, and so on. Only the end of this chain may replace
  * the claim.
  */
@@ -174,7 +177,7 @@ async function replaceDead(
       await (renew ? replaceDurably(path, renew(holder, before.text), 0o600) : rename(minePath, path));
     onStep?.('claim-replaced');
   } finally {
-    // No other process can succeed while our claim exists.
+    // No other process can take over while this claim exists.
     for (const nonce of isStillDead ? dead : dead.slice(-1)) await removeFile(successorOf(path, nonce));
   }
   return isStillDead;
@@ -191,7 +194,7 @@ function successorOf(path: string, nonce: string): string {
 async function releaseClaim(path: string, holder: Holder): Promise<void> {
   try {
     if ((await readHolder(path))?.nonce === holder.nonce) await removeFile(path);
-    // The system may have refused to remove this file when the claim was taken.
+    // The system may have refused to remove this file when the process took the claim.
     await removeFile(attemptAt(path, holder)).catch(ignoreSystemError);
   } finally {
     releaseHolder(holder);
@@ -203,8 +206,8 @@ export async function isHeld({ pid, bootId, startTime, nonce }: Holder, options:
 }
 
 /**
- * Removes what dead processes left of their attempts at a file that is ours or gone. Successors of earlier claims
- * notice that the file has changed.
+ * Removes what dead processes left of their attempts to claim a file that this process holds or that is gone.
+ * Successors of earlier claims notice that the file has changed.
  */
 export async function removeLeftovers(path: string, options: Processes): Promise<void> {
   const prefix = `${basename(path)}.`;
@@ -220,7 +223,10 @@ export async function removeLeftovers(path: string, options: Processes): Promise
   }
 }
 
-/** Reads who holds the file; null when there is no file. A damaged file (after a crash of the machine) has no living holder. */
+/**
+ * Reads who holds the file; null when the file does not exist. A file damaged by a crash of the machine has no living
+ * holder.
+ */
 export async function readHolder(path: string): Promise<(Holder & { text: string }) | null> {
   const file = await open(path, 'r').catch(fallBackTo(null, 'ENOENT'));
   if (file === null) return null;
@@ -233,7 +239,7 @@ export async function readHolder(path: string): Promise<(Holder & { text: string
   }
 }
 
-/** Reads the holder from fields that anybody may have written. `otherNonce` is used when they hold no valid nonce. */
+/** Reads the holder from fields that anybody may have written. Uses `otherNonce` when they contain no valid nonce. */
 export function parseHolder({ pid, bootId, startTime, nonce }: Record<string, unknown>, otherNonce = ''): Holder {
   return {
     pid: Number.isSafeInteger(pid) && Number(pid) > 0 ? Number(pid) : 0,

@@ -1,11 +1,11 @@
-/** Bytes that arrive in pieces, in a file of their own. A record elsewhere confirms the first part by size and sha256. */
+/** Bytes that arrive in pieces, in their own file. A record elsewhere confirms the first part by size and sha256. */
 import { createHash, type Hash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { TeddyError } from '../errors.ts';
 import { writeAll } from './durable-file.ts';
 
-/** The bytes that are confirmed, by their number and running hash. */
+/** The confirmed bytes, as their number and running hash. */
 export interface Confirmed {
   size: number;
   hash: Hash;
@@ -26,9 +26,9 @@ export function toConfirmation({ size, hash }: Confirmed): Confirmation {
 }
 
 /**
- * Writes bytes after the confirmed ones, over anything that a failed attempt left there; they are durable when this
- * resolves. Throws STAGING_DAMAGED when the file has become shorter, because it would get a hole, and ENOENT when it is
- * gone.
+ * Writes bytes after the confirmed ones, over anything that a failed attempt left there; the bytes are durable when
+ * this resolves. Throws STAGING_DAMAGED when the file has become shorter, because the write would leave a hole, and
+ * ENOENT when the file is gone.
  */
 export async function addConfirmed(path: string, { size, hash }: Confirmed, bytes: Uint8Array): Promise<Confirmed> {
   if (!(await writeAt(path, bytes, size))) throw changedError(path);

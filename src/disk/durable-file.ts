@@ -4,8 +4,8 @@ import { dirname } from 'node:path';
 import { errorCode, fallBackTo } from './system-error.ts';
 
 /**
- * Writes a new file. The final mode is set last, so nobody else can read the file until its content is complete.
- * Without a mode, the file gets the user's default permissions.
+ * Writes a new file. Sets the final mode last, so nobody else can read the file until its content is complete. Without
+ * a mode, the file gets the user's default permissions.
  */
 export async function writeDurably(path: string, bytes: Uint8Array | string, mode?: number): Promise<void> {
   const file = await open(path, 'wx', mode === undefined ? 0o666 : 0o600);
@@ -18,28 +18,28 @@ export async function writeDurably(path: string, bytes: Uint8Array | string, mod
   }
 }
 
-/** Replaces a file so that a crash leaves either the old content or the new one. `path` has one writer at a time. */
+/** Replaces a file so that a crash leaves either the old content or the new content. `path` has one writer at a time. */
 export async function replaceDurably(path: string, bytes: Uint8Array | string, mode: number): Promise<void> {
   const temporary = `${path}.tmp`;
-  // An attempt that failed, or a writer that was killed, may have left a temporary file.
+  // A failed attempt, or a killed writer, may have left a temporary file.
   await removeFile(temporary);
   await writeDurably(temporary, bytes, mode);
   await rename(temporary, path);
   await syncDirectory(dirname(path));
 }
 
-/** Writes all the bytes, because a single write may accept fewer than it is given. */
+/** Writes all the bytes, because a single write may accept only some of them. */
 export async function writeAll(file: FileHandle, bytes: Uint8Array, at: number): Promise<void> {
   for (let done = 0; done < bytes.length;)
     done += (await file.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
 }
 
-/** Removes a file; a missing file counts as removed. */
+/** Removes a file; does nothing when it is missing. */
 export async function removeFile(path: string): Promise<void> {
   await unlink(path).catch(fallBackTo(undefined, 'ENOENT'));
 }
 
-/** Removes an empty directory. Returns false when the system refuses, and for the current directory, which git keeps too. */
+/** Removes an empty directory. Returns false when the system refuses, and for the current directory, which git also keeps. */
 export async function removeDirectory(path: string): Promise<boolean> {
   if (path === currentDirectory()) return false;
   return rmdir(path).then(
@@ -48,7 +48,7 @@ export async function removeDirectory(path: string): Promise<boolean> {
   );
 }
 
-/** Returns null when the directory has been removed. */
+/** Returns null when the directory no longer exists. */
 function currentDirectory(): string | null {
   try {
     return process.cwd();
@@ -62,7 +62,7 @@ export async function syncDirectory(path: string): Promise<void> {
   try {
     await directory.sync();
   } catch (error) {
-    // Some file systems cannot fsync a directory, and nothing can be done about that.
+    // Some file systems cannot fsync a directory, and teddy cannot change that.
     if (!['EINVAL', 'ENOTSUP'].includes(errorCode(error) ?? '')) throw error;
   } finally {
     await directory.close();

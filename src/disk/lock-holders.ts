@@ -1,4 +1,4 @@
-/** Finds the processes that have a file open, as far as the system shows this user. */
+/** Finds the processes that have a file open and that the system shows this user. */
 import { readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 

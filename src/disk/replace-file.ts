@@ -1,4 +1,4 @@
-/** Small files that survive a crash: they are written completely, fsynced, and renamed into place. */
+/** Small files that survive a crash: teddy writes them completely, fsyncs them, and renames them into place. */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -6,7 +6,7 @@ import { TeddyError } from '../errors.ts';
 import { syncDirectory, writeDurably } from './durable-file.ts';
 import { errorCode, fallBackTo, nullIfGone, toDiskError } from './system-error.ts';
 
-/** Syncs a directory. A missing directory has nothing to lose, and some directories cannot be synced. */
+/** Syncs a directory. A missing directory has nothing to lose, and the system cannot sync some directories. */
 export async function syncDirectoryIfPossible(path: string): Promise<void> {
   await syncDirectory(path).catch((error: unknown) => {
     if (!['ENOENT', 'EPERM'].includes(errorCode(error) ?? '')) throw toWriteError(error, path);
@@ -15,8 +15,8 @@ export async function syncDirectoryIfPossible(path: string): Promise<void> {
 
 /**
  * Replaces the file atomically and makes its missing parent directories. Once this resolves, the new content survives a
- * power cut. With `scratch`, the temporary file is made in that directory, so that a crash leaves nothing where the
- * user would see it.
+ * power cut. `scratch` is the directory for the temporary file, so that a crash leaves nothing where the user would see
+ * it.
  */
 export async function replaceFile(path: string, bytes: Uint8Array | string, scratch?: string): Promise<void> {
   const name = `file-${process.pid}-${randomBytes(6).toString('hex')}`;
@@ -35,32 +35,32 @@ export async function replaceFile(path: string, bytes: Uint8Array | string, scra
   }
 }
 
-/** Removes a file; a missing file counts as removed. */
+/** Removes a file; does nothing when it is missing. */
 export async function removeFile(path: string): Promise<void> {
   await unlink(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw toWriteError(error, path);
   });
 }
 
-/** Returns an error that names the file and the reason. An error that is already ours is returned unchanged. */
+/** Returns an error that names the file and the reason. Returns one of teddy's own errors unchanged. */
 export function toWriteError(error: unknown, what: string): unknown {
   if (errorCode(error) === null || error instanceof TeddyError) return error;
   return toDiskError(error, `${what} could not be written`, 'Check the permissions of the repository.');
 }
 
-/** Reads the text of a small file; returns `fallback` when it does not exist. Throws WRITE_FAILED when it cannot be read. */
+/** Reads a small file's text; returns `fallback` when the file does not exist. Throws WRITE_FAILED when it is unreadable. */
 export function readTextOr(path: string, fallback: string): Promise<string> {
   return readFile(path, 'utf8').catch(fallBackTo(fallback, 'ENOENT')).catch(throwReadError(path));
 }
 
-/** For `catch`: throws WRITE_FAILED, because a file that cannot be read must not count as missing. */
+/** For `catch`: throws WRITE_FAILED, because an unreadable file must not count as missing. */
 function throwReadError(path: string): (error: unknown) => never {
   return (error) => {
     throw toDiskError(error, `${path} could not be read`, 'Check its permissions.');
   };
 }
 
-/** Renames a file. Returns false when it does not exist. */
+/** Renames a file. Returns false when the file does not exist. */
 export function renameIfExists(from: string, to: string): Promise<boolean> {
   return rename(from, to).then(() => true, fallBackTo(false, 'ENOENT'));
 }

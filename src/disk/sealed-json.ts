@@ -6,7 +6,7 @@ export function seal<Value extends object>(value: Value): Value & { check: strin
   return { ...value, check: toCheck(value) };
 }
 
-/** Parses sealed JSON. Returns null when it is not an object or was changed. An object without a seal is accepted. */
+/** Parses sealed JSON. Returns null when it is not an object or somebody has changed it. Accepts an object without a seal. */
 export function unseal(text: string): Record<string, unknown> | null {
   const value = parseObject(text);
   if (value === null || !('check' in value)) return value;
@@ -23,7 +23,7 @@ export function encodeSealed(value: object): string {
   return JSON.stringify(seal(toPlain(value) as object));
 }
 
-/** Decodes what `encodeSealed` made; returns null for anything else. */
+/** Decodes a text from `encodeSealed`; returns null for anything else. */
 export function decodeSealed(text: string): Record<string, unknown> | null {
   const value = text.includes('"check":') ? unseal(text) : null;
   return fromPlain(value) as Record<string, unknown> | null;

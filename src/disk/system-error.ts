@@ -1,4 +1,4 @@
-/** Turns system errors into our own messages and codes. */
+/** Turns system errors into teddy's own messages and codes. */
 import { getSystemErrorMap } from 'node:util';
 import { TeddyError, toMessage } from '../errors.ts';
 
@@ -16,8 +16,8 @@ export function errorReason(error: unknown): string {
 }
 
 /**
- * Reports that the disk refused something: DISK_FULL when no space is left, otherwise WRITE_FAILED. `what` begins the
- * message, and the system's reason follows it.
+ * Reports that the disk refused an act: DISK_FULL when no space is left, otherwise WRITE_FAILED. The message begins
+ * with `what` and continues with the system's reason.
  */
 export function toDiskError(
   error: unknown,
@@ -33,7 +33,7 @@ export function toDiskError(
 /** The participle that names the refused act in a message. */
 export type DiskAct = 'written' | 'read' | 'removed';
 
-/** Returns the result of `run`, and turns its system errors into those of `toDiskError`. Other errors are thrown unchanged. */
+/** Returns the result of `run`; turns its system errors into errors from `toDiskError`, and rethrows all others unchanged. */
 export async function asDiskErrors<Value>(
   [what, hint, hintIfFull]: readonly [what: string, hint: string, hintIfFull?: string],
   run: () => Promise<Value>,
@@ -57,12 +57,12 @@ export function fallBackTo<Value>(value: Value, ...codes: string[]): (error: unk
 /** For `catch`: returns null when the file or its directory does not exist. */
 export const nullIfGone = fallBackTo(null, 'ENOENT', 'ENOTDIR');
 
-/** For `catch`: ignores system errors where a failure does no harm, and rethrows bugs of ours. */
+/** For `catch`: ignores system errors where a failure does no harm, and rethrows teddy's own bugs. */
 export function ignoreSystemError(error: unknown): void {
   if (errorCode(error) === null) throw error;
 }
 
-/** For `catch`: returns false when the system refuses, and rethrows bugs of ours. */
+/** For `catch`: returns false when the system refuses, and rethrows teddy's own bugs. */
 export function falseOnSystemError(error: unknown): false {
   ignoreSystemError(error);
   return false;

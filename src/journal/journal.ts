@@ -1,6 +1,6 @@
 /**
  * Keeps one file, `<kind>-<id>.json`, for each operation that a crash may interrupt. The file is private to its user,
- * sealed, always replaced as a whole, and names its holder. A note is removed only when its operation is settled.
+ * sealed, always replaced as a whole, and names its holder. Teddy removes a note only when its operation is settled.
  */
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, rename } from 'node:fs/promises';
@@ -62,7 +62,7 @@ async function open<Facts extends object>(
   await syncDirectory(dirname(options.dir));
   const path = join(options.dir, `${kind.name}-${randomBytes(8).toString('hex')}.json`);
   const holder = await newHolder(options);
-  // The name identifies the holder, so that any later command can remove the file of a dead process.
+  // The name identifies the holder, so that any later command can remove a dead process's file.
   const unfinished = `${path}.new-${holder.pid}-${holder.nonce}`;
   const note: Note = { version, ...holder, isSettling: false, facts, staged: null };
   try {
@@ -81,14 +81,14 @@ async function open<Facts extends object>(
 
 const version = 1;
 
-/** The whole content of a file. */
+/** A file's whole content. */
 interface Note extends Holder {
   version: number;
-  /** True when the holder did not begin the operation, but is repairing what is left of it. */
+  /** True when the holder did not begin the operation, but repairs what is left of it. */
   isSettling: boolean;
-  /** Null when the facts were damaged. */
+  /** Null for damaged facts. */
   facts: object | null;
-  /** Null when no bytes were staged. */
+  /** Null when nobody staged any bytes. */
   staged: Confirmation | null;
 }
 
@@ -128,7 +128,7 @@ function operationAt<Facts extends object>(
       }),
     done: () =>
       asNoteErrors(kind, 'removed', async () => {
-        // Remove the note first, and durably: content without a note belongs to no operation.
+        // Removes the note first, and durably: content without a note belongs to no operation.
         await removeFile(path);
         await syncDirectory(dirname(path)).catch(fallBackTo(undefined, 'ENOENT'));
         step('done');
@@ -136,7 +136,7 @@ function operationAt<Facts extends object>(
         releaseHolder(note);
       }),
     async leave() {
-      // No process has the pid 0, so others see a free note. If this cannot be written, the note is free when this
+      // No process has the pid 0, so others see a free note. If this write fails, the note becomes free when this
       // process ends.
       await write({ ...note, pid: 0 }).catch(ignoreSystemError);
       releaseHolder(note);
@@ -160,7 +160,7 @@ async function findNotes<Facts extends object>(
   for (const path of notes.map((name) => join(options.dir, `${name}.json`))) {
     const one = await look(options, kind, path);
     if (one !== null) found.push(one);
-    // Without a note, either the operation had not started anything or all of it was settled.
+    // Without a note, the operation either had not started anything or had settled everything.
     else if (clears) await clear(options, path).catch(ignoreSystemError);
   }
   return found;
@@ -171,7 +171,7 @@ async function clear(options: UsedOptions, path: string): Promise<void> {
   await removeFile(contentOf(path));
 }
 
-/** Returns null when there is no note. */
+/** Returns null when the note does not exist. */
 async function look<Facts extends object>(
   options: UsedOptions,
   kind: OperationKind<Facts>,

@@ -1,4 +1,4 @@
-/** The tools for plans and memos. What is handed in waits for a person; no tool decides for one. */
+/** The tools for plans and memos. A plan that an agent submits waits for a person; no tool decides for a person. */
 import * as z from 'zod';
 import { answerByHand } from '../app.ts';
 import { isSessionId, mainLineRef, shortRef, type Oid, type RefName } from '../names.ts';
@@ -34,11 +34,11 @@ const commands = z
   .object({ show: z.string(), approve: z.string(), reject: z.string(), execute: z.string().nullable() })
   .describe('What a person runs in a terminal; tell the user. `execute` is null for a plan that teddy does not run.');
 
-/** How often progress is reported, since most clients give up after a minute without it. */
+/** How often to report progress, since most clients give up after a minute without any. */
 const progressMs = 10_000;
 const maxWaitSeconds = 3600;
 
-/** `read` runs a reading when a slot is free; a call that waits for a verdict occupies none. */
+/** `read` runs a reading when a slot is free; a call that waits for a verdict occupies no slot. */
 export function planTools(
   project: Project,
   { inTurn, read, watch }: { inTurn: InTurn; read: InTurn; watch: RefWatch },
@@ -184,7 +184,7 @@ function verdictTool(project: Project, read: InTurn, watch: RefWatch): Tool {
   });
 }
 
-/** The last verdict on a plan, and how its run ended. Each may be null, but not both. */
+/** The last verdict on a plan, and how its run ended. Either may be null, but not both. */
 interface PlanEnd {
   verdict: Verdict | null;
   outcome: string | null;
@@ -243,7 +243,7 @@ async function awaitVerdict(
   if (seconds === 0) return null;
   const { line } = found;
   // The timer keeps the signal alive. Node garbage-collects an `AbortSignal.timeout` that only an `AbortSignal.any`
-  // refers to, and it never fires.
+  // refers to, and the timeout never fires.
   const late = new AbortController();
   const limit = setTimeout(() => late.abort(), seconds * 1000);
   const stop = AbortSignal.any([signal, late.signal]);
@@ -258,7 +258,7 @@ async function awaitVerdict(
     for await (const event of events) {
       if (event.kind === 'end') return null;
       seen = event.position.commit;
-      // Look once more now that the line is followed, so that a verdict given in between is not missed.
+      // Looks once more now that it follows the line, so as not to miss a verdict given in between.
       const isNews = event.kind !== 'record' || event.record.type === 'approval';
       const end = isNews ? await read(() => readLast(project, found)) : null;
       if (end !== null) return end;

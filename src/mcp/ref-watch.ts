@@ -1,4 +1,4 @@
-/** Waits for branches to move. All branches that are waited for are polled together, no matter how many calls wait. */
+/** Waits for branches to move. Polls all awaited branches together, no matter how many calls wait. */
 import { performance } from 'node:perf_hooks';
 import type { Oid, RefName } from '../names.ts';
 import type { Store } from '../ports/git.ts';
@@ -13,9 +13,9 @@ interface Waiter {
   wake(): void;
 }
 
-/** The largest share of the time that polling may take; the longer a look takes, the rarer it is. */
+/** The largest share of the time that polling may take; the longer a look takes, the rarer looks are. */
 const share = 0.05;
-/** More refs than this are read by listing all branches in one process. */
+/** To read more refs than this, teddy lists all branches in one process. */
 const fewRefs = 20;
 
 /** `lookMs` is the shortest time between two looks. */

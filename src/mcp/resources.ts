@@ -1,4 +1,7 @@
-/** The resources that clients can attach: the list of sessions, a session, and the files of a turn; and two prompts about a session. */
+/**
+ * The resources that clients can attach: the list of sessions, a session, and a turn's files; and two prompts about a
+ * session.
+ */
 import { ResourceTemplate, type McpServer } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { TeddyError } from '../errors.ts';
@@ -31,7 +34,7 @@ export function addResources(server: McpServer, { project, read, onDefect }: Rea
   server.registerResource('sessions', 'teddy://sessions', { ...sessions, mimeType: 'text/plain' }, (uri) =>
     answer(uri, 'text/plain', () => renderSessions(project)),
   );
-  // Neither template lists its resources: titles are written by others, and do not belong in a client's list.
+  // Neither template lists its resources: other people write the titles, which do not belong in a client's list.
   const ofSession = new ResourceTemplate('teddy://session/{session}', { list: undefined });
   const history = { title: 'A session', description: 'The newest turns of a session, as recorded.' };
   server.registerResource('session', ofSession, { ...history, mimeType: 'text/markdown' }, (uri, variables) =>
@@ -88,7 +91,7 @@ export function addPrompts(server: McpServer, { project, read, onDefect }: Readi
   );
 }
 
-/** Decodes the variables of an address, in which the slash of a branch is `%2F`. */
+/** Decodes the variables in an address, which writes a branch's slash as `%2F`. */
 function decode(variables: Record<string, string | string[]>): Record<string, string> {
   const values = Object.entries(variables).map(([name, value]) => [name, [value].flat().join(',')] as const);
   try {
@@ -113,7 +116,7 @@ async function renderSessions(project: Project): Promise<string> {
   return `${[...rows, ...(left > 0 ? [`[${left} older sessions are left out: sessions_search finds them]`] : [])].join('\n')}\n`;
 }
 
-/** Turns a refusal into an error of the protocol, with the code and the hint in its message. */
+/** Turns a refusal into a protocol error, with the code and the hint in its message. */
 async function orRefuse<Result>(
   project: Project,
   onDefect: (error: unknown) => void,

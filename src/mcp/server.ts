@@ -1,4 +1,4 @@
-/** The server of `teddy mcp`: it answers a client over two streams until one of them ends. */
+/** The `teddy mcp` server: it answers a client over two streams until one of them ends. */
 import { type Readable, type Writable, Transform } from 'node:stream';
 import { type JSONRPCMessage, McpServer } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
@@ -18,15 +18,15 @@ export interface McpOptions {
   writes: WriteApi;
   limits: Limits;
   version: string;
-  /** Reports to stderr what went wrong and is not for the client to know. */
+  /** Reports errors to stderr that the client must not see. */
   onDefect(error: unknown): void;
-  /** How often branches that a call waits for are polled. */
+  /** How often to poll branches that a call waits for. */
   lookMs?: number;
 }
 
-/** How many readings run at once; each may hold a long turn in memory. */
+/** How many readings run at once; each may keep a long turn in memory. */
 const readsAtOnce = 3;
-/** The length of the longest message that is read. */
+/** The length of the longest message that the server reads. */
 const maxLineBytes = 16 * 1024 * 1024;
 /** The JSON-RPC code for a message that is not a valid request. */
 const invalidRequest = -32_600;
@@ -39,11 +39,11 @@ const instructions =
 export interface McpTools {
   tools: readonly Tool[];
   create(): McpServer;
-  /** Resolves when the calls that are under way have ended. */
+  /** Resolves when the running calls have ended. */
   settle(): Promise<void>;
 }
 
-/** Opens the tools. One opened repository serves all calls, so changes are made one after another. */
+/** Opens the tools. One opened repository serves all calls, so it makes changes one after another. */
 export function openTools({ project, writes, limits, version, onDefect, lookMs = 500 }: McpOptions): McpTools {
   const inTurn = slots(1);
   const read = slots(readsAtOnce);
@@ -124,7 +124,7 @@ export async function serveMcp(
   if (signal.aborted) stop();
   await ended;
   signal.removeEventListener('abort', stop);
-  // A stream that is being read keeps the process alive.
+  // A stream that something still reads keeps the process alive.
   stdin.unpipe(lines);
   stdin.pause();
   await handle.close();
@@ -135,20 +135,20 @@ const tooLong =
   `USAGE: The message has more than ${maxLineBytes / 1024 / 1024} MiB, and was not read.\n` +
   'Next: Send less at once; write_append takes a large file in pieces.';
 
-/** Removes arguments that are null: some clients send null for a call without arguments, which the SDK refuses. */
+/** Removes null arguments: some clients send null for a call without arguments, which the SDK refuses. */
 function withoutNullArguments(message: JSONRPCMessage): JSONRPCMessage {
   if (!('method' in message) || message.params?.['arguments'] !== null) return message;
   const { arguments: _, ...params } = message.params;
   return { ...message, params };
 }
 
-/** How much of each end of an overlong line is kept, to find its id there. */
+/** How much to keep of each end of an overlong line, in order to find its ID there. */
 const outerBytes = 1024;
 const firstBytes = 4096;
 
 /**
- * Passes on whole lines of up to `maxBytes`. Of a longer line, only the beginning and the end are kept; when it has
- * ended, `onTooLong` gets the id of its request, or null if the id is in the part between.
+ * Passes on whole lines of up to `maxBytes`. Keeps only the beginning and the end of a longer line; when the line has
+ * ended, `onTooLong` gets its request's ID, or null if the ID is in the part between.
  */
 export function messageLines(maxBytes: number, onTooLong: (id: string | number | null) => void): Transform {
   let line = Buffer.allocUnsafe(firstBytes);
@@ -158,7 +158,7 @@ export function messageLines(maxBytes: number, onTooLong: (id: string | number |
     const free = maxBytes - length;
     if (piece.length > free) end = Buffer.concat([end, piece.subarray(-outerBytes)]).subarray(-outerBytes);
     const kept = piece.subarray(0, Math.max(0, free));
-    // Doubling keeps the cost proportional to the length of the line, however small its pieces are.
+    // Doubling keeps the cost proportional to the line's length, however small its pieces are.
     if (length + kept.length > line.length)
       line = Buffer.concat(
         [line.subarray(0, length)],
@@ -197,7 +197,7 @@ const plain = String.raw`"(?:jsonrpc|method)"\s*:\s*"[^"\\]{0,200}"`;
 const idFirst = new RegExp(String.raw`^\s*\{\s*(?:${plain}\s*,\s*){0,2}${id}\s*,`);
 const idLast = new RegExp(String.raw`,\s*${id}\s*(?:,\s*${plain}\s*){0,2}\}\s*$`);
 
-/** Returns the id, which clients write before the parameters or after them. */
+/** Returns the ID, which clients write before or after the parameters. */
 function findId(beginning: string, end: string): string | number | null {
   const found = (idFirst.exec(beginning) ?? idLast.exec(end))?.[1];
   return found === undefined ? null : (JSON.parse(found) as string | number);

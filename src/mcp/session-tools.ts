@@ -1,4 +1,4 @@
-/** The tools that look back: search in all sessions, the history of one, and one turn. */
+/** The tools that look back: they search all sessions, and show a session's history or one turn. */
 import * as z from 'zod';
 import type { Project } from '../ports/project.ts';
 import { TeddyError } from '../errors.ts';
@@ -205,7 +205,7 @@ const maxWords = 8;
 const maxMatches = 3;
 const maxShown = 240;
 
-/** Splits the text into words, without quotation marks and backslashes. Throws USAGE when there are none. */
+/** Splits the text into words, without quotation marks and backslashes. Throws USAGE when no word is left. */
 function toWords(text: string): string[] {
   const words = text.split(/["\\\s\p{Cc}]+/u).filter((word) => word !== '');
   if (words.length > 0) return [...new Set(words)].slice(0, maxWords);
@@ -223,20 +223,20 @@ async function readAuthor({ repository: { store } }: Project, commit: Oid) {
   return { author, isOwn: own !== null && toAuthor(own.author).email === author.email };
 }
 
-/** The parts of a turn that a client can read, with secrets masked. */
+/** The parts of a turn that a client can read, with masked secrets. */
 const turnParts = ['conversation', 'message', 'plan', 'report', 'diff', 'request'] as const;
 type TurnPart = (typeof turnParts)[number];
 
 interface ReadPart {
   shown: ShownTurn;
   text: string;
-  /** Commands that print the files that are too long. */
+  /** The commands that print files that are too long. */
   cut: string[];
 }
 
 /**
- * Reads a part of a turn, by default of the last turn. Of the conversation, no more is masked than `most` characters
- * need. Throws UNKNOWN_TURN, also when the turn has no such part.
+ * Reads a part of a turn, by default of the last turn. Masks no more of the conversation than `most` characters need.
+ * Throws UNKNOWN_TURN, also when the turn has no such part.
  */
 export async function readPart(
   project: Project,
@@ -282,7 +282,7 @@ export async function readPart(
   }
 }
 
-/** Masks part by part, and stops when there are `most` characters. */
+/** Masks part by part, and stops after `most` characters. */
 async function maskParts({ masker }: Project, parts: readonly HistoryPart[], most: number): Promise<string> {
   let text = '';
   for (const part of parts) {

@@ -1,4 +1,4 @@
-/** Turns the events of Anthropic's Messages API into the events of the port. Tolerates what servers leave out. */
+/** Turns the events of Anthropic's Messages API into the port's events. Tolerates anything that servers leave out. */
 import type { ModelEvent, ModelToolCall } from '../ports/model.ts';
 import { CutStream, errorWords, WireError } from './failure.ts';
 import { piecesOf, type TextPiece, finishEvent, worseFinish, type Finish } from './finish.ts';
@@ -14,7 +14,7 @@ interface Progress {
 }
 
 /**
- * Yields text and thoughts as they arrive, then the calls (if tools were offered), usage and `finish`. Throws
+ * Yields text and thoughts as they arrive, then the calls (if the request offered tools), usage and `finish`. Throws
  * `CutStream` when the events end before the answer does. Once a stop reason has arrived, the answer is complete and
  * later errors do not count.
  */
@@ -45,7 +45,7 @@ export async function* toModelEvents(
   yield finishEvent(progress.finish, calls.length);
 }
 
-/** Returns the pieces of text that an event contains. */
+/** Returns an event's pieces of text. */
 function take(progress: Progress, event: unknown): TextPiece[] {
   const at = field(event, 'index');
   switch (field(event, 'type')) {
@@ -68,7 +68,7 @@ function take(progress: Progress, event: unknown): TextPiece[] {
     case 'error':
       throw new WireError({ kind: 'unreadable', message: describeError(field(event, 'error')) });
     default:
-      // A ping, the end of a block, or something that a later version of the API sends.
+      // A ping, the end of a block, or an event from a later version of the API.
       return [];
   }
 }
@@ -103,13 +103,13 @@ function takeDelta(progress: Progress, delta: unknown, at: unknown): TextPiece[]
   return typeof json === 'string' ? [] : piecesOf(delta, progress.onUnknown);
 }
 
-/** The last event has totals for the whole answer; what it leaves out was reported at the beginning. */
+/** The last event has totals for the whole answer; the first event has reported anything that it leaves out. */
 function addUsage(progress: Progress, usage: unknown): void {
   if (!isObject(usage)) return;
   for (const [name, value] of Object.entries(usage)) if (value !== null) progress.usage[name] = value;
 }
 
-/** Adds up the input: Anthropic's `input_tokens` exclude tokens read from the cache or written to it. */
+/** Adds up the input: Anthropic's `input_tokens` exclude tokens that the cache read or wrote. */
 function* usageOf(usage: Progress['usage']): Generator<ModelEvent> {
   const count = (value: unknown) => (typeof value === 'number' && value > 0 ? value : 0);
   const read = count(usage['cache_read_input_tokens']);

@@ -1,8 +1,8 @@
 /**
- * Anthropic's Messages API, and servers that are compatible with it, read with `eventsource-parser`. The official SDK
- * (@anthropic-ai/sdk 1.12.0) does the same, but with it `dist/cli.cjs` had 3,493 KB instead of 2,766 KB, where 400 KB
- * more were allowed, and `session plan` against a loopback server took 6 ms longer (median of 15 pairs). This file may
- * go when the SDK is smaller.
+ * Anthropic's Messages API, and compatible servers, read with `eventsource-parser`. The official SDK (@anthropic-ai/sdk
+ * 1.12.0) does the same, but with it `dist/cli.cjs` had 3,493 KB instead of 2,766 KB, where 400 KB more were allowed,
+ * and `session plan` against a loopback server took 6 ms longer (median of 15 pairs). This file may go when the SDK is
+ * smaller.
  */
 import { createParser } from 'eventsource-parser';
 import { checkRequest } from '../conversation/history/check-request.ts';
@@ -17,7 +17,7 @@ import { serverModel, type ServerModelOptions } from './server-model.ts';
 import { addressOf, post, unknownParts, type Service } from './wire.ts';
 import type { Response } from '../web/response.ts';
 
-/** Throws BAD_SETTING for a base URL or key that could never be sent; every other failure happens in `answer`. */
+/** Throws BAD_SETTING for a base URL or key that no request could use; every other failure happens in `answer`. */
 export function anthropicModel(options: ServerModelOptions): Model {
   return serverModel({ ...options, preset: options.preset ?? 'anthropic' }, answer);
 }
@@ -42,7 +42,7 @@ async function* answer(service: Service, request: ModelRequest, onBegun: () => v
   unknown.tell();
 }
 
-/** Everything that has arrived is read before an error of the connection is reported. */
+/** Reads everything that has arrived before it reports an error of the connection. */
 async function* readEvents({ body }: Response): AsyncGenerator<unknown> {
   const arrived: string[] = [];
   const parser = createParser({ onEvent: ({ data }) => arrived.push(data) });
@@ -53,7 +53,10 @@ async function* readEvents({ body }: Response): AsyncGenerator<unknown> {
   }
 }
 
-/** Builds the body: the prompt, the user's request in its sections, what followed, and three or four cache breakpoints. */
+/**
+ * Builds the body: the prompt, the user's request in its sections, the messages after it, and three or four cache
+ * breakpoints.
+ */
 function toBody({ model, isStreamed }: Service, request: ModelRequest, without: ReadonlySet<string>): object {
   const { reasoning, maxAnswerTokens, ...parameters } = request.parameters;
   checkRequest(request.messages, { wrapsArguments: true });
@@ -80,12 +83,12 @@ function toBody({ model, isStreamed }: Service, request: ModelRequest, without: 
   };
 }
 
-/** Returns a limit, because the API requires one. A longer answer is continued, as after any other limit. */
+/** Returns a limit, because the API requires one. Teddy continues a longer answer, as after any other limit. */
 function defaultMaxTokens(model: string): number {
   return Math.min(32_000, defaultAnswer(model));
 }
 
-/** Models before 4.6 think within a budget, and not between calls unless they are given their earlier thoughts. */
+/** Models before 4.6 think within a budget, and think between calls only if they get their earlier thoughts back. */
 const thinksInBudget = /claude-(?:3|(?:opus|sonnet|haiku)-4(?:-[0-5])?(?:$|[-@]\d{6,}|-latest))/;
 const budgets: Record<string, number> = { low: 4096, medium: 12_288, high: 24_576 };
 const minBudget = 1024;
@@ -109,9 +112,10 @@ type CacheMark = Partial<typeof cached>;
 type CachedBlock = AnthropicBlock & CacheMark;
 
 /**
- * Marks what can be cached. The early parts rarely change: the prompt with the memos, the history, tree and files, and
- * in a conversation everything after them. The blocks of the first message, joined together, are exactly its text. The
- * cache matches whole blocks, so each turn of the history is one, and the next request begins with the same blocks.
+ * Marks the parts that the endpoint can cache. The early parts rarely change: the prompt with the memos, the history,
+ * tree and files, and in a conversation everything after them. Joining the blocks of the first message gives exactly
+ * its text. The cache matches whole blocks, so each turn of the history is one, and the next request begins with the
+ * same blocks.
  */
 function toCached(system: string, messages: AnthropicMessage[], mark: CacheMark): object {
   const [first, ...following] = messages;
@@ -138,7 +142,7 @@ interface RequestPart {
   text: string;
 }
 
-/** Splits a request into memos, history, tree and files, and message. The sections of one part form one block. */
+/** Splits a request into memos, history, tree and files, and message. Each part's sections form one block. */
 function splitRequest(content: string): RequestPart[] {
   const parts: RequestPart[] = [];
   for (const { name, text } of splitSent(content)) {

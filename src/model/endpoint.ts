@@ -1,27 +1,27 @@
-/** Checks where requests go and with which key, before anything is sent. */
+/** Checks where requests go and with which key, before teddy sends anything. */
 import { TeddyError } from '../errors.ts';
 import { findPreset, type Preset, type PresetName } from '../session/settings/presets.ts';
 
 export interface Endpoint {
   preset: Preset & { name: PresetName };
-  /** The base URL as it is requested and shown; it never contains a user name, a password or a query. */
+  /** The base URL as teddy requests and shows it; it never contains a user name, a password or a query. */
   url: string;
-  /** If empty, no key is sent, which suits local servers. */
+  /** If empty, teddy sends no key, which suits local servers. */
   apiKey: string;
-  /** Where the key comes from; the environment if not given. */
+  /** Where the key comes from; by default, the environment. */
   keyOrigin?: string | undefined;
 }
 
 export interface EndpointOptions {
-  /** `openai` if not given. */
+  /** By default, `openai`. */
   preset?: PresetName | undefined;
-  /** If missing or empty, the preset's URL is used. */
+  /** If missing or empty, teddy uses the preset's URL. */
   baseUrl?: string | undefined;
   apiKey?: string | undefined;
   keyOrigin?: string | undefined;
 }
 
-/** Throws BAD_SETTING for values that could never be sent. */
+/** Throws BAD_SETTING for values that no request could use. */
 export function parseEndpoint({ preset: name = 'openai', baseUrl, apiKey, keyOrigin }: EndpointOptions): Endpoint {
   const preset = findPreset(name);
   if (preset === undefined) throw new Error(`There is no preset ${name}.`);
@@ -29,12 +29,12 @@ export function parseEndpoint({ preset: name = 'openai', baseUrl, apiKey, keyOri
   return { preset, url, apiKey: parseApiKey(apiKey?.trim() ?? '', preset), keyOrigin };
 }
 
-/** Returns how a person sets another endpoint. */
+/** Returns the setting by which a person chooses another endpoint. */
 export function urlNameOf({ urlVariable }: Preset): string {
   return urlVariable ?? 'teddy.baseUrl';
 }
 
-/** Returns where the key is kept, for people. */
+/** Returns where a person keeps the key. */
 export function keyNameOf({ keyVariable }: Preset): string {
   return keyVariable ?? 'the key in git credential';
 }

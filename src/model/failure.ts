@@ -17,11 +17,11 @@ export type Failure =
       retryAfterMs: number | null;
       message: string;
     }
-  /** The server accepted the request, but its answer is not a model's. */
+  /** The server accepted the request, but its answer does not come from a model. */
   | { kind: 'foreign'; url: string; message: string }
-  /** The server redirects to another address, to which nothing is sent. */
+  /** The server redirects to another address, to which teddy sends nothing. */
   | { kind: 'redirected'; url: string; message: string }
-  /** When there is `advice`, the same request would fail again. */
+  /** `advice` means that the same request would fail again. */
   | { kind: 'unreachable'; message: string; advice?: string | undefined }
   | { kind: 'cut' | 'unreadable'; message: string };
 
@@ -41,8 +41,8 @@ export class CutStream extends Error {
 }
 
 /**
- * Returns null for an error that neither a model nor a network causes, i.e. a defect of teddy. `begun` says that the
- * server had accepted the request.
+ * Returns null for an error that neither a model nor a network causes, which is a defect of teddy. `begun` says that
+ * the server had accepted the request.
  */
 export function toFailure(error: unknown, begun: boolean): Failure | null {
   for (let at = error; at instanceof Error; at = at.cause) if (at instanceof WireError) return at.failure;
@@ -51,7 +51,7 @@ export function toFailure(error: unknown, begun: boolean): Failure | null {
   return begun && error instanceof Error ? { kind: 'cut', message: rootMessage(error) } : null;
 }
 
-/** Anthropic's rate limits, each with the remaining amount and the time of its reset. */
+/** Anthropic's rate limits, each with the remaining amount and the time when it resets. */
 const limits = ['requests', 'tokens', 'input-tokens', 'output-tokens'].map((name) => `anthropic-ratelimit-${name}`);
 
 /** Returns how long the server asks to wait: by `Retry-After`, or else until the first exhausted limit resets. */
@@ -63,24 +63,24 @@ export function toRetryAfter(headers: { get(name: string): string | null | undef
   return waits.length === 0 ? null : Math.max(...waits);
 }
 
-/** Parses seconds or an HTTP date; returns null when there is no header or it makes no sense. */
+/** Parses seconds or an HTTP date; returns null when the header is missing or makes no sense. */
 export function parseRetryAfter(header: string | null | undefined, nowMs: number): number | null {
   const text = header?.trim() ?? '';
   const waitMs = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
   return Number.isNaN(waitMs) ? null : Math.max(0, waitMs);
 }
 
-// Returns the message of the innermost cause, since "fetch failed" and "terminated" say nothing. An AggregateError has
-// a code but no message.
+// Returns the innermost cause's message, since "fetch failed" and "terminated" say nothing. An AggregateError has a
+// code but no message.
 export function rootMessage(error: Error): string {
   if (error.cause instanceof Error) return rootMessage(error.cause);
   return error.message || String((error as NodeJS.ErrnoException).code ?? error.name);
 }
 
-/** How to repeat a request of `session plan`. */
+/** How to repeat a `session plan` request. */
 export const planAgain = '`teddy session plan` without -m tries again; the message is kept.';
 
-/** Words the failure for the user. It never contains the API key, even if the server repeats it. */
+/** Words the failure for the user. Never contains the API key, even if the server repeats it. */
 export function toTeddyError(
   failure: Failure,
   endpoint: Endpoint,
@@ -198,8 +198,8 @@ const minKeyLength = 8;
 const keyMark = '[API key]';
 
 /**
- * Removes the key. This has to happen before a text is cut or quoted, when the key could no longer be found; JSON
- * contains it with escapes.
+ * Removes the key. The caller must do this before cutting or quoting a text, because the key could no longer be found
+ * afterward; JSON contains it with escapes.
  */
 export function withoutKey(text: string, apiKey: string): string {
   if (apiKey.length < minKeyLength) return text;
@@ -214,14 +214,14 @@ function oneLine(text: string, apiKey: string): string {
   return `${line.slice(0, maxReasonLength).replace(/[\uD800-\uDBFF]$/, '')}...`;
 }
 
-/** Where the various APIs put the words of an error. */
+/** The fields where various APIs put an error's words. */
 const places = 'title error errors message msg detail details error_description error_message reason description'.split(
   ' ',
 );
 const maxDepth = 10;
 const maxErrors = 3;
 
-/** Returns the words in the body of an error, or the body itself when nothing in it is recognized. Never empty. */
+/** Returns the words in an error's body, or the body itself when it has no known form. Never empty. */
 export function errorWords(body: string): string {
   return wordsIn(parseJson(body), 0) || body.trim() || 'no message';
 }

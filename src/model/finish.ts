@@ -1,6 +1,6 @@
 /**
  * Determines why an answer ended. Gateways pass on the words of the models behind them, so both wire formats understand
- * all of them.
+ * every such word.
  */
 import { type ModelEvent, finishReasons } from '../ports/model.ts';
 import { field, isObject } from '../session/text/parse-object.ts';
@@ -38,8 +38,8 @@ export function worseFinish(before: Finish | null, said: unknown): Finish | null
 }
 
 /**
- * `finish` is null for an answer that arrived completely and without a reason. An answer without calls does not wait
- * for results, regardless of its reason.
+ * `finish` is null for an answer that arrived completely but without a reason. An answer without calls does not wait
+ * for results, whatever its reason.
  */
 export function finishEvent(finish: Finish | null, calls: number): ModelEvent {
   const end = finish ?? { reason: 'stop' };
@@ -47,13 +47,10 @@ export function finishEvent(finish: Finish | null, calls: number): ModelEvent {
   return { type: 'finish', ...(isGood ? { reason: calls > 0 ? 'tool_calls' : 'stop' } : end) };
 }
 
-/** A piece of the content of a message: text or thoughts. */
+/** A piece of a message's content: text or thoughts. */
 export type TextPiece = Extract<ModelEvent, { type: 'text' | 'thought' }>;
 
-/**
- * Returns the pieces of a content in their order. `onUnknown` is called with the type of each part that is neither text
- * nor thoughts.
- */
+/** Returns a content's pieces in order. Calls `onUnknown` with the type of each part that is neither text nor thoughts. */
 export function piecesOf(content: unknown, onUnknown: (type: string) => void): TextPiece[] {
   if (Array.isArray(content)) return content.flatMap((part) => piecesOf(part, onUnknown));
   if (typeof content === 'string') return [{ type: 'text', text: content }];
@@ -67,13 +64,13 @@ export function piecesOf(content: unknown, onUnknown: (type: string) => void): T
   return [];
 }
 
-/** Returns the words of thoughts, which are a text, a list of parts with texts, or in `value`. */
+/** Returns the words of thoughts: a text, a list of parts with texts, or the text in `value`. */
 function wordsOf(value: unknown): string {
   if (Array.isArray(value)) return value.map(wordsOf).join('');
   return typeof value === 'string' ? value : isObject(value) ? wordsOf(field(value, 'text') ?? value['value']) : '';
 }
 
-/** Returns whether a part means nothing to a person, so that it can be dropped silently. */
+/** Returns whether a part means nothing to a person, so that teddy can drop it silently. */
 function isSilent(type: unknown): boolean {
   return type === 'redacted_thinking' || type === 'signature_delta' || type === 'citations_delta';
 }

@@ -1,4 +1,4 @@
-/** Determines which key an endpoint gets, and when it is looked up. */
+/** Determines which key an endpoint gets, and when teddy looks it up. */
 import { TeddyError } from '../errors.ts';
 import type { Model } from '../ports/model.ts';
 import { presets, type Preset } from '../session/settings/presets.ts';
@@ -15,9 +15,9 @@ export interface ApiKey {
 }
 
 interface KeyedModelOptions extends Omit<ServerModelOptions, 'apiKey' | 'keyOrigin'> {
-  /** The key, if it is known from the start; with null, `findKey` is called. */
+  /** The key, if known from the start; null makes teddy call `findKey`. */
   key: ApiKey | null;
-  /** Called only when a request is about to be sent, so that nothing else runs a credential helper. */
+  /** Called only right before a request, so that nothing else runs a credential helper. */
   findKey(): Promise<ApiKey | null>;
   onWarning(text: string): void;
 }
@@ -30,7 +30,7 @@ export function keyFromEnvironment(
   return value ? { value, origin: `environment ${keyVariable}` } : null;
 }
 
-/** Throws BAD_SETTING for a base URL or a known key that could never be sent. */
+/** Throws BAD_SETTING for a base URL or a known key that no request could use. */
 export function keyedModel({ key: known, findKey, onWarning, ...options }: KeyedModelOptions): Model {
   const { url, preset } = parseEndpoint(options);
   const serverModel = preset.wire === 'anthropic' ? anthropicModel : openaiModel;
@@ -53,8 +53,8 @@ function isExposed(text: string): boolean {
 }
 
 /**
- * Returns the error for a missing model, with the possible next steps. `isReachable`: there is an endpoint, but no
- * model is named.
+ * Returns the error for a missing model, with the possible next steps. `isReachable` means that the settings give an
+ * endpoint, but name no model.
  */
 export function toNoModel(
   preset: Pick<Preset, 'name' | 'keyVariable'>,
@@ -87,7 +87,7 @@ export function toNoModel(
   );
 }
 
-/** `readAnswer` reads the text from a file, from stdin or from an editor. Its errors are passed on. */
+/** `readAnswer` reads the text from a file, from stdin or from an editor. Passes on its errors. */
 export function manualModel({ readAnswer }: { readAnswer: () => Promise<string> }): Model {
   return {
     provider: 'manual',

@@ -1,4 +1,4 @@
-/** Turns the chunks of a chat completion into the events of the port. Tolerates what servers leave out. */
+/** Turns the chunks of a chat completion into the port's events. Tolerates anything that servers leave out. */
 import type { OpenAI } from 'openai';
 import type { ModelEvent, ModelToolCall } from '../ports/model.ts';
 import { field, isObject } from '../session/text/parse-object.ts';
@@ -9,9 +9,9 @@ import { wholeCharacters } from './wire.ts';
 type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
 
 /**
- * Yields text as it arrives, then the calls (if tools were offered), usage (if the server reported any) and `finish`,
- * once each. Throws `CutStream` when the chunks end with neither a finish reason nor `[DONE]`. Once a finish reason has
- * arrived, the answer is complete and later errors do not count.
+ * Yields text as it arrives, then the calls (if the request offered tools), usage (if the server reported any) and
+ * `finish`, once each. Throws `CutStream` when the chunks end with neither a finish reason nor `[DONE]`. Once a finish
+ * reason has arrived, the answer is complete and later errors do not count.
  */
 export async function* toModelEvents(
   chunks: AsyncIterable<Chunk>,
@@ -44,20 +44,19 @@ export async function* toModelEvents(
   yield finishEvent(finish, calls.length);
 }
 
-/** Throws an error that a server reports in the middle of a stream, where some have the same form as in a body of its own. */
+/** Throws an error that a server reports in the middle of a stream; some servers give it the form of an error body. */
 function refuseError(chunk: unknown): void {
   if (!isObject(chunk) || 'choices' in chunk || !['errors', 'detail', 'message', 'msg'].some((name) => name in chunk))
     return;
   throw new WireError({ kind: 'unreadable', message: errorWords(JSON.stringify(chunk)) });
 }
 
-// Returns the first choice as partial, because servers keep less than the types promise: any field may be missing or
-// null.
+// Returns the first choice as partial, because servers break the types' promises: any field may be missing or null.
 function choiceOf(chunk: Chunk | null): Partial<OpenAI.Chat.Completions.ChatCompletionChunk.Choice> | undefined {
   return (chunk as Partial<Chunk> | null)?.choices?.[0];
 }
 
-/** Returns the new piece. An answer that arrived in one piece has a message instead. */
+/** Returns the new piece. An answer that arrived in one piece has a message instead of a delta. */
 function deltaOf(chunk: Chunk): unknown {
   const choice = choiceOf(chunk);
   return choice?.delta ?? field(choice, 'message');
@@ -83,15 +82,15 @@ function usageOf(chunk: Chunk | null): ModelEvent | null {
   };
 }
 
-/** Returns the cost, which OpenRouter and similar services report although it is not part of OpenAI's API. */
+/** Returns the cost, which OpenRouter and similar services report although OpenAI's API does not include it. */
 function costOf(usage: object): { costUsd?: number } {
   const cost: unknown = 'cost' in usage ? usage.cost : undefined;
   return typeof cost === 'number' && Number.isFinite(cost) ? { costUsd: cost } : {};
 }
 
-/** Assembles the calls of an answer from their pieces. Tolerates what servers leave out. */
+/** Assembles an answer's calls from their pieces. Tolerates anything that servers leave out. */
 interface GatheredCalls {
-  /** Takes `delta.tool_calls` of a chunk. */
+  /** Takes a chunk's `delta.tool_calls`. */
   add(pieces: unknown): void;
   /** Returns the calls that have a name, in the order in which they began. */
   whole(): ModelToolCall[];
@@ -104,7 +103,7 @@ interface Piece {
   text: string;
 }
 
-/** A call in progress; its id is empty until one arrives. */
+/** A call in progress; its ID is empty until one arrives. */
 type Part = Piece;
 
 function gatherToolCalls(): GatheredCalls {
@@ -127,8 +126,8 @@ function gatherToolCalls(): GatheredCalls {
 }
 
 /**
- * Returns undefined when a call begins. An id is more reliable than an index, which some servers leave out or repeat
- * for all calls.
+ * Returns undefined when a new call begins. An ID is more reliable than an index, which some servers leave out or
+ * repeat for all calls.
  */
 function findPart(parts: Part[], { index, id, name }: Piece): Part | undefined {
   if (index === null) {
@@ -149,7 +148,7 @@ function toPiece(value: unknown): Piece {
   };
 }
 
-/** Some servers send the object itself instead of a text. */
+/** Some servers send the object itself instead of its text. */
 function toArguments(value: unknown): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : toText(value);
 }
@@ -158,7 +157,7 @@ function toText(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Gives each call an id of its own, because a result names its call by the id. */
+/** Gives each call its own ID, because a result names its call by the ID. */
 function toCalls(parts: Part[]): ModelToolCall[] {
   const ids = new Set<string>();
   return parts.map(({ id, name, text }, at) => {

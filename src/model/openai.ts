@@ -14,13 +14,13 @@ import { post, unknownParts, watchBytes, type Service } from './wire.ts';
 type Sdk = typeof import('openai');
 type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
 
-/** Throws BAD_SETTING for a base URL or key that could never be sent; every other failure happens in `answer`. */
+/** Throws BAD_SETTING for a base URL or key that no request could use; every other failure happens in `answer`. */
 export function openaiModel(options: ServerModelOptions): Model {
   return serverModel(options, answer);
 }
 
 async function* answer(service: Service, request: ModelRequest, onBegun: () => void): AsyncGenerator<ModelEvent> {
-  // Loaded only for a request, because loading the package takes longer than most commands do.
+  // Loads the package only for a request, because loading takes longer than most commands do.
   const sdk = await import('openai');
   const wire = openWire(service);
   // The package never removes its listener, and a conversation sends many requests under one signal.
@@ -31,7 +31,7 @@ async function* answer(service: Service, request: ModelRequest, onBegun: () => v
       service,
       ['stream_options', 'reasoning_effort', ...limits],
       (without) => toBody(service, request, without),
-      // The wire turns every answer into a stream, so the package always reads one, even if none was requested.
+      // The wire turns every answer into a stream, so the package always reads one, even if teddy did not request it.
       (body) => client.post<Stream<Chunk>>('/chat/completions', { body, signal, stream: true }),
     );
     onBegun();
@@ -45,7 +45,7 @@ async function* answer(service: Service, request: ModelRequest, onBegun: () => v
   }
 }
 
-/** Returns whether the error was sent by the server as an event of its stream. */
+/** Returns whether the server sent the error as an event in its stream. */
 function isTold(
   { APIError, APIConnectionError, APIUserAbortError }: Sdk,
   error: unknown,
@@ -53,7 +53,7 @@ function isTold(
   return error instanceof APIError && !(error instanceof APIConnectionError || error instanceof APIUserAbortError);
 }
 
-// The longest time that Node's timers accept. Otherwise the package would end a slow answer after ten minutes.
+// The longest time that Node's timers accept. With its default, the package would end a slow answer after ten minutes.
 const noTimeout = 2_147_483_647;
 
 // Sets every option that the package would otherwise take from the environment.
@@ -69,7 +69,7 @@ function toClient({ OpenAI }: Sdk, { endpoint }: Service, wire: Wire): OpenAI {
     logLevel: 'off',
     maxRetries: 0,
     timeout: noTimeout,
-    // The package uses no more of a Response than teddy's own class has.
+    // The package uses only the parts of a Response that teddy's own class has.
     fetch: wire.fetch as unknown as typeof fetch,
   });
 }
@@ -80,8 +80,8 @@ type Body = Omit<OpenAI.Chat.Completions.ChatCompletionCreateParams, 'stream'> &
 const limits = ['max_completion_tokens', 'max_tokens'] as const;
 
 /**
- * Turns a request of the port into the body of a chat completion. `parameters` never override what teddy sets. A
- * request without tools has no field about tools.
+ * Turns one of the port's requests into the body of a chat completion. `parameters` never override fields that teddy
+ * sets. A request without tools has no field about tools.
  */
 function toBody(
   { model, isStreamed, endpoint }: Service,
@@ -125,7 +125,7 @@ function toTool({ name, description, parameters }: ModelTool): NonNullable<Body[
   return { type: 'function', function: { name, description, parameters } };
 }
 
-/** The bytes of a request and its answer, underneath the `openai` package. */
+/** The bytes of a request and its answer, below the `openai` package. */
 interface Wire {
   fetch(url: string, init?: WebRequest): Promise<Response>;
   /** Whether the server has sent `[DONE]`, which the package does not reveal. */

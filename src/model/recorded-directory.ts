@@ -1,4 +1,4 @@
-/** Reads a directory of recorded answers: the directory of a session, or flat files such as `02.md`. */
+/** Reads a directory of recorded answers: a session's directory, or flat files such as `02.md`. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
@@ -7,10 +7,9 @@ import { compareTurns, isTurnName, type TurnName } from '../names.ts';
 import type { RecordedAnswer } from './recorded.ts';
 
 /**
- * Reads the answers in the order of their turns. The directory of a session has `NN/plan.md` and `NN/transcript.jsonl`;
- * turns that were never answered are left out. Flat files are named `NN.md`, with the message in `NN.message.txt` if it
- * is known. `sha256` returns hex. Throws FILE_NOT_FOUND without a directory, and BAD_RECORDING when it contains no
- * answers.
+ * Reads the answers in turn order. A session's directory has `NN/plan.md` and `NN/transcript.jsonl`; skips turns that
+ * no model has answered. Flat files are named `NN.md`, with the message in `NN.message.txt` if it is known. `sha256`
+ * returns hex. Throws FILE_NOT_FOUND without a directory, and BAD_RECORDING when it contains no answers.
  */
 export async function readRecordedDirectory(dir: string, sha256: Hash): Promise<RecordedAnswer[]> {
   const names = await listNames(dir);
@@ -52,7 +51,7 @@ async function listNames(dir: string): Promise<string[]> {
   }
 }
 
-/** Returns null when there is no such file. */
+/** Returns null when the file does not exist. */
 async function readText(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8');
@@ -71,8 +70,8 @@ interface LastWords {
   answer: string | null;
 }
 
-// Finds the message that was answered: the last one, because another message may have replaced the first while the turn
-// was open.
+// Finds the message that the model answered: the last one, because another message may have replaced the first while
+// the turn was open.
 function parseTranscript(text: string): LastWords {
   const words: LastWords = { message: null, answer: null };
   for (const line of text.split('\n')) {

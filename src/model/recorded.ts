@@ -1,10 +1,10 @@
-/** Replays answers that were recorded earlier, for CI, tests and demos. */
+/** Replays earlier recorded answers, for CI, tests and demos. */
 import { TeddyError } from '../errors.ts';
 import type { Model, ModelRequest } from '../ports/model.ts';
 
 export interface RecordedAnswer {
   turn: string;
-  /** The sha256 of the user's message that was answered, in hex; null when the recording does not include it. */
+  /** The sha256, in hex, of the user's message that this answers; null when the recording does not include the message. */
   messageSha256: string | null;
   answer: string;
 }
@@ -17,9 +17,9 @@ interface RecordedSettings {
 }
 
 /**
- * Gives the answer recorded for this turn and message, any number of times; for a recording without messages, the one
- * of this turn. Otherwise, with a notice, an answer that was not used yet: preferably of this turn, or else the first
- * in order. Throws BAD_RECORDING when none is left.
+ * Gives the answer recorded for this turn and message, any number of times; for a recording without messages, this
+ * turn's answer. Otherwise gives, with a notice, an answer not used yet: preferably this turn's, or else the first in
+ * order. Throws BAD_RECORDING when none is left.
  */
 export function recordedModel({ source, answers, onNotice }: RecordedSettings): Model {
   const used = new Set<RecordedAnswer>();

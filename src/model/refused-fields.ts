@@ -1,14 +1,14 @@
 /**
- * Some strict servers refuse fields of a request that most others ignore. The request is then repeated without the
- * fields that the server names.
+ * Some strict servers refuse request fields that most others ignore. Teddy then repeats the request without the fields
+ * that the server names.
  */
 import { toFailure } from './failure.ts';
 import type { Service } from './wire.ts';
 
 /**
- * Sends a request, and repeats it without each field that the server refuses. `toBody` leaves out the fields it is
- * given; `names` lists all that it can leave out. A field is remembered as soon as the server accepts the request
- * without it. Throws what `send` throws.
+ * Sends a request, and repeats it without each field that the server refuses. `toBody` leaves out the fields it gets;
+ * `names` lists all fields that it can leave out. Remembers a field as soon as the server accepts the request without
+ * it. Throws the errors of `send`.
  */
 export async function sendAccepted<Body extends object, Answer>(
   { refused, endpoint, model, onWarning }: Service,
@@ -40,7 +40,7 @@ export async function sendAccepted<Body extends object, Answer>(
 
 const refusing =
   /unsupported|unrecogni[sz]ed|unknown|unexpected|\bextra\b|additional|invalid (?:field|parameter|argument|key|property)|\bnot (?:\w+ ){0,2}(?:supported?|permitted|allowed|recogni[sz]ed|accepted|valid|implemented|available)|n[o']t (?:support|accept|recogni[sz]e|exist)|cannot find|no such|forbidden/i;
-/** The field itself is accepted, but its value is not. */
+/** The server accepts the field itself, but not its value. */
 const refusingValue = /(?:unsupported|invalid) value|supported values/i;
 
 function isRefused(error: unknown, name: string): boolean {

@@ -1,4 +1,4 @@
-/** Reads the models of an endpoint: which there are, how large their windows are, and what they cost. */
+/** Reads an endpoint's models: which ones it has, how large their windows are, and what they cost. */
 import { presets, type PresetName } from '../session/settings/presets.ts';
 import { toCount, toPrice, type ModelFacts } from '../session/context/model-facts.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -20,7 +20,7 @@ export async function listModels(endpoint: Endpoint, timeoutMs: number = listTim
   return models.flatMap(toServed);
 }
 
-/** The window has many names, and most servers report none of them. */
+/** The window has many names, and most servers report it under none of them. */
 const windowNames = ['context_length', 'max_model_len', 'context_window', 'max_context_length', 'max_input_tokens'];
 const answerNames = ['max_completion_tokens', 'max_output_tokens', 'max_tokens'];
 const perMillion = 1_000_000;
@@ -30,7 +30,7 @@ function toServed(value: unknown): ServedModel[] {
   if (typeof id !== 'string' || id === '') return [];
   const [provider, pricing] = [field(value, 'top_provider'), field(value, 'pricing')];
   const find = (names: string[], from: unknown) => names.map((name) => toCount(field(from, name))).find(Boolean);
-  // llama.cpp reports the window it was started with, or else the one the model was trained with.
+  // llama.cpp reports the window that it started with, or else the one that the model was trained with.
   const meta = field(value, 'meta');
   const window = find(windowNames, value) ?? find(['n_ctx', 'n_ctx_train'], meta) ?? null;
   const answer = find(answerNames, value) ?? find(answerNames, provider) ?? null;
@@ -42,13 +42,13 @@ function toServed(value: unknown): ServedModel[] {
 }
 
 export interface OllamaWindow {
-  /** How many tokens of a request Ollama shows the model; it silently cuts the rest. */
+  /** How many of a request's tokens Ollama shows the model; it silently cuts the rest. */
   used: number;
   /** How many tokens the model supports; null when that is unknown. */
   possible: number | null;
 }
 
-/** Ollama's default for a model that does not specify anything else. */
+/** Ollama's default for a model that specifies no window. */
 const ollamaDefault = 4096;
 
 /** Returns null when the server is not Ollama or does not know the model. */
@@ -71,7 +71,7 @@ export interface LocalServer {
 
 const localTimeoutMs = 300;
 
-/** Finds the servers on this machine that list models, at their default ports. */
+/** Finds the servers on this machine that list models at their default ports. */
 export async function findLocalServers(): Promise<LocalServer[]> {
   const local = presets.filter(({ keyVariable }) => keyVariable === null);
   const found = await Promise.all(
@@ -86,7 +86,7 @@ export async function findLocalServers(): Promise<LocalServer[]> {
   return found.flat();
 }
 
-/** A community-maintained list of the models of many providers. */
+/** A list of many providers' models that a community maintains. */
 export const listUrl = 'https://models.dev/api.json';
 
 /** Fetches the facts by provider and model. Throws WireError. */

@@ -1,4 +1,4 @@
-/** A model behind a server: what all wire formats have in common. */
+/** A model behind a server: the parts that all wire formats share. */
 import { TeddyError } from '../errors.ts';
 import type { Model, ModelEvent, ModelRequest } from '../ports/model.ts';
 import { parseEndpoint, type EndpointOptions } from './endpoint.ts';
@@ -11,10 +11,10 @@ export interface ServerModelOptions extends EndpointOptions, Partial<Omit<Servic
   model: string;
 }
 
-/** `onBegun` is called when the server has accepted the request. */
+/** Calls `onBegun` when the server has accepted the request. */
 type Answer = (service: Service, request: ModelRequest, onBegun: () => void) => AsyncIterable<ModelEvent>;
 
-/** Throws BAD_SETTING for a base URL or key that could never be sent; every other failure happens in `answer`. */
+/** Throws BAD_SETTING for a base URL or key that no request could use; every other failure happens in `answer`. */
 export function serverModel(
   { model, preset, baseUrl, apiKey, keyOrigin, ...rest }: ServerModelOptions,
   answer: Answer,
@@ -45,7 +45,7 @@ function interrupted({ endpoint }: Service, { again = planAgain }: ModelRequest)
 
 const listTimeoutMs = 2000;
 
-/** Adds the models that the endpoint lists to the error for an unknown model. */
+/** Adds the endpoint's listed models to the error for an unknown model. */
 async function suggestModel({ endpoint, model }: Service, error: TeddyError): Promise<TeddyError> {
   if (error.code !== 'MODEL_NOT_FOUND') return error;
   const known = (await listModels(endpoint, listTimeoutMs).catch(() => [])).map(({ id }) => id);

@@ -1,4 +1,4 @@
-/** Sends one request to a model's server, retries it where that can help, and returns the answer as a stream of events. */
+/** Sends one request to a model's server, retries it where a retry can help, and returns the answer as a stream of events. */
 import { field, isObject, parseJson } from '../session/text/parse-object.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nameSome } from '../session/text/name-some.ts';
@@ -8,7 +8,7 @@ import { Response, type Headers } from '../web/response.ts';
 import type { Endpoint } from './endpoint.ts';
 import { errorWords, rootMessage, toRetryAfter, WireError, withoutKey, type Failure } from './failure.ts';
 
-/** The fields that an endpoint has refused for a model, remembered for a day. */
+/** The fields that an endpoint has refused for a model; teddy remembers them for a day. */
 export interface RefusedFields {
   read(): Promise<string[]>;
   keep(names: string[]): Promise<void>;
@@ -19,13 +19,13 @@ export interface Service {
   model: string;
   /** Whether to request the answer as a stream. */
   isStreamed: boolean;
-  /** The wait before the first retry; it doubles for the second. */
+  /** The wait before the first retry; the second wait is twice as long. */
   retryDelayMs: number;
   /** The wait before the first retry after a 429 that does not say when to retry; 30 s in total. */
   rateDelayMs: number;
-  /** Called before a wait that is long enough to be noticed. */
+  /** Called before a wait that the user will notice. */
   onWait?: ((text: string) => void) | undefined;
-  /** Called with what the user should know about an answer or about how it was requested. */
+  /** Called with anything that the user should know about an answer or its request. */
   onWarning?: ((text: string) => void) | undefined;
   refused?: RefusedFields | undefined;
 }
@@ -41,12 +41,12 @@ interface Sending {
 export const defaultDelays = { retryDelayMs: 500, rateDelayMs: 10_000 };
 
 const maxRetries = 2;
-// A person waits at the terminal, so a server that asks for a longer wait gets no retry; the error then names the
-// options.
+// A person waits at the terminal, so teddy does not retry when a server asks for a longer wait; the error then names
+// the options.
 const maxRetryAfterMs = 60_000;
 const noticedMs = 1000;
 
-/** Sends the request up to three times. Once the server has accepted it, it is never sent again. Throws WireError. */
+/** Sends the request up to three times, but never again once the server has accepted it. Throws WireError. */
 export async function post(service: Service, sending: Sending): Promise<Response> {
   for (let retry = 0; ; retry += 1) {
     try {
@@ -78,7 +78,7 @@ function waitBeforeRetry(failure: Failure, { retryDelayMs, rateDelayMs }: Servic
   return waitMs <= maxRetryAfterMs ? waitMs : null;
 }
 
-// Varies the delay, because many clients that were refused at once must not return at once.
+// Varies the delay, because many clients that a server refused at the same time must not all return at once.
 function withJitter(delayMs: number): number {
   return delayMs * (0.75 + Math.random() / 4);
 }
@@ -88,7 +88,7 @@ async function send(endpoint: Endpoint, { url, body, signal, isAnswer }: Sending
   return toStream(response, { url, isAnswer, quote: (text) => quoteWords(text, endpoint) });
 }
 
-/** Throws WireError for everything but success. If an endpoint is given, its key is sent. */
+/** Throws WireError for everything but success. Sends the endpoint's key, if the caller gives an endpoint. */
 async function ask(url: string, endpoint: Endpoint | null, init: WebRequest): Promise<Response> {
   const keyed = endpoint === null ? {} : keyHeaders(endpoint);
   const headers = { accept: 'application/json', 'content-type': 'application/json', 'user-agent': 'teddy', ...keyed };
@@ -110,7 +110,7 @@ async function toRedirected(
   body.cancel?.();
   const location = withoutKey(headers.get('location') ?? '', endpoint?.apiKey ?? '');
   const target = findTarget(status, location, new URL(url));
-  // Without the query, which may contain a token.
+  // Omits the query, which may contain a token.
   const address = target === null ? 'nowhere' : `to ${target.protocol}//${target.host}${target.pathname}`;
   return { kind: 'redirected', url, message: `${status}, which leads ${address}` };
 }
@@ -119,7 +119,7 @@ function isTimeout(reason: unknown): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError';
 }
 
-/** Reads the JSON document at an address, or the answer to `body` if one is given. Throws WireError. */
+/** Reads the JSON document at an address, or the answer to `body`, if given. Throws WireError. */
 export async function readJson(
   url: string,
   {
@@ -145,7 +145,7 @@ export async function readJson(
 
 async function toRefusal(response: Response, url: string, endpoint: Endpoint | null): Promise<Failure> {
   const { status, headers } = response;
-  // The connection may break while the body of an error arrives; its status says enough.
+  // The connection may break while an error's body arrives; the status says enough.
   const body = await response.text().catch(() => '');
   const answer = [parseJson(body)].flat()[0];
   const error = field(answer, 'error');
@@ -161,7 +161,7 @@ async function toRefusal(response: Response, url: string, endpoint: Endpoint | n
   };
 }
 
-/** Turns an answer in one JSON document into a stream of one event, regardless of what was requested. */
+/** Turns an answer in a single JSON document into a stream with one event, whatever teddy requested. */
 async function toStream(
   response: Response,
   { url, isAnswer, quote }: Pick<Sending, 'url' | 'isAnswer'> & { quote(text: string): string },
@@ -180,7 +180,7 @@ async function toStream(
   return new Response(`data: ${JSON.stringify(value)}\n\ndata: [DONE]\n\n`, { status, headers });
 }
 
-/** Refuses a stream without a single byte, which is not an interrupted answer. */
+/** Refuses a stream without a single byte, which does not count as an interrupted answer. */
 function refuseSilence(response: Response, toError: () => Error): Response {
   let isSilent = true;
   return watchBytes(response, {
@@ -218,7 +218,7 @@ function describePage(headers: Headers): string {
 
 const maxWords = 120;
 
-/** Quotes the beginning of a text or page, without its tags and the endpoint's key. */
+/** Quotes the beginning of a text or page, without tags and without the endpoint's key. */
 function quoteWords(text: string, endpoint: Endpoint | null): string {
   const words = withoutKey(text, endpoint?.apiKey ?? '')
     .slice(0, 20_000)
@@ -237,7 +237,7 @@ function keyHeaders({ preset, apiKey }: Endpoint): Record<string, string> {
   return apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` };
 }
 
-/** Returns the full address. Anthropic's base URL may or may not end in its version. */
+/** Returns the full address. Anthropic's base URL may end in its version or not. */
 export function addressOf({ preset, url }: Endpoint, path: string): string {
   return preset.wire === 'anthropic' && !url.endsWith('/v1') ? `${url}/v1/${path}` : `${url}/${path}`;
 }
@@ -246,7 +246,7 @@ function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
 
-/** Joins characters that are split between two pieces of text, so that each piece can be written by itself. */
+/** Joins characters split between two pieces of text, so that the caller can write each piece by itself. */
 export function wholeCharacters(): { add(text: string): string; rest(): string } {
   let half = '';
   return {
@@ -259,7 +259,7 @@ export function wholeCharacters(): { add(text: string): string; rest(): string }
   };
 }
 
-/** Reports once, when the answer is over, its parts that are not text. */
+/** When the answer is over, reports once its parts that are not text. */
 export function unknownParts({ onWarning, endpoint }: Service): { add(type: string): void; tell(): void } {
   const types = new Set<string>();
   return {

@@ -1,4 +1,4 @@
-/** The few file system calls that the reader makes itself; isomorphic-git makes all others. */
+/** The few file system calls that the reader itself makes; isomorphic-git makes all others. */
 
 type Call = (...args: never[]) => unknown;
 
@@ -20,12 +20,12 @@ interface FileCalls {
 export type FileSystem = { promises: FileCalls } | FileCalls;
 
 export interface Files {
-  /** Returns null when there is no such file. */
+  /** Returns null when the file does not exist. */
   read(path: string): Promise<Uint8Array | null>;
   write(path: string, bytes: Uint8Array): Promise<void>;
-  /** Creates the directories above it as well. */
+  /** Also creates the parent directories. */
   makeDir(path: string): Promise<void>;
-  /** Does not fail when there is no such file. */
+  /** Does not fail when the file does not exist. */
   remove(path: string): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Turns a git bundle in memory, as `teddy session export --bundle` writes it, into a repository that the reader can read. */
+/** Turns a git bundle in memory, as `teddy session export --bundle` writes it, into a repository for the reader. */
 import { indexPack, readCommit } from 'isomorphic-git';
 import { TeddyError } from '../errors.ts';
 import type { Oid, RefName } from '../names.ts';
@@ -12,7 +12,7 @@ export interface BundleOptions extends RepositoryOptions {
 }
 
 export interface OpenedBundle {
-  /** The ref of each line in the bundle, and the commit that it points to. */
+  /** The ref of each line in the bundle, and its commit. */
   refs: RefTip[];
 }
 
@@ -23,10 +23,10 @@ interface Header {
 }
 
 /**
- * Creates a bare repository from the bundle at `gitdir` (or `<dir>/.git`), which must not exist. All objects are
- * checked, and a bundle that is refused leaves no files. Throws UNKNOWN_FORMAT for something that is not a bundle or
- * that isomorphic-git cannot read, DAMAGED_SESSION for a bundle that is damaged or not self-contained, BAD_TARGET when
- * something already exists at its place, and USAGE.
+ * Creates a bare repository from the bundle at `gitdir` (or `<dir>/.git`), which must not exist. Checks all objects,
+ * and leaves no files when it refuses a bundle. Throws UNKNOWN_FORMAT for something that is not a bundle or that
+ * isomorphic-git cannot read, DAMAGED_SESSION for a bundle that is damaged or not self-contained, BAD_TARGET when the
+ * path already exists, and USAGE.
  */
 export async function openBundle(options: BundleOptions): Promise<OpenedBundle> {
   const { fs, bundle, cache = {} } = options;
@@ -109,10 +109,7 @@ function countObjects(pack: Uint8Array): number {
   return new DataView(pack.buffer, pack.byteOffset).getUint32(8);
 }
 
-/**
- * Checks that each ref has its commit and all commits before it. Reading the first one also checks the checksum of the
- * pack.
- */
+/** Checks that each ref has its commit and all commits before it. Reading the first one also checks the pack's checksum. */
 async function checkHistory(
   at: { fs: RepositoryOptions['fs']; gitdir: string; cache: object },
   refs: readonly RefTip[],
@@ -130,7 +127,7 @@ async function checkHistory(
   }
 }
 
-/** Writes HEAD last, because it makes the directory a repository. */
+/** Writes HEAD last, because HEAD makes the directory a repository. */
 async function writeRefs(files: Files, gitdir: string, refs: readonly RefTip[]): Promise<void> {
   const rows = refs.map(({ ref, oid }) => `${oid} ${ref}\n`).toSorted((a, b) => (a.slice(41) < b.slice(41) ? -1 : 1));
   const texts = {

@@ -1,4 +1,4 @@
-/** Makes a repository that isomorphic-git reads look like the workflow's store. It writes nothing. */
+/** Makes a repository that isomorphic-git reads look like the workflow's store. Writes nothing. */
 import { getConfig, listRefs, readObject, resolveRef } from 'isomorphic-git';
 import { DamagedObjectError, TeddyError } from '../errors.ts';
 import { isOid, type Oid, type RefName, type RepoPath } from '../names.ts';
@@ -7,7 +7,7 @@ import { decodeCommit, decodeTree } from '../session/entries/object-format.ts';
 import type { DatedSource } from '../session/lines/main-lines.ts';
 import { openFiles, type FileSystem } from './file-system.ts';
 
-/** The location of a repository, in the form that isomorphic-git uses. */
+/** A repository's location, in isomorphic-git's form. */
 export interface RepositoryOptions {
   /** The file system: `node:fs`, memfs, or one for browsers, with promises or with callbacks. */
   fs: FileSystem;
@@ -17,13 +17,12 @@ export interface RepositoryOptions {
   gitdir?: string | undefined;
   /**
    * An object that keeps packs, commits and results from one call to the next; pass the same one to all calls for a
-   * repository. Without it, each call reads every pack that it needs again. Packs stay in memory as long as this
-   * object.
+   * repository. By default, each call rereads every pack that it needs. Packs stay in memory as long as this object.
    */
   cache?: object | undefined;
 }
 
-/** Everything that was read from one repository. It never becomes outdated, because it is keyed by object ids. */
+/** Everything read from one repository. It never becomes outdated, because object IDs are its keys. */
 interface Kept {
   commits: Map<Oid, Promise<Commit>>;
   rows: Cache;
@@ -36,7 +35,7 @@ const hint = 'Check the repository with `git fsck`. Missing objects may be in an
 interface Repo {
   at: { fs: FileSystem; gitdir: string; cache: object };
   commits: Kept['commits'];
-  /** The commits at which a shallow clone cuts off the history. */
+  /** The commits where a shallow clone cuts off the history. */
   cut: ReadonlySet<string>;
 }
 
@@ -185,7 +184,7 @@ async function toOid({ at }: Repo, ref: string): Promise<Oid | null> {
 async function* walkFirst(repo: Repo, from: Oid, not: readonly Oid[]) {
   const without = await reachedBy(repo, not);
   for (let next: Oid | null = from; next !== null && !without.has(next);) {
-    // The walk ends where the available history does, even if no shallow clone declares it.
+    // The walk ends where the available history ends, even if no shallow clone declares this.
     if (next !== from && !(await isCommit(repo, next))) return;
     const oid: Oid = next;
     const commit = await readCommit(repo, oid);
@@ -196,7 +195,7 @@ async function* walkFirst(repo: Repo, from: Oid, not: readonly Oid[]) {
 
 async function* walkFirstOf(repo: Repo, tips: Iterable<Oid>) {
   const seen = new Set<Oid>();
-  // All tips advance in turn, so that no walk continues to the root when another would soon end them all.
+  // All tips advance in turn, so that no walk continues to the root when another walk would soon end them all.
   for (let at: readonly Oid[] = [...new Set(tips)]; at.length > 0;) {
     const next: Oid[] = [];
     for (const oid of at) {
@@ -224,7 +223,7 @@ async function reachedBy(repo: Repo, tips: readonly Oid[]): Promise<Set<Oid>> {
   return reached;
 }
 
-/** Yields every commit that is reachable from `from` through any parent, each once. */
+/** Yields every commit reachable from `from` through any parent, each once. */
 async function* walkAll(repo: Repo, from: Oid): AsyncGenerator<Oid> {
   const seen = new Set([from]);
   for (const oid of seen) {
@@ -242,7 +241,7 @@ function keptOf(cache: object, gitdir: string): Kept {
     commits: new Map(),
     rows: {
       read: async (key) => rows.get(key) ?? null,
-      // Everything that is written here is short, and arrives in one piece.
+      // Everything written here is short, and arrives in one piece.
       write: async (key, [piece = new Uint8Array()]) => void rows.set(key, piece),
     },
   };
@@ -300,7 +299,7 @@ async function readText({ fs }: RepositoryOptions, path: string): Promise<string
   return bytes === null ? null : new TextDecoder().decode(bytes);
 }
 
-/** Returns only the first line, because isomorphic-git adds where to report a defect. */
+/** Returns only the first line, because isomorphic-git's other lines say where to report a defect. */
 export function reasonOf(error: unknown): string {
   const { data, message } = error as { data?: { message?: unknown }; message?: unknown };
   return String(data?.message ?? message ?? error).split('\n', 1)[0] ?? '';

@@ -51,17 +51,17 @@ export type {
 };
 
 export interface ListOptions extends RepositoryOptions {
-  /** Includes sessions whose branches are gone, here and on the remotes. */
+  /** True to include sessions whose branches are gone, here and on the remotes. */
   archived?: boolean | undefined;
 }
 
-/** A place in a session: the tip of a line, or a commit. */
+/** A place in a session: a line's tip, or a commit. */
 export interface SessionOptions extends RepositoryOptions {
-  /** The id: `20260124-add-user-auth`. Not needed with `commit`. */
+  /** The ID: `20260124-add-user-auth`. Not needed with `commit`. */
   session?: string | undefined;
-  /** A line of the session, by its ref or by the name that `readSession` gives it; the session's main line if not given. */
+  /** One of the session's lines, by its ref or by the name that `readSession` gives it; by default, the main line. */
   line?: string | undefined;
-  /** The full id of a commit, instead of a line: reads the session as it was there. */
+  /** A commit's full ID, in place of a line: reads the session as it was at that commit. */
   commit?: string | undefined;
 }
 
@@ -78,32 +78,32 @@ export interface HistoryOptions extends SessionOptions {
 
 interface FoundSession {
   session: SessionId;
-  /** The requested line; null when a commit was requested. */
+  /** The requested line; null when the caller requested a commit. */
   line: SessionLine | null;
   commit: Oid;
 }
 
 export interface ReadSession extends FoundSession {
-  /** All lines of the session: the main line, conversation branches, and lines that are archived or only on remotes. */
+  /** All the session's lines: the main line, conversation branches, and lines that are archived or only on remotes. */
   lines: SessionLine[];
   /** The turns of this line, in order. */
   turns: TurnName[];
   /**
-   * The steps of this line, oldest first, from the start of the session; the user's own commits in between have no
-   * `entry`. In a shallow clone, the steps that it has.
+   * The line's steps, oldest first, from the start of the session; the user's own commits in between have no `entry`.
+   * In a shallow clone, only the available steps.
    */
   steps: LoggedEntry[];
 }
 
 export interface ReadTurn extends FoundSession, TurnSummary {
   turn: TurnName;
-  /** The transcript, in order. Lines that are not records are left out. */
+  /** The transcript, in order. Leaves out lines that are not records. */
   records: TranscriptRecord[];
   /** The model's answer, if it is a plan. */
   plan: string | null;
-  /** The plan, parsed by today's grammar: its actions, its memos, and its problems. */
+  /** The plan, parsed by the current grammar: its actions, its memos, and its problems. */
   parsed: ParsedPlan | null;
-  /** The outcome of running the plan; null when it was not run. */
+  /** The outcome of running the plan; null when the plan has not run. */
   report: Report | null;
 }
 
@@ -116,8 +116,8 @@ export interface ReadHistory extends FoundSession, RenderedHistory {
 }
 
 /**
- * Returns every session of a repository, oldest first, as `teddy session list` lists them. A session has landed if a
- * base branch contains it, so all commits of these branches are read. Throws NOT_A_REPOSITORY, UNKNOWN_FORMAT,
+ * Returns a repository's sessions, oldest first, as `teddy session list` lists them. Reads all commits of the base
+ * branches, because a session has landed if a base branch contains it. Throws NOT_A_REPOSITORY, UNKNOWN_FORMAT,
  * DAMAGED_SESSION.
  */
 export async function listSessions({ archived = false, ...options }: ListOptions): Promise<DescribedSession[]> {
@@ -126,8 +126,8 @@ export async function listSessions({ archived = false, ...options }: ListOptions
 }
 
 /**
- * Returns the lines, turns and steps of one session. Throws UNKNOWN_SESSION for a session or a line that does not
- * exist, UNKNOWN_COMMIT, NOT_ON_LINE for a commit that does not belong to a session, and what `listSessions` throws.
+ * Returns one session's lines, turns and steps. Throws UNKNOWN_SESSION for a session or a line that does not exist,
+ * UNKNOWN_COMMIT, NOT_ON_LINE for a commit that belongs to no session, and the errors of `listSessions`.
  */
 export async function readSession(options: SessionOptions): Promise<ReadSession> {
   const source = await openStore(options);
@@ -139,8 +139,8 @@ export async function readSession(options: SessionOptions): Promise<ReadSession>
 }
 
 /**
- * Returns one turn: what was said, its plan and its report. Throws UNKNOWN_TURN, DAMAGED_SESSION for a report that
- * cannot be read, and what `readSession` throws.
+ * Returns one turn: its conversation, its plan and its report. Throws UNKNOWN_TURN, DAMAGED_SESSION for an unreadable
+ * report, and the errors of `readSession`.
  */
 export async function readTurn(options: TurnOptions): Promise<ReadTurn> {
   const source = await openStore(options);
@@ -171,9 +171,9 @@ export async function readTurn(options: TurnOptions): Promise<ReadTurn> {
 }
 
 /**
- * Returns the conversation of a session, in the form of a provider or as text: the bytes that `teddy session history
- * --format <format>` prints. Throws UNKNOWN_TURN for a `from` after all turns, USAGE for an unknown format, and what
- * `readSession` throws.
+ * Returns a session's conversation, in a provider's form or as text: the bytes that `teddy session history --format
+ * <format>` prints. Throws UNKNOWN_TURN for a `from` after all turns, USAGE for an unknown format, and the errors of
+ * `readSession`.
  */
 export async function readHistory(options: HistoryOptions): Promise<ReadHistory> {
   const { format } = options;

@@ -1,8 +1,9 @@
 /**
- * The proxies that the environment names. The tunnel is teddy's own, because of what was measured in packages:
- * `https-proxy-agent` 9.1.0 passes a proxy's 407 on as the server's answer; when a proxy stays silent, neither it nor
- * `hpagent` 1.2.0 ends if the request is interrupted; and `proxy-from-env` 2.1.0 supports neither `10.0.0.0/8` nor
- * subdomains of `example.com` in NO_PROXY, as curl does. This file may go once a package does all of this.
+ * Finds the proxies that the environment names, and opens tunnels through them. The tunnel is teddy's own, because
+ * measurements showed faults in packages: `https-proxy-agent` 9.1.0 passes a proxy's 407 on as the server's answer;
+ * when a proxy stays silent, neither it nor `hpagent` 1.2.0 ends if the request is interrupted; and `proxy-from-env`
+ * 2.1.0, unlike curl, supports neither `10.0.0.0/8` nor subdomains of `example.com` in NO_PROXY. This file may go once
+ * a package does all of this.
  */
 import type { RequestOptions } from 'node:http';
 import { BlockList, isIP, type Socket } from 'node:net';
@@ -11,7 +12,7 @@ import { isLoopback } from '../session/masks/public-address.ts';
 /** The request has reached no server. */
 export class NotSent extends Error {
   override readonly name = 'NotSent';
-  /** Present when the same attempt would fail again. The beginning of a sentence, without its end. */
+  /** Present when the same attempt would fail again. Contains the beginning of a sentence, without its end. */
   readonly advice: string | undefined;
 
   constructor(message: string, advice?: string) {
@@ -29,7 +30,7 @@ export interface Proxy {
   variable: string;
 }
 
-/** Returns the proxy for an address, or null when no proxy is used. Throws NotSent for an unusable proxy. */
+/** Returns an address's proxy, or null when the address needs none. Throws NotSent for an unusable proxy. */
 export function findProxy({ protocol, hostname, port }: URL, env: Environment = process.env): Proxy | null {
   if (isLoopback(hostname)) return null;
   const names = [`${protocol.slice(0, -1)}_proxy`, 'all_proxy'].flatMap((name) => [name, name.toUpperCase()]);
@@ -70,7 +71,7 @@ function isExcepted(hostname: string, port: string, env: Environment): boolean {
 
 const bracket = (entry: string) => (isIP(entry) === 6 ? `[${entry}]` : entry);
 
-/** Returns the name in the spelling of URLs. */
+/** Returns the name as URLs spell it. */
 function canonical(name: string): string {
   return URL.canParse(`http://${name}`) ? new URL(`http://${name}`).hostname : name;
 }
@@ -101,7 +102,7 @@ export function proxyOptions({ url: { protocol, hostname, port, username, passwo
   };
 }
 
-/** A password with a literal percent sign is used unchanged. */
+/** Uses a password with a literal percent sign unchanged. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -110,7 +111,7 @@ function decode(text: string): string {
   }
 }
 
-/** Returns a connection to the server of `target` that goes through the proxy. Throws NotSent when the proxy refuses. */
+/** Returns a connection to the server of `target` through the proxy. Throws NotSent when the proxy refuses. */
 export async function openTunnel(proxy: Proxy, target: URL, signal: AbortSignal): Promise<Socket> {
   const path = `${target.hostname}:${target.port || 443}`;
   const options = proxyOptions(proxy);
@@ -142,7 +143,7 @@ export function refusedBy({ label, variable }: Proxy, { hostname }: URL, status:
   return new NotSent(`${label} answered ${status} when asked for ${hostname}`, advice);
 }
 
-/** Loads TLS only when it is needed. */
+/** Loads TLS only on demand. */
 export async function loadClient({ protocol }: URL): Promise<Pick<typeof import('node:http'), 'request' | 'Agent'>> {
   return protocol === 'https:' ? import('node:https') : import('node:http');
 }

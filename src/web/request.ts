@@ -1,4 +1,4 @@
-/** Makes every HTTP request of teddy, over `node:http` and `node:https`, and through the proxy that the environment names. */
+/** Makes all of teddy's HTTP requests, over `node:http` and `node:https`, and through the proxy that the environment names. */
 import type { Agent, IncomingMessage, RequestOptions } from 'node:http';
 import { isIP } from 'node:net';
 import { addAbortSignal } from 'node:stream';
@@ -11,11 +11,11 @@ export interface WebRequest {
   headers?: Record<string, string>;
   body?: string | undefined;
   signal?: AbortSignal | undefined;
-  /** How many redirects a request without a body follows; after that, a redirect is returned like any other answer. */
+  /** How many redirects a request without a body follows; after that, returns a redirect like any other answer. */
   redirects?: number;
 }
 
-/** Throws NotSent, the reason of the signal, or an error of the connection. */
+/** Throws NotSent, the signal's reason, or a connection error. */
 export async function request(address: string, options: WebRequest): Promise<Response> {
   const { redirects = 0, headers = {}, ...rest } = options;
   const url = new URL(address);
@@ -48,14 +48,14 @@ export function findTarget(status: number, location: string | undefined, from: U
     : null;
 }
 
-/** Removes what must not be sent to another origin, such as a key or a cookie. */
+/** Removes headers that must not go to another origin, such as a key or a cookie. */
 function publicOnes(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => /^(?:accept|user-agent)$/i.test(name)));
 }
 
 const agents = new Map<string, Agent>();
 
-// How long an idle connection is reused. The network may have silently dropped an older one.
+// How long to reuse an idle connection. The network may have silently dropped an older one.
 const keptMs = 4_000;
 
 /** Returns an agent that keeps connections for later requests without keeping the process alive. */
@@ -88,7 +88,7 @@ export async function open(url: URL, { body, signal, ...options }: OpenOptions):
     const client = await loadClient(proxy !== null && url.protocol === 'http:' ? proxy.url : url);
     const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
       const outgoing = client.request(url, { ...options, ...route, timeout: silentMs }, resolve);
-      // The signal is not passed as an option, because a reused connection would keep the one of its first request.
+      // Does not pass the signal as an option, because a reused connection would keep its first request's signal.
       addAbortSignal(either, outgoing);
       outgoing.on('socket', (socket) => {
         if (outgoing.reusedSocket) clearTimeout(timer);

@@ -1,7 +1,7 @@
 /**
- * An HTTP answer. Its classes replace those of the web platform, and the build gives them to the `openai` package:
- * Node's own classes load undici, which takes longer than most requests to a server on this machine, and costs time
- * again when the process exits.
+ * An HTTP answer. Its classes replace the web platform's, and the build gives them to the `openai` package: Node's own
+ * classes load undici, which takes longer than most requests to a server on this machine, and costs time again when the
+ * process exits.
  */
 import type { IncomingMessage } from 'node:http';
 import { PassThrough, type Transform } from 'node:stream';
@@ -14,7 +14,7 @@ export class Headers extends Map<string, string> {
   }
 }
 
-/** A body, which has to be read to its end or cancelled; until then it occupies its connection. */
+/** A body, which the caller must read to its end or cancel; until then, the body occupies its connection. */
 export interface Body extends AsyncIterable<Uint8Array> {
   cancel?(): unknown;
 }
@@ -47,13 +47,13 @@ async function* inOnePiece(text: string): AsyncGenerator<Uint8Array> {
 /** The encodings that `unpacking` supports, as a request names them. */
 export const encodings = 'gzip, deflate, br';
 
-// A body that is cut off still yields what has arrived of it.
+// A body that is cut off still yields the part that has arrived.
 const zlibFlush = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH };
 const brotliFlush = { flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH };
 
 /**
- * Returns the decoder; null when nothing is compressed, and undefined for an unknown encoding. With `isLenient`,
- * compressed data without its end is not an error.
+ * Returns the decoder; null for uncompressed data, and undefined for an unknown encoding. `isLenient` accepts
+ * compressed data without its end.
  */
 export function unpacking(encoding: string | undefined, { isLenient = false } = {}): Transform | null | undefined {
   switch (encoding?.trim().toLowerCase()) {
@@ -75,7 +75,7 @@ export function unpacking(encoding: string | undefined, { isLenient = false } = 
 
 const maxWaiting = 1024 * 1024;
 
-/** Turns the message into a Response. Everything that has arrived is read before an error of the connection is reported. */
+/** Turns the message into a Response. Reads everything that has arrived before it reports a connection error. */
 export function toResponse(incoming: IncomingMessage, signal: AbortSignal | undefined): Response {
   const { headers, statusCode: status = 0 } = incoming;
   const out =

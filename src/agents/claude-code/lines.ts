@@ -1,4 +1,4 @@
-/** Reads the lines of Claude Code one by one, and adds what each says to the units of the context. */
+/** Reads Claude Code's lines one by one, and adds each line's content to the context's units. */
 import { ownEntrypoint } from '../../conversation/logs/agent-records.ts';
 import { addSummary, interruptionNote, type LineContext } from '../../conversation/logs/import-context.ts';
 import { toOutput, toText, toClaudeUsage } from '../../conversation/logs/import-content.ts';
@@ -7,7 +7,7 @@ import { asText, fieldsOf, hasText, isObject, toStorable } from '../../conversat
 
 type Fields = Record<string, unknown>;
 
-/** `hasBegun`: something comes before this line. */
+/** `hasBegun`: other lines come before this line. */
 export function readClaudeLine(context: LineContext, object: Fields, place: SourcePosition, hasBegun: boolean): void {
   const { type } = object;
   if (type === 'attachment') readAttachment(context, object, place);
@@ -26,7 +26,7 @@ export function claudeTitle(titles: ClaudeTitles): string | null {
   return titles['custom-title'] ?? titles['ai-title'] ?? titles['summary'] ?? null;
 }
 
-/** Keeps a title. The user's own title takes precedence, and of each kind the last one counts. */
+/** Keeps a title. The user's own title takes precedence; otherwise, the last title of a kind counts. */
 export function keepClaudeTitle(titles: ClaudeTitles, object: Fields): boolean {
   const fields: Partial<Record<string, string>> = {
     summary: 'summary',
@@ -112,7 +112,7 @@ function readSaid(context: LineContext, object: Fields, place: SourcePosition, s
   else if (texts.length === 0) log.skip(place.line, 'a message without content');
 }
 
-/** Reads what the user said while the model worked, which appears nowhere else. */
+/** Reads the user's words from while the model worked, which appear nowhere else. */
 function readAttachment(context: LineContext, object: Fields, place: SourcePosition): void {
   const { type, prompt, commandMode } = fieldsOf(object['attachment']);
   const said = Array.isArray(prompt) ? prompt : [prompt];
@@ -181,8 +181,8 @@ const noticeTags = [
 ];
 
 /**
- * Returns whether Claude Code, not the user, wrote the user's message: the whole text is inside one of the program's
- * own tags.
+ * Returns whether Claude Code, and not the user, wrote the user's message: the whole text is inside one of the
+ * program's own tags.
  */
 function isNotice(text: string): boolean {
   const trimmed = text.trim();
@@ -193,7 +193,7 @@ function isInterruption(text: string): boolean {
   return /^\[Request interrupted by user(?: for tool use)?\]$/.test(text.trim());
 }
 
-/** Returns whether the program runs the command by itself, so that the model does not answer. */
+/** Returns whether the program itself runs the command, so that the model does not answer. */
 function isLocalCommand(text: string): boolean {
   return /^\s*<command-(?:name|message)>/.test(text) && /^\/(?:compact|clear)(?: |$)/.test(toCommand(text));
 }

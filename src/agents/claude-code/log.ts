@@ -1,4 +1,4 @@
-/** Follows the sessions of Claude Code. */
+/** Follows Claude Code's sessions. */
 import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/logs/agent-reader.ts';
 import { addPlan } from '../../conversation/logs/agent-records.ts';
 import { claudeTitle, keepClaudeTitle, readClaudeLine, type ClaudeTitles } from './lines.ts';
@@ -32,13 +32,13 @@ const attachments = setOf(
 
 const systemLines = setOf('compact_boundary stop_hook_summary turn_duration local_command informational api_error');
 
-/** After one of these, the turn is over. */
+/** A line of one of these types ends the turn. */
 const turnEnds = new Set(['stop_hook_summary', 'turn_duration']);
 
 /**
- * Side chains, the conversations of sub-agents, are left out, but a log that contains nothing else is a session of its
- * own. The summary that the program writes when it compacts the conversation is marked as one, unless nothing comes
- * before it: then it is all that remains of what was said, and it becomes the user's message.
+ * Leaves out side chains, the conversations of sub-agents, but treats a log that contains nothing else as a session of
+ * its own. When the program compacts the conversation, it writes a summary, which this marks as one, unless nothing
+ * comes before it: in that case nothing else remains of the conversation, and the summary becomes the user's message.
  */
 const openLines: OpenAgentLines = (context, state) => {
   const { branches, head, log } = context;
@@ -86,7 +86,7 @@ const openLines: OpenAgentLines = (context, state) => {
       else if (!branches.begin(toOrigin(object))) log.leaveOut('repeated lines');
       else {
         addHead(object);
-        // Any line may be the parent of another, even one without content.
+        // Any line may be another line's parent, even one without content.
         const isKnown = readLine(type, object, place);
         branches.end();
         return isKnown;
@@ -97,15 +97,15 @@ const openLines: OpenAgentLines = (context, state) => {
   };
 };
 
-/** The file that plan mode makes the model write, as far as the calls of its tools show it. */
+/** The file that plan mode makes the model write, according to the model's tool calls. */
 interface PlanFile {
   path?: string;
   text?: string;
 }
 
 /**
- * Reads the plan from the call that hands it in (in some versions, only from its result), or else from the file that
- * was written.
+ * Reads the plan from the call that submits it (in some versions, only from its result), or else from the file that the
+ * model wrote.
  */
 function readPlan(context: AgentContext, object: Fields, place: SourcePosition, file: PlanFile): void {
   const { attachment, message, toolUseResult, timestamp } = object;
@@ -126,7 +126,7 @@ function readPlan(context: AgentContext, object: Fields, place: SourcePosition, 
   }
 }
 
-/** Only the result of the call that hands in a plan has both fields. */
+/** Only the result of the call that submits a plan has both fields. */
 function planOf(result: unknown): unknown {
   const { plan, isAgent } = fieldsOf(result);
   return typeof isAgent === 'boolean' ? plan : undefined;

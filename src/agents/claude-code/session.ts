@@ -1,4 +1,4 @@
-/** Writes a session of Claude Code that the agent resumes as if it were its own. */
+/** Writes a Claude Code session that the agent resumes as if it were its own. */
 import type { History, HistoryCall } from '../../conversation/history/history.ts';
 import { toUuid } from '../../conversation/records/import-ids.ts';
 import { toTimestamp } from '../../conversation/records/import-values.ts';
@@ -9,10 +9,10 @@ import type { AgentSession } from '../agent.ts';
 import { toSessionItems, type SessionItem } from '../session-items.ts';
 import { ownEntrypoint } from '../../conversation/logs/agent-records.ts';
 
-/** The version whose format is written. */
+/** The version whose format teddy writes. */
 const claudeVersion = '2.1.330';
 
-/** Writes a line for each content block; each line is the child of the one before it. */
+/** Writes a line for each content block; each line is the child of the previous one. */
 export function renderClaudeSession(
   history: History,
   { id: sessionId, cwd, startedAt }: AgentSession,
@@ -42,7 +42,7 @@ function toClaudeMessage(item: SessionItem, hash: Hash): object {
   }
   const content = [item.kind === 'answer' ? { type: 'text', text: item.text } : toClaudeCall(item.call, item.callId)];
   const isLast = item.kind === 'answer' && item.isLast;
-  // The agent would return to any model that is named, or warn about it; an older version does not read an answer
+  // The agent would return to any model that the line names, or warn about it; an older version does not read an answer
   // without a model.
   const message = {
     id: `msg_${hash(item.answer).slice(0, 24)}`,

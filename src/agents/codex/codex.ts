@@ -37,7 +37,7 @@ export const codex: Agent = {
     root: (home) => join(home, 'sessions'),
     depth: 3,
     isLog: (name) => name.startsWith('rollout-'),
-    // A fork comes after its origin, regardless of which was written to last.
+    // A fork comes after its origin, no matter which of them Codex wrote to last.
     isNamedByTime: true,
   },
   log: async () => (await import('./log.ts')).codexLog,
@@ -61,7 +61,7 @@ function configBeside(path: string): string {
   return join(dirname(path), 'config.toml');
 }
 
-/** Codex runs a hook only if the user has trusted it, and records that by file, event and index. */
+/** Codex runs a hook only if the user has trusted it, and records the trust by file, event and index. */
 async function areTrusted(hooks: readonly PlacedHook[], path: string, files: AgentFiles): Promise<boolean> {
   const { hooks: settings } = await files.readToml(configBeside(path));
   const notes = fieldsOf(fieldsOf(settings)['state']);

@@ -9,24 +9,24 @@ export interface CodexEntry {
   place: SourcePosition;
 }
 
-/** Which copy is read of what a rollout contains twice. */
+/** Which copy to read when a rollout contains something twice. */
 export interface CodexSource {
   messages: 'items' | 'events';
   calls: 'items' | 'events';
 }
 
-/** The state from earlier lines that decides how the next ones are read. */
+/** The state from earlier lines that decides how to read the next ones. */
 export interface CodexState {
   source?: CodexSource;
   model?: string;
   provider?: string;
   /** The last plan, which appears both in an item of its own and in the answer. */
   plan?: { digest: string; isItem: boolean };
-  /** Whether the interruption of this turn is already recorded. */
+  /** Whether teddy has already recorded this turn's interruption. */
   isInterrupted?: boolean;
 }
 
-/** Reads a line with an envelope, or a bare item or the head as older versions wrote them; returns null for anything else. */
+/** Reads a line with an envelope, or the bare item or head that older versions wrote; returns null for anything else. */
 export function toCodexEntry(object: Record<string, unknown>, place: SourcePosition): CodexEntry | null {
   const { type, timestamp } = object;
   const payload = isObject(object['payload']) ? object['payload'] : object['item'];

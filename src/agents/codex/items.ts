@@ -1,4 +1,4 @@
-/** Reads the items of a Codex rollout: what was sent in the model's requests and what came back. */
+/** Reads a rollout's items: what the model's requests contained and what came back. */
 import type { CodexEntry } from './entry.ts';
 import type { LineContext } from '../../conversation/logs/import-context.ts';
 import { toOutput, toText } from '../../conversation/logs/import-content.ts';
@@ -27,7 +27,7 @@ const outputTypes = [
   'tool_search_output',
 ];
 
-/** How texts begin that the program sends in the user's name. */
+/** The beginnings of texts that the program sends in the user's name. */
 const noticeStarts = [
   '<user_instructions>',
   '<environment_context>',
@@ -116,7 +116,7 @@ function readCall(context: LineContext, { payload, timestamp, place }: CodexEntr
   const use = { type: 'tool_use' as const, ...base, tool_call_id: callId, tool_name: nameOf(payload, type) };
   units.call(null, key, { ...use, tool_input: inputOf(payload, type) }, place);
   if (type !== 'web_search_call') return;
-  // The search ran at the model's provider, and a rollout does not contain what it found.
+  // The search ran at the model's provider, and a rollout does not contain its results.
   const output = 'The source of this conversation does not hold what the search found';
   units.result(key, { ...context.base(place, timestamp), output, is_error: false }, place);
 }
@@ -127,7 +127,7 @@ function nameOf(payload: Record<string, unknown>, type: string): string {
 }
 
 function inputOf(payload: Record<string, unknown>, type: string): unknown {
-  // The input of a custom tool is a text in a grammar of its own.
+  // A custom tool's input is a text in its own grammar.
   if (type === 'custom_tool_call' && payload['input'] !== undefined) return toStorable(payload['input']);
   return toInput(payload['arguments'] ?? payload['action']);
 }

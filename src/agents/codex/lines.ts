@@ -1,4 +1,4 @@
-/** Reads the lines of a Codex rollout, and adds what each says to the units of the context. */
+/** Reads the lines of a Codex rollout, and adds each line's content to the context's units. */
 import type { CodexEntry, CodexSource, CodexState } from './entry.ts';
 import { callItemTypes, readCodexItem, isCodexNotice } from './items.ts';
 import { addPlan } from '../../conversation/logs/agent-records.ts';
@@ -12,18 +12,18 @@ const maxHeldChars = 16 * 1024 * 1024;
 
 export interface CodexReader {
   read(entry: CodexEntry): void;
-  /** Reads what is held back, because there are no more lines. */
+  /** Reads the lines held back, because no more lines follow. */
   decide(): void;
-  /** Reads what is held back if it contains something that was said. */
+  /** Reads the lines held back if they contain anything that somebody said. */
   settle(): void;
   heldLines(): number;
 }
 
 /**
- * Most of what was said appears twice in a rollout: as an item of the model's request, and as an event for the screen.
- * The first message among the items means that the items are read. Lines are held back until one appears; if there is
- * none among the first 256 lines, messages are read from the events, and calls from the items if there are any, or else
- * from the events too.
+ * A rollout contains most of what was said twice: as an item in the model's request, and as an event for the screen.
+ * The first message among the items means that this reads the items. It holds lines back until one appears; if none is
+ * among the first 256 lines, it reads messages from the events, and calls from the items if there are any, or else also
+ * from the events.
  */
 export function openCodexReader(context: LineContext, state: CodexState): CodexReader {
   let held: CodexEntry[] = [];
@@ -73,7 +73,7 @@ export function openCodexReader(context: LineContext, state: CodexState): CodexR
   };
 }
 
-/** Adds the plan that an item or an answer contains; the second of the two is left out. */
+/** Adds the plan in an item or an answer; leaves out the second of the two. */
 function readPlan(context: LineContext, entry: CodexEntry, state: CodexState): void {
   const { payload, timestamp, place } = entry;
   const item = fieldsOf(payload['item']);
@@ -92,13 +92,13 @@ function readPlan(context: LineContext, entry: CodexEntry, state: CodexState): v
   addPlan(context, place, timestamp, { answer: null, id, text });
 }
 
-/** Returns the plan in the text of an answer, without its tags. */
+/** Returns the plan in an answer's text, without its tags. */
 function proposedPlan(content: unknown): string | undefined {
   const parts = Array.isArray(content) ? content.map((part) => asText(fieldsOf(part)['text']) ?? '') : [content];
   return /<proposed_plan>\n?([\s\S]*?)<\/proposed_plan>/.exec(parts.join(''))?.[1];
 }
 
-/** Decides what to read when there is no message among the items. */
+/** Decides what to read when the items contain no message. */
 function toSource(held: readonly CodexEntry[]): CodexSource {
   const hasCalls = held.some(({ kind, payload }) => kind === 'item' && isCall(payload));
   return { messages: 'events', calls: hasCalls ? 'items' : 'events' };
@@ -116,7 +116,7 @@ function isMessage({ kind, payload }: CodexEntry): boolean {
   return kind === 'item' && payload['type'] === 'message';
 }
 
-/** Reads the events of a Codex rollout: what was shown on the screen. */
+/** Reads the events of a Codex rollout: what the screen showed. */
 function readCodexEvent(context: LineContext, entry: CodexEntry, wanted: CodexSource, state: CodexState): void {
   const type = asText(entry.payload['type']) ?? '';
   if (type === 'turn_aborted') return addInterruption(context, entry, state);
@@ -141,7 +141,7 @@ function readMessage(context: LineContext, entry: CodexEntry, type: 'user_messag
   else context.units.say(null, { type: 'assistant', ...base, message: { role: 'assistant', content } });
 }
 
-/** Adds a note, because turns that were rolled back were said as well. */
+/** Adds a note, because the turns that were rolled back were also part of the conversation. */
 function addRollback(context: LineContext, { payload, timestamp, place }: CodexEntry): void {
   const count = typeof payload['num_turns'] === 'number' ? payload['num_turns'] : 1;
   const text = `The user took back the last ${count === 1 ? 'turn' : `${count} turns`} here.`;

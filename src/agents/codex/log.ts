@@ -1,4 +1,4 @@
-/** Follows the rollouts of Codex. */
+/** Follows Codex's rollouts. */
 import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/logs/agent-reader.ts';
 import { toCodexEntry, type CodexEntry, type CodexState } from './entry.ts';
 import { callItemTypes, otherItemTypes } from './items.ts';
@@ -7,7 +7,7 @@ import { asText, fieldsOf, hasText, isObject, setOf } from '../../conversation/r
 import type { AgentLogFormat } from '../agent.ts';
 
 export const codexLog: AgentLogFormat = {
-  // The content of a record with an envelope looks like the bare item of an older version.
+  // The content of a record with an envelope looks like an older version's bare item.
   isRecord: (line, before) => isCodexLine(line) && ('payload' in line || !before.includes('"payload"')),
   open: (context, state) => openLines(context, state),
 };
@@ -21,7 +21,7 @@ const events = setOf(
   'mcp_tool_call_end patch_apply_end entered_review_mode exited_review_mode undo_completed',
 );
 
-/** After one of these, the turn is over. */
+/** An event of one of these types ends the turn. */
 const turnEnds = new Set(['task_complete', 'turn_complete', 'turn_aborted']);
 
 const openLines: OpenAgentLines = (context, saved) => {
@@ -70,8 +70,8 @@ function addHead({ head }: AgentContext, { type }: Record<string, unknown>, payl
 }
 
 /**
- * Handles the lines of the original session that older versions copied into a fork, with their head; newer versions
- * name their position instead.
+ * Handles the original session's lines, which older versions copied into a fork with their head; newer versions name
+ * the lines' position instead.
  */
 function addCopied(head: AgentContext['head'], id: string): void {
   if (id !== head.id && !head.copiedFrom.includes(id)) head.copiedFrom = [...head.copiedFrom, id];

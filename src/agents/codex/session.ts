@@ -8,10 +8,10 @@ import type { AgentSession } from '../agent.ts';
 import { toSessionItems, type SessionItem } from '../session-items.ts';
 import { ownEntrypoint } from '../../conversation/logs/agent-records.ts';
 
-/** The version whose format is written. */
+/** The version whose format teddy writes. */
 const codexVersion = '0.169.0';
 
-/** Writes each text twice: as an item of the model's request, and as an event for the screen. */
+/** Writes each text twice: as an item in the model's request, and as an event for the screen. */
 export function renderCodexSession(history: History, { id, cwd, startedAt, provider }: AgentSession): string[] {
   const program = { originator: ownEntrypoint, cli_version: codexVersion, source: 'cli', model_provider: provider };
   const meta = { id, timestamp: startedAt, cwd, ...program };

@@ -1,4 +1,4 @@
-/** Follows the sessions of Copilot: `events.jsonl`. */
+/** Follows Copilot's sessions: `events.jsonl`. */
 import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/logs/agent-reader.ts';
 import type { Tokens } from '../../session/entries/entry.ts';
 import { recordsOf } from '../../conversation/logs/agent-records.ts';
@@ -35,10 +35,10 @@ const bookkeeping = setOf(
   'external_tool.completed elicitation.requested elicitation.completed',
 );
 
-/** After one of these, the turn is over. */
+/** An event of one of these types ends the turn. */
 const turnEnds = new Set(['assistant.turn_end', 'session.shutdown']);
 
-/** The tokens of an answer come before it, under the id of the call to the provider. */
+/** An answer's tokens come before the answer, under the ID of the call to the provider. */
 interface CopilotState {
   usage?: { id: string; usage: UnitUsage };
   /** The tokens of the answers since the last total, and that total. */
@@ -104,7 +104,7 @@ function addCounts(one: Counts = none, other: Counts = none): Counts {
 }
 
 /**
- * Adds a note with the remaining tokens: older versions report only the output of each answer, and the total when the
+ * Adds a note with the remaining tokens: older versions report only each answer's output, and the total when the
  * session ends.
  */
 function addRest(
@@ -116,7 +116,7 @@ function addRest(
   const { modelMetrics, currentModel } = fieldsOf(data);
   const models = Object.entries(fieldsOf(modelMetrics));
   const total = models.map(([, metrics]) => countsOf(fieldsOf(metrics)['usage'])).reduce(addCounts, none);
-  // A process that continued the session may have started counting again.
+  // A process that continued the session may have restarted the count.
   const before = state.total !== undefined && total.output >= state.total.output ? state.total : none;
   const rest = mapCounts((key) => Math.max(0, total[key] - before[key] - (state.named?.[key] ?? 0)));
   Object.assign(state, { total, named: none });
@@ -201,7 +201,7 @@ function readSubagent(context: AgentContext, { type, data, timestamp, id }: Fiel
   recordsOf(context, place, timestamp).note(`The sub-agent ${name} has ${event}${why}`, id);
 }
 
-/** Reads the records of a sub-agent, which are in the log of the session. */
+/** Reads a sub-agent's records, which are in the session's log. */
 function readOfAgent(context: AgentContext, object: Fields, place: SourcePosition): void {
   const { type, data, timestamp, id, agentId } = object;
   if ((asText(type) ?? '').startsWith('subagent.')) return readSubagent(context, object, place);

@@ -1,4 +1,4 @@
-/** Follows the sessions of Gemini CLI. */
+/** Follows Gemini CLI's sessions. */
 import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/logs/agent-reader.ts';
 import { recordsOf, type AgentRecords } from '../../conversation/logs/agent-records.ts';
 import { addGeminiResult, geminiResponses, geminiText, geminiThoughts, toGeminiUsage } from '../google-parts.ts';
@@ -16,7 +16,7 @@ type Fields = Record<string, unknown>;
 const types = setOf('user gemini info warning error');
 const settings = setOf('messages lastUpdated sessionId summary directories kind memoryScratchpad');
 
-/** The part of an answer that was already passed on; the answer may be written again, with more. */
+/** The part of an answer that the reader has already passed on; the program may write the answer again, with more. */
 interface Given {
   id: string;
   text: boolean;
@@ -29,32 +29,32 @@ interface GeminiState {
   /** The last message; null before the first. */
   last: string | null;
   given?: Given;
-  /** The last plan that was written; it is handed in by the name of its file. */
+  /** The last plan that the model wrote; the call that submits it names its file. */
   plan?: { path: string; text: string };
-  /** The ids of the last messages. */
+  /** The IDs of the last messages. */
   known?: string[];
-  /** The message that the next one follows; null for none. */
+  /** The message that the next message follows; null when it follows none. */
   rewindTo?: string | null | undefined;
 }
 
-/** How many messages are remembered after a checkpoint. */
+/** How many messages to remember after a checkpoint. */
 const knownMessages = 64;
 
-/** The lines of one log that have been read. */
+/** The lines read from one log. */
 interface GeminiLines {
   context: AgentContext;
   state: GeminiState;
-  /** Maps the id of a message to the message before it. */
+  /** Maps a message's ID to the message before it. */
   before: Map<string, string | null>;
   known: Set<string>;
   isFromStart: boolean;
-  /** An answer that may be written again. */
+  /** An answer that the program may write again. */
   held: { object: Fields; place: SourcePosition } | null;
 }
 
 /**
- * A message that is written again replaces its first version, so an answer is held until something else begins. A list
- * of messages repeats earlier ones, and may contain messages that no other line has.
+ * A message that the program writes again replaces its first version, so this holds an answer until something else
+ * begins. A list of messages repeats earlier ones, and may contain messages that no other line has.
  */
 const openLines: OpenAgentLines = (context, saved) => {
   const state: GeminiState = { last: null, ...saved };
@@ -75,7 +75,7 @@ const openLines: OpenAgentLines = (context, saved) => {
   };
 };
 
-/** Returns whether the line is understood. */
+/** Returns whether the reader understands the line. */
 function readLine(lines: GeminiLines, object: Fields, place: SourcePosition): boolean {
   const { context, state, before } = lines;
   const { sessionId, startTime, kind, directories, parentSessionId, type, $set: set, $rewindTo: target } = object;
@@ -168,7 +168,7 @@ function readUser({ context, state }: GeminiLines, object: Fields, place: Source
   else if (geminiResponses(content).length === 0) context.log.leaveOut('empty texts');
 }
 
-/** Reads the answer that is held. */
+/** Reads the answer held back. */
 function flush(lines: GeminiLines): void {
   const { context, state, held } = lines;
   if (held === null) return;
@@ -193,7 +193,7 @@ function begin({ context, state, before, known }: GeminiLines, id: string): void
   state.last = id;
 }
 
-/** Returns whether the program said this in the user's name, before the first prompt. */
+/** Returns whether the program wrote this text in the user's name, before the first prompt. */
 function isContext(text: string): boolean {
   return text.trimStart().startsWith('<session_context>');
 }
@@ -243,7 +243,7 @@ function readCall(records: AgentRecords, call: Fields, { given, state }: Reading
   addGeminiResult(records, { ...response, id: callId }, { status, id: `${callId}-result` });
 }
 
-/** Keeps the plan that the model writes in plan mode, to a file of the agent. */
+/** Keeps the plan that the model writes to one of the agent's files in plan mode. */
 function keepPlan(state: GeminiState, name: string, args: Fields): void {
   const { file_path: path, content, old_string: old, new_string: text } = args;
   if (!hasText(path) || !/[\\/]plans[\\/][^\\/]+\.md$/.test(path)) return;
@@ -251,7 +251,7 @@ function keepPlan(state: GeminiState, name: string, args: Fields): void {
   const { plan } = state;
   if (name !== 'replace' || plan?.path !== path || typeof old !== 'string' || typeof text !== 'string') return;
   const parts = plan.text.split(old);
-  // If it is unclear what was replaced, the text is unknown from here on.
+  // If the replaced part is ambiguous, the text is unknown from here on.
   if (parts.length === 2) state.plan = { path, text: parts.join(text) };
   else delete state.plan;
 }

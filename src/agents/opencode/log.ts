@@ -1,4 +1,4 @@
-/** Follows the sessions of opencode: lines `{ info, parts }`, one for each finished message. */
+/** Follows opencode's sessions: lines `{ info, parts }`, one for each finished message. */
 import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/logs/agent-reader.ts';
 import { recordsOf, type AgentRecords } from '../../conversation/logs/agent-records.ts';
 import type { SourcePosition } from '../../conversation/records/import-ids.ts';
@@ -26,7 +26,7 @@ const partTypes = setOf(
   'text reasoning tool step-start step-finish patch snapshot file agent subtask compaction retry',
 );
 
-/** Messages are written when they are finished, so each is complete at once. */
+/** The plugin writes each message when it is finished, so every line is complete at once. */
 const openLines: OpenAgentLines = (context) => ({
   read: ({ session, info, parts }, place) => {
     if (isObject(session)) addSession(context, session);
@@ -64,7 +64,7 @@ function readMessage(context: AgentContext, info: Fields, parts: readonly Fields
   records.message(text.filter(hasText).join('\n\n'), info['id']);
 }
 
-/** Describes a file that the user attached: by its name, or by its type if it has none. */
+/** Describes a file that the user attached, by its name, or by its type if it has no name. */
 function toFileText(context: AgentContext, { filename, mime, url }: Fields): string {
   const data = asText(url)?.startsWith('data:') === true ? asText(url)?.replace(/^[^,]*,/, '') : undefined;
   if (asText(mime)?.startsWith('image/') === true)
@@ -110,7 +110,7 @@ function readCall(records: AgentRecords, answer: string, { id, callID, tool, sta
   });
 }
 
-/** The cache is counted separately from the input; the total reveals whether thoughts are included in the output. */
+/** The program counts the cache separately from the input; the total reveals whether the output includes thoughts. */
 function toOpencodeUsage(model: unknown, provider: unknown, tokens: Fields, cost: unknown) {
   const { read, write } = fieldsOf(tokens['cache']);
   const [cached, reasoning] = [countOf(read), countOf(tokens['reasoning'])];

@@ -1,4 +1,4 @@
-/** opencode, which has no log but a store of its own, so a plugin by teddy keeps a journal of each session. */
+/** opencode, which keeps no log but its own store, so teddy's plugin keeps a journal of each session. */
 import { join } from 'node:path';
 import type { Agent } from '../agent.ts';
 

@@ -1,4 +1,4 @@
-/** Follows the sessions of pi. */
+/** Follows pi's sessions. */
 import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/logs/agent-reader.ts';
 import { recordsOf, type AgentRecords } from '../../conversation/logs/agent-records.ts';
 import { toText, countOf, toUsage } from '../../conversation/logs/import-content.ts';
@@ -24,7 +24,7 @@ const openLines: OpenAgentLines = (context) => ({
       context.log.leaveOut('lines of bookkeeping');
       return true;
     }
-    // A model is chosen before anybody speaks; a line without a parent there follows nothing.
+    // The user chooses a model before anybody speaks; a line there without a parent follows nothing.
     const parent = parentId === null ? null : asText(parentId);
     if (!context.branches.begin({ uuid: asText(id), parent })) context.log.leaveOut('repeated lines');
     else {
@@ -52,7 +52,7 @@ function addBranchSummary(records: AgentRecords, summary: unknown, id: unknown):
   records.note(`The user left another branch of the conversation. A summary of it:\n\n${asText(summary) ?? ''}`, id);
 }
 
-/** The id of a line, which the first version of pi's format does not have. */
+/** A line's ID, which the first version of pi's format lacks. */
 interface LineName {
   id: unknown;
   line: number;
@@ -76,7 +76,7 @@ function readMessage(context: AgentContext, records: AgentRecords, message: Fiel
 function readAnswer(context: AgentContext, records: AgentRecords, message: Fields, { id, line }: LineName): void {
   const answer = asText(id) ?? `line ${line}`;
   const { content, stopReason, errorMessage, model, provider, usage } = message;
-  // The first record of the line gets the line's id.
+  // The line's first record gets the line's ID.
   let first: unknown = id;
   const own = (): unknown => {
     const given = first;
@@ -96,7 +96,7 @@ function readAnswer(context: AgentContext, records: AgentRecords, message: Field
   if (stopReason === 'error') records.note(`The turn ended with an error: ${asText(errorMessage) ?? 'unknown'}`, own());
 }
 
-/** Tokens read from the cache or written to it are counted separately from the rest of the input. */
+/** The program counts tokens that the cache read or wrote separately from the rest of the input. */
 function toPiUsage(model: unknown, provider: unknown, usage: Fields) {
   const cached = countOf(usage['cacheRead']);
   const input = countOf(usage['input']) + cached + countOf(usage['cacheWrite']);

@@ -13,7 +13,7 @@ export const pi: Agent = {
   },
   home: { directory: '.pi/agent', variable: 'PI_CODING_AGENT_DIR' },
   hooks: {
-    // The content is plain JavaScript, under the name that pi looks for.
+    // The file contains plain JavaScript, under the name that pi looks for.
     file: 'extensions/teddy.ts',
     events: { before_agent_start: 'turn-begins', agent_end: 'turn-ends', session_shutdown: 'session-ends' },
     own: ({ readScript }) => readScript('agents/pi.js'),

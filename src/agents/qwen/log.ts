@@ -1,4 +1,4 @@
-/** Follows the sessions of Qwen Code: lines in Claude Code's form, with messages in Gemini's. */
+/** Follows Qwen Code's sessions: lines in Claude Code's form, with messages in Gemini's. */
 import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/logs/agent-reader.ts';
 import { recordsOf } from '../../conversation/logs/agent-records.ts';
 import {
