@@ -204,7 +204,7 @@ export async function openBundled(
   return { ...project, repository: await openBundle(path, from) };
 }
 
-/** The scripts come from the package of `main`, the running executable, which they fall back to. */
+/** The scripts come from the package of `main`, the running executable, to which the hooks fall back. */
 export function hookSource(main: string, env: Environment): HookSource {
   return {
     program: { node: process.execPath, main },

@@ -159,10 +159,7 @@ interface SystemError extends Error {
   errno: number;
 }
 
-/**
- * Returns the system error in an error or in its causes; null when none exists, so that the error is a defect or one of
- * teddy's own.
- */
+/** Returns the system error in an error or its causes; null when none exists, so the error is a defect or teddy's own. */
 function findSystemError(error: unknown): SystemError | null {
   for (let at = error; at instanceof Error; at = at.cause) {
     const { code, errno } = at as Partial<SystemError>;
@@ -224,10 +221,7 @@ export function tooManyFilesError(cause?: unknown): TeddyError {
   );
 }
 
-/**
- * A GIT_FAILED error for a git process that somebody or the system has killed. The process gave no answer, not even a
- * refusal.
- */
+/** A GIT_FAILED error for a git process that somebody or the system has killed. The process answered nothing, not even no. */
 export class GitKilledError extends TeddyError {
   constructor(message: string, hint: string) {
     super('GIT_FAILED', message, hint);

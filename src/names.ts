@@ -115,10 +115,7 @@ function turnBranch(turn: TurnName): number {
   return Number(/-branch-(\d+)$/.exec(turn)?.[1] ?? 0);
 }
 
-/**
- * Sorts turns in their order. Parses each number only once, because a line may have thousands of turns and teddy sorts
- * them often.
- */
+/** Sorts turns in their order. Parses each number only once, because teddy often sorts lines with thousands of turns. */
 export function sortTurns(turns: readonly TurnName[]): TurnName[] {
   const numbered = turns.map((turn) => ({ turn, number: turnNumber(turn) }));
   return numbered.sort((a, b) => a.number - b.number || compareTurns(a.turn, b.turn)).map(({ turn }) => turn);

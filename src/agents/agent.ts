@@ -51,7 +51,7 @@ interface AgentHome {
   within?: string;
 }
 
-/** What a call of a hook means. `other`: something happened within a turn. */
+/** The meaning of a hook call. `other`: something happened within a turn. */
 export type BellMeaning = 'turn-begins' | 'turn-ends' | 'session-ends' | 'other';
 
 interface AgentHooks {

@@ -58,10 +58,7 @@ export const knownPrograms: readonly KnownProgram[] = [
   ...others,
 ];
 
-/**
- * `started` lists the processes that started this one, beginning with the nearest. A process is stronger evidence than
- * a variable.
- */
+/** `started` lists the processes that started this one, the nearest first. A process is stronger evidence than a variable. */
 export function findAgentTrace(
   environment: Readonly<Record<string, string | undefined>>,
   started: readonly RunningProcess[],

@@ -54,8 +54,7 @@ export function openTerminal(context: CliContext, options: ColorMode): Terminal 
   };
   const colored = { stdout: hasColor(stdout), stderr: hasColor(stderr) };
   const canRedraw = stderr.isTTY === true && env['TERM'] !== 'dumb';
-  // Makes any remaining control characters visible. Leaves output to a pipe unchanged, because a program needs exact
-  // names.
+  // Makes the remaining control characters visible. Leaves output to a pipe as is: a program needs exact names.
   const toShown = (text: string, stream: 'stdout' | 'stderr') => {
     if (stream === 'stdout' && stdout.isTTY !== true) return text;
     return colored[stream] ? text.split(ownStyle).map(showUnstyled).join('') : toVisible(text);

@@ -1,7 +1,4 @@
-/**
- * A lock file between processes and within one. The process that makes the file holds it until it releases the file or
- * dies.
- */
+/** A lock file between processes and within one. The process that makes it holds it until that process releases it or dies. */
 import { randomBytes } from 'node:crypto';
 import { link, open, readdir, rename, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -223,10 +220,7 @@ export async function removeLeftovers(path: string, options: Processes): Promise
   }
 }
 
-/**
- * Reads who holds the file; null when the file does not exist. A file damaged by a crash of the machine has no living
- * holder.
- */
+/** Reads who holds the file; null when the file is missing. A file that a crash has damaged has no living holder. */
 export async function readHolder(path: string): Promise<(Holder & { text: string }) | null> {
   const file = await open(path, 'r').catch(fallBackTo(null, 'ENOENT'));
   if (file === null) return null;

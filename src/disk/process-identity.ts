@@ -25,10 +25,7 @@ export function readStartTime(): Promise<string | null> {
   return startTime;
 }
 
-/**
- * Reads fields of `/proc/<pid>/stat`; null when the file does not exist. The second field, a name in parentheses, may
- * be anything.
- */
+/** Reads fields of `/proc/<pid>/stat`; null when it is missing. The second field, a name in parentheses, may be anything. */
 async function readProcess(pid: number | 'self'): Promise<{ state: string | null; startedAt: string | null }> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   const [state, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -48,10 +45,7 @@ export async function isHeld(pid: number, recordedBootId: string): Promise<boole
   return recordedBootId !== releasedBootId && (pid === process.pid || (await isAlive(pid, recordedBootId)));
 }
 
-/**
- * Tells whether a process other than this one is alive. Given a start time, a later process with the same pid does not
- * count.
- */
+/** Tells whether a process other than this one is alive. A start time rules out a later process with the same pid. */
 export async function isAlive(
   pid: number,
   recordedBootId: string,

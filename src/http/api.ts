@@ -355,13 +355,12 @@ function refuseOtherTypes({ headers }: IncomingMessage): void {
 
 async function readBytes(request: IncomingMessage, limits: Limits): Promise<Buffer> {
   const maxBytes = limits.maxBytes * longestEscape + besideContentBytes;
-  // Reads nothing when the size is known in advance.
+  // Reads nothing when the announced size is already too large.
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new ContentTooLarge(limits);
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    // By default, `for await` would destroy the connection at the end of the loop, and the server could not tell the
-    // client why.
+    // By default, `for await` would destroy the connection, and the server could not tell the client why.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > maxBytes) throw new ContentTooLarge(limits);

@@ -18,10 +18,7 @@ export interface ClientOptions {
   limits: Pick<Limits, 'networkTries' | 'networkDelayMs' | 'idleExpiryMs'>;
   /** Called before the client retries a failed connection. */
   onRetry(text: string): void;
-  /**
-   * After it aborts, the client still saves the content that has arrived, or cancels an empty session; it sends nothing
-   * else.
-   */
+  /** After it aborts, the client only saves the content that has arrived, or cancels an empty session. */
   signal?: AbortSignal;
   /** How long this last request may take; 3,000 by default. */
   closingMs?: number;
@@ -32,10 +29,7 @@ interface Request {
   method: 'GET' | 'POST' | 'DELETE';
   path: string;
   body?: object;
-  /**
-   * True when sending the request twice has the same effect as sending it once. The client then resends it even if it
-   * may have arrived.
-   */
+  /** True when sending the request twice has the effect of sending it once, so that the client may resend it. */
   isRepeatable: boolean;
 }
 

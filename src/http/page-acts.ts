@@ -341,10 +341,7 @@ async function judge(
   return `Turn ${verdict.turn}: ${verdict.verdict}${rest}.`;
 }
 
-/**
- * Returns a check that refuses any plan but the one that the page shows. The check runs before teddy asks, runs or
- * writes anything.
- */
+/** Returns a check that refuses any plan but the one on the page. It runs before teddy asks, runs or writes anything. */
 function requireShown(project: Project, sha256: string): NonNullable<ExecuteRequest['onStart']> {
   return ({ line, turn }) => {
     const plan = line.state.latest?.plan ?? null;

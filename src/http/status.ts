@@ -64,7 +64,7 @@ export type RefusalCode = keyof typeof statusOfRefusal;
 export type ErrorStatus =
   (typeof statusOfCode)[keyof typeof statusOfCode] | (typeof statusOfRefusal)[RefusalCode] | 500;
 
-/** What a code means for one call, where this differs from the table. */
+/** A code's meaning for one call, when it differs from the table. */
 export type StatusChanges = Partial<Record<ErrorCode, ErrorStatus>>;
 
 export function toErrorStatus(code: ErrorCode, changes: StatusChanges = {}): ErrorStatus {

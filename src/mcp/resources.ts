@@ -1,7 +1,4 @@
-/**
- * The resources that clients can attach: the list of sessions, a session, and a turn's files; and two prompts about a
- * session.
- */
+/** The resources that clients can attach: the list of sessions, a session, and a turn's files; and two session prompts. */
 import { ResourceTemplate, type McpServer } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { TeddyError } from '../errors.ts';

@@ -53,10 +53,7 @@ async function* readEvents({ body }: Response): AsyncGenerator<unknown> {
   }
 }
 
-/**
- * Builds the body: the prompt, the user's request in its sections, the messages after it, and three or four cache
- * breakpoints.
- */
+/** Builds the body: the prompt, the user's request in its sections, later messages, and three or four cache breakpoints. */
 function toBody({ model, isStreamed }: Service, request: ModelRequest, without: ReadonlySet<string>): object {
   const { reasoning, maxAnswerTokens, ...parameters } = request.parameters;
   checkRequest(request.messages, { wrapsArguments: true });

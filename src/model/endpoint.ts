@@ -8,7 +8,7 @@ export interface Endpoint {
   url: string;
   /** If empty, teddy sends no key, which suits local servers. */
   apiKey: string;
-  /** Where the key comes from; by default, the environment. */
+  /** The key's origin; by default, the environment. */
   keyOrigin?: string | undefined;
 }
 

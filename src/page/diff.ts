@@ -1,7 +1,4 @@
-/**
- * Renders a file's changes as one `pre` in git's format, readable without a script; a script can show the two sides
- * next to each other.
- */
+/** Renders a file's changes as one `pre` in git's format, readable without a script, which can show both sides in parallel. */
 import { countOf } from '../session/spending/describe-spending.ts';
 import { pairWords, type Piece } from '../plan/match/word-diff.ts';
 import { escapeText, html, markup, pre, type Html } from './html.ts';

@@ -1,7 +1,4 @@
-/**
- * The part of highlight.js that teddy uses. The package's own types pull in the browser's types, which would then apply
- * to the whole project.
- */
+/** The part of highlight.js that teddy uses. Its own types pull in the browser's, which would apply to the whole project. */
 declare const highlight: {
   highlight(code: string, options: { language: string; ignoreIllegals?: boolean }): { value: string };
   getLanguage(name: string): object | undefined;

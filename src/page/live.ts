@@ -107,7 +107,7 @@ function renderJudging(judged: PageTurn): Html | null {
 
 function renderPending({ turn, plan }: PageTurn, { mayAct }: LiveOptions): Html {
   const parsed = plan?.parsed ?? null;
-  // Nobody can approve a plan here that the page does not show in full.
+  // A person can approve only a plan that the page shows in full.
   const isWhole = plan !== null && plan.isExact && parsed !== null;
   const reason = isWhole
     ? mayAct

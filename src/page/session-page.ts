@@ -167,10 +167,7 @@ export interface PageFile {
   kind: DiffKind;
   /** A unified diff in git's style. */
   diff: PageText;
-  /**
-   * The index of the action that made the change, according to the report; null when no action did or the report does
-   * not say.
-   */
+  /** The index of the action that made the change, according to the report; null when the report names none. */
   action: number | null;
   /** The blobs in git; null when the file did not exist or no longer exists. */
   before: Oid | null;

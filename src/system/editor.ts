@@ -56,8 +56,7 @@ function waitForEditor({ editor, cwd, env }: EditOptions, path: string): Promise
     const child = spawn('sh', ['-c', `${editor} "$@"`, editor, path], {
       cwd,
       env,
-      // The editor's screen must not go into a pipe: if stdout is not a terminal, the editor writes to stderr's
-      // terminal.
+      // The editor's screen must not go into a pipe: if stdout is not a terminal, the editor uses stderr's.
       stdio: ['inherit', isatty(1) ? 'inherit' : 2, 'inherit'],
     });
     child.on('error', (error) => resolve(errorReason(error)));

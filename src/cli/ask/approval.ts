@@ -93,10 +93,7 @@ export async function askMemos(terminal: Terminal, signal: AbortSignal, changes:
   });
 }
 
-/**
- * Shows texts that nobody has accepted in this clone yet, and asks whether to accept them. Throws INTERRUPTED on
- * Ctrl-C; the end of input means no.
- */
+/** Asks whether to accept texts that nobody here has accepted yet. Throws INTERRUPTED on Ctrl-C; the end of input means no. */
 export async function askForeign(terminal: Terminal, signal: AbortSignal, texts: SteeringText[]): Promise<boolean> {
   terminal.say(
     'These texts decide what the model is told and shown. They came from elsewhere, and you have not accepted them yet:\n',

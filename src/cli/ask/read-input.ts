@@ -45,10 +45,7 @@ export async function readInput({ terminal, maxBytes, signal, waiting }: InputOp
   return Buffer.concat(pieces);
 }
 
-/**
- * Reads all of stdin as text, which errors call `what`. Throws USAGE if the text is not UTF-8, CONTENT_TOO_LARGE or
- * INTERRUPTED.
- */
+/** Reads all of stdin as text, which errors call `what`. Throws USAGE for invalid UTF-8, CONTENT_TOO_LARGE or INTERRUPTED. */
 export async function readTextInput(what: string, options: InputOptions): Promise<string> {
   const text = decodeText(await readInput(options).catch((error: unknown) => throwTooLong(error, what, options)));
   // A byte order mark is not part of the text.

@@ -31,8 +31,7 @@ export async function takeTypedAhead({ stdin, raise }: CliContext): Promise<stri
 
 const ctrlC = '\u0003';
 const listenMs = 20;
-// Limits the wait for the rest of a paste, because a terminal that never ends the paste must not block the
-// conversation.
+// Limits the wait for the rest of a paste, so that a paste that never ends does not block the conversation.
 const pasteQuietMs = 1000;
 
 async function listen(typed: () => string): Promise<void> {

@@ -1,7 +1,4 @@
-/**
- * Prints the commits that teddy finds as `git blame --porcelain` does, with additional rows that readers of that format
- * ignore.
- */
+/** Prints the commits that teddy finds as `git blame --porcelain` does, with extra rows that readers of that format ignore. */
 import type { Project } from '../../ports/project.ts';
 import type { Oid } from '../../names.ts';
 import type { BlamedFile } from '../../workflow/blame/blame-file.ts';

@@ -3,10 +3,7 @@ import { TeddyError, toWorldError } from '../../errors.ts';
 import { toJson, type Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/text/visible-text.ts';
 
-/**
- * Renders the error and returns the exit code. Any error that is not a TeddyError is a bug to report, so this shows its
- * stack.
- */
+/** Renders the error and returns the exit code. Shows the stack of any error but a TeddyError: it is a bug to report. */
 export function renderError(terminal: Terminal, cause: unknown, options: { json: boolean; debug: boolean }): number {
   const error = toWorldError(cause) ?? cause;
   if (!(error instanceof TeddyError)) return renderDefect(terminal, error, options.json);

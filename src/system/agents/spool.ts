@@ -89,10 +89,7 @@ export function spool(options: SpoolOptions): Spool {
   };
 }
 
-/**
- * Renames the files first: hooks append under the old name, so only a hook that already has a file open can reach the
- * new one.
- */
+/** Renames the files first: hooks append under the old name, so only a hook with a file already open reaches the new one. */
 async function takeFiles({ dir, clock }: SpoolOptions): Promise<Omit<TakenFile, 'end'>[]> {
   const taken = join(dir, 'taken');
   for (const { name, size, mtimeMs } of await listFiles(dir)) {

@@ -74,9 +74,8 @@ export async function findFileAge(root: string, path: RepoPath, time: Date): Pro
 }
 
 /**
- * Gives the path the state `state` atomically and durably, including its mode, and makes parent directories. Never
- * replaces a directory, and never writes beyond a link. Throws DISK_FULL or WRITE_FAILED without having changed
- * anything.
+ * Gives the path the state `state` atomically and durably, with its mode, and makes parent directories. Never replaces
+ * a directory, and never writes beyond a link. Throws DISK_FULL or WRITE_FAILED without having changed anything.
  */
 export async function putFileState(root: string, path: RepoPath, state: FileState | NewFile): Promise<void> {
   try {

@@ -81,7 +81,7 @@ export function placeRows(): PlaceRow[] {
 
 /** Returns a function that takes each mark of `text` from left to right and adds the secret after it to `found`. */
 export function placeReader(text: string, found: FoundSecret[]): (row: PlaceRow, at: number) => void {
-  /** Where each expression's last match ended; no other match begins inside it. */
+  /** The end of each expression's last match; no other match begins inside that match. */
   const taken = new Map<RegExp, number>();
   return ({ mark, place: { isWord, behind, toKind } }, at) => {
     if (at < (taken.get(behind) ?? 0) || (isWord && !isEdge(text, at))) return;

@@ -34,10 +34,7 @@ interface SettingsOptions {
   notices: Notices;
 }
 
-/**
- * Reads the project's file once, when the caller first requests a setting that the file may contain; warns about its
- * faults then.
- */
+/** Reads the project's file once, on the first request for a setting that it may contain; warns about its faults then. */
 export function readSettings({ env, store, root, notices }: SettingsOptions): Settings {
   let loading: Promise<TrackedConfig> | undefined;
   const load = () => (loading ??= loadTracked(root, notices));

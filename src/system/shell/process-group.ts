@@ -43,10 +43,7 @@ export async function endScript(groupId: number, mark: string, graceMs: number):
   return [];
 }
 
-/**
- * Dead processes have no environment, and other users' processes do not reveal theirs. Returns nothing on systems
- * without /proc.
- */
+/** Dead processes have no environment, and other users' processes do not reveal theirs. Finds none without /proc. */
 function findMarked(mark: string): number[] {
   return listProcesses().filter((id) => {
     try {
@@ -101,8 +98,7 @@ export function readGroup(id: number, mark: string): ProcessGroup {
  */
 export async function findRunning({ id, startedAt, mark }: ProcessGroup): Promise<number[]> {
   const now = readStart(id);
-  // Without its leader, the group keeps its number: no other process gets the number while any process of the group
-  // exists.
+  // Without its leader, the group keeps its number: no other process gets it while the group has a process.
   const isSame = startedAt !== null && (now === null || now === startedAt);
   if (isSame && (await isRunning(id))) return [-id];
   return mark === undefined ? [] : findMarked(mark);

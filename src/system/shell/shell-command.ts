@@ -14,10 +14,7 @@ export interface Failure {
 
 export type Environment = Record<string, string | undefined>;
 
-/**
- * The process reads one line from this descriptor before it does anything. If the input ends without a line, nobody
- * knows about the process.
- */
+/** The process first reads one line from this descriptor. If the input ends without a line, nobody knows about the process. */
 export const gateDescriptor = 3;
 const passGate = 'read -r TEDDY_GATE <&3 || exit 125; unset TEDDY_GATE; exec 3<&-';
 

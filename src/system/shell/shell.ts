@@ -325,10 +325,7 @@ interface Stop {
   extend(ms: number): void;
   /** Removes all limits, because the script has ended. */
   cancel(): void;
-  /**
-   * Ends every process that the script has left running, or waits for the end that a limit has started. Returns the
-   * processes that it cannot end.
-   */
+  /** Ends what the script has left running, or waits until a limit has ended it. Returns the processes that it cannot end. */
   end(): Promise<number[]>;
 }
 

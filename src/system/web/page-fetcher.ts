@@ -15,8 +15,7 @@ import { errorReason } from '../../disk/system-error.ts';
 interface PageFetcherOptions {
   /** The user's choice in `teddy.readThroughProxy`. */
   readsThroughProxy?(): Promise<boolean>;
-  // For tests, because the defaults refuse a server on this machine. No environment variable or setting changes these
-  // fields.
+  // For tests, because the defaults refuse a server on this machine. No variable or setting changes these fields.
   lookup?: LookupHost;
   isPublic?(address: string): boolean;
   /** PEM certificates to trust in place of the well-known ones. */

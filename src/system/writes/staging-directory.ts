@@ -92,7 +92,7 @@ export async function reopenStagingDirectory(
 
 /** The content according to its last confirmed save. */
 interface Saved extends Confirmed {
-  /** What confirmed the content before it was dropped. */
+  /** The confirmation of the content before it was dropped. */
   dropped?: Confirmation;
   file: StagingState['file'];
   facts: Facts;

@@ -43,10 +43,7 @@ export function checkToml(text: string): Finding[] | { skipped: string } {
   }
 }
 
-/**
- * Returns the first line without the place, because teddy reports the place separately; the other lines of a TOML error
- * draw it.
- */
+/** Returns the first line without the place, which teddy reports separately; a TOML error's other lines draw it. */
 function toReason(message: string): string {
   const [line = ''] = message.replace(/^Invalid TOML document: /, '').split('\n', 1);
   const reason = line.replace(/ \(line \d+, column \d+\)$/, '');

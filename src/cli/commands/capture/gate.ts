@@ -17,10 +17,7 @@ const findMs = 5_000;
 const [findEveryMs, waitEveryMs] = [25, 200];
 /** Shorter than the hour that the agent gives its hook, so that the gate has time to report that nobody decided. */
 const limitMs = 59 * 60 * 1000;
-/**
- * How long the page stays connected after the verdict, so that it can show the verdict and then that the server has
- * stopped.
- */
+/** How long the page stays connected after the verdict, to show the verdict and then that the server has stopped. */
 const showMs = 1_000;
 
 const silent: Notices = { info: () => undefined, warn: () => undefined };

@@ -27,8 +27,7 @@ function toToken(url: string, record: ServerRecord | null, env: Record<string, s
   // `localhost` is the same server, because the server listens only on 127.0.0.1.
   if (record !== null && record.url === url.replace('//localhost:', '//127.0.0.1:')) return record.token;
   const token = env['TEDDY_SERVER_TOKEN'] ?? '';
-  // Tries a loopback server without a token: a running server reports what is wrong, and any other server is
-  // unreachable.
+  // Tries a loopback server without a token: a running server says what is wrong, and any other is unreachable.
   if (token !== '' || isLoopback(url)) return token;
   throw new TeddyError(
     'USAGE',
