@@ -187,7 +187,7 @@ test('without a terminal nothing is installed unless it is said', async () => {
 test.each([
   ['no JSON', 'not json at all', /is not JSON/],
   ['no object', '[]', /is JSON, but not an object/],
-  ['hooks in another form', '{"hooks": {"Stop": {"a": 1}}}', /"Stop" is not a list/],
+  ['hooks in another form', '{"hooks": {"Stop": {"a": 1}}}', /"Stop" in its "hooks" that is not a list/],
 ])('a file with %s stays as it is, and the others are installed', async (_, text, reason) => {
   await put('.claude/settings.json', text);
   await put('.codex/config.toml', '');

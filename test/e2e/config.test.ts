@@ -94,8 +94,8 @@ test('a hostile file of the project changes nothing but the six settings, and as
   const planned = await project.run(hello);
   expect(planned).toMatchObject({ exitCode: 0 });
   expect(planned.stderr.match(/cannot set baseUrl, OPENAI_BASE_URL, .* and 4 more/g)).toHaveLength(1);
-  expect(planned.stderr).toContain('maxTurns is left out');
-  expect(planned.stderr).toContain('snapshot is left out');
+  expect(planned.stderr).toContain('maxTurns is ignored');
+  expect(planned.stderr).toContain('snapshot is ignored');
   expect(planned.stderr).not.toContain('hidden-value');
   expect(other.requests()).toHaveLength(0);
   expect(server.requests()).toHaveLength(1);

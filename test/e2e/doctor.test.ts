@@ -27,7 +27,7 @@ async function examine(...args: string[]): Promise<Finding & { exitCode: number 
 test('a healthy repository is told so in two lines, with exit code 0; where there is none it is 2', async () => {
   const { exitCode, stdout, stderr } = await project.run(['doctor']);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-  expect(stdout).toMatch(/^Looked at: 1 line, .+\nNothing to fix\.\n$/);
+  expect(stdout).toMatch(/^Checked: 1 line, .+\nNothing to fix\.\n$/);
   const nowhere = await mkdtemp(join(tmpdir(), 'teddy-nowhere-'));
   const told = await runTeddy(['doctor', '--json'], { cwd: nowhere });
   await rm(nowhere, { recursive: true });
@@ -82,7 +82,7 @@ test('--fix says what it did, and exits with 0 when all is mended', async () => 
   await project.repo.git('branch', '-D', '--quiet', branch);
   const dry = await project.run(['doctor']);
   expect(dry).toMatchObject({ exitCode: 1 });
-  expect(dry.stdout).toContain(`--fix makes the branch ${branch} there.`);
+  expect(dry.stdout).toContain(`--fix creates the branch ${branch} there.`);
   const { exitCode, stdout } = await project.run(['doctor', '--fix']);
   expect(exitCode).toBe(0);
   expect(stdout).toContain(`They are now on the branch ${branch}.`);

@@ -89,7 +89,7 @@ test('a teddy that has lost its own hooks still says where you are, and doctor s
   expect((await run('status')).stdout).toContain(session);
   // The doctor ends with 1 where it could not look at everything.
   await expect(run('doctor')).rejects.toMatchObject({
-    stderr: expect.stringMatching(/The hook \S+ of teddy cannot be read/) as string,
+    stderr: expect.stringMatching(/teddy's hook \S+ cannot be read/) as string,
   });
   await rm(copy, { recursive: true });
 });

@@ -97,7 +97,7 @@ test('delete names what would be lost, asks, keeps it, and what it prints takes 
   expect(await repo.git('for-each-ref', '--format=%(refname)', 'refs/heads/teddy', archive)).toBe(
     'refs/heads/teddy/global',
   );
-  const [, restore = ''] = /taken back: teddy (.*)/.exec(deleted.stderr) ?? [];
+  const [, restore = ''] = /restored for 30 days: teddy (.*)/.exec(deleted.stderr) ?? [];
   expect(await project.ok(...restore.split(' '))).toBe(`teddy/${session} is back\n${archive} is back\n`);
   expect(await repo.git('rev-parse', `teddy/${session}`, archive)).toBe(`${tip}\n${tip}`);
   await repo.git('branch', '--quiet', '-D', 'aside');
@@ -116,7 +116,7 @@ test('what is deleted for good by the doctor is not found again as lost entries'
   }
   expect(await project.ok('doctor', '--fix')).toContain('deleted more than 30 days ago');
   expect(await repo.git('for-each-ref', 'refs/teddy/keep', `refs/heads/teddy/${session}*`)).toBe('');
-  expect(await project.ok('doctor')).not.toContain('no branch has');
+  expect(await project.ok('doctor')).not.toContain('not on any branch');
 });
 
 test('what leaves a line says how to get back to it, and it works', async () => {
@@ -257,7 +257,7 @@ describe('code that the branch has lost since it landed', () => {
     for (const step of losing)
       await (Array.isArray(step) ? repo.git(...step) : repo.commit({ [step.write]: 'later\n' }, 'Later'));
     const bringBack = async (refused: string) => {
-      const [, way = 'false'] = /there again: `(.+?)`/.exec(refused) ?? [];
+      const [, way = 'false'] = /bring it back: `(.+?)`/.exec(refused) ?? [];
       execFileSync('sh', ['-c', way], { cwd: repo.root, stdio: 'ignore' });
       expect(await repo.git('show', 'main:one.txt')).toBe('one');
       expect(await fresh.refuses('NOTHING_TO_LAND', 3, ['session', 'land', id])).toContain('has all code of');
@@ -304,7 +304,7 @@ describe('code that the branch has lost since it landed', () => {
     await fresh.plan(planOf(editAction('one.txt', 'one', 'two')));
     await fresh.ok('session', 'execute', '-y');
     const refused = await fresh.refuses('LAND_CONFLICT', 3, ['session', 'land']);
-    const [, way = 'false'] = /there again: `(.+?)`/.exec(refused) ?? [];
+    const [, way = 'false'] = /bring it back: `(.+?)`/.exec(refused) ?? [];
     execFileSync('sh', ['-c', way], { cwd: repo.root, stdio: 'ignore' });
     await fresh.ok('session', 'land', id);
     expect(await repo.git('show', 'main:one.txt')).toBe('two');
@@ -322,7 +322,7 @@ describe('code that the branch has lost since it landed', () => {
     await repo.git('revert', '--no-edit', '-m', '1', 'HEAD');
     const { stderr: refused } = await fresh.run(['session', 'land', id]);
     expect(refused).toContain('main no longer has all of it');
-    const [, way = 'false'] = /there again: `(.+?)`/.exec(refused) ?? [];
+    const [, way = 'false'] = /bring it back: `(.+?)`/.exec(refused) ?? [];
     execFileSync('sh', ['-c', way], { cwd: repo.root, stdio: 'ignore' });
     expect(await repo.git('show', 'main:one.txt')).toBe('one');
     expect(await fresh.refuses('NOTHING_TO_LAND', 3, ['session', 'land', id])).toContain('has all code of');

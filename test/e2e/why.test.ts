@@ -170,7 +170,7 @@ test('bad input is refused with the way out', async () => {
   expect(await project.refuses('USAGE', 2, ['why', 'src/app.ts:9'])).toContain('src/app.ts has 4 lines.');
   expect(await project.refuses('USAGE', 2, ['why', 'src/app.ts:3-2'])).toContain('3-2 names no lines.');
   expect(await project.refuses('UNKNOWN_COMMIT', 2, ['why', 'src/app.ts', '--rev=--all'])).toContain(
-    'no commit "--all"',
+    'git does not know the commit "--all"',
   );
   expect(await project.refuses('USAGE', 2, ['why', 'src/app.ts:2-9'])).toContain('src/app.ts has 4 lines.');
   expect(await project.refuses('USAGE', 2, ['why', 'src/app.ts:3-'])).toContain('3- names no lines.');

@@ -210,7 +210,7 @@ describe('worktree remove', () => {
     const { session, linked } = await begin('try-it');
     await linked.write('mine.txt', 'mine\n');
     const said = await project.refuses('UNCOMMITTED_EDITS', 3, ['worktree', 'remove', session]);
-    expect(said).toContain('1 change');
+    expect(said).toContain('1 uncommitted change');
     expect(await linked.read('mine.txt')).toBe('mine\n');
     await linked.git('add', 'mine.txt');
     await project.refuses('UNCOMMITTED_EDITS', 3, ['worktree', 'remove', session]);
@@ -309,7 +309,7 @@ test('what switches another work tree names it, and says how to get that one bac
   ]) {
     const { stderr, exitCode } = await project.run(['session', ...args], { cwd: linked });
     expect(exitCode).toBe(0);
-    expect(stderr.split('\n')[0]).toContain(`Session ${session}, in ${repo.root}`);
+    expect(stderr.split('\n')[0]).toContain(`Using ${session}, in ${repo.root}`);
     expect(stderr).toContain(`Switched ${repo.root} to the new branch`);
     expect(await branchOf(linked)).toBe('main');
     await back(stderr);

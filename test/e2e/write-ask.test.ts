@@ -130,7 +130,9 @@ describe('a connection that is cut', () => {
     expect(resumed).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^a\.txt [0-9a-f]{10}\n$/) as unknown });
     expect(await read('a.txt')).toBe(`${staged}the end\n`);
     expect(resumed.stderr).toContain('Done.');
-    expect(await project.refuses('EMPTY_MESSAGE', 2, ['write', 'ask', '-y'])).toContain('Nothing says what');
+    expect(await project.refuses('EMPTY_MESSAGE', 2, ['write', 'ask', '-y'])).toContain(
+      'There is no message that says what to write.',
+    );
     expect(project.server.requests()[2]?.messages.at(-2)).toEqual({ role: 'assistant', content: staged });
   });
 

@@ -35,6 +35,6 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     run.press('q\n');
     expect(await run.exitCode).toBe(0);
     const { stdout } = await project.run(['doctor']);
-    expect(stdout).toContain('was interrupted with 4 bytes received');
+    expect(stdout).toContain('was interrupted after it had received 4 bytes');
   });
 });

@@ -138,7 +138,7 @@ describe('a line in one pack', () => {
       for (const one of ['a/1/x', 'a/2/x', 'a/1/y'])
         yield { author: ident, committer: ident, message: `${one}\n`, files: [{ path: path(one), bytes }] };
     }
-    await expect(repository.store.writeLine(head, back())).rejects.toThrow('The directory 1 was left before');
+    await expect(repository.store.writeLine(head, back())).rejects.toThrow('The directory 1 was completed before');
     expect(await readdir(packs)).toEqual([]);
   });
 
