@@ -49,6 +49,7 @@ test('sessions go to a remote of their own, and an archive comes from there with
     await repo.git('clone', '--quiet', '--bare', '--single-branch', '-b', 'main', repo.root, path);
   await repo.git('remote', 'add', 'origin', code);
   await repo.git('config', 'teddy.sessionsRemote', 'sessions');
+  await project.ok('session', 'archive', landed);
   expect(await project.refuses('UNKNOWN_REMOTE', 2, ['session', 'sync', '--all'])).toContain(
     'hint:  Add it: `git remote add sessions <url>`; or name another one: `teddy config set sessionsRemote origin`.',
   );

@@ -81,7 +81,7 @@ test('a server that makes no links is named, with the way out', async () => {
   );
   const { exitCode, stderr } = await project.run(['view']);
   expect({ exitCode, stderr }).toMatchObject({ exitCode: 5, stderr: expect.stringContaining('[SERVER_UNREACHABLE]') });
-  expect(stderr).toContain('answered with status 404');
+  expect(stderr).toContain('answers with status 404');
   other.close();
   expect(run.output()).toContain('until Ctrl-C');
 });

@@ -303,13 +303,13 @@ test('what switches another work tree names it, and says how to get that one bac
     await promisify(execFile)('sh', ['-c', command], { cwd: linked });
     expect(await branchOf(repo.root)).toBe(`teddy/${session}`);
   };
-  for (const args of [
-    ['rewind', '01'],
-    ['branch', '02', '-s', 'foo'],
+  for (const [named, ...args] of [
+    ['Using', 'rewind', '01'],
+    ['Session', 'branch', '02', '-s', 'foo'],
   ]) {
     const { stderr, exitCode } = await project.run(['session', ...args], { cwd: linked });
     expect(exitCode).toBe(0);
-    expect(stderr.split('\n')[0]).toContain(`Using ${session}, in ${repo.root}`);
+    expect(stderr.split('\n')[0]).toContain(`${named} ${session}, in ${repo.root}`);
     expect(stderr).toContain(`Switched ${repo.root} to the new branch`);
     expect(await branchOf(linked)).toBe('main');
     await back(stderr);
