@@ -332,7 +332,7 @@ describe('a run that fails', () => {
     const { report } = await run(project, { rollback: true, approver: edited });
     expect(report.rollback).toMatchObject({ left: [], moved_aside: ['new.txt', 'link'] });
     expect(await look()).not.toHaveProperty('new.txt');
-    const [, , place = ''] = / kept as (\S+), (\S+)\./.exec(said.join()) ?? [];
+    const [, , place = ''] = / saved as (\S+), (\S+)\./.exec(said.join()) ?? [];
     expect(await readlink(place)).toBe('mine');
   });
 
@@ -367,7 +367,7 @@ describe('a run that fails', () => {
       },
     };
     await expect(run(failingFiles, { rollback: true })).rejects.toMatchObject({ code: 'ROLLBACK_INCOMPLETE' });
-    const [, place = ''] = / kept as (\S+)\./.exec(said.join()) ?? [];
+    const [, place = ''] = / saved as (\S+)\./.exec(said.join()) ?? [];
     expect(await readFile(place, 'utf8')).toBe('own\n');
   });
 
