@@ -97,7 +97,7 @@ export async function openRepository({ cwd, env, trace, onStep, trustsHead }: Op
     openWorkspace,
     async openScratch(commit, holder) {
       const { openScratch } = await import('./objects/scratch-tree.ts');
-      const gitAt = (place: GitPlace) => open({ ...layout, ...place, commonDir: place.gitDir });
+      const gitAt = (place: GitLocation) => open({ ...layout, ...place, commonDir: place.gitDir });
       return openScratch({ git, layout, gitAt, open: (place) => openAt(place, env, trace) }, commit, holder);
     },
     async openRemains() {
@@ -125,9 +125,13 @@ export async function openRepository({ cwd, env, trace, onStep, trustsHead }: Op
   });
 }
 
-type GitPlace = { root: string; gitDir: string };
+type GitLocation = { root: string; gitDir: string };
 
-function openAt({ root, gitDir }: GitPlace, env: Environment, trace: OpenOptions['trace']): Promise<OpenedRepository> {
+function openAt(
+  { root, gitDir }: GitLocation,
+  env: Environment,
+  trace: OpenOptions['trace'],
+): Promise<OpenedRepository> {
   const redirected = { ...env, GIT_DIR: gitDir, GIT_WORK_TREE: root };
   return openRepository({ cwd: root, env: redirected, ...(trace && { trace }) });
 }

@@ -52,7 +52,7 @@ export interface DescribedSession {
   awaitsVerdict: boolean;
 }
 
-interface Told {
+interface KnownFacts {
   /** The tips of all branches, if git has just listed them. */
   tips?: Tips;
   /** Finds the commits with which people committed other agents' work. Absent in the reader that works without git. */
@@ -63,7 +63,7 @@ interface Told {
 export async function describeSessions(
   source: SessionSource,
   lines: readonly MainLine[],
-  { tips, findCommitted }: Told = {},
+  { tips, findCommitted }: KnownFacts = {},
 ): Promise<DescribedSession[]> {
   const { store, cache } = source.repository;
   const started = await readStarts(source, lines);

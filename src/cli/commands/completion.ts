@@ -126,7 +126,11 @@ function describeCommand(
 async function listSessionNames(context: CliContext): Promise<string[]> {
   try {
     const notices = { info: () => undefined, warn: () => undefined };
-    const project = await openProject({ cwd: readWorkingDirectory(context), env: context.env, notices });
+    const project = await (context.openProject ?? openProject)({
+      cwd: readWorkingDirectory(context),
+      env: context.env,
+      notices,
+    });
     try {
       const { listMainLines } = await import('../../session/lines/main-lines.ts');
       return (await listMainLines(project, { archived: false })).map(({ session }) => session);

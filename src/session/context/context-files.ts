@@ -6,7 +6,7 @@ import type { Oid, RepoPath } from '../../names.ts';
 /** Why a file is only listed. `budget`: the request has no room for its text. */
 export type NotShownReason = 'binary' | 'large' | 'budget';
 
-/** Where the shown bytes are stored: in a blob of the repository, or only in the log. */
+/** The store of the shown bytes: a blob of the repository, or only the log. */
 export type FileSource = { kind: 'blob'; oid: Oid } | { kind: 'stored' };
 
 export type ShownFile =

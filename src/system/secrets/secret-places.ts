@@ -26,7 +26,7 @@ const credential = /(?:access|refresh|bearer|private|session)token$|(?:client|ap
 const provider =
   /adafruit|adobe|airtable|algolia|alibaba|amplitude|artifactory|asana|atlassian|aws|azure|bitbucket|bittrex|cloudflare|codecov|cohere|coinbase|confluence|confluent|contentful|datadog|deepseek|discord|droneci|dropbox|etsy|facebook|fastly|finicity|finnhub|flickr|freshbooks|gitea|gitter|gocardless|heroku|hubspot|intercom|jfrog|jira|kraken|kucoin|launchdarkly|linkedin|looker|mailchimp|mailgun|mapbox|mattermost|meraki|messagebird|mistral|netlify|newrelic|nytimes|okta|opsgenie|pagerduty|plaid|postmark|pusher|rapidapi|rollbar|sendbird|sentry|snyk|sonar|spotify|squarespace|sumo|telegram|travis|trello|twilio|twitch|twitter|zendesk/;
 
-interface Place {
+interface SecretPattern {
   marks: string[];
   /** No letter may precede the marks. */
   isWord?: true;
@@ -38,7 +38,7 @@ interface Place {
   toKind(secret: string, quote: string | undefined, name: string): string | null;
 }
 
-const places: readonly Place[] = [
+const places: readonly SecretPattern[] = [
   {
     marks: ['Bearer', 'bearer', 'BEARER'],
     isWord: true,
@@ -72,7 +72,7 @@ const places: readonly Place[] = [
 
 export interface PlaceRow {
   mark: string;
-  place: Place;
+  place: SecretPattern;
 }
 
 export function placeRows(): PlaceRow[] {

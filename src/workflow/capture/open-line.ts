@@ -28,7 +28,7 @@ import { append, beginLine, type AppendedEntry, type Line } from '../line/append
 import type { Base } from '../line/choose-start.ts';
 import { draftOpening, findLeave } from '../line/conversation-branch.ts';
 import { findEntry, readLineTurns, readRecords, readTurnState, toText } from '../../view/view.ts';
-import { draftStart, readTakenIds, refuseTrackedFile, toStartPlace } from '../line/new-session.ts';
+import { draftStart, readTakenIds, refuseTrackedFile, toStartPosition } from '../line/new-session.ts';
 import type { TurnPosition } from './capture.ts';
 import { decide, isNext, placeOf, toDerivedId } from './decide-entries.ts';
 import type { BranchFacts, BranchLine, FollowState } from './decide-entries.ts';
@@ -84,7 +84,7 @@ export async function startLine(project: Project, foreign: ForeignSession, first
     const origin = { id, foreign: { agent: foreign.agent, id: foreign.id } };
     const draft = { ...(await draftStart(project, session, started, base, origin)), at: foreign.startedAt };
     const ref = mainLineRef(session);
-    const begun = await beginLine(project, ref, toStartPlace(session, started, base), draft);
+    const begun = await beginLine(project, ref, toStartPosition(session, started, base), draft);
     if (begun !== null) return { ref, session, ...toPlace(begun), ...emptyLine() };
     taken.add(session);
   }

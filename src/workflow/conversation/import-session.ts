@@ -24,7 +24,7 @@ import { recordDeletedTips } from '../../session/entries/cached-rows.ts';
 import { ensureGlobal, refuseTeddyBranch } from '../line/global-branch.ts';
 import type { PlannedAttempt } from './imported-attempts.ts';
 import { chooseStart, type Base } from '../line/choose-start.ts';
-import { readTakenIds, refuseTrackedFile, draftStart, toStartPlace } from '../line/new-session.ts';
+import { readTakenIds, refuseTrackedFile, draftStart, toStartPosition } from '../line/new-session.ts';
 import { planImport, type ImportPlan } from './plan-import.ts';
 import { type ImportRequest, readLogAgain } from './read-log.ts';
 import { moveRefs } from '../line/move-refs.ts';
@@ -266,7 +266,7 @@ async function writeImport(
 ): Promise<WrittenImport> {
   const { store } = project.repository;
   const draft = await draftStart(project, session, now, base, { sha256: plan.sha256, importFormat: plan.format });
-  const { commit: start } = await writeEntries(project, toStartPlace(session, now, base), [draft]);
+  const { commit: start } = await writeEntries(project, toStartPosition(session, now, base), [draft]);
   let maskedSecrets = 0;
   const write = async (parent: Oid, path: LogPath | null, attempt: PlannedAttempt | null): Promise<Oid> => {
     const units = readLogAgain(project, request, plan, path, 'writing');

@@ -50,7 +50,7 @@ export interface Draft {
 }
 
 /** The first commit of a session that begins on top of `tip`; with `tip` null, the first commit of all. */
-export interface StartPlace {
+export interface StartPosition {
   tip: Oid | null;
   session: SessionId;
   created: string;
@@ -58,7 +58,7 @@ export interface StartPlace {
 }
 
 /** The place for the next entry: after `entry`, on top of `tip`. */
-export type Place = StartPlace | (LineTurns & Partial<Pick<LineState, 'latest'>>);
+export type AppendPosition = StartPosition | (LineTurns & Partial<Pick<LineState, 'latest'>>);
 
 /** The commit made from a draft. */
 export interface EntryContent {
@@ -79,7 +79,7 @@ export interface Drafts {
 }
 
 /** Opens a builder of commits. With `isStream`, keeps only the growing turn's files in memory. */
-export function openDrafts(project: Project, place: Place, { isStream }: { isStream: boolean }): Drafts {
+export function openDrafts(project: Project, place: AppendPosition, { isStream }: { isStream: boolean }): Drafts {
   const { masker, ids, hash } = project;
   const tails = openTails(project.repository.store, place, isStream);
   let last: Pick<Entry, 'session' | 'created' | 'id'> = place.entry ?? { ...place, id: '' };
@@ -148,7 +148,7 @@ interface Tail {
 }
 
 /** The turns' growing files, starting with the line's content; each file is read once. */
-function openTails(store: Store, place: Place, isStream: boolean): Tails {
+function openTails(store: Store, place: AppendPosition, isStream: boolean): Tails {
   const { session } = place;
   const encoder = new TextEncoder();
   const tails = new Map<RepoPath, Tail>();

@@ -6,12 +6,12 @@ import type { KnownRecord } from '../../conversation/records/record.ts';
 import type { Entry } from '../../session/entries/entry.ts';
 import { isSessionPath } from '../../session/global/global-files.ts';
 import { shortRef, type Oid, type RefName } from '../../names.ts';
-import { openDrafts, type Draft, type Drafts, type FileEdit, type Place } from './append-drafts.ts';
+import { openDrafts, type Draft, type Drafts, type FileEdit, type AppendPosition } from './append-drafts.ts';
 import { dateAuthor, writeCommit, type CommitBase, type WrittenCommit } from './append-tree.ts';
 import { retryWhileMoved } from './move-refs.ts';
 import { readLineAt, type LineState, type LineTurns } from '../../view/view.ts';
 
-export type { Draft, EntryTrailers, FileEdit, Place, StartPlace } from './append-drafts.ts';
+export type { Draft, EntryTrailers, FileEdit, AppendPosition, StartPosition } from './append-drafts.ts';
 
 /** A line to append entries to. `State` is the line's state that `decide` receives. */
 export interface Line<State extends LineTurns = LineState> {
@@ -110,7 +110,7 @@ async function isStill(store: Store, ref: RefName, tip: Oid): Promise<boolean> {
 export async function beginLine(
   project: Project,
   ref: RefName,
-  place: Place,
+  place: AppendPosition,
   draft: Draft,
   reason?: string,
 ): Promise<AppendedEntry | null> {
@@ -122,7 +122,7 @@ export async function beginLine(
 /** Writes the entries that `append` would write, durably but on no branch. `masked` counts the secrets found in them. */
 export async function writeEntries(
   project: Project,
-  place: Place,
+  place: AppendPosition,
   drafts: readonly Draft[] | AsyncIterable<Draft>,
 ): Promise<AppendedEntry & { masked: number }> {
   const written = await writeDrafts(project, place, drafts);
@@ -183,7 +183,7 @@ const looseEntries = 8;
  */
 async function writeDrafts(
   project: Project,
-  place: Place,
+  place: AppendPosition,
   wanted: readonly Draft[] | AsyncIterable<Draft>,
 ): Promise<WrittenEntries> {
   const { store } = project.repository;
@@ -223,7 +223,7 @@ async function writeOne<Content extends Parameters<typeof writeCommit>[3]>(
 }
 
 /** Returns the entry that a stream of entries follows. */
-function toWritten({ tip, entry }: Place): WrittenEntries {
+function toWritten({ tip, entry }: AppendPosition): WrittenEntries {
   if (tip === null || entry === null) throw new Error('A stream of entries needs an existing entry to follow.');
   return {
     commit: tip,

@@ -24,7 +24,7 @@ import {
   type RepoPath,
   type SessionId,
 } from '../../names.ts';
-import { beginLine, type Draft, type FileEdit, type StartPlace } from './append.ts';
+import { beginLine, type Draft, type FileEdit, type StartPosition } from './append.ts';
 import { chooseStart, type Base } from './choose-start.ts';
 import { ensureGlobal, readGlobal, refuseTeddyBranch } from './global-branch.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
@@ -145,7 +145,7 @@ async function publishStart(
     if (taken.has(session)) continue;
     const draft = await draftStart(project, session, now, base, foreign === undefined ? {} : { foreign });
     // Two processes may want the same name at the same time, so this makes the ref only if it does not exist.
-    const begun = await beginLine(project, mainLineRef(session), toStartPlace(session, now, base), draft);
+    const begun = await beginLine(project, mainLineRef(session), toStartPosition(session, now, base), draft);
     if (begun !== null) return { session, commit: begun.commit };
     taken.add(session);
   }
@@ -162,7 +162,7 @@ export async function readTakenIds(project: Project): Promise<Set<string>> {
 }
 
 /** The place of a session's first entry. */
-export function toStartPlace(session: SessionId, now: Date, { oid }: Base): StartPlace {
+export function toStartPosition(session: SessionId, now: Date, { oid }: Base): StartPosition {
   return { tip: oid, session, created: now.toISOString(), entry: null };
 }
 
