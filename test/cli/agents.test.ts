@@ -1,4 +1,5 @@
 /** Agents: the built-in ones, own ones, who is next, and what a remote may not bring in unseen. */
+import { editGlobal } from '../../src/workflow/context/edit-global.ts';
 import { openMemoryTeddy, type MemoryTeddy } from '../support/memory-teddy.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createAction, planOf } from '../support/teddy-project.ts';
@@ -14,12 +15,6 @@ afterEach(() => project.close());
 const invoke = (agent: string) => `### INVOKE\n- **Agent:** \`${agent}\`\n\nGo on with src/app.ts.\n`;
 const agentOf = (log: string) => /^agent: (.*)$/m.exec(log)?.[1];
 const preview = (...args: string[]) => project.ok('session', 'plan', '-m', 'x', '--dry-run', ...args);
-const edited = (script: string) => ({ env: { GIT_EDITOR: `f() { ${script}; }; f` } });
-
-async function saveAgent(name: string, text: string): Promise<void> {
-  const run = await project.run(['global', 'edit', `agents/${name}.md`], edited(`printf '${text}' > "$1"`));
-  expect(run).toMatchObject({ exitCode: 0 });
-}
 
 describe('agents', () => {
   test('that come with teddy are chosen by -a, and named by the help and by an error', async () => {
@@ -37,7 +32,7 @@ describe('agents', () => {
   });
 
   test('hand over to each other by INVOKE, once the report says so', async () => {
-    await saveAgent('scribe', '# Scribe\\n\\nYou write.\\n');
+    await editGlobal(project.memory, 'agents/scribe.md', async () => '# Scribe\n\nYou write.\n');
     await project.begin('handed');
     await project.plan(planOf(createAction('a.txt', 'a\n'), invoke('Scribe')));
     await project.ok('session', 'execute', '-y');
