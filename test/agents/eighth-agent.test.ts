@@ -1,64 +1,18 @@
 /** An agent is one folder: an eighth one is added to a copy of the source, and everything that deals in agents has it. */
-import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { promisify } from 'node:util';
-import { build } from 'esbuild';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type * as agents from '../../src/agents/agents.ts';
 import type { ImportFormat, loadImportFormats } from '../../src/agents/import-formats.ts';
 import type { findAgentTrace } from '../../src/agents/traces.ts';
 import type { agentLogs } from '../../src/system/agents/agent-logs.ts';
 import type { agentSetup } from '../../src/system/agents/agent-setup.ts';
 import type { drain } from '../../src/workflow/capture/drain.ts';
+import { additions } from '../support/additions.ts';
+import { bundleGrown, growSource } from '../support/grown-source.ts';
 import type { memoryCapture } from '../support/memory-agent-logs.ts';
 import type { memoryProject } from '../support/memory-repository.ts';
 import type { MemorySpool } from '../support/memory-spool.ts';
-import { quickTest as test, slowTest } from '../support/slow-test.ts';
-
-const root = new URL('../..', import.meta.url).pathname;
-
-/** The whole of the agent: its facts, and how its lines are read. */
-const folder = {
-  'eighth.ts': `
-import { join } from 'node:path';
-import type { Agent } from '../agent.ts';
-
-export const eighth: Agent = {
-  title: 'The Eighth',
-  program: 'eighth',
-  disclosedAs: 'Eighth',
-  traces: { version: '1.0.0', variables: ['EIGHTH_AGENT'], programs: ['eighth'] },
-  home: { directory: '.eighth' },
-  hooks: { file: 'settings.json', events: { Begin: 'turn-begins', Over: 'turn-ends' }, entry: { timeout: 5 } },
-  logs: { root: (home) => join(home, 'logs'), depth: 0 },
-  log: async () => (await import('./log.ts')).eighthLog,
-};
-`,
-  'log.ts': `
-import { addToHead } from '../../conversation/logs/agent-reader.ts';
-import { recordsOf } from '../../conversation/logs/agent-records.ts';
-import { asText, hasText } from '../../conversation/records/import-values.ts';
-import type { AgentLogFormat } from '../agent.ts';
-
-export const eighthLog: AgentLogFormat = {
-  isRecord: ({ who, eighth }) => hasText(who) && eighth === true,
-  open: (context) => ({
-    read({ who, text, at, session, cwd }, place) {
-      context.branches.begin({});
-      addToHead(context.head, { id: session, cwd, startedAt: at });
-      const records = recordsOf(context, place, at);
-      if (who === 'person') records.message(asText(text) ?? '');
-      else records.say(String(place.line), asText(text) ?? '');
-      context.branches.end();
-      return who === 'person' || who === 'model';
-    },
-  }),
-};
-`,
-};
 
 interface Grown {
   agents: typeof agents;
@@ -77,18 +31,7 @@ let dir: string;
 let grown: Grown;
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'teddy-agent-'));
-  for (const part of ['src', 'test/support']) await cp(join(root, part), join(dir, part), { recursive: true });
-  for (const name of ['node_modules', 'package.json', 'tsconfig.json', 'fixtures'])
-    await symlink(join(root, name), join(dir, name));
-  await mkdir(join(dir, 'src/agents/eighth'));
-  for (const [name, text] of Object.entries(folder)) await writeFile(join(dir, 'src/agents/eighth', name), text);
-  const list = join(dir, 'src/agents/agents.ts');
-  const before = await readFile(list, 'utf8');
-  const after = before
-    .replace('import { gemini }', "import { eighth } from './eighth/eighth.ts';\nimport { gemini }")
-    .replace('qwen, pi }', 'qwen, pi, eighth }');
-  await writeFile(list, after);
+  dir = await growSource(additions['capture another agent']);
   const entry = `
     export * as agents from './src/agents/agents.ts';
     export { loadImportFormats } from './src/agents/import-formats.ts';
@@ -98,11 +41,7 @@ beforeAll(async () => {
     export { drain } from './src/workflow/capture/drain.ts';
     export { memoryCapture } from './test/support/memory-agent-logs.ts';
     export { memoryProject } from './test/support/memory-repository.ts';`;
-  const stdin = { contents: entry, resolveDir: dir, loader: 'ts' } as const;
-  const outfile = join(dir, 'grown.mjs');
-  const options = { bundle: true, format: 'esm', platform: 'node', packages: 'external', logLevel: 'error' } as const;
-  await build({ stdin, outfile, ...options });
-  grown = (await import(pathToFileURL(outfile).href)) as Grown;
+  grown = await bundleGrown<Grown>(dir, entry);
 });
 afterAll(() => rm(dir, { recursive: true }));
 
@@ -157,11 +96,4 @@ test('its hooks are installed and taken out, its logs are found and imported, an
   const importer = formats.open('eighth' as ImportFormat, { hash: (bytes) => String(bytes), importedAt: time });
   const units = [...importer.push(text), ...importer.end()];
   expect(units.map(({ kind, branch }) => [kind, branch])).toEqual([['message', 0]]);
-});
-
-slowTest('no file but the list of agents has to change for the compiler either', async () => {
-  const config = { extends: './tsconfig.json', include: ['src'] };
-  await writeFile(join(dir, 'grown.json'), JSON.stringify(config));
-  const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  await promisify(execFile)(process.execPath, [tsc, '-p', join(dir, 'grown.json')], { cwd: dir });
 });

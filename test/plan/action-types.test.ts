@@ -1,57 +1,13 @@
 /** An action type is one file: a throwaway one is added to a copy of the source, and everything that deals in actions has it. */
-import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { promisify } from 'node:util';
-import { build } from 'esbuild';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { rm } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type * as actions from '../../src/plan/actions/actions.ts';
 import type { ActionWorld } from '../../src/plan/actions/world.ts';
 import type { parsePlan } from '../../src/plan/parse/parse.ts';
 import type { renderProtocol } from '../../src/plan/protocol.ts';
 import type { reportFields } from '../../src/plan/report/report.ts';
-import { quickTest as test, slowTest } from '../support/slow-test.ts';
-
-const root = new URL('../..', import.meta.url).pathname;
-
-/** The whole of the new type. */
-const greet = `
-import type { AskEffect } from '../effects/effect.ts';
-import { described, refuse, type ActionBase, type ActionHandler, type ActionType } from './action.ts';
-import { description } from './spec.ts';
-
-export interface GreetAction extends ActionBase {
-  type: 'GREET';
-  text: string;
-}
-
-export const greet: ActionType<GreetAction> = {
-  type: 'GREET',
-  purpose: 'says hello',
-  parameters: [description],
-  body: 'markdown',
-  bodyExample: 'Hello!',
-  read(from) {
-    const text = from.body.markdown();
-    return text === null ? null : { text };
-  },
-  target: ({ text }) => text,
-};
-
-export const greetHandler: ActionHandler<GreetAction, AskEffect> = {
-  params: (action) => ({ text: action.text, ...described(action) }),
-  check(action) {
-    const { index, text } = action;
-    return text === 'Bye' ? refuse(action, 'GREET: that is no greeting.', 'Say hello.') : { effect: { kind: 'ask', action: index, text } };
-  },
-  async perform({ text }, _effect, world) {
-    await world.begin();
-    return { status: 'SUCCESS', details: { answer: \`\${text} to you\` } };
-  },
-};
-`;
+import { additions } from '../support/additions.ts';
+import { bundleGrown, growSource } from '../support/grown-source.ts';
 
 interface Grown {
   parsePlan: typeof parsePlan;
@@ -64,38 +20,13 @@ let dir: string;
 let grown: Grown;
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'teddy-action-'));
-  await cp(join(root, 'src'), join(dir, 'src'), { recursive: true });
-  for (const name of ['node_modules', 'package.json', 'tsconfig.json'])
-    await symlink(join(root, name), join(dir, name));
-  await writeFile(join(dir, 'src/plan/actions/greet.ts'), greet);
-  const list = join(dir, 'src/plan/actions/actions.ts');
-  const before = await readFile(list, 'utf8');
-  const after = before
-    .replace(
-      "import { invoke, invokeHandler } from './invoke.ts';",
-      "import { greet, greetHandler } from './greet.ts';\nimport { invoke, invokeHandler } from './invoke.ts';",
-    )
-    .replace('INVOKE: invokeHandler', 'INVOKE: invokeHandler,\n  GREET: greetHandler')
-    .replace('prompt, invoke] as const', 'prompt, invoke, greet] as const');
-  await writeFile(list, after);
+  dir = await growSource(additions['add an action']);
   const entry = `
     export { parsePlan } from './src/plan/parse/parse.ts';
     export * as actions from './src/plan/actions/actions.ts';
     export { renderProtocol } from './src/plan/protocol.ts';
     export { reportFields } from './src/plan/report/report.ts';`;
-  const outfile = join(dir, 'grown.mjs');
-  const stdin = { contents: entry, resolveDir: dir, loader: 'ts' } as const;
-  await build({
-    stdin,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    outfile,
-    packages: 'external',
-    logLevel: 'error',
-  });
-  grown = (await import(pathToFileURL(outfile).href)) as Grown;
+  grown = await bundleGrown<Grown>(dir, entry);
 });
 afterAll(() => rm(dir, { recursive: true }));
 
@@ -132,11 +63,4 @@ test('what is wrong with one is said as of any other', async () => {
   });
   expect(grown.parsePlan(planOf('')).problems).toMatchObject([{ message: 'GREET says nothing.', hint: 'Hello!' }]);
   expect(grown.parsePlan('# A\n\n## Action Plan\n\n### DELETE\n').problems[0]?.message).toContain('INVOKE, GREET');
-});
-
-slowTest('no other file has to change for the compiler either', async () => {
-  const config = { extends: './tsconfig.json', include: ['src'] };
-  await writeFile(join(dir, 'grown.json'), JSON.stringify(config));
-  const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  await promisify(execFile)(process.execPath, [tsc, '-p', join(dir, 'grown.json')], { cwd: dir });
 });
