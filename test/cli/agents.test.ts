@@ -64,10 +64,7 @@ describe('agents', () => {
     await project.begin('declined');
     await project.plan(planOf(createAction('a.txt', 'a\n'), invoke('dev')));
     const run = project.inTerminal(['session', 'execute']);
-    await run.waitFor('Write this? ');
-    run.press('y\n');
-    expect(await run.waitFor('Hand over? ')).toContain('hand over to dev: Go on with src/app.ts.');
-    run.press('n\n');
+    await run.play(['Write this? ', 'y\n'], ['Hand over? ', 'n\n', 'hand over to dev: Go on with src/app.ts.']);
     expect(await run.exitCode).toBe(0);
     expect(agentOf(await preview())).toBe('pathfinder');
   });

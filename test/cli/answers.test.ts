@@ -72,8 +72,7 @@ describe('at a terminal', () => {
     await project.begin('shown');
     const run = inTerminal('session', 'plan', '-m', 'Make it long');
     await run.waitFor('Waiting for the answer, 0 s');
-    await run.waitFor('[k]eep? ');
-    run.press('k\n');
+    await run.play(['[k]eep? ', 'k\n']);
     expect(await run.exitCode).toBe(0);
     expect(run.text()).toContain(longAnswer);
     expect(run.text()).toMatch(/committed as [0-9a-f]{10}; .*\d\.\d s/);
@@ -99,8 +98,7 @@ describe('at a terminal', () => {
     project = await openMemoryTeddy({ answers: [longAnswer], chunkSize: 400, chunkDelayMs: 300 });
     const session = await project.begin('stopped');
     const run = inTerminal('session', 'plan', '-m', 'Make it long', '--json');
-    await run.waitFor('Receiving the answer, ');
-    run.press(ctrlC);
+    await run.play(['Receiving the answer, ', ctrlC]);
     expect(await run.exitCode).toBe(130);
     const raw = run.raw();
     expect(raw.slice(raw.lastIndexOf('Receiving'))).toContain(`\r${escape}[K`);
@@ -113,8 +111,7 @@ describe('at a terminal', () => {
     const dumb = project.inTerminal(['session', 'plan', '-m', 'Make it long'], {
       env: { ...project.env, TERM: 'dumb' },
     });
-    await dumb.waitFor('[k]eep? ');
-    dumb.press('k\n');
+    await dumb.play(['[k]eep? ', 'k\n']);
     expect(await dumb.exitCode).toBe(0);
     await project.ok('session', 'execute', '-y');
     const piped = await project.run(['session', 'plan', '-m', 'Again']);

@@ -30,12 +30,11 @@ describe('before an action runs', () => {
     expect(second).not.toContain('The plan:');
     expect(second).toMatch(/Run this\? \[y,n,c,a,e,x$/);
     run.press('n\n');
-    expect(await run.waitFor(question)).toMatch(/Show this to the model\? \[y,n,c,a,x$/);
-    run.press('x\n');
-    await run.waitFor('Close the turn, and skip the rest? [y,n] ');
-    run.press('y\n');
-    await run.waitFor('Why? (Enter for no reason) ');
-    run.press('\n');
+    await run.play(
+      [question, 'x\n', /Show this to the model\? \[y,n,c,a,x$/],
+      ['Close the turn, and skip the rest? [y,n] ', 'y\n'],
+      ['Why? (Enter for no reason) ', '\n'],
+    );
     expect(await run.exitCode).toBe(4);
   });
 
@@ -44,33 +43,25 @@ describe('before an action runs', () => {
     ['quit, after a no to closing the turn', 'x\nn\nquit\n'],
   ])('%s leaves the plan pending, and what was typed ahead is no reason', async (_, keys) => {
     const run = await ask([createAction('a.txt', 'a\n'), createAction('b.txt', 'b\n')]);
-    await run.waitFor(question);
-    run.press('n\n');
+    await run.play([question, 'n\n']);
     for (const key of keys.split(/(?<=\n)/)) {
-      await run.waitFor('] ');
-      run.press(key);
+      await run.play(['] ', key]);
     }
     expect(await run.exitCode).toBe(130);
     expect(run.text()).not.toContain('Why?');
     const again = project.inTerminal(['session', 'resume']);
-    await again.waitFor(question);
-    again.press('x\n');
-    await again.waitFor('[y,n] ');
-    again.press('y\nnot this reason\n');
-    await again.waitFor('Why? (Enter for no reason) ');
-    again.press('this one\n');
+    await again.play(
+      [question, 'x\n'],
+      ['[y,n] ', 'y\nnot this reason\n'],
+      ['Why? (Enter for no reason) ', 'this one\n'],
+    );
     expect(await again.exitCode).toBe(4);
     expect((await project.report()).action_logs[0]?.details).toMatchObject({ comment: 'this one' });
   });
 
   test('after the last action nothing is asked about others, and a success without it says so', async () => {
     const run = await ask([createAction('a.txt', 'a\n'), executeAction('npm test')]);
-    await run.waitFor(question);
-    run.press('y\n');
-    await run.waitFor(question);
-    run.press('c\n');
-    await run.waitFor('What should be different? ');
-    run.press('run make test\n');
+    await run.play([question, 'y\n'], [question, 'c\n'], ['What should be different? ', 'run make test\n']);
     expect(await run.exitCode).toBe(0);
     expect(run.text()).not.toContain('Continue with the other actions?');
     expect(run.text()).toContain(': 1 of 2 actions was not run');
@@ -98,20 +89,15 @@ describe('before an action runs', () => {
 
   test('c says why with the no: the rest goes on or not, and the words are in the report and the next request', async () => {
     const run = await ask([createAction('a.txt', 'a\n'), createAction('b.txt', 'b\n'), createAction('c.txt', 'c\n')]);
-    await run.waitFor(question);
-    run.press('c\n');
-    await run.waitFor('What should be different? ');
-    run.press('call it first.txt\n');
-    await run.waitFor('Continue with the other actions? [y,n] ');
-    run.press('y\n');
-    expect(await run.waitFor(question)).toContain('SKIPPED 1/3 CREATE a.txt (declined)\n  call it first.txt\n');
-    run.press('c\n');
-    await run.waitFor('What should be different? ');
-    run.press('stop here\n');
-    await run.waitFor('Continue with the other actions? [y,n] ');
-    run.press('z\n');
-    expect(await run.waitFor('Continue with the other actions? [y,n] ')).toContain('n  stop here; the rest is skipped');
-    run.press('n\n');
+    await run.play(
+      [question, 'c\n'],
+      ['What should be different? ', 'call it first.txt\n'],
+      ['Continue with the other actions? [y,n] ', 'y\n'],
+      [question, 'c\n', 'SKIPPED 1/3 CREATE a.txt (declined)\n  call it first.txt\n'],
+      ['What should be different? ', 'stop here\n'],
+      ['Continue with the other actions? [y,n] ', 'z\n'],
+      ['Continue with the other actions? [y,n] ', 'n\n', 'n  stop here; the rest is skipped'],
+    );
     expect(await run.exitCode).toBe(4);
     const { action_logs, run_summary } = await project.report();
     expect(run_summary.status).toBe('ABORTED');

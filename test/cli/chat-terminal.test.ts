@@ -44,8 +44,7 @@ describe('a conversation', () => {
     const lines = Array.from({ length: 60 }, (_, at) => `echo line${at}`);
     await open([command(`${lines.join('\n')}\necho \u001b[8mhidden`), 'Done.']);
     const run = chat();
-    await run.waitFor(prompt);
-    run.press('Run it\r');
+    await run.play([prompt, 'Run it\r']);
     const cut = await run.waitFor('Allow this? [y,n,i,e,?] ');
     expect(cut).toContain('  echo line10\n');
     expect(cut).not.toContain('echo line50');
@@ -53,8 +52,7 @@ describe('a conversation', () => {
     const whole = await run.waitFor('Allow this? [y,n,i,e,?] ');
     expect(whole).toContain('  echo line59\n  echo ␛[8mhidden\n');
     run.press('n\r');
-    await run.waitFor(prompt);
-    run.press(ctrlD);
+    await run.play([prompt, ctrlD]);
     expect(await run.exitCode).toBe(0);
     expect(run.raw()).not.toContain('\u001b[8m');
   });
@@ -62,10 +60,7 @@ describe('a conversation', () => {
   test('what was typed before a question is no answer to it, and stands at the next prompt', async () => {
     await open([command('sleep 0.2; echo ran'), 'Done.'], { chunkDelayMs: 300 });
     const run = chat();
-    await run.waitFor(prompt);
-    run.press('Run it\r');
-    await run.waitFor('asking gpt-test');
-    run.press('y\ry');
+    await run.play([prompt, 'Run it\r'], ['asking gpt-test', 'y\ry']);
     await run.waitFor(allow);
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(run.text()).not.toContain('Exit code');
@@ -74,18 +69,14 @@ describe('a conversation', () => {
     await run.waitFor('> y\n. y');
     expect(project.server.requests()).toHaveLength(1);
     run.press(ctrlC);
-    await run.waitFor(prompt);
-    run.press(ctrlC);
+    await run.play([prompt, ctrlC]);
     expect(await run.exitCode).toBe(130);
   });
 
   test('what is pasted while an answer comes is one text at the next prompt, and nothing in it is done', async () => {
     await open([{ text: 'One two three four' }, 'Five.'], { chunkSize: 4, chunkDelayMs: 200 });
     const run = chat('-y');
-    await run.waitFor(prompt);
-    run.press('Count\r');
-    await run.waitFor('One');
-    run.press('\u001b[200~/plan one\r/undo\r\rpasted three\u001b[201~');
+    await run.play([prompt, 'Count\r'], ['One', '\u001b[200~/plan one\r/undo\r\rpasted three\u001b[201~']);
     await run.waitFor('Turn 01 is answered');
     await run.waitFor('> /plan one\n. /undo\n. \n. pasted three');
     expect(project.server.requests()).toHaveLength(1);
@@ -102,27 +93,21 @@ describe('a conversation', () => {
   test('a command that is typed while an answer comes waits for Enter', async () => {
     await open([{ text: 'One two three four' }], { chunkSize: 4, chunkDelayMs: 200 });
     const run = chat('-y');
-    await run.waitFor(prompt);
-    run.press('Count\r');
-    await run.waitFor('One');
-    run.press('/quit\r');
+    await run.play([prompt, 'Count\r'], ['One', '/quit\r']);
     await run.waitFor('Turn 01 is answered');
     await run.waitFor('> /quit');
     await new Promise((resolve) => setTimeout(resolve, 300));
     run.press(ctrlC);
-    await run.waitFor(prompt);
-    run.press('/help\r');
+    await run.play([prompt, '/help\r']);
     await run.waitFor('/branch <turn>');
-    await run.waitFor(prompt);
-    run.press(ctrlD);
+    await run.play([prompt, ctrlD]);
     expect(await run.exitCode).toBe(0);
   });
 
   test('a message of several lines is one message: typed, quoted or pasted', async () => {
     await open(['One.', 'Two.', 'Three.', 'Four.']);
     const run = chat();
-    await run.waitFor(prompt);
-    run.press('first\\\rsecond\r');
+    await run.play([prompt, 'first\\\rsecond\r']);
     await run.waitFor('One.');
     await run.waitFor(prompt);
     expect(sent().at(-1)?.content).toMatch(/first\nsecond$/);
@@ -134,8 +119,7 @@ describe('a conversation', () => {
     await run.waitFor('last');
     expect(project.server.requests()).toHaveLength(2);
     run.press(ctrlC);
-    await run.waitFor(prompt);
-    run.press('\u001b[200~pasted\r"""\rlast\u001b[201~\r');
+    await run.play([prompt, '\u001b[200~pasted\r"""\rlast\u001b[201~\r']);
     await run.waitFor('Three.');
     await run.waitFor(prompt);
     expect(sent().at(-1)?.content).toMatch(/pasted\n"""\nlast$/);
@@ -153,19 +137,18 @@ describe('a conversation', () => {
   test('an empty line asks nobody, an unknown command is named and not sent, and two slashes send one', async () => {
     await open(['Sent.']);
     const run = chat();
-    await run.waitFor(prompt);
-    run.press('\r');
+    await run.play([prompt, '\r']);
     expect(await run.waitFor(prompt)).not.toContain('error:');
     run.press('/exceute\r');
-    expect(await run.waitFor(prompt)).toMatch(/There is no command \/exceute\. \[USAGE\]\nhint: {2}Is it \/execute\?/);
-    run.press('/help\r');
-    expect(await run.waitFor(prompt)).toContain('/branch <turn> [text]');
+    await run.play(
+      [prompt, '/help\r', /There is no command \/exceute\. \[USAGE\]\nhint: {2}Is it \/execute\?/],
+      [prompt, '', '/branch <turn> [text]'],
+    );
     expect(project.server.requests()).toHaveLength(0);
     run.press('//etc/hosts is wrong\r');
     await run.waitFor('Sent.');
     expect(sent().at(-1)?.content).toMatch(/(?<!\/)\/etc\/hosts is wrong$/);
-    await run.waitFor(prompt);
-    run.press(ctrlD);
+    await run.play([prompt, ctrlD]);
     expect(await run.exitCode).toBe(0);
   });
 
@@ -183,8 +166,7 @@ describe('a conversation', () => {
     expect(await say('/agent dev')).toContain('The agent is dev.');
     expect(await say('/drop src/app.ts')).toMatch(/src\/app\.ts/);
     run.press('/add sr\t');
-    await run.waitFor('/add src/');
-    run.press('ap\t');
+    await run.play(['/add src/', 'ap\t']);
     await run.waitFor('app.ts');
     expect(await say('')).toContain('+ src/app.ts  ');
     expect(await say('/context')).toMatch(/src\/app\.ts .*\n(?:.*\n)*Budget.* for gpt-other/);
@@ -212,17 +194,14 @@ describe('a conversation', () => {
       'At last.',
     ]);
     const run = chat();
-    await run.waitFor(prompt);
-    run.press('Hello\r');
-    expect(await run.waitFor(prompt)).toMatch(/\[MODEL_RATE_LIMIT\]\nhint: {2}.*\n\/retry asks again\./);
-    run.press('/retry\r');
-    expect(await run.waitFor(prompt)).toContain('[MODEL_FAILED]');
-    run.press('/retry\r');
-    expect(await run.waitFor(prompt)).toMatch(/This answer.*\[MODEL_INTERRUPTED\]/s);
-    run.press('/retry\r');
+    await run.play(
+      [prompt, 'Hello\r'],
+      [prompt, '/retry\r', /\[MODEL_RATE_LIMIT\]\nhint: {2}.*\n\/retry asks again\./],
+      [prompt, '/retry\r', '[MODEL_FAILED]'],
+      [prompt, '/retry\r', /This answer.*\[MODEL_INTERRUPTED\]/s],
+    );
     await run.waitFor('At last.');
-    await run.waitFor(prompt);
-    run.press(ctrlD);
+    await run.play([prompt, ctrlD]);
     expect(await run.exitCode).toBe(0);
     const subjects = await project.subjects();
     expect(subjects.filter((subject) => subject.startsWith('turn 01 message'))).toHaveLength(1);
@@ -232,12 +211,11 @@ describe('a conversation', () => {
     const broken: ServerAnswer = { status: 500, headers: { 'retry-after': '0' } };
     await open([broken, broken, broken, broken, createPlan('a.txt', 'A\n')]);
     const run = chat();
-    await run.waitFor(prompt);
-    run.press('/plan Make a.txt\r');
-    expect(await run.waitFor(prompt)).toContain('[MODEL_FAILED]');
-    run.press('/retry\r');
-    expect(await run.waitFor(prompt)).toContain('/execute runs it');
-    run.press(ctrlD);
+    await run.play(
+      [prompt, '/plan Make a.txt\r'],
+      [prompt, '/retry\r', '[MODEL_FAILED]'],
+      [prompt, ctrlD, '/execute runs it'],
+    );
     expect(await run.exitCode).toBe(0);
     // A conversation has tools, a plan has none.
     expect(project.server.requests().map(({ body }) => body['tools'])).toEqual(Array(5).fill(undefined));
@@ -246,10 +224,7 @@ describe('a conversation', () => {
   test('escape sequences of a model are shown, not obeyed', async () => {
     await open([{ text: 'Look: \u001b[2J\u001b]0;title\u0007 \u202Eevil' }], { chunkSize: 3 });
     const run = chat();
-    await run.waitFor(prompt);
-    run.press('Show\r');
-    expect(await run.waitFor(prompt)).toContain('Look: ␛[2J␛]0;title␇ <U+202E>evil');
-    run.press(ctrlD);
+    await run.play([prompt, 'Show\r'], [prompt, ctrlD, 'Look: ␛[2J␛]0;title␇ <U+202E>evil']);
     expect(await run.exitCode).toBe(0);
     for (const obeyed of ['\u001b[2J', '\u001b]0;', '\u202E']) expect(run.raw()).not.toContain(obeyed);
   });
@@ -257,12 +232,10 @@ describe('a conversation', () => {
   test('with --no-stream nothing of an answer is shown before it is whole', async () => {
     await open([{ text: 'One two three four five' }], { chunkSize: 4, chunkDelayMs: 60 });
     const run = chat('--no-stream');
-    await run.waitFor(prompt);
-    run.press('Count\r');
+    await run.play([prompt, 'Count\r']);
     await run.waitFor('One two three four five\n');
     expect(project.server.requests()[0]?.body).toMatchObject({ stream: false });
-    await run.waitFor(prompt);
-    run.press(ctrlD);
+    await run.play([prompt, ctrlD]);
     expect(await run.exitCode).toBe(0);
   });
 
@@ -271,13 +244,11 @@ describe('a conversation', () => {
     const run = project.inTerminal(['session', 'chat'], {
       env: { OPENAI_BASE_URL: undefined, OPENAI_API_KEY: undefined },
     });
-    await run.waitFor(prompt);
-    run.press('Hello\r');
+    await run.play([prompt, 'Hello\r']);
     expect(await run.exitCode).toBe(5);
     expect(run.text()).toMatch(/your message is committed; no model was asked\.\n.*\[NO_MODEL\]/s);
     const again = chat();
-    expect(await again.waitFor(prompt)).toContain('Turn 01 has a message without an answer: /retry asks again.');
-    again.press(ctrlD);
+    await again.play([prompt, ctrlD, 'Turn 01 has a message without an answer: /retry asks again.']);
     expect(await again.exitCode).toBe(0);
   });
 });

@@ -100,16 +100,13 @@ describe('at a terminal', () => {
   test('a plan is refused by words and the next one run, in one process', async () => {
     await open(first, second);
     const run = inTerminal('session', 'plan', '-m', 'Make a file');
-    await run.waitFor(question);
-    run.press('?\n');
-    expect(await run.waitFor(question)).toContain('i  refuse it, and say what to do instead');
-    run.press('i\n');
-    await run.waitFor('Message: ');
-    run.press('Call it b\n');
-    expect(await run.waitFor(question)).toContain('+ CREATE b.txt');
-    run.press('r\n');
-    await run.waitFor(',q,?] ');
-    run.press('a\n');
+    await run.play(
+      [question, '?\n'],
+      [question, 'i\n', 'i  refuse it, and say what to do instead'],
+      ['Message: ', 'Call it b\n'],
+      [question, 'r\n', '+ CREATE b.txt'],
+      [',q,?] ', 'a\n'],
+    );
     expect(await run.exitCode).toBe(0);
     expect(await project.repo.read('b.txt')).toBe('b\n');
     expect((await project.report('01')).run_summary.error).toBe('Call it b');
@@ -122,8 +119,7 @@ describe('at a terminal', () => {
   ])('%s leaves the plan pending, and says how to run it', async (_, keys, exitCode) => {
     await open(first);
     const run = inTerminal('session', 'plan', '-m', 'Make a file');
-    await run.waitFor(question);
-    run.press(keys);
+    await run.play([question, keys]);
     expect(await run.exitCode).toBe(exitCode);
     expect(run.text()).toContain('Next: teddy session execute');
     await project.ok('session', 'execute', '-y');

@@ -153,8 +153,7 @@ describe('in a terminal', () => {
     expect(await run.waitFor('try 1 of 2 ...')).toContain('in turn 02');
     expect(await run.waitFor('VALIDATION_FAILED turn 02')).toContain('port = 22');
     await run.waitFor('try 2 of 2 ...');
-    expect(await run.waitFor('Write this? [')).toContain('made.txt');
-    run.press('y\n');
+    await run.play(['Write this? [', 'y\n', 'made.txt']);
     expect(await run.exitCode).toBe(0);
     expect(await project.repo.read('made.txt')).toBe('made\n');
   });
@@ -186,8 +185,7 @@ describe('in a terminal', () => {
   test('Ctrl-C while the model answers ends it with 130; what has come is kept', async () => {
     await begin([good], { chunkDelayMs: 100 });
     const run = ask();
-    await run.waitFor('# Try it');
-    run.press(ctrlC);
+    await run.play(['# Try it', ctrlC]);
     expect(await run.exitCode).toBe(130);
     expect(run.text()).toContain('[INTERRUPTED]');
     expect(await project.ok('session', 'show')).toContain('Answer (interrupted)');

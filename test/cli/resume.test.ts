@@ -118,17 +118,13 @@ describe('at a terminal', () => {
   test('where nothing waits, the next message is asked for, planned, and its plan asked about in the next call', async () => {
     const session = await openWithNothing(answer);
     const run = inTerminal();
-    expect(await run.waitFor('Message: ')).toContain(`Nothing is waiting in ${session}.\n`);
-    run.press('  Make a file: ü \n');
-    await run.waitFor('[k]eep? ');
-    run.press('k\n');
+    await run.play(['Message: ', '  Make a file: ü \n', `Nothing is waiting in ${session}.\n`], ['[k]eep? ', 'k\n']);
     expect(await run.exitCode).toBe(0);
     expect(lastLine(run.text())).toBe('Next: teddy session execute');
     expect(await project.subjects()).toContain('turn 01 message: Make a file: ü');
 
     const executing = inTerminal();
-    expect(await executing.waitFor(',q,?] ')).toContain('+made');
-    executing.press('y\n');
+    await executing.play([',q,?] ', 'y\n', '+made']);
     expect(await executing.exitCode).toBe(0);
     expect((await project.report()).action_logs).toMatchObject([{ status: 'SUCCESS', approved_by: 'user' }]);
   });
@@ -143,8 +139,7 @@ describe('at a terminal', () => {
       ['Ctrl-C', ctrlC, 130],
     ] as const) {
       const run = inTerminal();
-      await run.waitFor('Message: ');
-      run.press(keys);
+      await run.play(['Message: ', keys]);
       expect(await run.exitCode, name).toBe(exitCode);
       expect(run.text(), name).toContain('teddy session plan -m "..."');
       expect(await project.repo.fingerprint(), name).toEqual(before);

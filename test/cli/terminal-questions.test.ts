@@ -32,19 +32,16 @@ describe('at a terminal', () => {
       ),
     );
     const run = inTerminal('session', 'execute');
-    expect(await run.waitFor(question)).toContain('+yes');
-    run.press('?\n');
+    await run.play([question, '?\n', '+yes']);
     const help = await run.waitFor(question);
     for (const line of ['y  yes', 'n  no', 'a  ', 'q  ', '?  ']) expect(help).toContain(line);
     run.press('what\n');
-    await run.waitFor(question);
-    run.press('y\n');
+    await run.play([question, 'y\n']);
     const second = await run.waitFor(question);
     expect(second).toMatch(/SUCCESS 1\/3 CREATE yes\.txt/);
     expect(second).toMatch(/-# Scratch\n\+# Changed/);
     run.press('n\n');
-    expect(await run.waitFor(question)).toContain('$ echo ran');
-    run.press('Y\n');
+    await run.play([question, 'Y\n', '$ echo ran']);
     expect(await run.exitCode).toBe(0);
     const report = await project.report();
     expect(report.run_summary.status).toBe('SUCCESS');
@@ -61,14 +58,12 @@ describe('at a terminal', () => {
     const read = '### READ\n- **Resource:** src/app.ts\n- **Lines:** 1-2\n\n### READ\n- **Resource:** README.md\n\n';
     await openWithPlan(`# Look\n\n${memos}## Action Plan\n\n${read}### PRUNE\n- **File Path:** README.md\n`);
     const run = inTerminal('session', 'execute');
-    expect(await run.waitFor('[y,n,q,?] ')).toContain('The plan proposes to change the memos:\n  [+] Use pnpm\n');
-    run.press('y\n');
-    expect(await run.waitFor('Show this to the model? ')).toMatch(/1\/3 READ src\/app\.ts\n {2}lines 1-2\n$/);
-    run.press('y\n');
-    expect(await run.waitFor('Show this to the model? ')).toMatch(/2\/3 READ README\.md\n$/);
-    run.press('y\n');
-    expect(await run.waitFor('Remove this from the context? ')).toMatch(/3\/3 PRUNE README\.md\n$/);
-    run.press('n\n');
+    await run.play(
+      ['[y,n,q,?] ', 'y\n', 'The plan proposes to change the memos:\n  [+] Use pnpm\n'],
+      ['Show this to the model? ', 'y\n', /1\/3 READ src\/app\.ts\n {2}lines 1-2\n$/],
+      ['Show this to the model? ', 'y\n', /2\/3 READ README\.md\n$/],
+      ['Remove this from the context? ', 'n\n', /3\/3 PRUNE README\.md\n$/],
+    );
     expect(await run.exitCode).toBe(0);
   });
 
@@ -76,23 +71,18 @@ describe('at a terminal', () => {
     const three = (name: string) => planOf(...[1, 2, 3].map((n) => createAction(`${name}${n}.txt`, 'x\n')));
     await openWithPlan(three('all'));
     const all = inTerminal('session', 'execute');
-    await all.waitFor(question);
-    all.press('y\n');
-    await all.waitFor(question);
-    all.press('a\n');
+    await all.play([question, 'y\n'], [question, 'a\n']);
     expect(await all.exitCode).toBe(0);
     expect((await project.report()).changes).toHaveLength(3);
 
     await project.plan(three('quit'));
     const quit = inTerminal('session', 'execute');
-    await quit.waitFor(question);
-    quit.press('y\n');
-    await quit.waitFor(question);
-    quit.press('x\n');
-    await quit.waitFor('Close the turn, and skip the rest? [y,n] ');
-    quit.press('y\n');
-    await quit.waitFor('Why? (Enter for no reason) ');
-    quit.press('too many\n');
+    await quit.play(
+      [question, 'y\n'],
+      [question, 'x\n'],
+      ['Close the turn, and skip the rest? [y,n] ', 'y\n'],
+      ['Why? (Enter for no reason) ', 'too many\n'],
+    );
     expect(await quit.exitCode).toBe(4);
     const stopped = await project.report();
     expect(stopped.run_summary).toMatchObject({ status: 'ABORTED', error: 'stopped by the user' });
@@ -101,8 +91,7 @@ describe('at a terminal', () => {
 
     await project.plan(createPlan('none.txt', 'x\n'));
     const none = inTerminal('session', 'execute');
-    await none.waitFor(question);
-    none.press('n\n');
+    await none.play([question, 'n\n']);
     expect(await none.exitCode).toBe(4);
     expect((await project.report()).run_summary.status).toBe('SKIPPED');
   });
@@ -112,14 +101,12 @@ describe('at a terminal', () => {
       '# Talk\n\n## Memos\n\n- [+] We use tabs.\n\n## Action Plan\n\n### CHAT_WITH_USER\n\nWhich colour?\n',
     );
     const run = inTerminal('session', 'execute');
-    expect(await run.waitFor('[y,n,q,?] ')).toContain('[+] We use tabs.');
-    run.press('?\n');
-    expect(await run.waitFor('[y,n,q,?] ')).toContain('q  decide later');
-    run.press('y\n');
-    await run.waitFor(question);
-    run.press('y\n');
-    expect(await run.waitFor('Your answer: ')).toContain('Which colour?');
-    run.press('Blue, please\n');
+    await run.play(
+      ['[y,n,q,?] ', '?\n', '[+] We use tabs.'],
+      ['[y,n,q,?] ', 'y\n', 'q  decide later'],
+      [question, 'y\n'],
+      ['Your answer: ', 'Blue, please\n', 'Which colour?'],
+    );
     expect(await run.exitCode).toBe(0);
     const report = await project.report();
     expect(report.memos.added).toEqual(['We use tabs.']);
@@ -134,18 +121,14 @@ describe('at a terminal', () => {
     await openWithPlan(planOf(createAction('one.txt', '1\n'), createAction('two.txt', '2\n')));
     const before = await project.repo.fingerprint();
     const first = inTerminal('session', 'execute');
-    await first.waitFor(question);
-    first.press(ctrlC);
+    await first.play([question, ctrlC]);
     expect(await first.exitCode).toBe(130);
     expect(first.text()).toContain('[INTERRUPTED]');
     expect(await project.repo.fingerprint()).toEqual(before);
     expect(await isPending()).toBe(true);
 
     const second = inTerminal('session', 'execute');
-    await second.waitFor(question);
-    second.press('y\n');
-    await second.waitFor(question);
-    second.press(ctrlC);
+    await second.play([question, 'y\n'], [question, ctrlC]);
     expect(await second.exitCode).toBe(130);
     const report = await project.report();
     expect(report.run_summary).toMatchObject({ status: 'ABORTED', error: 'interrupted' });
@@ -157,24 +140,19 @@ describe('at a terminal', () => {
     const before = await project.repo.fingerprint();
     for (const key of [ctrlC, ctrlD]) {
       const run = inTerminal('session', 'execute');
-      await run.waitFor(question);
-      run.press('y\n');
-      await run.waitFor('Your answer: ');
-      run.press(key);
+      await run.play([question, 'y\n'], ['Your answer: ', key]);
       expect(await run.exitCode).toBe(130);
       expect(await project.repo.fingerprint()).toEqual(before);
       expect(await isPending()).toBe(true);
     }
     const again = inTerminal('session', 'execute');
-    await again.waitFor(question);
-    again.press('y\n');
-    await again.waitFor('Your answer: ');
-    again.press('\n');
-    // Enter alone was hardly meant.
-    await again.waitFor('Your answer: ');
-    again.press('\n');
-    await again.waitFor(question);
-    again.press('q\n');
+    await again.play(
+      [question, 'y\n'],
+      ['Your answer: ', '\n'],
+      // Enter alone was hardly meant.
+      ['Your answer: ', '\n'],
+      [question, 'q\n'],
+    );
     expect(await again.exitCode).toBe(4);
     expect((await project.report()).action_logs[0]?.details).toEqual({ answer: '' });
   });
@@ -185,8 +163,7 @@ describe('at a terminal', () => {
     // They are asked about under -y as well.
     for (const [key, ...more] of [[ctrlC, '-y'], ['q\n'], [ctrlD]] as const) {
       const run = inTerminal('session', 'execute', ...more);
-      expect(await run.waitFor('Change these memos? [y,n,q,?] ')).toContain('[+] We use tabs.');
-      run.press(key);
+      await run.play(['Change these memos? [y,n,q,?] ', key, '[+] We use tabs.']);
       expect(await run.exitCode, JSON.stringify(key)).toBe(130);
       expect(await project.repo.fingerprint()).toEqual(before);
       expect(await isPending()).toBe(true);
@@ -199,20 +176,14 @@ describe('at a terminal', () => {
     );
     const before = await project.repo.fingerprint();
     const first = inTerminal('session', 'execute');
-    await first.waitFor(question);
-    first.press('n\n');
-    await first.waitFor(question);
-    first.press(ctrlD);
+    await first.play([question, 'n\n'], [question, ctrlD]);
     expect(await first.exitCode).toBe(130);
     expect(first.text()).toContain('[INTERRUPTED]');
     expect(await project.repo.fingerprint()).toEqual(before);
     expect(await isPending()).toBe(true);
 
     const second = inTerminal('session', 'execute');
-    await second.waitFor(question);
-    second.press('y\n');
-    await second.waitFor(question);
-    second.press(ctrlD);
+    await second.play([question, 'y\n'], [question, ctrlD]);
     expect(await second.exitCode).toBe(4);
     const report = await project.report();
     expect(report.run_summary).toMatchObject({ status: 'ABORTED', error: 'stopped by the user' });
@@ -245,8 +216,7 @@ describe('at a terminal', () => {
     const session = await project.begin('slow');
     const run = inTerminal('session', 'plan', '-m', 'Hello');
     await run.waitFor('# Slowly');
-    await run.waitFor('word word word');
-    run.press(ctrlC);
+    await run.play(['word word word', ctrlC]);
     expect(await run.exitCode).toBe(130);
     expect(run.text()).toMatch(/\nwarning: The answer was interrupted; .*\nerror: Interrupted .* \[INTERRUPTED\]\n/);
     const types = async () =>
@@ -270,16 +240,14 @@ describe('at a terminal', () => {
       expect(run.text()).toContain(shows);
     };
     const streamed = inTerminal('session', 'plan', '-m', 'Hello');
-    await streamed.waitFor('[k]eep? ');
-    streamed.press('k\n');
+    await streamed.play(['[k]eep? ', 'k\n']);
     expect(await streamed.exitCode).toBe(0);
     isClean(streamed);
     const executed = inTerminal('session', 'execute', '-y');
     expect(await executed.exitCode).toBe(0);
     isClean(executed);
     const whole = inTerminal('session', 'plan', '--no-stream', '-m', 'Hello \u001b[2J');
-    await whole.waitFor('[k]eep? ');
-    whole.press('k\n');
+    await whole.play(['[k]eep? ', 'k\n']);
     expect(await whole.exitCode).toBe(0);
     isClean(whole);
     for (const command of ['show', 'log', 'list']) {

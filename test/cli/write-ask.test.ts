@@ -87,10 +87,10 @@ describe('in a terminal', () => {
   test('each file is asked for; a no leaves no trace, a yes writes it, and its content is not shown', async () => {
     await open([announce('a.txt'), announce('b.txt', 'create', 'Then b.'), 'The words of b\nDONE', 'Only b.']);
     const run = project.inTerminal(['write', 'ask', '-m', 'Write them']);
-    expect(await run.waitFor('? [y/N] ')).toContain('Write a.txt (create): Make a.txt');
-    run.press('\n');
-    expect(await run.waitFor('? [y/N] ')).toMatch(/Then b\.\s+.*Write b\.txt \(create\): Make b\.txt/s);
-    run.press('y\n');
+    await run.play(
+      ['? [y/N] ', '\n', 'Write a.txt (create): Make a.txt'],
+      ['? [y/N] ', 'y\n', /Then b\.\s+.*Write b\.txt \(create\): Make b\.txt/s],
+    );
     expect(await run.exitCode).toBe(0);
     expect(run.text()).toMatch(/b\.txt [0-9a-f]{10}\n/);
     expect(run.text()).not.toContain('The words of b');
@@ -102,8 +102,7 @@ describe('in a terminal', () => {
   test('a no to the only file is exit 4', async () => {
     await open([announce('a.txt'), 'As you like.']);
     const run = project.inTerminal(['write', 'ask', '-m', 'Write it']);
-    await run.waitFor('? [y/N] ');
-    run.press('n\n');
+    await run.play(['? [y/N] ', 'n\n']);
     expect(await run.exitCode).toBe(4);
     expect(run.text()).toContain('[NOT_APPROVED]');
   });

@@ -35,12 +35,11 @@ const stages = async () => (await sessions()).map(({ stage }) => stage);
 describe('at a terminal', () => {
   test('a content in which something was found can be sent again as a whole', async () => {
     const run = inTerminal('write', 'stream', '--target', 'a.json', '--operation', 'create');
-    await run.waitFor(begins);
-    run.press('{\nDONE\n');
-    expect(await run.waitFor('Send the whole content again? [Y/n] ')).toContain('1. syntax, line ');
-    run.press('\n');
-    await run.waitFor('Send the whole content again, and end it as before.');
-    run.press('{ "a": 1 }\nDONE\n');
+    await run.play(
+      [begins, '{\nDONE\n'],
+      ['Send the whole content again? [Y/n] ', '\n', '1. syntax, line '],
+      ['Send the whole content again, and end it as before.', '{ "a": 1 }\nDONE\n'],
+    );
     expect(await run.exitCode).toBe(0);
     expect(await project.repo.read('a.json')).toBe('{ "a": 1 }\n');
     expect(run.text()).toMatch(/^a\.json [0-9a-f]{10}$/m);
@@ -48,10 +47,7 @@ describe('at a terminal', () => {
 
   test('whoever does not want to send it again is told how to go on, and what was sent is kept', async () => {
     const run = inTerminal('write', 'stream', '--target', 'a.json', '--operation', 'create');
-    await run.waitFor(begins);
-    run.press('{\nDONE\n');
-    await run.waitFor('[Y/n] ');
-    run.press('n\n');
+    await run.play([begins, '{\nDONE\n'], ['[Y/n] ', 'n\n']);
     expect(await run.exitCode).toBe(1);
     expect(run.text()).toContain('[VALIDATION_FAILED]');
     expect(run.text().match(/1\. syntax/g)).toHaveLength(1);
@@ -61,10 +57,7 @@ describe('at a terminal', () => {
   test('what is pasted at a question is no answer to it', async () => {
     await interrupted('left.txt', 'left\n');
     const run = inTerminal('write', 'begin', '--target', 'a.txt', '--operation', 'create', '--intent', 'A test');
-    await run.waitFor(recover);
-    run.press('first line\n');
-    await run.waitFor('q  leave it, and stop here');
-    run.press('n\n');
+    await run.play([recover, 'first line\n'], ['q  leave it, and stop here', 'n\n']);
     expect(await run.exitCode).toBe(0);
     expect(await stages()).toEqual(['orphaned', 'awaiting_content']);
   });
@@ -75,21 +68,16 @@ describe('at a terminal', () => {
       inTerminal('write', 'begin', '--target', target, '--operation', 'create', '--intent', 'A test');
     for (const key of [ctrlC, '\u0004', 'q\n']) {
       const run = begin('a.txt');
-      await run.waitFor(recover);
-      run.press(key);
+      await run.play([recover, key]);
       await run.exitCode;
       for (const { session_id: id, stage } of await sessions())
         if (stage === 'awaiting_content') await project.ok('write', 'cancel', id);
     }
     const put = begin('a.txt');
-    await put.waitFor(recover);
-    put.press('\n');
-    await put.waitFor(ways);
-    put.press('q\n');
+    await put.play([recover, '\n'], [ways, 'q\n']);
     expect(await put.exitCode).toBe(0);
     const answered = begin('b.txt');
-    await answered.waitFor(recover);
-    answered.press('n\n');
+    await answered.play([recover, 'n\n']);
     await answered.exitCode;
     const last = begin('c.txt');
     await last.exitCode;
@@ -124,8 +112,7 @@ describe('at a terminal', () => {
 
   test('a line that the terminal has cut is refused, and nothing is written', async () => {
     const run = inTerminal('write', 'stream', '--target', 'a.txt', '--operation', 'create');
-    await run.waitFor(begins);
-    run.press(`${'x'.repeat(6000)}\n`);
+    await run.play([begins, `${'x'.repeat(6000)}\n`]);
     run.press('DONE\n');
     expect(await run.exitCode).toBe(1);
     expect(run.text()).toContain('A line is longer than the terminal accepts (4095 bytes), and was cut off.');
@@ -134,13 +121,11 @@ describe('at a terminal', () => {
 
   test('three contents in which the same is found end it: no fourth one is asked for', async () => {
     const run = inTerminal('write', 'stream', '--target', 'a.json', '--operation', 'create');
-    await run.waitFor(begins);
-    run.press('{\nDONE\n');
+    await run.play([begins, '{\nDONE\n']);
     await run.waitFor('[Y/n] ');
     for (let tries = 0; tries < 2; tries += 1) {
       run.press('y\n');
-      await run.waitFor('as before.');
-      run.press('{\nDONE\n');
+      await run.play(['as before.', '{\nDONE\n']);
       if (tries === 0) await run.waitFor('[Y/n] ');
     }
     expect(await run.exitCode).toBe(1);
@@ -157,23 +142,21 @@ describe('at a terminal', () => {
     await project.run(['write', 'append', id], { stdin: 'short\n' });
     const question = 'The new content is less than half as long as the old. Write it anyway? [y/N] ';
     const no = inTerminal('write', 'finalize', id);
-    await no.waitFor(question);
-    no.press('\n');
+    await no.play([question, '\n']);
     expect(await no.exitCode).toBe(1);
     expect(await project.repo.read('long.txt')).toContain('a line of the old text');
     const yes = inTerminal('write', 'finalize', id);
-    await yes.waitFor(question);
-    yes.press('y\n');
+    await yes.play([question, 'y\n']);
     expect(await yes.exitCode).toBe(0);
     expect(await project.repo.read('long.txt')).toBe('short\n');
   });
 
   test('Ctrl-C saves what was typed, and exits with 130', async () => {
     const run = inTerminal('write', 'stream', '--target', 'a.txt', '--operation', 'create');
-    await run.waitFor(begins);
-    run.press('typed\n');
-    await run.waitFor("If you're finished, reply DONE on its own line. Otherwise continue writing.");
-    run.press(ctrlC);
+    await run.play(
+      [begins, 'typed\n'],
+      ["If you're finished, reply DONE on its own line. Otherwise continue writing.", ctrlC],
+    );
     expect(await run.exitCode).toBe(130);
     expect(await project.ok('write', 'recover', '--show')).toBe('typed\n');
   });
@@ -181,14 +164,12 @@ describe('at a terminal', () => {
   test('an interrupted session is offered before another command, and finished there', async () => {
     await interrupted('a.txt', 'one\n');
     const run = inTerminal('session', 'new', 'other', '--no-switch');
-    expect(await run.waitFor(recover)).toContain('create a.txt, 4 bytes, ');
-    run.press('?\n');
-    expect(await run.waitFor(recover)).toContain('q  leave it, and stop here');
-    run.press('y\n');
-    await run.waitFor(ways);
-    run.press('s\n');
-    expect(await run.waitFor(ways)).toContain('one\n');
-    run.press('f\n');
+    await run.play(
+      [recover, '?\n', 'create a.txt, 4 bytes, '],
+      [recover, 'y\n', 'q  leave it, and stop here'],
+      [ways, 's\n'],
+      [ways, 'f\n', 'one\n'],
+    );
     expect(await run.exitCode).toBe(0);
     expect(await project.repo.read('a.txt')).toBe('one\n');
     expect(run.text()).toContain('.teddy/sessions/');
@@ -197,8 +178,7 @@ describe('at a terminal', () => {
   test('no goes on with the command at once, and leaves the session for another time', async () => {
     await interrupted('a.txt', 'one\n');
     const run = inTerminal('session', 'new', 'other', '--no-switch');
-    await run.waitFor(recover);
-    run.press('n\n');
+    await run.play([recover, 'n\n']);
     expect(await run.exitCode).toBe(0);
     expect(run.text().split(recover)).toHaveLength(2);
     expect(await stages()).toEqual(['orphaned']);
@@ -211,8 +191,7 @@ describe('at a terminal', () => {
     await interrupted('a.txt', 'one\n');
     const before = await project.repo.fingerprint();
     const run = inTerminal('session', 'plan', '-m', 'Hello');
-    await run.waitFor(recover);
-    run.press(keys);
+    await run.play([recover, keys]);
     expect(await run.exitCode).toBe(130);
     expect(await project.repo.fingerprint()).toEqual(before);
   });
@@ -220,14 +199,12 @@ describe('at a terminal', () => {
   test('write recover asks for the way, and can export and discard', async () => {
     const id = await interrupted('a.txt', 'one\n');
     const run = inTerminal('write', 'recover');
-    await run.waitFor(recover);
-    run.press('y\n');
-    await run.waitFor(ways);
-    run.press('o\n');
-    await run.waitFor('File: ');
-    run.press('README.md\n');
-    expect(await run.waitFor(ways)).toContain('README.md exists already.');
-    run.press('d\n');
+    await run.play(
+      [recover, 'y\n'],
+      [ways, 'o\n'],
+      ['File: ', 'README.md\n'],
+      [ways, 'd\n', 'README.md exists already.'],
+    );
     expect(await run.exitCode).toBe(0);
     expect(run.text()).toContain(`Discarded ${id}.`);
     expect(await stages()).toEqual([]);

@@ -49,8 +49,7 @@ export function runInMemoryTerminal(
   ]);
   const timer = setTimeout(() => screen.end(137), timeoutMs);
   return {
-    ...screen.run,
-    press(typed) {
+    ...screen.withKeys((typed) => {
       if (stdin.isRaw) keys.write(typed);
       else if (typed === ctrlC) context.raise('SIGINT');
       else if (typed === ctrlD) keys.end();
@@ -58,7 +57,7 @@ export function runInMemoryTerminal(
         screen.show(typed);
         keys.write(typed);
       }
-    },
+    }),
     exitCode: exitCode.then((code) => {
       clearTimeout(timer);
       screen.end(code);

@@ -7,16 +7,22 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
+import { expect } from 'vitest';
 import { environmentOf, teddyPath } from './run-teddy.ts';
 
 export const hasTerminal = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0;
 export const ctrlC = '\u0003';
 export const ctrlD = '\u0004';
 
+/** `shows` is a part of the text that the terminal showed since the row before, up to `sees`. */
+export type TerminalStep = readonly [sees: string, keys: string, shows?: string | RegExp];
+
 export interface TerminalRun {
   press(keys: string): void;
   /** Waits for text that was not waited for yet; everything until it, without colours and with plain newlines. */
   waitFor(text: string): Promise<string>;
+  /** Waits for each row's text, checks what the terminal showed before it, and types the row's keys. */
+  play(...rows: TerminalStep[]): Promise<void>;
   /** All until now, with colours and whatever else was sent to the terminal. */
   raw(): string;
   /** The same as `raw`, without colours, and with plain newlines. */
@@ -60,8 +66,7 @@ export function runInTerminal(
     });
   });
   return {
-    ...screen.run,
-    press: (keys) => void child.stdin.write(keys),
+    ...screen.withKeys((keys) => void child.stdin.write(keys)),
     exitCode,
     close: async () => {
       child.kill('SIGKILL');
@@ -106,6 +111,20 @@ export function watchScreen() {
       notify();
     },
     ended,
-    run: { raw: () => raw, text, waitFor },
+    /** What a run offers with these keys. */
+    withKeys: (press: (keys: string) => void) => ({
+      raw: () => raw,
+      text,
+      waitFor,
+      press,
+      async play(...rows: TerminalStep[]) {
+        for (const [sees, keys, shows = ''] of rows) {
+          const shown = await waitFor(sees);
+          if (typeof shows === 'string') expect(shown).toContain(shows);
+          else expect(shown).toMatch(shows);
+          if (keys !== '') press(keys);
+        }
+      },
+    }),
   };
 }
