@@ -11,13 +11,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { renderList } from '../../src/page/render-list.ts';
 import { renderSessionPage } from '../../src/page/render-page.ts';
 import { findPageSource, readPage } from '../../src/workflow/page/read-page.ts';
+import { given } from '../support/given.ts';
 import { bundleDemo } from '../support/bundle-demo.ts';
 import { hasChromium, openChromium, type OpenedPage, type TestBrowser } from '../support/chromium.ts';
-import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';
+import { type MemoryProject } from '../support/memory-repository.ts';
 import { pageTurn, sessionPage, sha256, whole } from '../support/page-values.ts';
 import { recordedSession } from '../support/recorded-session.ts';
 import { scriptedModel } from '../support/scripted-model.ts';
-import { command, create, planOf, run, say, start } from '../support/turns.ts';
+import { command, create, planOf, run, say } from '../support/turns.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -78,8 +79,7 @@ async function writePage(name: string, html: string): Promise<string> {
 }
 
 async function hostileSession(): Promise<MemoryProject> {
-  const project = await memoryProject({ 'README.md': nasty });
-  await start(project);
+  const project = await given.session({ 'README.md': nasty });
   project.command.run = async () => ({ stdout: `${nasty}\n`.repeat(20), stderr: nasty });
   const plan = `# ${nasty.split('\n')[0]}\n\n## Rationale\n\n${nasty}\n\n${planOf([
     create('a "><script>alert(7)</script>.txt', nasty),

@@ -7,8 +7,8 @@ import { TeddyError } from '../../src/errors.ts';
 import { writeLimits } from '../../src/session/settings/write-limits.ts';
 import { appendWrite } from '../../src/workflow/writes/append.ts';
 import { beginWrite } from '../../src/workflow/writes/begin.ts';
+import { given } from '../support/given.ts';
 import { memoryProject } from '../support/memory-repository.ts';
-import { start } from '../support/turns.ts';
 import { initialState } from '../../src/write/write.ts';
 
 async function openServer() {
@@ -61,8 +61,7 @@ test('after a failure in the middle all of it is sent again, to the same place',
 });
 
 test('of a server that has died, only what it had not taken by then is kept', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const { record } = await beginWrite(project, { intent: 'x', target: 'a.txt', operation: 'create' });
   let calls = 0;
   const append: WriteApi['append'] = async (request) => {

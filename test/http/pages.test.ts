@@ -3,11 +3,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RefName, SessionId, TurnName } from '../../src/names.ts';
 import { advance, openFollower } from '../../src/workflow/capture/follow-log.ts';
 import { showTurn } from '../../src/workflow/review/show-turn.ts';
+import { given } from '../support/given.ts';
 import { claudePlans, secondPlan } from '../support/agent-plan-fixtures.ts';
 import { openEvents } from '../support/event-client.ts';
 import { openTestServer, type Answer, type TestServer, type TestServerOptions } from '../support/http-server.ts';
 import { memoryCapture } from '../support/memory-agent-logs.ts';
-import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';
+import { type MemoryProject } from '../support/memory-repository.ts';
 import { scriptedModel, type ScriptedModel } from '../support/scripted-model.ts';
 import { command, create, line, memos, planOf, say, session, start, storyOfLine } from '../support/turns.ts';
 
@@ -16,8 +17,7 @@ let project: MemoryProject;
 let cookie: string;
 
 beforeEach(async () => {
-  project = await memoryProject();
-  await start(project);
+  project = await given.session();
   await reopen();
 });
 

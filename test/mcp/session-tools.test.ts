@@ -1,16 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { appendRecords } from '../../src/workflow/line/append-records.ts';
 import { newSession } from '../../src/workflow/line/new-session.ts';
-import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';
+import { given } from '../support/given.ts';
+import { type MemoryProject } from '../support/memory-repository.ts';
 import { openMcp, type McpClient } from '../support/mcp-client.ts';
-import { create, line, say, session, start, turn } from '../support/turns.ts';
+import { create, line, say, session, turn } from '../support/turns.ts';
 
 let project: MemoryProject;
 let mcp: McpClient;
 
 beforeEach(async () => {
-  project = await memoryProject();
-  await start(project);
+  project = await given.session();
   mcp = await openMcp(project);
 });
 afterEach(async () => {

@@ -7,9 +7,9 @@ import { decodeTranscript } from '../../src/conversation/history/decode-transcri
 import { anthropicModel } from '../../src/model/anthropic.ts';
 import { openaiModel } from '../../src/model/openai.ts';
 import type { Model, ModelEvent } from '../../src/ports/model.ts';
+import { given } from '../support/given.ts';
 import { collect, requestOf, textOf } from '../support/ask-model.ts';
-import { memoryProject } from '../support/memory-repository.ts';
-import { line, say, session, start } from '../support/turns.ts';
+import { line, say, session } from '../support/turns.ts';
 import { stubRequests } from '../support/stub-requests.ts';
 
 const dir = fileURLToPath(new URL('../../fixtures/streams', import.meta.url));
@@ -132,8 +132,7 @@ describe.each(names)('every prefix of %s', (name) => {
     for (const share of [0.3, 0.6, 0.9]) {
       const prefix = bytes.subarray(0, Math.floor(bytes.length * share));
       serve(prefix, { breaks: true });
-      const project = await memoryProject();
-      await start(project);
+      const project = await given.session();
       const expected = expectedText(prefix);
       await say(project, 'Do it', modelOf(name)).catch(() => null);
       const text = await project.readAt(await project.tipOf(line), `.teddy/sessions/${session}/01/transcript.jsonl`);

@@ -1,20 +1,17 @@
 import { describe, expect } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { prepareLine } from '../../../src/workflow/line/prepare.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
 import { callTool } from '../../support/tool-calls.ts';
-import { line, session, start } from '../../support/turns.ts';
+import { line, session } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const own = `.teddy/sessions/${session}/session.context`;
 const secret = 'hunter2hunter2';
 
 /** HEAD is on the line of a session, with these files. */
-async function onLine(files: Record<string, string>): Promise<MemoryProject> {
-  const project = await memoryProject({ '.gitignore': 'out\n', ...files });
-  await start(project);
-  return project;
-}
+const onLine = (files: Record<string, string>) => given.session({ '.gitignore': 'out\n', ...files });
 
 const outputOf = async (...args: Parameters<typeof callTool>) => (await callTool(...args)).output;
 

@@ -1,16 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { abortedOutput } from '../../../src/conversation/records/record.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
 import { callTool } from '../../support/tool-calls.ts';
-import { session, start } from '../../support/turns.ts';
+import { session } from '../../support/turns.ts';
 
 const own = `.teddy/sessions/${session}/session.context`;
 
-async function onLine(): Promise<MemoryProject> {
-  const project = await memoryProject({ '.gitignore': 'out/\n', 'a.txt': 'a\n', 'src/b.txt': 'b\n' });
-  await start(project);
-  return project;
-}
+const onLine = () => given.session({ '.gitignore': 'out/\n', 'a.txt': 'a\n', 'src/b.txt': 'b\n' });
 
 const runIn = (project: MemoryProject, values: object = {}, more: Parameters<typeof callTool>[3] = {}) =>
   callTool(project, 'run_command', { command: 'make', ...values }, more);

@@ -1,5 +1,6 @@
 /** A conversation: what is on the line after each step of it, and what the model is sent. */
 import { describe, expect } from 'vitest';
+import { given } from '../../support/given.ts';
 import { checkHistory } from '../../support/check-history.ts';
 import { toOpenaiMessages } from '../../support/openai-messages.ts';
 import { TeddyError } from '../../../src/errors.ts';
@@ -11,19 +12,13 @@ import { decodeEntry } from '../../../src/session/entries/entry.ts';
 import { appendRecords } from '../../../src/workflow/line/append-records.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { chat, command, notedListener, readme, toolCall } from '../../support/chat.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
 import { assistant, call, recordsOf, result, user } from '../../support/records.ts';
 import { scriptedModel, type ScriptedModel } from '../../support/scripted-model.ts';
-import { create, line, planOf, run, say, session, start, storyOfLine } from '../../support/turns.ts';
+import { create, line, planOf, run, say, session, storyOfLine } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const begun = ["'First commit'", 'start'];
-
-async function begin(): Promise<MemoryProject> {
-  const project = await memoryProject();
-  await start(project);
-  return project;
-}
 
 const typesOf = async (project: MemoryProject, turn = '01') =>
   (await recordsOf(project, turn)).map((record) =>
@@ -45,7 +40,7 @@ async function entryAt(project: MemoryProject) {
 
 describe('a message', () => {
   test('is on the line before the model is asked, and its answer is a reply', async () => {
-    const project = await begin();
+    const project = await given.session();
     const seen: string[][] = [];
     const model = scriptedModel({
       texts: ['It is ', 'a test.'],
@@ -72,7 +67,7 @@ describe('a message', () => {
   });
 
   test('that is answered with a plan waits for its execution', async () => {
-    const project = await begin();
+    const project = await given.session();
     expect(await chat(project, 'Make a file.', planOf([create('a.txt')]))).toMatchObject({ entry: 'plan', actions: 1 });
     await expect(chat(project, 'And another.', 'No.')).rejects.toMatchObject({ code: 'PLAN_PENDING' });
     await run(project);
@@ -80,7 +75,7 @@ describe('a message', () => {
   });
 
   test('whose answer the endpoint ended badly has none of its calls performed', async () => {
-    const project = await begin();
+    const project = await given.session();
     const calls = [{ id: 'a', name: 'run_command', arguments: '{"command":"touch made"}' }];
     const model = scriptedModel({ texts: ['I run it.'], calls, finish: 'other', said: 'SAFETY' }, 'Done.');
     await expect(chat(project, 'Run it.', model)).rejects.toMatchObject({ code: 'MODEL_INTERRUPTED' });
@@ -89,7 +84,7 @@ describe('a message', () => {
   });
 
   test('is asked for what was said before, typed or spoken, in either mode', async () => {
-    const project = await begin();
+    const project = await given.session();
     await appendRecords(project, { records: [user('a', 'My dog is Rex.', 'voice_transcription')] });
     await appendRecords(project, { records: [assistant('b', 'Nice.', 'voice_response')] });
     const model = scriptedModel('Rex.', planOf([create('a.txt')]));
@@ -102,7 +97,7 @@ describe('a message', () => {
   });
 
   test('that is interrupted before the model is asked is kept, and nobody is asked', async () => {
-    const project = await begin();
+    const project = await given.session();
     const model = scriptedModel('Never.');
     const listener = notedListener();
     const chatting = chat(project, 'Hello', model, { signal: AbortSignal.abort(), listener });
@@ -114,7 +109,7 @@ describe('a message', () => {
   });
 
   test('that is empty is refused, as is none at all where nothing waits', async () => {
-    const project = await begin();
+    const project = await given.session();
     for (const message of ['  ', undefined]) {
       await expect(chat(project, message, 'x')).rejects.toMatchObject({ code: 'EMPTY_MESSAGE' });
     }
@@ -122,7 +117,7 @@ describe('a message', () => {
   });
 
   test('stays where no model is configured', async () => {
-    const project = await begin();
+    const project = await given.session();
     expect(await chat(project, 'Hello', null)).toMatchObject({ kind: 'open', turn: '01' });
     expect(await chat(project, undefined, 'Hi.')).toMatchObject({ turn: '01', entry: 'reply' });
     expect(await typesOf(project)).toEqual(['user', 'assistant']);
@@ -131,7 +126,7 @@ describe('a message', () => {
 
 describe('tools', () => {
   test('and their results are one entry, and go back to the model in the order of the calls', async () => {
-    const project = await begin();
+    const project = await given.session();
     const model = scriptedModel(
       {
         texts: ['I look.'],
@@ -170,7 +165,7 @@ describe('tools', () => {
   });
 
   test('are on the line before the model is asked again', async () => {
-    const project = await begin();
+    const project = await given.session();
     const failed = new TeddyError('MODEL_FAILED', 'Failed.');
     await expect(chat(project, 'Look.', scriptedModel({ texts: [], calls: [readme('a')] }, failed))).rejects.toBe(
       failed,
@@ -183,7 +178,7 @@ describe('tools', () => {
   });
 
   test('that are called in two steps are two entries and two messages', async () => {
-    const project = await begin();
+    const project = await given.session();
     const model = scriptedModel(
       { texts: [], calls: [readme('a')] },
       { texts: [], calls: [readme('b')] },
@@ -201,7 +196,7 @@ describe('tools', () => {
   });
 
   test('of one id in two answers are kept apart', async () => {
-    const project = await begin();
+    const project = await given.session();
     const model = scriptedModel(
       { texts: [], calls: [readme('call_1')] },
       { texts: [], calls: [readme('call_1')] },
@@ -217,7 +212,7 @@ describe('tools', () => {
     ['with arguments that are no JSON', toolCall('a', 'read_file', '{"path": "RE')],
     ['with arguments that are no object', toolCall('a', 'read_file', '[1]')],
   ])('%s get an error, and the model goes on', async (_, wrong) => {
-    const project = await begin();
+    const project = await given.session();
     const model = scriptedModel({ texts: [], calls: [wrong] }, 'Sorry.');
     expect(await chat(project, 'Go.', model)).toMatchObject({ kind: 'answered', text: 'Sorry.' });
     expect(await recordsOf(project)).toMatchObject([{}, {}, { type: 'tool_result', is_error: true }, {}]);
@@ -225,7 +220,7 @@ describe('tools', () => {
   });
 
   slowTest('that are called for ever are stopped, and all of it is kept', async () => {
-    const project = await begin();
+    const project = await given.session();
     const model = scriptedModel(...Array.from({ length: 60 }, (_, at) => ({ texts: [], calls: [readme(`c${at}`)] })));
     const error = await chat(project, 'Go.', model).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: 'MODEL_STUCK', message: expect.stringContaining('50 times') as string });
@@ -234,7 +229,7 @@ describe('tools', () => {
   });
 
   test('that are malformed in the same way three times are stopped, and all of it is kept', async () => {
-    const project = await begin();
+    const project = await given.session();
     const cut = (at: number) => toolCall(`c${at}`, 'read_file', `{"path": "${at}`);
     const wrong = (at: number) => ({ texts: [], calls: [cut(at)] });
     const good = { texts: [], calls: [readme('r')] };
@@ -252,7 +247,7 @@ describe('tools', () => {
   });
 
   test('of which one fails in the same way three times end the turn; each has a result, and the next message is sent', async () => {
-    const project = await begin();
+    const project = await given.session();
     const bad = (id: string) => toolCall(id, 'read_file', { path: 'none.txt' });
     const calls = [bad('a'), readme('b'), bad('c'), bad('d'), readme('e')];
     const error = await chat(project, 'Go.', scriptedModel({ texts: [], calls })).catch((thrown: unknown) => thrown);
@@ -276,7 +271,7 @@ describe('tools', () => {
   });
 
   test('of which one fails again after something has changed are not stopped', async () => {
-    const project = await begin();
+    const project = await given.session();
     project.command.run = async (script) => ({ exitCode: script === 'npm test' ? 1 : 0 });
     const one = (id: string, script: string) => ({ texts: [], calls: [command(id, script)] });
     const scripts = ['npm test', 'npm test', 'make', 'npm test', 'npm test', 'make', 'npm test'];
@@ -285,7 +280,7 @@ describe('tools', () => {
   });
 
   test('that fail ten times in a row end the turn', async () => {
-    const project = await begin();
+    const project = await given.session();
     const bad = (at: number) => ({ texts: [], calls: [toolCall(`c${at}`, 'read_file', { path: `none${at}.txt` })] });
     const failing = Array.from({ length: 9 }, (_, at) => bad(at));
     const model = scriptedModel(...failing, { texts: [], calls: [readme('r')] }, ...failing, bad(20), 'Never.');
@@ -297,7 +292,7 @@ describe('tools', () => {
   });
 
   test('beyond fifty are not run', async () => {
-    const project = await begin();
+    const project = await given.session();
     const calls = Array.from({ length: 52 }, (_, at) => readme(`c${at}`));
     const listener = notedListener();
     const chatting = chat(project, 'Go.', scriptedModel({ texts: [], calls }), { listener });
@@ -310,7 +305,7 @@ describe('tools', () => {
   });
 
   test('that are malformed in different ways are not stopped so early', async () => {
-    const project = await begin();
+    const project = await given.session();
     const wrong = ['{"path', '{}', '[1]', '{"path": 1}', '{"a": 1}'].map((text, at) => ({
       texts: [],
       calls: [toolCall(`c${at}`, 'read_file', text)],
@@ -319,7 +314,7 @@ describe('tools', () => {
   });
 
   test('whose results do not fit are left out of the request, the oldest first, and stay on the line', async () => {
-    const project = await begin();
+    const project = await given.session();
     await project.write({ 'big.txt': 'word '.repeat(3000) });
     await project.stage('big.txt');
     project.configuration.set('teddy.contextTokens', '8000');
@@ -337,7 +332,7 @@ describe('tools', () => {
   });
 
   test('stop when the budget is spent', async () => {
-    const project = await begin();
+    const project = await given.session();
     project.configuration.set('teddy.maxTokens', '10');
     const usage = { inputTokens: 9, outputTokens: 9 };
     const model = scriptedModel({ texts: [], calls: [readme('a')], usage }, 'Too late.');
@@ -351,7 +346,7 @@ describe('a tool that needs approval', () => {
   const calls = [readme('a'), command('b', 'rm -rf build'), readme('c')];
 
   test('runs after a yes', async () => {
-    const project = await begin();
+    const project = await given.session();
     const ran: string[] = [];
     project.command.run = async (script) => {
       ran.push(script);
@@ -366,7 +361,7 @@ describe('a tool that needs approval', () => {
   test.each([[1], ['true'], ['no'], [{}], [{ instruction: ' ' }], [{ instruction: 1 }], [undefined], [Promise]])(
     'is denied by %j, which is no yes',
     async (answer) => {
-      const project = await begin();
+      const project = await given.session();
       project.command.run = () => Promise.reject(new Error('It ran.'));
       const model = scriptedModel({ texts: [], calls });
       const approve = () => Promise.resolve(answer as boolean);
@@ -377,7 +372,7 @@ describe('a tool that needs approval', () => {
   );
 
   test('and is answered with an instruction is not done; the model is told, and the turn goes on', async () => {
-    const project = await begin();
+    const project = await given.session();
     const ran: string[] = [];
     project.command.run = async (script) => (ran.push(script), {});
     project.secrets.set('hunter2', 'password');
@@ -416,7 +411,7 @@ describe('a tool that needs approval', () => {
   });
 
   test('and is allowed by its first words is not asked about again in the session, but with an operator it is', async () => {
-    const project = await begin();
+    const project = await given.session();
     const ran: string[] = [];
     project.command.run = async (script) => (ran.push(script), {});
     const asked: string[] = [];
@@ -435,7 +430,7 @@ describe('a tool that needs approval', () => {
   });
 
   test('and has a secret in it is not remembered', async () => {
-    const project = await begin();
+    const project = await given.session();
     project.secrets.set('hunter2', 'password');
     const listener = notedListener(async () => ({ allow: 'line' as const }));
     const model = scriptedModel({ texts: [], calls: [command('c', 'login hunter2')] });
@@ -447,7 +442,7 @@ describe('a tool that needs approval', () => {
     ['that is denied', false],
     ['where nobody can be asked', null],
   ])('%s ends the turn: what ran before stays, the rest is denied as well', async (_, answer) => {
-    const project = await begin();
+    const project = await given.session();
     project.command.run = () => Promise.reject(new Error('It ran.'));
     const model = scriptedModel({ texts: ['I clean up.'], calls });
     const outcome = await chat(project, 'Clean.', model, { listener: notedListener(answer) });
@@ -474,7 +469,7 @@ describe('a tool that needs approval', () => {
   });
 
   test('keeps what had ended when it is interrupted, and the turn waits', async () => {
-    const project = await begin();
+    const project = await given.session();
     const controller = new AbortController();
     project.command.run = async () => {
       controller.abort();
@@ -500,7 +495,7 @@ describe('a tool that needs approval', () => {
   });
 
   test('that is interrupted as the last one of its answer ends the turn there, with its result', async () => {
-    const project = await begin();
+    const project = await given.session();
     const controller = new AbortController();
     project.command.run = async () => {
       controller.abort();
@@ -514,7 +509,7 @@ describe('a tool that needs approval', () => {
   });
 
   test('is not asked for after an interruption at the question', async () => {
-    const project = await begin();
+    const project = await given.session();
     const controller = new AbortController();
     const listener = notedListener(async () => {
       controller.abort();
@@ -535,7 +530,7 @@ describe('a tool that needs approval', () => {
 
 describe('what a command has changed', () => {
   test('is in the next snapshot, new files too, but nothing that git ignores or that somebody else has made', async () => {
-    const project = await begin();
+    const project = await given.session();
     await project.commit('Ignore', { '.gitignore': '*.log\n' });
     project.command.run = async () => {
       await project.write({
@@ -562,7 +557,7 @@ describe('what a command has changed', () => {
   });
 
   slowTest('is not in it where the user has taken it away, nor where the setting says so', async () => {
-    const project = await begin();
+    const project = await given.session();
     project.command.run = async () => {
       await project.write({ 'made.txt': 'made\n', 'kept.txt': 'kept\n' });
       return {};
@@ -586,7 +581,7 @@ describe('a file', () => {
   });
 
   test('is written from the next answer, committed, and the model is told of it', async () => {
-    const project = await begin();
+    const project = await given.session();
     const model = scriptedModel(
       { texts: ['I write it.'], calls: [beginFile] },
       { texts: ['Hello.\nDO', 'NE\n'], usage: { inputTokens: 3, outputTokens: 4 } },
@@ -616,7 +611,7 @@ describe('a file', () => {
   });
 
   slowTest('is asked for with a call of its own id, also where the server gives the same to each', async () => {
-    const project = await begin();
+    const project = await given.session();
     const again = toolCall('r', 'WritePlanTool_begin', { intent: 'x', target_file: 'a.txt', operation: 'create' });
     const model = scriptedModel(
       { texts: [], calls: [readme('r')] },
@@ -630,7 +625,7 @@ describe('a file', () => {
   });
 
   test('that cannot be begun is an error to the model', async () => {
-    const project = await begin();
+    const project = await given.session();
     const bad = toolCall('w', 'WritePlanTool_begin', { intent: 'x', target_file: '../out.txt', operation: 'create' });
     const model = scriptedModel({ texts: [], calls: [bad] }, 'I see.');
     expect(await chat(project, 'Write.', model)).toMatchObject({ text: 'I see.' });
@@ -638,7 +633,7 @@ describe('a file', () => {
   });
 
   test('whose model is cut off keeps what had arrived, says so, and the turn waits', async () => {
-    const project = await begin();
+    const project = await given.session();
     const lost = new TeddyError('MODEL_INTERRUPTED', 'Lost.');
     const model = scriptedModel({ texts: [], calls: [beginFile, readme('r')] }, { texts: ['Hel'], error: lost });
     await expect(chat(project, 'Write.', model)).rejects.toMatchObject({ code: 'MODEL_INTERRUPTED' });
@@ -650,7 +645,7 @@ describe('a file', () => {
 
 describe('an answer that is interrupted', () => {
   test('is kept in part, once, and asked for anew without it', async () => {
-    const project = await begin();
+    const project = await given.session();
     const lost = new TeddyError('MODEL_INTERRUPTED', 'Lost.');
     const model = scriptedModel(
       { texts: [], calls: [readme('a')] },
@@ -665,7 +660,7 @@ describe('an answer that is interrupted', () => {
   });
 
   test('is not sent again with the tools of the answer that took its place', async () => {
-    const project = await begin();
+    const project = await given.session();
     const lost = new TeddyError('MODEL_INTERRUPTED', 'Lost.');
     const failed = new TeddyError('MODEL_FAILED', 'Failed.');
     const model = scriptedModel(
@@ -689,7 +684,7 @@ describe('an answer that is interrupted', () => {
   });
 
   test('is shown to the model when the user says something else instead', async () => {
-    const project = await begin();
+    const project = await given.session();
     const lost = new TeddyError('MODEL_INTERRUPTED', 'Lost.');
     const model = scriptedModel({ texts: ['The sky is'], error: lost }, 'Green.');
     await expect(chat(project, 'Which colour?', model)).rejects.toBe(lost);
@@ -702,7 +697,7 @@ describe('an answer that is interrupted', () => {
   });
 
   test('is no answer to a plan that is asked for instead: its tools are in the history of the request', async () => {
-    const project = await begin();
+    const project = await given.session();
     const failed = new TeddyError('MODEL_FAILED', 'Failed.');
     const model = scriptedModel({ texts: [], calls: [readme('a')] }, failed, planOf([create('a.txt')]));
     await expect(chat(project, 'Do it.', model)).rejects.toBe(failed);
@@ -719,7 +714,7 @@ describe('somebody who speaks while the model answers', () => {
   const spoken = { records: [user('v', 'Wait.', 'voice_transcription')] };
 
   test('is heard, waits for an answer of their own, and the first answer is kept all the same', async () => {
-    const project = await begin();
+    const project = await given.session();
     const model = scriptedModel(
       { texts: ['An answer.'], meanwhile: async () => void (await appendRecords(project, spoken)) },
       'I wait.',
@@ -736,7 +731,7 @@ describe('somebody who speaks while the model answers', () => {
   });
 
   test('and is answered elsewhere does not lose what the tools have done, nor the answer', async () => {
-    const project = await begin();
+    const project = await given.session();
     const others = async () => {
       await appendRecords(project, { records: [assistant('o', 'Somebody else answers.', 'voice_response')] });
       await appendRecords(project, { records: [user('n', 'Next.')] });
@@ -748,7 +743,7 @@ describe('somebody who speaks while the model answers', () => {
   });
 
   test('in another conversation adds the message and is told that it waits; no tool runs twice', async () => {
-    const project = await begin();
+    const project = await given.session();
     const second = scriptedModel();
     const other = async () => {
       await expect(chat(project, 'Me too.', second)).rejects.toMatchObject({
@@ -766,7 +761,7 @@ describe('somebody who speaks while the model answers', () => {
 
 describe('an entry that could not be appended', () => {
   test('is put on the line by the next message of the same process, before the model is asked', async () => {
-    const project = await begin();
+    const project = await given.session();
     const { workspace } = project.repository;
     const { publish } = workspace;
     let entries = 0;
@@ -788,7 +783,7 @@ describe('an entry that could not be appended', () => {
 
 describe('a message that came after an interruption', () => {
   test('is what the model is asked, with all that was before it', async () => {
-    const project = await begin();
+    const project = await given.session();
     const lost = new TeddyError('MODEL_INTERRUPTED', 'Lost.');
     const model = scriptedModel({ texts: ['I look.'], calls: [readme('a')] }, lost, 'I wait.');
     await expect(chat(project, 'Tell.', model)).rejects.toBe(lost);
@@ -818,7 +813,7 @@ describe('calls that a crash has interrupted', () => {
   const journal = [assistant('t', 'I look.'), call('a'), call('b', 'run_command', { command: 'make' }), result('a')];
 
   async function beginOpen(): Promise<MemoryProject> {
-    const project = await begin();
+    const project = await given.session();
     await chat(project, 'Look.', null);
     return project;
   }
@@ -880,7 +875,7 @@ describe('calls that a crash has interrupted', () => {
 });
 
 test('on a conversation branch the request keeps the context of its turn, and has all that was said there, once', async () => {
-  const project = await begin();
+  const project = await given.session();
   await chat(project, 'First.', 'One.');
   await chat(project, 'Second.', 'Two.');
   await branchSession(project, { turn: '02', switch: true });

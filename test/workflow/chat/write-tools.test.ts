@@ -1,15 +1,15 @@
 /** The tools of a conversation that write: `edit_file` and `WritePlanTool_begin`, and the diff that is approved before. */
 import { describe, expect, test } from 'vitest';
 import type { CallDecision, ShownCall } from '../../../src/workflow/chat/chat.ts';
+import { given } from '../../support/given.ts';
 import { chat, notedListener, toolCall } from '../../support/chat.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
 import { recordsOf } from '../../support/records.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
-import { line, session, start, storyOfLine } from '../../support/turns.ts';
+import { line, session, storyOfLine } from '../../support/turns.ts';
 
 async function begin(): Promise<MemoryProject> {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await project.write({ 'app.txt': 'one\ntwo\nthree\n' });
   return project;
 }
@@ -102,8 +102,7 @@ describe('edit_file', () => {
     ['what git ignores', 'out/made.txt', 'git ignores it'],
     ['what the user takes away', 'private.txt', 'session.context, line 1 (!private.txt) takes it away'],
   ])('gives nothing of %s, as read_file does', async (_, path, reason) => {
-    const project = await memoryProject({ '.gitignore': 'out\n', '.env': 'KEY=a b c\n', 'private.txt': 'KEY=a b c\n' });
-    await start(project);
+    const project = await given.session({ '.gitignore': 'out\n', '.env': 'KEY=a b c\n', 'private.txt': 'KEY=a b c\n' });
     await project.commit('List\n', { [`.teddy/sessions/${session}/session.context`]: '!private.txt\n' });
     await project.write({ 'out/made.txt': 'KEY=a b c\n' });
     const before = await project.read(path);

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, vi } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { parseContextLog, type ParsedContextLog } from '../../../src/session/context/context-log-parse.ts';
 import { countTokens } from '../../../src/session/context/context-log-sections.ts';
+import { given } from '../../support/given.ts';
 import { sectionText } from '../../support/fenced-text.ts';
 import { mainLineRef, toTurnName, type Oid, type RepoPath, type SessionId } from '../../../src/names.ts';
 import { estimateTokens } from '../../../src/session/text/tokens.ts';
@@ -12,9 +13,9 @@ import { previewRequest } from '../../../src/workflow/turn/plan.ts';
 import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
 import { showContext } from '../../../src/workflow/context/show.ts';
 import { verifyLine } from '../../../src/workflow/verify/line.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
-import { create, edit, line, planOf, run, say, session, start, storyOfLine, turn } from '../../support/turns.ts';
+import { create, edit, line, planOf, run, say, session, storyOfLine, turn } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const dir = `.teddy/sessions/${session}`;
@@ -23,11 +24,7 @@ const interrupted = new TeddyError('MODEL_INTERRUPTED', 'Interrupted.');
 
 afterEach(() => vi.restoreAllMocks());
 
-async function begin(files?: Record<string, string>): Promise<MemoryProject> {
-  const project = await memoryProject(files);
-  await start(project);
-  return project;
-}
+const begin = (files?: Record<string, string>) => given.session(files);
 
 async function setGlobal(project: MemoryProject, name: string, text: string): Promise<Oid> {
   await changeGlobal(project, 'Mine\n', () => [{ name, text }]);

@@ -3,6 +3,7 @@ import { editContextList } from '../../../src/workflow/context/edit-list.ts';
 import { showContext } from '../../../src/workflow/context/show.ts';
 import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
 import { verifyLine } from '../../../src/workflow/verify/line.ts';
+import { given } from '../../support/given.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { create, line, planOf, say, session, start, storyOfLine, turn } from '../../support/turns.ts';
 
@@ -16,11 +17,7 @@ const files = {
   'image.bin': 'a\0b',
 };
 
-async function begin(): Promise<MemoryProject> {
-  const project = await memoryProject(files);
-  await start(project);
-  return project;
-}
+const begin = () => given.session(files);
 
 const edit = (project: MemoryProject, kind: 'add' | 'drop', paths: string[], more = {}) =>
   editContextList(project, { kind, paths, isGlobal: false, ...more });

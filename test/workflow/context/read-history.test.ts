@@ -4,18 +4,13 @@ import type { Oid, TurnName } from '../../../src/names.ts';
 import { previewRequest } from '../../../src/workflow/turn/plan.ts';
 import { readEarlierOfTurn } from '../../../src/workflow/context/read-history.ts';
 import { readTurnState } from '../../../src/view/view.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
 import { assistantSays, assistantWrites, brings, calls, userSays, writeTurns } from '../../support/transcripts.ts';
-import { line, session, start } from '../../support/turns.ts';
+import { line, session } from '../../support/turns.ts';
 import type { SessionId } from '../../../src/names.ts';
 
 const choice = { provider: 'recorded' as const, name: 'scripted', parameters: {}, model: null };
-
-async function begin(): Promise<MemoryProject> {
-  const project = await memoryProject();
-  await start(project);
-  return project;
-}
 
 async function historyOf(project: MemoryProject): Promise<string> {
   const log = parseContextLog(await previewRequest(project, { message: 'And now?', choice }));
@@ -26,7 +21,7 @@ const headings = (text: string) => text.split('\n').filter((row) => /^##+ /.test
 
 describe('the history in a request', () => {
   test('has every turn with its messages, calls, results, plans and reports, spoken or typed', async () => {
-    const project = await begin();
+    const project = await given.session();
     await writeTurns(project, line, {
       '01': {
         records: [
@@ -57,7 +52,7 @@ describe('the history in a request', () => {
   });
 
   test('holds no secret: not in an input, a result, an answer, nor the name of a tool', async () => {
-    const project = await begin();
+    const project = await given.session();
     await writeTurns(project, line, {
       '01': {
         records: [
@@ -88,7 +83,7 @@ describe('what was said earlier in an open turn', () => {
     );
 
   test('is all before the message that waits, without that and what came after it', async () => {
-    const project = await begin();
+    const project = await given.session();
     const commit = await writeTurns(project, line, {
       '01': {
         records: [
@@ -114,7 +109,7 @@ describe('what was said earlier in an open turn', () => {
   });
 
   test('is nothing where its first message waits', async () => {
-    const project = await begin();
+    const project = await given.session();
     const commit = await writeTurns(project, line, { '01': { records: [userSays('First')] } });
     expect(await read(project, commit, 'First')).toBeNull();
   });

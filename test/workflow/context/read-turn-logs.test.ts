@@ -1,13 +1,12 @@
 import { expect } from 'vitest';
-import { memoryProject } from '../../support/memory-repository.ts';
-import { create, line, say, session, start, turn } from '../../support/turns.ts';
+import { given } from '../../support/given.ts';
+import { create, line, say, session, turn } from '../../support/turns.ts';
 import { slowTest } from '../../support/slow-test.ts';
 
 const report = `.teddy/sessions/${session}/01/report.md`;
 
 async function sayAfter(damage: string | null) {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await turn(project, 'Do it', create('a.txt'));
   // Somebody else might have written its entry.
   const { message } = await project.repository.store.readCommit(await project.tipOf(line));

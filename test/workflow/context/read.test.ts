@@ -4,15 +4,15 @@ import { readGlobal } from '../../../src/workflow/line/global-branch.ts';
 import { readLine } from '../../../src/view/view.ts';
 import { showContext } from '../../../src/workflow/context/show.ts';
 import { toTurnName, type RepoPath } from '../../../src/names.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { approver, create, line, planOf, run, say, session, start, turn } from '../../support/turns.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
+import { approver, create, line, planOf, run, say, session, turn } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const sessionContext = `.teddy/sessions/${session}/session.context`;
 
 async function begin(files: Record<string, string> = {}, list = ''): Promise<MemoryProject> {
-  const project = await memoryProject({ 'README.md': '# Notes\n', 'src/app.ts': 'app\n', ...files });
-  await start(project);
+  const project = await given.session({ 'README.md': '# Notes\n', 'src/app.ts': 'app\n', ...files });
   await project.write({ [sessionContext]: list });
   await project.commit('My list\n');
   return project;

@@ -4,6 +4,7 @@ import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { editGlobal } from '../../../src/workflow/context/edit-global.ts';
 import { readStoredPrompt } from '../../../src/workflow/context/stored-prompt.ts';
 import { trustGlobal } from '../../../src/workflow/context/trust-global.ts';
+import { given } from '../../support/given.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
 import { line, say, session, start } from '../../support/turns.ts';
@@ -58,8 +59,7 @@ describe('a request of an agent from elsewhere that waits for its answer', () =>
 });
 
 test('a stored prompt that says to be built in is compared, not believed', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await say(project, 'x', null);
   const log = (await project.read(logPath)) ?? '';
   expect(await readStoredPrompt(project, '01' as TurnName, log)).toEqual([]);
@@ -71,8 +71,7 @@ test('a stored prompt that says to be built in is compared, not believed', async
 });
 
 test('parameters of the stored request that were not chosen here are not sent', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const first = scriptedModel(interrupted);
   const asked = { provider: 'recorded' as const, name: first.model };
   const choice = { ...asked, parameters: { max_tokens: 1_000_000, n: 100 }, model: first };
@@ -84,8 +83,7 @@ test('parameters of the stored request that were not chosen here are not sent', 
 });
 
 slowTest('what a conversation branch takes over is masked where it holds a secret that is known by now', async () => {
-  const project = await memoryProject({ 'README.md': 'The code is swordfish.\n' });
-  await start(project);
+  const project = await given.session({ 'README.md': 'The code is swordfish.\n' });
   await say(project, 'One', 'Hello.');
   await branchSession(project, { turn: '01', switch: true });
   project.secrets.set('swordfish', 'a test');

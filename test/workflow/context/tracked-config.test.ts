@@ -1,15 +1,12 @@
 /** `.teddy/config.yaml` lies in teddy's directory and is the user's file all the same. */
 import { expect, test } from 'vitest';
+import { given } from '../../support/given.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { command, create, line, planOf, run, say, start, storyOfLine } from '../../support/turns.ts';
 
 const config = '.teddy/config.yaml';
 
-async function begin(): Promise<MemoryProject> {
-  const project = await memoryProject({ 'a.txt': 'a\n', [config]: 'maxTurns: 5\n' });
-  await start(project);
-  return project;
-}
+const begin = () => given.session({ 'a.txt': 'a\n', [config]: 'maxTurns: 5\n' });
 
 const configAtTip = async (project: MemoryProject) => project.readAt(await project.tipOf(line), config);
 const edits = async (project: MemoryProject) => (await project.repository.workspace.status({ untracked: true })).edits;

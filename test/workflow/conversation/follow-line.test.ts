@@ -3,14 +3,14 @@ import type { KnownRecord } from '../../../src/conversation/records/record.ts';
 import type { Oid, RefName } from '../../../src/names.ts';
 import { appendRecords } from '../../../src/workflow/line/append-records.ts';
 import { followLine, type LineEvent, type LinePosition } from '../../../src/workflow/conversation/follow-line.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { create, line, planOf, run, say, session, start } from '../../support/turns.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
+import { create, line, planOf, run, say, session } from '../../support/turns.ts';
 
 let project: MemoryProject;
 
 beforeEach(async () => {
-  project = await memoryProject();
-  await start(project);
+  project = await given.session();
 });
 
 const timestamp = '2026-01-24T10:00:00.000Z';

@@ -2,9 +2,10 @@ import { describe, expect, test } from 'vitest';
 import type { AgentName } from '../../../src/agents/agents.ts';
 import type { AgentLogDirectory } from '../../../src/ports/disk.ts';
 import { openWith } from '../../../src/workflow/conversation/open-with.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
 import { assistantSays, brings, calls, userSays, writeTurns } from '../../support/transcripts.ts';
-import { create, line, planOf, run, say, session, start } from '../../support/turns.ts';
+import { create, line, planOf, run, say, session } from '../../support/turns.ts';
 
 interface MemoryLogs extends AgentLogDirectory {
   added: { id: string; startedAt: Date; text: string }[];
@@ -19,12 +20,6 @@ function memoryLogs(): MemoryLogs {
     added,
     add: async (given, text) => (added.push({ ...given, text }), `/home/ada/${given.id}.jsonl`),
   };
-}
-
-async function begin(): Promise<MemoryProject> {
-  const project = await memoryProject();
-  await start(project);
-  return project;
 }
 
 async function open(project: MemoryProject, target: string, agent: AgentName = 'claude-code') {
@@ -43,7 +38,7 @@ const wordsOf = (lines: Record<string, any>[]) =>
 
 describe('opening a session with another agent', () => {
   test('gives it the whole line, with plans and reports as text', async () => {
-    const project = await begin();
+    const project = await given.session();
     await say(project, 'Make a file', planOf([create('a.txt', 'A\n')]));
     await run(project);
     await say(project, 'Thank you', 'You are welcome.');
@@ -58,7 +53,7 @@ describe('opening a session with another agent', () => {
   });
 
   test('gives it the line up to a turn, of which the name may be short', async () => {
-    const project = await begin();
+    const project = await given.session();
     for (const word of ['One', 'Two', 'Three']) await say(project, word, `${word}!`);
     const { opened, lines } = await open(project, `${session}:2`);
     expect(opened).toMatchObject({ turn: '02', turns: 2 });
@@ -66,7 +61,7 @@ describe('opening a session with another agent', () => {
   });
 
   test('gives Codex an id that is ordered by time, and Claude Code a random one', async () => {
-    const project = await begin();
+    const project = await given.session();
     await say(project, 'One', 'Two');
     const codex = await open(project, 'add-login', 'codex');
     expect(codex.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
@@ -80,7 +75,7 @@ describe('opening a session with another agent', () => {
   });
 
   test('names the repairs, and closes a call that was cut off', async () => {
-    const project = await begin();
+    const project = await given.session();
     await writeTurns(project, line, {
       '01': { records: [userSays('Read'), calls('c', 'read_file', {}), brings('x', 'X'), assistantSays('Hm')] },
     });
@@ -90,7 +85,7 @@ describe('opening a session with another agent', () => {
   });
 
   test('changes nothing in the repository', async () => {
-    const project = await begin();
+    const project = await given.session();
     await say(project, 'One', 'Two');
     const tip = await project.tipOf(line);
     await open(project, session);
@@ -104,7 +99,7 @@ describe('opening a session with another agent', () => {
     [`${session}:one`, 'UNKNOWN_TURN'],
     [':01', 'UNKNOWN_SESSION'],
   ])('refuses %j, and writes no log', async (target, code) => {
-    const project = await begin();
+    const project = await given.session();
     await say(project, 'One', 'Two');
     const logs = memoryLogs();
     await expect(openWith(project, target, { agent: 'codex', logs })).rejects.toMatchObject({ code });
@@ -113,7 +108,7 @@ describe('opening a session with another agent', () => {
 
   test('refuses a line on which nothing has been said', async () => {
     const logs = memoryLogs();
-    const opening = openWith(await begin(), session, { agent: 'codex', logs });
+    const opening = openWith(await given.session(), session, { agent: 'codex', logs });
     await expect(opening).rejects.toMatchObject({
       code: 'UNKNOWN_TURN',
       message: `Nothing has been said in ${session} yet.`,

@@ -2,18 +2,13 @@ import { afterEach, describe, expect, vi } from 'vitest';
 import { historyFormats, type HistoryFormat } from '../../../src/conversation/history/history.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { showHistory } from '../../../src/workflow/conversation/show-history.ts';
+import { given } from '../../support/given.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { assistantSays, brings, calls, userSays, writeTurns, type WrittenTurn } from '../../support/transcripts.ts';
 import { create, line, say, session, start, turn } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 afterEach(() => vi.restoreAllMocks());
-
-async function begin(): Promise<MemoryProject> {
-  const project = await memoryProject();
-  await start(project);
-  return project;
-}
 
 /** So many turns of a question and an answer. */
 async function talk(project: MemoryProject, count: number): Promise<void> {
@@ -30,7 +25,7 @@ const textOf = async (...args: Parameters<typeof show>) => (await show(...args))
 
 describe('the history of a session', () => {
   test('is a JSON array with a message on each line, and the same as values', async () => {
-    const project = await begin();
+    const project = await given.session();
     await say(project, 'Why?', 'Because.');
     await writeTurns(project, line, {
       '02': {
@@ -53,7 +48,7 @@ describe('the history of a session', () => {
   });
 
   test('before the first turn is an empty array, and an empty text', async () => {
-    const project = await begin();
+    const project = await given.session();
     expect(await textOf(project)).toBe('[]\n');
     expect(await textOf(project, 'anthropic')).toBe('[]\n');
     expect(await textOf(project, 'jsonl')).toBe('');
@@ -61,7 +56,7 @@ describe('the history of a session', () => {
   });
 
   test('of jsonl and markdown is the text itself', async () => {
-    const project = await begin();
+    const project = await given.session();
     await say(project, 'Why?', 'Because.');
     for (const format of ['jsonl', 'markdown'] as const) {
       const { text, messages } = await show(project, format);
@@ -71,7 +66,7 @@ describe('the history of a session', () => {
   });
 
   slowTest('begins at a turn, its branches included; a turn beyond the last is unknown', async () => {
-    const project = await begin();
+    const project = await given.session();
     for (const number of [1, 2, 3]) await say(project, `Question ${number}`, `Answer ${number}`);
     await branchSession(project, { turn: '02', switch: true });
     await say(project, 'Another', 'Way.');
@@ -85,7 +80,7 @@ describe('the history of a session', () => {
   });
 
   test('is the same at every commit that holds the same turns', async () => {
-    const project = await begin();
+    const project = await given.session();
     await turn(project, 'Make a', create('a.txt'));
     const report = await project.tipOf(line);
     const own = await project.commit('My own\n', { 'README.md': 'mine\n' });
@@ -97,7 +92,7 @@ describe('the history of a session', () => {
   });
 
   test('names what was put right, by turn and line, and does not change what is stored', async () => {
-    const project = await begin();
+    const project = await given.session();
     await writeTurns(project, line, {
       '01': { records: [userSays('Hi'), 'no record', calls('c', 'read_file', {})] },
     });
@@ -113,7 +108,7 @@ describe('the history of a session', () => {
 
 describe('a target', () => {
   test('is a session first, by a part of its id, and then a commit', async () => {
-    const project = await begin();
+    const project = await given.session();
     await say(project, 'One', 'A');
     const before = await project.tipOf(line);
     await say(project, 'Two', 'B');
@@ -124,7 +119,7 @@ describe('a target', () => {
   });
 
   test('that is neither is called what it looks like', async () => {
-    const project = await begin();
+    const project = await given.session();
     const refusal = async (target?: string) =>
       (await show(project, 'openai', target).catch((error: unknown) => error)) as object;
     expect(await refusal('nothing')).toMatchObject({ code: 'UNKNOWN_SESSION' });
@@ -143,7 +138,7 @@ describe('a target', () => {
 
 describe('a long history', () => {
   slowTest('is kept once it was rendered, and comes out of the cache with the same bytes and repairs', async () => {
-    const project = await begin();
+    const project = await given.session();
     await talk(project, 200);
     await writeTurns(project, line, { '201': { records: [userSays('Hi'), 'no record'] } });
     const { repository } = project;
@@ -159,7 +154,7 @@ describe('a long history', () => {
   });
 
   slowTest('has each of its messages on a line of its own, however many there are', async () => {
-    const project = await begin();
+    const project = await given.session();
     await talk(project, 501);
     const { text, messages } = await show(project);
     expect(messages).toHaveLength(1002);
@@ -167,7 +162,7 @@ describe('a long history', () => {
   });
 
   slowTest('is kept for its commit, format and first turn alone', async () => {
-    const project = await begin();
+    const project = await given.session();
     await talk(project, 201);
     const whole = await textOf(project);
     expect(await textOf(project, 'jsonl')).not.toBe(whole);
@@ -179,7 +174,7 @@ describe('a long history', () => {
   });
 
   slowTest('is rendered anew where the cache is gone or damaged', async () => {
-    const project = await begin();
+    const project = await given.session();
     await talk(project, 200);
     const text = await textOf(project);
     for (const damaged of [null, '', 'no line', 'not JSON\n[]\n', '{}\n[]\n']) {
@@ -189,7 +184,7 @@ describe('a long history', () => {
   });
 
   slowTest('is not kept while it is short', async () => {
-    const project = await begin();
+    const project = await given.session();
     await talk(project, 199);
     const write = vi.spyOn(project.repository.cache, 'write');
     await show(project);

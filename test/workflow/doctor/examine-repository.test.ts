@@ -6,21 +6,10 @@ import type { Oid, RefName, SessionId, TurnName } from '../../../src/names.ts';
 import { examineRepository, type Examined } from '../../../src/workflow/doctor/examine-repository.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
+import { given } from '../../support/given.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import type { MemoryWorkTree } from '../../support/memory-work-trees.ts';
-import {
-  command,
-  create,
-  line,
-  memos,
-  planOf,
-  run,
-  runUntilKilled,
-  say,
-  session,
-  start,
-  turn,
-} from '../../support/turns.ts';
+import { command, create, line, memos, planOf, run, runUntilKilled, say, session, turn } from '../../support/turns.ts';
 
 const ref = `refs/heads/${line}` as RefName;
 const place = { session: session as SessionId, turn: '01' as TurnName, ref };
@@ -28,11 +17,7 @@ const kindsOf = ({ findings }: Examined) => findings.map(({ kind, outcome }) => 
 const look = (project: MemoryProject) => examineRepository(project, { fix: false });
 const fix = (project: MemoryProject) => examineRepository(project, { fix: true });
 
-async function begun(): Promise<MemoryProject> {
-  const project = await memoryProject();
-  await start(project);
-  return project;
-}
+const begun = () => given.session();
 
 test('a run that was killed is for a person to decide, until its report is there', async () => {
   const project = await begun();

@@ -6,7 +6,8 @@ import { archiveSession, restoreArchived } from '../../../src/workflow/landing/a
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
 import { readConversation } from '../../../src/workflow/line/read-conversation.ts';
-import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
+import { given } from '../../support/given.ts';
+import { withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { memoryWorkTree } from '../../support/memory-work-trees.ts';
 import { create, line, planOf, runUntilKilled, command, say, session, start, turn } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
@@ -16,8 +17,7 @@ const heads = 'refs/heads/teddy/';
 
 /** A session with one turn and a conversation branch from before it; HEAD is on main. */
 async function begin(): Promise<MemoryProject> {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await turn(project, 'One', create('one.txt'));
   await branchSession(project, { turn: '01', switch: false });
   await project.switchTo('main');
@@ -245,8 +245,7 @@ slowTest('a branch that moves meanwhile is archived with what has come', async (
 });
 
 slowTest('a run that was interrupted, and a commit instead of a session, are refused', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await say(project, 'One', planOf([command('true')]));
   await runUntilKilled(project);
   const tip = await project.tipOf(line);

@@ -7,16 +7,16 @@ import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { examineRepository } from '../../../src/workflow/doctor/examine-repository.ts';
 import { readStatus } from '../../../src/workflow/review/read-status.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
 import { memoryWorkTree } from '../../support/memory-work-trees.ts';
-import { command, create, line, planOf, runUntilKilled, say, session, start, turn } from '../../support/turns.ts';
+import { command, create, line, planOf, runUntilKilled, say, session, turn } from '../../support/turns.ts';
 
 const branch = `${line}--01-branch-01`;
 
 /** A session with one turn and a conversation branch; HEAD is on main. */
 async function begin(): Promise<MemoryProject> {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await turn(project, 'One', create('one.txt'));
   await branchSession(project, { turn: '01', switch: false });
   await project.switchTo('main');

@@ -12,11 +12,12 @@ import { appendWrite } from '../../../src/workflow/writes/append.ts';
 import { beginWrite } from '../../../src/workflow/writes/begin.ts';
 import { finalizeWrite } from '../../../src/workflow/writes/finalize.ts';
 import { answerByHand } from '../../../src/app.ts';
+import { given } from '../../support/given.ts';
 import { captureTurns } from '../../support/captured-line.ts';
 import { chat, command as call, notedListener } from '../../support/chat.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel, type ScriptedAnswer } from '../../support/scripted-model.ts';
-import { approver, command, create, edit, line, planOf, run, say, session, start } from '../../support/turns.ts';
+import { approver, command, create, edit, line, planOf, run, say, session } from '../../support/turns.ts';
 
 /** A model that somebody serves, which gives these answers. */
 const served = (model: string, ...answers: (string | ScriptedAnswer)[]) => ({
@@ -31,11 +32,7 @@ async function turnOf(project: MemoryProject, model: string, ...actions: string[
   await run(project);
 }
 
-async function begin(): Promise<MemoryProject> {
-  const project = await memoryProject({ 'README.md': '# Notes\n', 'a.txt': 'a\n' });
-  await start(project);
-  return project;
-}
+const begin = () => given.session({ 'README.md': '# Notes\n', 'a.txt': 'a\n' });
 
 async function trailersOf(project: MemoryProject, message?: string): Promise<string[]> {
   const landed = await landSession(project, { ...(message === undefined ? {} : { message }), isDryRun: true });

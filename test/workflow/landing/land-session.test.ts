@@ -10,6 +10,7 @@ import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { rewindTurn } from '../../../src/workflow/turn/rewind.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { showHistory } from '../../../src/workflow/conversation/show-history.ts';
+import { given } from '../../support/given.ts';
 import { captureTurns } from '../../support/captured-line.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { memoryWorkTree } from '../../support/memory-work-trees.ts';
@@ -32,12 +33,8 @@ import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 const archive = `refs/teddy/archive/2026-01/${session}` as RefName;
 
 /** A session on `main` with one turn that made `one.txt`; HEAD is on its line. */
-async function begin(files: Record<string, string> = { 'README.md': '# Notes\n' }): Promise<MemoryProject> {
-  const project = await memoryProject(files);
-  await start(project);
-  await turn(project, 'One', create('one.txt'));
-  return project;
-}
+const begin = (files: Record<string, string> = { 'README.md': '# Notes\n' }) =>
+  given.executedTurns({ One: [create('one.txt')] }, files);
 
 /** A commit of somebody else's on a branch, with HEAD where it was before. */
 async function commitOn(project: MemoryProject, branch: string, files: Record<string, string | null>): Promise<Oid> {
@@ -353,8 +350,7 @@ test('the branch is the one of `start`, or the one that is named, and must be th
 });
 
 test('a session that began before the first commit makes its branch', async () => {
-  const project = await memoryProject(null);
-  await start(project);
+  const project = await given.session(null);
   await expect(landSession(project, {})).rejects.toMatchObject({ code: 'NOTHING_TO_LAND' });
   await turn(project, 'One', create('one.txt'));
   expect(await landSession(project, {})).toMatchObject({ before: null, changes: [{ path: 'one.txt' }] });
@@ -363,8 +359,7 @@ test('a session that began before the first commit makes its branch', async () =
 });
 
 slowTest('a session that only talked has nothing to land, and is not archived by that', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await say(project, 'What is this?', 'Notes.\n');
   await expect(landSession(project, {})).rejects.toMatchObject({ code: 'NOTHING_TO_LAND' });
   expect(await project.repository.store.resolve(archive)).toBeNull();
@@ -548,8 +543,7 @@ test('commits of the branch where the session began are counted before they come
 });
 
 test('edits from before the first message land only when the user says so', async () => {
-  const project = await memoryProject({ 'README.md': '# Notes\n' });
-  await start(project);
+  const project = await given.session({ 'README.md': '# Notes\n' });
   await project.write({ 'README.md': '# My notes\n' });
   await turn(project, 'One', create('one.txt'));
   const before = await project.tipOf('main');
@@ -695,8 +689,7 @@ test('a session of which another branch has landed is landed for every command',
 
 test('the files of a work tree that comes to be on the branch during the question or in the editor go along', async () => {
   for (const waits of ['question', 'editor', 'other work tree'] as const) {
-    const project = await memoryProject({ 'README.md': '# Notes\n' });
-    await start(project);
+    const project = await given.session({ 'README.md': '# Notes\n' });
     if (waits !== 'editor') await project.write({ 'README.md': '# My notes\n' });
     await turn(project, 'One', create('one.txt'));
     const meanwhile = async () => {
@@ -732,8 +725,7 @@ test('the files of a work tree that comes to be on the branch while its commit i
 });
 
 test('a dry run names what would stop the landing, and is as silent and as still as ever', async () => {
-  const project = await memoryProject({ 'README.md': '# Notes\n' });
-  await start(project);
+  const project = await given.session({ 'README.md': '# Notes\n' });
   await project.write({ 'README.md': '# My notes\n' });
   await turn(project, 'One', create('one.txt'));
   const dry = async (request = {}) => (await landSession(project, { isDryRun: true, ...request })).obstacle;
@@ -793,8 +785,7 @@ test('a hint of a landing keeps what was given', async () => {
 });
 
 test('own edits are left out by the command that is named, which takes them off the line', async () => {
-  const project = await memoryProject({ 'README.md': '# Notes\n' });
-  await start(project);
+  const project = await given.session({ 'README.md': '# Notes\n' });
   await project.write({ 'README.md': '# My notes\n' });
   await turn(project, 'One', create('one.txt'));
   const snapshot = (await storyOf(project, await project.tipOf(line))).findIndex((row) => row.includes('snapshot'));

@@ -7,8 +7,9 @@ import { deleteSession, planDeletion, restoreDeleted } from '../../../src/workfl
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { examineRepository } from '../../../src/workflow/doctor/examine-repository.ts';
 import { findArchived } from '../../../src/workflow/line/find-recorded.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { create, line, session, start, turn } from '../../support/turns.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
+import { create, line, session, turn } from '../../support/turns.ts';
 
 const main = mainLineRef(session as SessionId);
 const [present, flat] = [archiveRef(main), `refs/teddy/archive/${session}` as RefName];
@@ -20,8 +21,7 @@ const archives = async (project: MemoryProject) =>
 
 /** A session with two turns; HEAD is on main, and a ref that is called like the session, without its month, has one of them. */
 async function begin(): Promise<{ project: MemoryProject; first: Oid; tip: Oid }> {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await turn(project, 'One', create('one.txt'));
   const first = await project.tipOf(line);
   await turn(project, 'Two', create('two.txt'));

@@ -5,17 +5,17 @@ import type { KnownRecord } from '../../../src/conversation/records/record.ts';
 import { TeddyError } from '../../../src/errors.ts';
 import { decodeEntry } from '../../../src/session/entries/entry.ts';
 import { appendRecords } from '../../../src/workflow/line/append-records.ts';
-import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
+import { given } from '../../support/given.ts';
+import { withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { assistant, call, partial, recordsOf, result, user } from '../../support/records.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
-import { create, line, planOf, run, say, session, start, storyOfLine } from '../../support/turns.ts';
+import { create, line, planOf, run, say, session, storyOfLine } from '../../support/turns.ts';
 
 const begun = ["'First commit'", 'start'];
 const append = (project: MemoryProject, ...records: KnownRecord[]) => appendRecords(project, { records });
 
 async function begin(): Promise<MemoryProject> {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   return project;
 }
 
@@ -210,7 +210,7 @@ test('a line that another program has torn stays, and the next record begins on 
 });
 
 describe('a record of another program', () => {
-  const given = (project: MemoryProject, ...records: object[]) =>
+  const appendGiven = (project: MemoryProject, ...records: object[]) =>
     appendRecords(project, { records: records as GivenRecord[] });
 
   test('without a source is from a text, and is the same when it is sent again', async () => {
@@ -221,10 +221,10 @@ describe('a record of another program', () => {
       timestamp: '2026-01-24T10:00:00.000Z',
       message: { role: 'user', content: 'Hi' },
     };
-    expect(await given(project, record)).toMatchObject({ isNew: true });
-    expect(await given(project, record)).toMatchObject({ isNew: false });
-    expect(await given(project, { ...record, source: 'text' })).toMatchObject({ isNew: false });
-    await expect(given(project, { ...record, source: 'voice_transcription' })).rejects.toMatchObject({
+    expect(await appendGiven(project, record)).toMatchObject({ isNew: true });
+    expect(await appendGiven(project, record)).toMatchObject({ isNew: false });
+    expect(await appendGiven(project, { ...record, source: 'text' })).toMatchObject({ isNew: false });
+    await expect(appendGiven(project, { ...record, source: 'voice_transcription' })).rejects.toMatchObject({
       code: 'ENTRY_EXISTS',
     });
     expect(await recordsOf(project)).toEqual([user('a', 'Hi')]);
@@ -243,7 +243,7 @@ describe('a record of another program', () => {
       { type: 'assistant', message: { role: 'assistant', content: [{ type: 'text', text: 'Done.' }] } },
     ];
     for (const isNew of [true, false]) {
-      for (const record of lines) expect(await given(project, ...[record].flat())).toMatchObject({ isNew });
+      for (const record of lines) expect(await appendGiven(project, ...[record].flat())).toMatchObject({ isNew });
     }
     const records = await recordsOf(project);
     expect(records.map(({ type }) => type)).toEqual([
@@ -263,13 +263,13 @@ describe('a record of another program', () => {
     });
     // Another time of the same words is another message.
     const later = { type: 'user', message: { role: 'user', content: 'Look.' }, timestamp: '2026-02-21T11:00:00Z' };
-    expect(await given(project, later)).toMatchObject({ isNew: true });
+    expect(await appendGiven(project, later)).toMatchObject({ isNew: true });
   });
 
   test('whose content is blocks with calls keeps each call and its result', async () => {
     const project = await begin();
     const use = { type: 'tool_use', id: 't1', name: 'read_file', input: { path: 'a' } };
-    await given(
+    await appendGiven(
       project,
       { type: 'assistant', id: 'x', message: { role: 'assistant', content: [{ type: 'text', text: 'I look.' }, use] } },
       { type: 'user', message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: 'A' }] } },
@@ -287,7 +287,7 @@ describe('a record of another program', () => {
     [null, /not an object with a type/],
   ])('that is none is refused: %j', async (record, reason) => {
     const project = await begin();
-    await expect(given(project, record as object)).rejects.toMatchObject({
+    await expect(appendGiven(project, record as object)).rejects.toMatchObject({
       code: 'BAD_RECORD',
       message: expect.stringMatching(reason) as string,
     });

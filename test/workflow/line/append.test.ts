@@ -5,18 +5,14 @@ import type { Oid, RefName, TurnName } from '../../../src/names.ts';
 import { decodeEntry } from '../../../src/session/entries/entry.ts';
 import { append, type Draft } from '../../../src/workflow/line/append.ts';
 import { describeRecords } from '../../../src/workflow/line/describe-records.ts';
-import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
-import { create, line, planOf, run, say, session, start, storyOfLine, turn } from '../../support/turns.ts';
+import { given } from '../../support/given.ts';
+import { withRace, type MemoryProject } from '../../support/memory-repository.ts';
+import { create, line, planOf, run, say, session, storyOfLine } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const dir = `.teddy/sessions/${session}`;
 
-async function withTurn(): Promise<MemoryProject> {
-  const project = await memoryProject();
-  await start(project);
-  await turn(project, 'One', create('one.txt'));
-  return project;
-}
+const withTurn = () => given.executedTurns({ One: [create('one.txt')] });
 
 const published = ['plan.md', 'report.md', 'transcript.jsonl', '_context.log', 'turn.context'];
 
@@ -55,8 +51,7 @@ describe('a commit of the user’s', () => {
   });
 
   test('while a plan is pending does not hide it', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     await say(project, 'One', planOf([create('one.txt')]));
     await project.commit('Tidy up\n', { [`${dir}/01/plan.md`]: null });
     expect((await run(project)).report.run_summary.status).toBe('SUCCESS');
@@ -66,8 +61,7 @@ describe('a commit of the user’s', () => {
 
 describe('turns', () => {
   slowTest('are counted from 01 in order, past 09 and 99', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     // Many turns at once, as a commit of the user's could not make them but an older line has them.
     await say(project, 'One', 'x');
     expect(await say(project, 'Two', 'x')).toMatchObject({ turn: '02' });
@@ -76,11 +70,10 @@ describe('turns', () => {
   });
 
   test('of other sessions in the tree do not count', async () => {
-    const project = await memoryProject({
+    const project = await given.session({
       'README.md': '# Notes\n',
       '.teddy/sessions/20250101-old/07/plan.md': '# Old\n',
     });
-    await start(project);
     expect(await say(project, 'One', 'x')).toMatchObject({ turn: '01' });
   });
 });
@@ -102,8 +95,7 @@ describe('several drafts', () => {
     records: [record],
   });
   const begin = async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     return project;
   };
   const texts = async (project: MemoryProject, commit: string) =>

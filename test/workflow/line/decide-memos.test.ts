@@ -2,7 +2,8 @@ import { describe, expect } from 'vitest';
 import { decodeEntry, encodeEntry, type Entry } from '../../../src/session/entries/entry.ts';
 import { globalRef, type Oid, type RefName } from '../../../src/names.ts';
 import { addMemo } from '../../../src/workflow/context/change-memos.ts';
-import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
+import { given } from '../../support/given.ts';
+import { withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { create, line, memos, planOf, run, say, session, start, storyOfLine } from '../../support/turns.ts';
 import { parseReport, renderReport } from '../../../src/plan/report/report-yaml.ts';
 import { listProposed } from '../../../src/workflow/line/proposed-memos.ts';
@@ -11,8 +12,7 @@ import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 /** A pending plan with these memos; teddy/global knows `spaces`. */
 async function pending(...changes: string[]): Promise<MemoryProject> {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await project.write({ '.teddy/memos.yaml': '# Ours\n- spaces\n' });
   await say(project, 'Do it', planOf([create('a.txt')], memos(...changes)));
   return project;
@@ -113,8 +113,7 @@ describe('memos that are not approved', () => {
   });
 
   test('are not even asked about when the plan is not valid', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     await say(project, 'Do it', planOf([create('README.md')], memos('[+] tabs')));
     const ask = () => Promise.reject(new Error('asked'));
     const { report } = await run(project, { memos: { kind: 'ask', ask } });

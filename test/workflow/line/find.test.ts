@@ -1,6 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { Oid, RefName } from '../../../src/names.ts';
 import { findHeadLine, findLine } from '../../../src/workflow/line/find.ts';
+import { given } from '../../support/given.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { create, line, memos, planOf, run, say, session, start, turn } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
@@ -107,8 +108,7 @@ describe('the line of HEAD', () => {
   });
 
   test('is none on teddy/global, although memos leave entries there', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     await say(project, 'One', planOf([], memos('[+] tabs'), '## Message\n\nHi.'));
     await run(project, { memos: { kind: 'yes' } });
     await project.switchTo('main');

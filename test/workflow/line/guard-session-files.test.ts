@@ -3,7 +3,8 @@ import { TeddyError } from '../../../src/errors.ts';
 import { parseReport } from '../../../src/plan/report/report-yaml.ts';
 import type { Project } from '../../../src/ports/project.ts';
 import type { Oid } from '../../../src/names.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
 import {
   approver,
   command,
@@ -14,7 +15,6 @@ import {
   runUntilKilled,
   say,
   session,
-  start,
   storyOfLine,
 } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
@@ -24,8 +24,7 @@ const own = `${dir}/session.context`;
 
 /** A pending plan of one command, which does this. */
 async function pending(script: (project: MemoryProject) => Promise<unknown>): Promise<MemoryProject> {
-  const project = await memoryProject({ 'README.md': '# Notes\n', 'a.txt': 'a\n' });
-  await start(project);
+  const project = await given.session({ 'README.md': '# Notes\n', 'a.txt': 'a\n' });
   await say(project, 'Do it', planOf([command('make')]));
   project.command.run = async () => (await script(project), {});
   return project;
@@ -200,8 +199,7 @@ test('what teddy itself publishes during a command stays', async () => {
 });
 
 test('each action is looked at alone, and the run goes on', async () => {
-  const project = await memoryProject({ 'README.md': '# Notes\n' });
-  await start(project);
+  const project = await given.session({ 'README.md': '# Notes\n' });
   await say(project, 'Do it', planOf([command('one'), create('b.txt'), command('two')]));
   project.command.run = async (script) => (await project.write({ [own]: `${script}\n` }), {});
   const { report } = await run(project);

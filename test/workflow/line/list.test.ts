@@ -20,6 +20,7 @@ import { countAllCosts } from '../../../src/workflow/review/count-all-costs.ts';
 import { listRecorded } from '../../../src/workflow/line/find-recorded.ts';
 import { reviewSession } from '../../../src/workflow/review/session.ts';
 import { readStatus } from '../../../src/workflow/review/read-status.ts';
+import { given } from '../../support/given.ts';
 import { memoryWorkTree } from '../../support/memory-work-trees.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { command, create, line, planOf, run, say, session, start, turn } from '../../support/turns.ts';
@@ -29,12 +30,7 @@ import { append } from '../sharing/clones.ts';
 
 const main = `refs/heads/${line}` as RefName;
 
-async function withTurn(): Promise<MemoryProject> {
-  const project = await memoryProject();
-  await start(project);
-  await turn(project, 'One', create('one.txt'));
-  return project;
-}
+const withTurn = () => given.executedTurns({ One: [create('one.txt')] });
 
 async function rename(project: MemoryProject, name: string): Promise<Oid> {
   const tip = await project.tipOf(line);

@@ -2,9 +2,10 @@ import { beforeEach, expect, test } from 'vitest';
 import { joinPath, turnDir, type Oid, type RefName, type SessionId, type TurnName } from '../../../src/names.ts';
 import { openWorkTree } from '../../../src/workflow/line/open-work-tree.ts';
 import { prepareLine } from '../../../src/workflow/line/prepare.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
 import { listSteps, tamper } from '../../support/tampering.ts';
-import { create, line, session, start, turn } from '../../support/turns.ts';
+import { create, line, session, turn } from '../../support/turns.ts';
 
 const main = `refs/heads/${line}` as RefName;
 
@@ -12,8 +13,7 @@ let project: MemoryProject;
 let tip: Oid;
 
 beforeEach(async () => {
-  project = await memoryProject();
-  await start(project);
+  project = await given.session();
   await turn(project, 'One', create('one.txt'));
   await turn(project, 'Two', create('two.txt'));
   tip = await project.tipOf(line);

@@ -11,6 +11,7 @@ import {
 import { findLine } from '../../../src/workflow/line/find.ts';
 import { initProject } from '../../../src/workflow/line/global-branch.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
+import { given } from '../../support/given.ts';
 import { path } from '../../support/disk.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
@@ -57,8 +58,7 @@ describe('where a session starts', () => {
   }
 
   test('on a line that has not landed it stands on that line, says so, and its base is never a line', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     await turn(project, 'One', create('one.txt'));
     const below = await project.tipOf(line);
     const { commit } = await start(project, 'second');
@@ -70,8 +70,7 @@ describe('where a session starts', () => {
   });
 
   test('on a line that has landed as it stands it starts at the branch where it landed, and says so', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     await turn(project, 'One', create('one.txt'));
     await landSession(project, {});
     const { commit } = await start(project, 'second');
@@ -87,8 +86,7 @@ describe('where a session starts', () => {
   });
 
   test('a branch that is named is where it starts; one that is not there, and teddy/global, are refused', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     const from = (branch: string) => newSession(project, { name: 'second', switch: true, from: branch });
     await expect(from('nowhere')).rejects.toMatchObject({ code: 'UNKNOWN_BRANCH' });
     await expect(from('teddy/global')).rejects.toMatchObject({ code: 'USAGE' });

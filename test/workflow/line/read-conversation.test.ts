@@ -4,16 +4,11 @@ import type { Oid } from '../../../src/names.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { changeGlobal } from '../../../src/workflow/line/global-branch.ts';
 import { readConversation } from '../../../src/workflow/line/read-conversation.ts';
+import { given } from '../../support/given.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { assistantSays, assistantWrites, userSays, writeTurns } from '../../support/transcripts.ts';
 import { create, line, planOf, run, say, session, start, turn } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
-
-async function begin(): Promise<MemoryProject> {
-  const project = await memoryProject();
-  await start(project);
-  return project;
-}
 
 /** `01 user/text: Hello`, a row for each record. */
 function rowsOf(turns: TurnRecords[]): string[] {
@@ -33,7 +28,7 @@ async function rowsAt(project: MemoryProject, wish: { selector?: string; commit?
 
 describe('a conversation', () => {
   slowTest('is every turn in order, plans with their content, and reports as messages behind them', async () => {
-    const project = await begin();
+    const project = await given.session();
     await turn(project, 'Make a', create('a.txt'));
     await say(project, 'Why?', 'Because.');
     const { turns, ...place } = await readConversation(project, {});
@@ -53,7 +48,7 @@ describe('a conversation', () => {
   });
 
   test('is that of a branch where a branch is named, without what came after it left', async () => {
-    const project = await begin();
+    const project = await given.session();
     await say(project, 'One', 'A');
     await say(project, 'Two', 'B');
     await branchSession(project, { turn: '02', switch: true });
@@ -68,7 +63,7 @@ describe('a conversation', () => {
   });
 
   test('at a commit is what the line held then, and the user’s own commits do not hide it', async () => {
-    const project = await begin();
+    const project = await given.session();
     await say(project, 'One', 'A');
     const before = await project.tipOf(line);
     await say(project, 'Two', 'B');
@@ -79,7 +74,7 @@ describe('a conversation', () => {
   });
 
   test('is in order beyond 99 turns, with branches behind the turn that they leave', async () => {
-    const project = await begin();
+    const project = await given.session();
     const names = ['100', '99', '02-branch-02', '02-branch-01', '02', '09', '10'];
     await writeTurns(project, line, Object.fromEntries(names.map((name) => [name, { records: [userSays(name)] }])));
     const { turns } = await readConversation(project, {});
@@ -87,7 +82,7 @@ describe('a conversation', () => {
   });
 
   test('has nothing of other sessions in the tree, nor of files that are no part of a turn', async () => {
-    const project = await begin();
+    const project = await given.session();
     await say(project, 'Mine', 'Yes.');
     const other = '.teddy/sessions/20260101-other/01/transcript.jsonl';
     await project.commit('Merged by a forge\n', {
@@ -107,13 +102,13 @@ describe('a conversation', () => {
   });
 
   test('of a session without a turn is empty', async () => {
-    expect(await readConversation(await begin(), {})).toMatchObject({ session, turns: [], repairs: [] });
+    expect(await readConversation(await given.session(), {})).toMatchObject({ session, turns: [], repairs: [] });
   });
 });
 
 describe('a file of a turn', () => {
   test('that no record refers to has one all the same: the plan at the end, the report behind it', async () => {
-    const project = await begin();
+    const project = await given.session();
     await writeTurns(project, line, {
       '01': { records: [userSays('Plan it')], plan: '# Lost\n', report: 'version: 1\n' },
       '02': { plan: '# Alone\n' },
@@ -131,7 +126,7 @@ describe('a file of a turn', () => {
   });
 
   test('that a record refers to is there once, where the record stands', async () => {
-    const project = await begin();
+    const project = await given.session();
     const report = { ...userSays(''), message: { role: 'user', file: 'report.md' }, source: 'report' };
     await writeTurns(project, line, {
       '01': {
@@ -149,7 +144,7 @@ describe('a file of a turn', () => {
   });
 
   test('that is missing is reported, and nothing else is read in its place', async () => {
-    const project = await begin();
+    const project = await given.session();
     await project.write({ 'secret.txt': 'x' });
     await writeTurns(project, line, {
       '01': { records: [userSays('Go'), assistantWrites('plan.md')] },
@@ -187,7 +182,7 @@ describe('a commit that is of no session', () => {
   });
 
   test('is refused where it holds a decision about memos and no session', async () => {
-    const project = await begin();
+    const project = await given.session();
     await changeGlobal(
       project,
       'turn 01 memo: x\n\nTeddy-Session: 20260124-add-login\nTeddy-Entry: memo\nTeddy-Entry-Id: 1\nTeddy-Created: x\nTeddy-Format: 1\n',
@@ -247,7 +242,7 @@ describe('a history that is cut off', () => {
 });
 
 test('a run’s report and the next plan alternate', async () => {
-  const project = await begin();
+  const project = await given.session();
   await turn(project, 'Make a', create('a.txt'));
   await say(project, 'Make b', planOf([create('b.txt')]));
   await run(project);

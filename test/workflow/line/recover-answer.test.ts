@@ -7,9 +7,10 @@ import type { AnswerTarget } from '../../../src/ports/disk.ts';
 import { decodeEntry } from '../../../src/session/entries/entry.ts';
 import type { RefName, SessionId, TurnName } from '../../../src/names.ts';
 import { previewRequest } from '../../../src/workflow/turn/plan.ts';
-import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
+import { given } from '../../support/given.ts';
+import { withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
-import { create, line, planOf, run, say, session, start, storyOfLine } from '../../support/turns.ts';
+import { create, line, planOf, run, say, session, storyOfLine } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const place: AnswerTarget = {
@@ -27,8 +28,7 @@ const opened = ["'First commit'", 'start', 'message 01'];
 
 /** A turn that waits for an answer. */
 async function begin(): Promise<MemoryProject> {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const failing = say(project, 'Do it', scriptedModel(new TeddyError('MODEL_FAILED', 'Failed.')));
   await expect(failing).rejects.toMatchObject({ code: 'MODEL_FAILED' });
   return project;

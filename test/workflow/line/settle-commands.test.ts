@@ -8,6 +8,7 @@ import { newSession } from '../../../src/workflow/line/new-session.ts';
 import { previewRequest } from '../../../src/workflow/turn/plan.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { beginWrite } from '../../../src/workflow/writes/begin.ts';
+import { given } from '../../support/given.ts';
 import { chat, command } from '../../support/chat.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { recordsOf, user } from '../../support/records.ts';
@@ -22,8 +23,7 @@ const group = { id: 4711, startedAt: '1' };
 
 /** The command has done its worst, and nothing comes after it: what it left lies there. */
 async function openKilled(writes: Record<string, string | null> = evil): Promise<MemoryProject> {
-  const project = await memoryProject({ 'README.md': '# Notes\n' });
-  await start(project);
+  const project = await given.session({ 'README.md': '# Notes\n' });
   await kill(project, () => project.write(writes));
   return project;
 }
@@ -115,8 +115,7 @@ describe('a command of a conversation that was killed', () => {
   });
 
   test('leaves what the user had edited before it as they had it, byte for byte', async () => {
-    const project = await memoryProject({ 'README.md': '# Notes\n' });
-    await start(project);
+    const project = await given.session({ 'README.md': '# Notes\n' });
     const mine = { [memos]: '- mine\n', '.teddy/config.yaml': '' };
     const worst = { ...evil, '.teddy/config.yaml': 'model: evil\n' };
     await kill(
@@ -301,8 +300,4 @@ describe('the note of a command', () => {
 });
 
 /** Before anything happened. */
-async function started(): Promise<MemoryProject> {
-  const project = await memoryProject({ 'README.md': '# Notes\n' });
-  await start(project);
-  return project;
-}
+const started = () => given.session({ 'README.md': '# Notes\n' });

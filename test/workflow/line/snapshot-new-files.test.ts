@@ -1,15 +1,15 @@
 import { describe, expect } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import type { RepoPath } from '../../../src/names.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { line, say, session, start, storyOfLine } from '../../support/turns.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
+import { line, say, session, storyOfLine } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const megabyte = 1024 * 1024;
 
 async function begin(): Promise<MemoryProject> {
-  const project = await memoryProject({ 'README.md': '# Notes\n', 'a.txt': 'a\n', '.gitignore': '*.log\n' });
-  await start(project);
+  const project = await given.session({ 'README.md': '# Notes\n', 'a.txt': 'a\n', '.gitignore': '*.log\n' });
   project.configuration.set('teddy.snapshot', 'all');
   return project;
 }

@@ -1,17 +1,13 @@
 import { describe, expect } from 'vitest';
 import { decodeEntry } from '../../../src/session/entries/entry.ts';
+import { given } from '../../support/given.ts';
 import { path } from '../../support/disk.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { create, line, planOf, run, say, session, start, storyOfLine } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const dir = `.teddy/sessions/${session}`;
 
-async function begin(): Promise<MemoryProject> {
-  const project = await memoryProject({ 'README.md': '# Notes\n', 'a.txt': 'a\n', 'b.txt': 'b\n' });
-  await start(project);
-  return project;
-}
+const begin = () => given.session({ 'README.md': '# Notes\n', 'a.txt': 'a\n', 'b.txt': 'b\n' });
 
 describe('the user’s own edits', () => {
   test('of tracked files become one commit of theirs before the message, and index and files stay', async () => {

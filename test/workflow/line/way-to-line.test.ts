@@ -4,6 +4,7 @@ import { mainLineRef, type SessionId } from '../../../src/names.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
 import { afterLeaving, findWayTo } from '../../../src/workflow/line/way-to-line.ts';
 import { readStatus } from '../../../src/workflow/review/read-status.ts';
+import { given } from '../../support/given.ts';
 import { memoryProject } from '../../support/memory-repository.ts';
 import { memoryWorkTree } from '../../support/memory-work-trees.ts';
 import { create, line, session, start, turn } from '../../support/turns.ts';
@@ -31,8 +32,7 @@ test.each([
   ['a file beside those of the line', { 'sub/mine.txt': 'mine\n' }, ''],
   ['a file that git ignores, which it overwrites', { 'sub/one.txt': 'mine\n', '.gitignore': 'one.txt\n' }, ''],
 ])('what git does not track is put away first where it is in the way: %s', async (_, files, first) => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await turn(project, 'One', create('sub/one.txt'), create('two.txt'));
   await project.switchTo('main');
   // git leaves no empty directory.

@@ -8,9 +8,10 @@ import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
 import { openWorkTree } from '../../../src/workflow/line/open-work-tree.ts';
 import { removeWorkTrees, type RemovedWorkTrees } from '../../../src/workflow/line/remove-work-tree.ts';
+import { given } from '../../support/given.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { memoryWorkTree, type MemoryWorkTree } from '../../support/memory-work-trees.ts';
-import { create, line, planOf, say, session, start, turn } from '../../support/turns.ts';
+import { create, line, planOf, say, session, turn } from '../../support/turns.ts';
 
 const ref = mainLineRef(session as SessionId);
 const root = `/linked/${session}`;
@@ -63,8 +64,7 @@ describe('a line that is worked on in a work tree of its own', () => {
   });
 
   test('is refused where the main work tree is on it', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     for (const selector of [undefined, session]) {
       await expect(open(project, selector)).rejects.toMatchObject({
         code: 'LINE_CHECKED_OUT',
@@ -156,8 +156,7 @@ describe('the list', () => {
   });
 
   test('says of a line that has landed and is checked out that it has landed', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     await turn(project, 'One', create('one.txt'));
     await project.switchTo('main');
     await open(project, session);

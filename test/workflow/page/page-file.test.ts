@@ -4,6 +4,7 @@ import { beforeAll, describe, expect } from 'vitest';
 import type { Project } from '../../../src/ports/project.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { makePageFile, verifyPageFile } from '../../../src/workflow/page/page-file.ts';
+import { given } from '../../support/given.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { runs } from '../../support/runs.ts';
 import { propertyTest, quickTest as test, slowTest } from '../../support/slow-test.ts';
@@ -15,8 +16,7 @@ let bytes: Uint8Array;
 let text: string;
 
 beforeAll(async () => {
-  project = await memoryProject();
-  await start(project);
+  project = await given.session();
   await turn(project, 'Make one & "two"', create('one.txt', 'new\n'));
   await say(project, 'Tell me', 'Words.');
   await branchSession(project, { turn: '02', switch: false });

@@ -9,16 +9,13 @@ import type { PageTurn, SessionPage } from '../../../src/page/session-page.ts';
 import { encodeLanding } from '../../../src/session/lines/landing.ts';
 import { appendRecords } from '../../../src/workflow/line/append-records.ts';
 import { findPageSource, readPage } from '../../../src/workflow/page/read-page.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
 import { assistant, call, partial, result, user } from '../../support/records.ts';
 import { listSteps } from '../../support/tampering.ts';
-import { approver, command, create, line, planOf, run, say, session, start, turn } from '../../support/turns.ts';
+import { approver, command, create, line, planOf, run, say, session, turn } from '../../support/turns.ts';
 
-async function begin(files?: Record<string, string>): Promise<MemoryProject> {
-  const project = await memoryProject(files);
-  await start(project);
-  return project;
-}
+const begin = (files?: Record<string, string>) => given.session(files);
 
 async function read(project: MemoryProject, checks = false): Promise<SessionPage> {
   return readPage(project, await findPageSource(project, session), { version: '1.2.3', checks });

@@ -5,10 +5,11 @@ import { shortRef } from '../../../src/names.ts';
 import { advance, openFollower } from '../../../src/workflow/capture/follow-log.ts';
 import { findPageSource, readPage } from '../../../src/workflow/page/read-page.ts';
 import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
+import { given } from '../../support/given.ts';
 import { claudePlans } from '../../support/agent-plan-fixtures.ts';
 import { memoryCapture } from '../../support/memory-agent-logs.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { create, planOf, say, session, start } from '../../support/turns.ts';
+import { create, planOf, say, session } from '../../support/turns.ts';
 
 async function read(project: MemoryProject, selector: string) {
   const source = await findPageSource(project, selector);
@@ -20,8 +21,7 @@ async function read(project: MemoryProject, selector: string) {
 
 describe('a plan of teddy', () => {
   async function begin(): Promise<MemoryProject> {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     await say(project, 'Make it', planOf([create('a.txt')]));
     return project;
   }

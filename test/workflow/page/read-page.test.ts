@@ -5,9 +5,10 @@ import type { PageTurn, SessionPage } from '../../../src/page/session-page.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { findPageSource, readPage } from '../../../src/workflow/page/read-page.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
-import { create, line, say, session, start, turn } from '../../support/turns.ts';
+import { create, line, say, session, turn } from '../../support/turns.ts';
 
 const branch = `${line}--02-branch-01`;
 let project: MemoryProject;
@@ -15,8 +16,7 @@ let page: SessionPage;
 
 /** Turns 01, 02 and 03; another 02 on a branch, and a 03 of its own there. */
 beforeAll(async () => {
-  project = await memoryProject();
-  await start(project);
+  project = await given.session();
   await turn(project, 'Make one', create('one.txt', 'new\n'));
   await project.commit('Mine\n', { 'own.txt': 'x\n' });
   await turn(project, 'Make two', create('two.txt', 'two\n'));

@@ -9,18 +9,18 @@ import { replayLine } from '../../../src/workflow/replay/line.ts';
 import { isSame, isUnproven } from '../../../src/workflow/replay/replayed.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { verifyLine } from '../../../src/workflow/verify/line.ts';
+import { given } from '../../support/given.ts';
 import { file, forge, withLogs, type Forgery } from '../../support/forgery.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
 import { tamper } from '../../support/tampering.ts';
-import { command, create, edit, line, session, start, turn } from '../../support/turns.ts';
+import { command, create, edit, line, session, turn } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const evil = 'const port = 81;\nlisten(port);\nevil();\n';
 
 /** An edit, a command that changes nothing, a new file. */
 async function editedProject(run: (project: MemoryProject) => Promise<object> = async () => ({})) {
-  const project = await memoryProject({ 'src/app.ts': 'const port = 80;\nlisten(port);\n', 'b.txt': 'b\n' });
-  await start(project);
+  const project = await given.session({ 'src/app.ts': 'const port = 80;\nlisten(port);\n', 'b.txt': 'b\n' });
   project.command.run = () => run(project);
   const change = edit('src/app.ts', 'const port = 80;', 'const port = 81;');
   await turn(project, 'One', change, create('a.txt', 'one\n'), command('make'), create('c.txt', 'c\n'));
@@ -169,8 +169,7 @@ describe('the trees of a report', () => {
   );
 
   test('of a command that changed nothing leave no excuse for the edit after it, nor for one that is gone', async () => {
-    const project = await memoryProject({ 'src/app.ts': 'const port = 80;\nlisten(port);\n' });
-    await start(project);
+    const project = await given.session({ 'src/app.ts': 'const port = 80;\nlisten(port);\n' });
     const change = edit('src/app.ts', 'const port = 80;', 'const port = 81;');
     await turn(project, 'One', create('gone.txt'), command('true'), change, command('true'));
     const tip = await project.tipOf(line);

@@ -6,10 +6,11 @@ import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
 import { replayLine } from '../../../src/workflow/replay/line.ts';
 import { isSame, isUnproven } from '../../../src/workflow/replay/replayed.ts';
 import { verifyLine } from '../../../src/workflow/verify/line.ts';
+import { given } from '../../support/given.ts';
 import { file, forge, withLogs, type Forgery } from '../../support/forgery.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
 import { listSteps, tamper, type Tampering } from '../../support/tampering.ts';
-import { command, create, edit, line, session, start, turn } from '../../support/turns.ts';
+import { command, create, edit, line, session, turn } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const before = 'const port = 80;\nlisten(port);\n';
@@ -20,8 +21,7 @@ let project: MemoryProject;
 let tip: Oid;
 
 beforeAll(async () => {
-  project = await memoryProject({ 'src/app.ts': before, 'b.txt': 'b\n' });
-  await start(project);
+  project = await given.session({ 'src/app.ts': before, 'b.txt': 'b\n' });
   const change = edit('src/app.ts', 'const port = 80;', 'const port = 81;');
   await turn(project, 'One', change, create('a.txt', 'one\n'), read, create('empty.txt', ''), command('make'));
   tip = await project.tipOf(line);

@@ -2,15 +2,15 @@ import { beforeEach, describe, expect } from 'vitest';
 import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
 import { replayLine, type ReplayOptions } from '../../../src/workflow/replay/line.ts';
 import type { ReplayedLine, ReplayedTurn } from '../../../src/workflow/replay/replayed.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { approver, command, create, edit, line, memos, planOf, run, say, start, turn } from '../../support/turns.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
+import { approver, command, create, edit, line, memos, planOf, run, say, turn } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 let project: MemoryProject;
 
 beforeEach(async () => {
-  project = await memoryProject({ 'README.md': '# Notes\n', 'src/app.ts': 'const port = 80;\nlisten(port);\n' });
-  await start(project);
+  project = await given.session({ 'README.md': '# Notes\n', 'src/app.ts': 'const port = 80;\nlisten(port);\n' });
 });
 
 async function replay(target?: string, options: ReplayOptions = {}): Promise<ReplayedLine> {

@@ -9,16 +9,16 @@ import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
 import { replayLine } from '../../../src/workflow/replay/line.ts';
 import type { ReplayedTurn } from '../../../src/workflow/replay/replayed.ts';
 import { verifyLine } from '../../../src/workflow/verify/line.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
 import { listSteps, tamper } from '../../support/tampering.ts';
-import { create, edit, line, planOf, run, say, session, start } from '../../support/turns.ts';
+import { create, edit, line, planOf, run, say, session } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 let project: MemoryProject;
 
 beforeEach(async () => {
-  project = await memoryProject({ 'src/app.ts': 'const port = 80;\nlisten(port);\n' });
-  await start(project);
+  project = await given.session({ 'src/app.ts': 'const port = 80;\nlisten(port);\n' });
 });
 
 type Rewrite = (text: string) => string;

@@ -3,9 +3,10 @@ import type { Oid, RepoPath } from '../../../src/names.ts';
 import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
 import { replayLine } from '../../../src/workflow/replay/line.ts';
 import type { Difference } from '../../../src/workflow/replay/replayed.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
 import { flip, listSteps, tamper, type Tampering } from '../../support/tampering.ts';
-import { command, create, edit, line, run, say, session, start, planOf } from '../../support/turns.ts';
+import { command, create, edit, line, run, say, session, planOf } from '../../support/turns.ts';
 
 const pair = (find: string, replace: string) =>
   `#### FIND:\n\`\`\`\n${find}\n\`\`\`\n#### REPLACE:\n\`\`\`\n${replace}\n\`\`\`\n`;
@@ -15,8 +16,7 @@ let tip: Oid;
 const entries = new Map<string, Oid>();
 
 beforeAll(async () => {
-  project = await memoryProject({ 'src/app.ts': 'const port = 80;\nlisten(port);\n' });
-  await start(project);
+  project = await given.session({ 'src/app.ts': 'const port = 80;\nlisten(port);\n' });
   project.command.run = () => project.write({ 'made.txt': 'by a command\n' }).then(() => ({ stdout: 'made\n' }));
   await say(
     project,

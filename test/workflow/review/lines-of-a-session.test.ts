@@ -4,16 +4,16 @@ import type { Oid, RefName, SessionId } from '../../../src/names.ts';
 import { listLines } from '../../../src/session/lines/lines.ts';
 import { findPlanned, readLines, takeLine, walkLines } from '../../../src/view/view.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { create, line, planOf, say, session, start, turn } from '../../support/turns.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
+import { create, line, planOf, say, session, turn } from '../../support/turns.ts';
 import { quickTest as test } from '../../support/slow-test.ts';
 
 const beside = `${line}--01-branch-01`;
 
 /** One turn, an attempt beside it that goes on with words, and a plan that waits on the main line. */
 async function open(): Promise<MemoryProject> {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await turn(project, 'One', create('one.txt'));
   await branchSession(project, { turn: '01', switch: false });
   await say(project, 'Otherwise', 'Words.', { selector: beside });

@@ -6,9 +6,9 @@ import type { Project } from '../../../src/ports/project.ts';
 import { readStatus } from '../../../src/workflow/review/read-status.ts';
 import { openReview, reviewSession } from '../../../src/workflow/review/session.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
-import { memoryProject } from '../../support/memory-repository.ts';
+import { given } from '../../support/given.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
-import { create, say, start, turn } from '../../support/turns.ts';
+import { create, say, turn } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 /** Its characters are escaped one by one: sixteen turns fill a review. */
@@ -19,8 +19,7 @@ const count = 34;
 slowTest(
   'as many objects are read for twice as many turns, but for the walk, and everything is counted',
   async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     await turn(project, 'Make it', create('one.txt', 'new\n'));
     await turn(project, 'Make another', create('two.txt', 'new\n'));
     await undoTurn(project, {});
@@ -45,8 +44,7 @@ slowTest(
 );
 
 test('the rows that labels make are those that the turns themselves make', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await turn(project, 'Make it', create('one.txt', 'new\n'));
   await undoTurn(project, {});
   await say(project, 'Tell me', 'Words.');
@@ -71,8 +69,7 @@ test('the rows that labels make are those that the turns themselves make', async
 });
 
 test('a status walks no line whose start is known', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await sayMany(project, 2);
   await readStatus(project);
   const short = await countReads(project, readStatus);

@@ -11,6 +11,7 @@ import { diffTurns } from '../../../src/workflow/review/diff-turns.ts';
 import { graphSession } from '../../../src/workflow/review/log-graph.ts';
 import { reviewSession } from '../../../src/workflow/review/session.ts';
 import { showTurn } from '../../../src/workflow/review/show-turn.ts';
+import { given } from '../../support/given.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
 import { create, line, planOf, say, session, start, turn } from '../../support/turns.ts';
@@ -22,8 +23,7 @@ let project: MemoryProject;
 
 /** Turns 01 and 02; another 02 on a branch, with a 03 that has a branch of its own. HEAD is back on the main line. */
 beforeAll(async () => {
-  project = await memoryProject();
-  await start(project);
+  project = await given.session();
   await turn(project, 'One', create('one.txt', 'new\n'));
   await project.commit('Mine\n', { 'own.txt': 'x\n' });
   await turn(project, 'Two', create('two.txt', 'two\n'));

@@ -12,10 +12,11 @@ import { searchSessions, type FoundTurn, type SearchRequest } from '../../../src
 import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
+import { given } from '../../support/given.ts';
 import { path } from '../../support/disk.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { runs } from '../../support/runs.ts';
-import { command, create, edit, line, planOf, run, say, session, start, turn } from '../../support/turns.ts';
+import { command, create, edit, line, planOf, run, say, session, turn } from '../../support/turns.ts';
 import { propertyTest, quickTest as test } from '../../support/slow-test.ts';
 
 const { signal } = new AbortController();
@@ -46,8 +47,7 @@ const record = (type: 'user' | 'assistant', content: string): GivenRecord =>
 
 let project: MemoryProject;
 beforeEach(async () => {
-  project = await memoryProject({ 'README.md': '# Notes\nthe base needle\n' });
-  await start(project);
+  project = await given.session({ 'README.md': '# Notes\nthe base needle\n' });
 });
 
 describe('a search finds', () => {

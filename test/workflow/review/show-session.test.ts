@@ -7,6 +7,7 @@ import { readRecordedLine } from '../../../src/workflow/turn/read-recording.ts';
 import { showTurn } from '../../../src/workflow/review/show-turn.ts';
 import type { KnownRecord } from '../../../src/conversation/records/record.ts';
 import { appendRecords } from '../../../src/workflow/line/append-records.ts';
+import { given } from '../../support/given.ts';
 import { assistant, call, result, user } from '../../support/records.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
@@ -14,8 +15,7 @@ import { create, edit, line, planOf, run, say, session, start, turn } from '../.
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 async function withTurns(): Promise<MemoryProject> {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await turn(project, 'One', create('one.txt', 'new\n'));
   await say(project, 'Two', 'Just words.');
   return project;
@@ -50,8 +50,7 @@ describe('list', () => {
     ['closed', 'Words.'],
     ['closed', '# Hi\n\n## Message\n\nHello.\n'],
   ])('a turn is %s after %j', async (status, answer) => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     await say(project, 'Do it', answer);
     expect(await listSessions(project)).toMatchObject([{ turns: 1, status }]);
     await project.commit('Mine\n', { 'own.txt': 'x\n' });
@@ -59,8 +58,7 @@ describe('list', () => {
   });
 
   test('a turn is open after an interrupted answer, and closed after its report', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     const model = scriptedModel({ texts: ['Ha'], error: new Error('cut') }, planOf([create('a.txt')]));
     await expect(say(project, 'Do it', model)).rejects.toThrow('cut');
     expect(await listSessions(project)).toMatchObject([{ turns: 1, status: 'open' }]);
@@ -85,8 +83,7 @@ describe('the state of a listed session', () => {
   const stateOf = async (project: MemoryProject) => (await listSessions(project)).map(({ state }) => state);
 
   test('is open, pending, closed or failed by its last turn', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     expect(await listSessions(project)).toMatchObject([{ state: 'open', title: '' }]);
     await say(project, 'Do it', null);
     expect(await stateOf(project)).toEqual(['open']);
@@ -119,8 +116,7 @@ describe('the state of a listed session', () => {
   });
 
   test('is landed where this clone is behind what has landed', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     await turn(project, 'One', create('one.txt'));
     const behind = await project.tipOf(line);
     await turn(project, 'Two', create('two.txt'));
@@ -201,8 +197,7 @@ describe('show', () => {
   });
 
   test('has what was spoken and the tools that were called, in their order', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     const append = (...records: KnownRecord[]) => appendRecords(project, { records });
     await append(user('a', 'Look.', 'voice_transcription'));
     await append(assistant('b', 'I look.'), call('c'), result('c', '# Notes'));
@@ -219,8 +214,7 @@ describe('show', () => {
   });
 
   test('says that an answer is only a part', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     const model = scriptedModel({ texts: ['Ha'], error: new Error('cut') });
     await expect(say(project, 'Do it', model)).rejects.toThrow('cut');
     expect(await showTurn(project, {})).toMatchObject({ status: 'open', reply: 'Ha', replyIsPartial: true });

@@ -18,18 +18,18 @@ import { showTurn } from '../../../src/workflow/review/show-turn.ts';
 import { findNextStep } from '../../../src/workflow/turn/find-next-step.ts';
 import { readLine } from '../../../src/view/view.ts';
 import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
+import { given } from '../../support/given.ts';
 import { claudePlans } from '../../support/agent-plan-fixtures.ts';
 import { memoryCapture, type MemoryCapture } from '../../support/memory-agent-logs.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { create, line, planOf, run, say, session, start } from '../../support/turns.ts';
+import { create, line, planOf, run, say, session } from '../../support/turns.ts';
 
 const plain = { style: (_: unknown, text: string) => text, columns: 120 } as unknown as Terminal;
 const marked = { style: (style: string, text: string) => `<${style}>${text}</>`, columns: 120 } as unknown as Terminal;
 
 /** A plan of teddy's own with two verdicts. */
 async function withVerdicts(): Promise<MemoryProject> {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await say(project, 'Make it', planOf([create('a.txt')]));
   await giveVerdict(project, {
     verdict: 'approved',

@@ -2,8 +2,9 @@
 import { describe, expect } from 'vitest';
 import type { Oid } from '../../../src/names.ts';
 import type { Approver } from '../../../src/workflow/run/run.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { approver, command, create, planOf, run, say, session, start, storyOfLine } from '../../support/turns.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
+import { approver, command, create, run, session, storyOfLine } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const files = { 'a.txt': 'a\n', 'b.txt': 'b\n', 'c.txt': 'c\n', '.gitignore': 'ignored.txt\n' };
@@ -12,12 +13,7 @@ function edit(path: string, find: string, replace: string): string {
   return `### EDIT\n- **File Path:** ${path}\n\n#### FIND:\n\`\`\`\n${find}\n\`\`\`\n#### REPLACE:\n\`\`\`\n${replace}\n\`\`\`\n`;
 }
 
-async function pending(...actions: string[]): Promise<MemoryProject> {
-  const project = await memoryProject(files);
-  await start(project);
-  await say(project, 'Do it', planOf(actions));
-  return project;
-}
+const pending = (...actions: string[]) => given.plannedTurn(actions, [], files);
 
 /** Each script is a list of `path=content`; an empty content deletes. */
 function scripted(project: MemoryProject, before: (script: string) => Promise<void> = async () => undefined): void {

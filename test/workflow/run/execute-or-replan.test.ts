@@ -8,9 +8,10 @@ import { parseReport } from '../../../src/plan/report/report-yaml.ts';
 import type { ExecuteRequest } from '../../../src/workflow/run/execute-plan.ts';
 import { executeOrReplan, planInstead, type Replanning } from '../../../src/workflow/run/execute-or-replan.ts';
 import type { Executed } from '../../../src/workflow/run/finish.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
-import { approveAll, command, create, planOf, say, session, start, storyOfLine } from '../../support/turns.ts';
+import { approveAll, command, create, planOf, say, session, storyOfLine } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const missing = (path: string) => `### EDIT\n- **File Path:** ${path}\n\n#### REPLACE:\n\`\`\`\nx\n\`\`\`\n`;
@@ -19,8 +20,7 @@ const otherwiseBroken = planOf([missing('other.ts')]);
 const good = planOf([create('made.txt')]);
 
 async function pending(plan: string, agent?: string): Promise<MemoryProject> {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await say(project, 'Do it', plan, { agent });
   return project;
 }

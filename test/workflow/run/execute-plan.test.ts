@@ -4,7 +4,8 @@ import { TeddyError } from '../../../src/errors.ts';
 import { parseReport } from '../../../src/plan/report/report-yaml.ts';
 import { decodeEntry } from '../../../src/session/entries/entry.ts';
 import type { Oid } from '../../../src/names.ts';
-import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
+import { given } from '../../support/given.ts';
+import { withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
 import {
   approveAll,
@@ -16,7 +17,6 @@ import {
   run,
   say,
   session,
-  start,
   storyOfLine,
 } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
@@ -24,12 +24,8 @@ import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 const dir = `.teddy/sessions/${session}`;
 
 /** A session with a pending plan of these actions. */
-async function pending(actions: string[], ...sections: string[]): Promise<MemoryProject> {
-  const project = await memoryProject({ 'README.md': '# Notes\n', 'src/a.ts': 'const a = 1;\n' });
-  await start(project);
-  await say(project, 'Do it', planOf(actions, ...sections));
-  return project;
-}
+const pending = (actions: string[], ...sections: string[]) =>
+  given.plannedTurn(actions, sections, { 'README.md': '# Notes\n', 'src/a.ts': 'const a = 1;\n' });
 
 async function changedPaths(project: MemoryProject, commit: Oid): Promise<string[]> {
   const { store } = project.repository;
@@ -389,8 +385,7 @@ describe('a plan that is not valid', () => {
 
 describe('refused', () => {
   slowTest('without a pending plan, naming what is next', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     await expect(run(project)).rejects.toMatchObject({ code: 'NO_PENDING_PLAN' });
     await say(project, 'Do it', null);
     await expect(run(project)).rejects.toMatchObject({

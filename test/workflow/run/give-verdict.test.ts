@@ -11,14 +11,14 @@ import { readVerdicts } from '../../../src/view/view.ts';
 import { findPlan, giveVerdict, type VerdictRequest } from '../../../src/workflow/run/give-verdict.ts';
 import { rewindTurn } from '../../../src/workflow/turn/rewind.ts';
 import { verifySession } from '../../../src/workflow/verify/session.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { approver, create, line, planOf, run, say, session, start, storyOfLine, turn } from '../../support/turns.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
+import { approver, create, line, planOf, run, say, session, storyOfLine, turn } from '../../support/turns.ts';
 
 let project: MemoryProject;
 
 beforeEach(async () => {
-  project = await memoryProject();
-  await start(project);
+  project = await given.session();
 });
 
 const give = (request: Partial<VerdictRequest> = {}) => giveVerdict(project, { verdict: 'approved', ...request });

@@ -6,7 +6,8 @@ import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import type { ExecuteRequest } from '../../../src/workflow/run/execute-plan.ts';
 import { rollBackRun } from '../../../src/workflow/run/settle.ts';
 import { InterruptedRun } from '../../../src/workflow/line/unfinished-run.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
 import {
   approveAll,
   approver,
@@ -18,7 +19,6 @@ import {
   run,
   say,
   session,
-  start,
   storyOfLine,
 } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
@@ -27,8 +27,7 @@ const dir = `.teddy/sessions/${session}/01`;
 
 /** Commands are `path=content`; `long` prints more than a report shows. */
 async function pending(actions: string[], ...sections: string[]): Promise<MemoryProject> {
-  const project = await memoryProject({ 'a.txt': 'a\n', 'b.txt': 'b\n' });
-  await start(project);
+  const project = await given.session({ 'a.txt': 'a\n', 'b.txt': 'b\n' });
   await say(project, 'Do it', planOf(actions, ...sections));
   scripted(project);
   return project;

@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { RepoPath } from '../../../src/names.ts';
 import { previewPlan, type PlanPreview } from '../../../src/workflow/run/preview-plan.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { planOf, run, say, start } from '../../support/turns.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
+import { run } from '../../support/turns.ts';
 import { runs } from '../../support/runs.ts';
 import { slowTest } from '../../support/slow-test.ts';
 
@@ -81,12 +82,8 @@ function toValidAction(files: Map<string, Lines>, { path: of, kind, at, content,
   return edit(of, [[[found], replace]], true);
 }
 
-async function pending(files: Record<string, string>, actions: string[]): Promise<MemoryProject> {
-  const project = await memoryProject({ 'README.md': '# Notes\n', ...files });
-  await start(project);
-  await say(project, 'Do it', planOf(actions));
-  return project;
-}
+const pending = (files: Record<string, string>, actions: string[]) =>
+  given.plannedTurn(actions, [], { 'README.md': '# Notes\n', ...files });
 
 async function readAll(project: MemoryProject): Promise<Content> {
   const found = await Promise.all(paths.map((of) => project.repository.workspace.readDisk(of as RepoPath)));

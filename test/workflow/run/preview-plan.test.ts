@@ -1,18 +1,14 @@
 import { expect } from 'vitest';
 import type { RefName } from '../../../src/names.ts';
 import { previewPlan, type PlanPreview, type PreviewRequest } from '../../../src/workflow/run/preview-plan.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { command, create, line, memos, planOf, run, say, session, start, storyOfLine } from '../../support/turns.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
+import { command, create, line, memos, planOf, run, say, session, storyOfLine } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const files = { 'README.md': '# Notes\n', 'src/a.ts': 'const a = 1;\nconst b = 2;\nconst c = 3;\n' };
 
-async function pending(actions: string[], ...sections: string[]): Promise<MemoryProject> {
-  const project = await memoryProject(files);
-  await start(project);
-  await say(project, 'Do it', planOf(actions, ...sections));
-  return project;
-}
+const pending = (actions: string[], ...sections: string[]) => given.plannedTurn(actions, sections, files);
 
 async function preview(actions: string[], request: PreviewRequest = {}): Promise<PlanPreview> {
   return previewPlan(await pending(actions), request);

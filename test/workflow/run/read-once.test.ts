@@ -2,8 +2,9 @@
 import { expect, test, vi } from 'vitest';
 import { parsePlan } from '../../../src/plan/parse/parse.ts';
 import type { RepoPath } from '../../../src/names.ts';
-import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
-import { command, create, edit, memos, planOf, run, say, session, start } from '../../support/turns.ts';
+import { given } from '../../support/given.ts';
+import { withRace, type MemoryProject } from '../../support/memory-repository.ts';
+import { command, create, edit, memos, run, say, session } from '../../support/turns.ts';
 
 vi.mock('../../../src/plan/parse/parse.ts', { spy: true });
 
@@ -28,12 +29,8 @@ async function readingsOf(
   return { plans: vi.mocked(parsePlan).mock.calls.length, lines };
 }
 
-async function pending(actions: string[], ...sections: string[]): Promise<MemoryProject> {
-  const project = await memoryProject({ 'a.txt': 'a\n', 'b.txt': 'b\n' });
-  await start(project);
-  await say(project, 'Do it', planOf(actions, ...sections));
-  return project;
-}
+const pending = (actions: string[], ...sections: string[]) =>
+  given.plannedTurn(actions, sections, { 'a.txt': 'a\n', 'b.txt': 'b\n' });
 
 const edits = [edit('a.txt', 'a', 'A'), edit('b.txt', 'b', 'B')];
 

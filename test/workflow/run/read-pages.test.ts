@@ -3,6 +3,7 @@ import { TeddyError } from '../../../src/errors.ts';
 import { parseReport } from '../../../src/plan/report/report-yaml.ts';
 import type { Masker } from '../../../src/ports/project.ts';
 import type { Pages } from '../../../src/ports/web.ts';
+import { given } from '../../support/given.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { approver, create, line, planOf, run, say, session, start } from '../../support/turns.ts';
 
@@ -12,12 +13,8 @@ const read = (resource: string, ...more: string[]) => `### READ\n- **Resource:**
 const prune = (resource: string) => `### PRUNE\n- **Resource:** ${resource}\n`;
 
 /** A session with a pending plan of these actions. */
-async function pending(...actions: string[]): Promise<MemoryProject> {
-  const project = await memoryProject({ 'README.md': '# Notes\n', '.gitignore': 'dist/\n' });
-  await start(project);
-  await say(project, 'Do it', planOf(actions));
-  return project;
-}
+const pending = (...actions: string[]) =>
+  given.plannedTurn(actions, [], { 'README.md': '# Notes\n', '.gitignore': 'dist/\n' });
 
 /** A masker that fails for one text. */
 function failsFor(wanted: string, fails: () => Promise<never>): Masker['mask'] {

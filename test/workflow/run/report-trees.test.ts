@@ -4,7 +4,8 @@ import { parseReport } from '../../../src/plan/report/report-yaml.ts';
 import type { Oid, RepoPath } from '../../../src/names.ts';
 import { openEditedCode } from '../../../src/workflow/line/edited-code.ts';
 import { editTree } from '../../../src/session/paths/edit-tree.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
 import {
   approver,
   command,
@@ -16,7 +17,6 @@ import {
   runUntilKilled,
   say,
   session,
-  start,
   turn,
 } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
@@ -24,8 +24,7 @@ import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 let project: MemoryProject;
 
 beforeEach(async () => {
-  project = await memoryProject({ 'src/app.ts': 'const port = 80;\n', 'b.txt': 'b\n', 'lib/x/y.ts': 'y\n' });
-  await start(project);
+  project = await given.session({ 'src/app.ts': 'const port = 80;\n', 'b.txt': 'b\n', 'lib/x/y.ts': 'y\n' });
 });
 
 async function treesOf(name = '01'): Promise<(string | undefined)[]> {

@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import type { Project } from '../../../src/ports/project.ts';
 import { rollBackRun } from '../../../src/workflow/run/settle.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { approver, command, create, edit, planOf, run, runUntilKilled, say, start } from '../../support/turns.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
+import { approver, command, create, edit, planOf, run, runUntilKilled, say } from '../../support/turns.ts';
 
 async function pending(...actions: string[]): Promise<MemoryProject> {
-  const project = await memoryProject({ 'a.txt': 'a\n', 'b.txt': 'b\n' });
-  await start(project);
+  const project = await given.session({ 'a.txt': 'a\n', 'b.txt': 'b\n' });
   await say(project, 'Do it', planOf(actions));
   project.command.run = async (script) => {
     if (script.trim() === 'fail') return { exitCode: 3 };

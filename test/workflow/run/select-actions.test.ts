@@ -1,17 +1,12 @@
 import { expect, test } from 'vitest';
 import type { RepoPath } from '../../../src/names.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { approver, command, create, line, memos, planOf, run, say, start, turn } from '../../support/turns.ts';
+import { given } from '../../support/given.ts';
+import { approver, command, create, line, memos, planOf, run, say, turn } from '../../support/turns.ts';
 
 const editOfMade =
   '### EDIT\n- **File Path:** made.txt\n\n#### FIND:\n```\nmade\n```\n#### REPLACE:\n```\nedited\n```\n';
 
-async function pending(...actions: string[]): Promise<MemoryProject> {
-  const project = await memoryProject();
-  await start(project);
-  await say(project, 'Do it', planOf(actions));
-  return project;
-}
+const pending = (...actions: string[]) => given.plannedTurn(actions);
 
 test('actions that are not selected are skipped, and the others keep their numbers', async () => {
   const project = await pending(create('one.txt'), create('two.txt'), create('three.txt'));
@@ -57,8 +52,7 @@ test('where the selection is the whole plan, a plan that is not valid is reporte
 });
 
 test('several problems of a selection are counted, and memos are not asked about', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await say(project, 'Do it', planOf([create('made.txt', 'made\n'), editOfMade, editOfMade], memos('[+] A fact')));
   let questions = 0;
   const ask = async () => (questions += 1) > 0;
@@ -69,8 +63,7 @@ test('several problems of a selection are counted, and memos are not asked about
 });
 
 test('a chosen file that a sparse checkout keeps away is refused before the snapshot', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await turn(project, 'Hide', create('hidden.txt'));
   await say(project, 'Do it', planOf([create('one.txt'), create('hidden.txt')]));
   await project.write({ 'README.md': 'an edit\n' });

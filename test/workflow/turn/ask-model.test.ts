@@ -7,19 +7,14 @@ import { TeddyError } from '../../../src/errors.ts';
 import type { Model } from '../../../src/ports/model.ts';
 import { decodeEntry } from '../../../src/session/entries/entry.ts';
 import type { Oid } from '../../../src/names.ts';
+import { given } from '../../support/given.ts';
 import { requestOf } from '../../support/ask-model.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel, type ScriptedAnswer } from '../../support/scripted-model.ts';
-import { create, line, memos, planOf, say, session, start, storyOfLine } from '../../support/turns.ts';
+import { create, line, memos, planOf, say, session, storyOfLine } from '../../support/turns.ts';
 
 const longLine = 'This line is long enough to be known again when it comes twice.\n';
 const cut = (...texts: string[]): ScriptedAnswer => ({ texts, finish: 'length' });
-
-async function begin(): Promise<MemoryProject> {
-  const project = await memoryProject();
-  await start(project);
-  return project;
-}
 
 async function recordsOf(project: MemoryProject): Promise<TranscriptRecord[]> {
   const text = await project.readAt(await project.tipOf(line), `.teddy/sessions/${session}/01/transcript.jsonl`);
@@ -35,7 +30,7 @@ describe('an answer that its endpoint ended badly', () => {
   const plan = planOf([create('a.txt')]);
 
   test.each([plan.slice(0, -6), 'Some words.'])('is kept in part, with the reason: %j', async (text) => {
-    const project = await begin();
+    const project = await given.session();
     await expect(say(project, 'Do it', scriptedModel(ended(text)))).rejects.toMatchObject({
       code: 'MODEL_INTERRUPTED',
       message: expect.stringMatching(/ended its answer after \d+ characters with "content_filter"/),
@@ -49,7 +44,7 @@ describe('an answer that its endpoint ended badly', () => {
   });
 
   test('and is a whole plan all the same waits, and is no answer of the command', async () => {
-    const project = await begin();
+    const project = await given.session();
     await expect(say(project, 'Do it', scriptedModel(ended(plan)))).rejects.toMatchObject({
       code: 'MODEL_INTERRUPTED',
       message: expect.stringContaining('it is pending in turn 01, and nothing was run'),
@@ -59,7 +54,7 @@ describe('an answer that its endpoint ended badly', () => {
   });
 
   test('before it said anything names the reason', async () => {
-    await expect(say(await begin(), 'Do it', scriptedModel(ended('')))).rejects.toMatchObject({
+    await expect(say(await given.session(), 'Do it', scriptedModel(ended('')))).rejects.toMatchObject({
       code: 'EMPTY_ANSWER',
       message: expect.stringContaining('gave an empty answer, and ended it with "content_filter"'),
     });
@@ -68,7 +63,7 @@ describe('an answer that its endpoint ended badly', () => {
 
 describe('an answer that is cut at the limit', () => {
   test('is gone on with: the model gets its own words and is asked to continue', async () => {
-    const project = await begin();
+    const project = await given.session();
     const plan = planOf([create('a.txt')]);
     const model = scriptedModel(cut(plan.slice(0, 20)), cut(plan.slice(20, 30)), plan.slice(30));
     const heard: string[] = [];
@@ -86,7 +81,7 @@ describe('an answer that is cut at the limit', () => {
   });
 
   test('has the usage and the cost of all its requests', async () => {
-    const project = await begin();
+    const project = await given.session();
     const usage = (inputTokens: number, outputTokens: number, costUsd?: number) => ({
       usage: { inputTokens, outputTokens, ...(costUsd === undefined ? {} : { costUsd }) },
     });
@@ -102,7 +97,7 @@ describe('an answer that is cut at the limit', () => {
   });
 
   test('has the cached and the reasoning tokens of all its requests, in its label and in its record', async () => {
-    const project = await begin();
+    const project = await given.session();
     const counts = { inputTokens: 10, outputTokens: 5, cachedTokens: 8, reasoningTokens: 2 };
     const [first, second] = [
       { ...cut('One '), usage: counts },
@@ -115,7 +110,7 @@ describe('an answer that is cut at the limit', () => {
   });
 
   test('loses what it repeats at the seam, and the transcript says so beside the answer', async () => {
-    const project = await begin();
+    const project = await given.session();
     const heard: string[] = [];
     const model = scriptedModel(cut('Start.\n', longLine), cut(longLine, 'More.\n'), { texts: ['', 'End.\n'] });
     await say(project, 'Do it', model, { onText: (text) => heard.push(text) });
@@ -130,7 +125,7 @@ describe('an answer that is cut at the limit', () => {
   });
 
   test('is kept in part after eight continuations, and no ninth is asked for', async () => {
-    const project = await begin();
+    const project = await given.session();
     const model = scriptedModel(...Array.from({ length: 12 }, (_, at) => cut(`${at}.`)));
     const error = await say(project, 'Do it', model).catch((thrown: TeddyError) => thrown);
     expect(error).toMatchObject({ code: 'MODEL_INTERRUPTED', message: expect.stringContaining('8 continuations') });
@@ -143,7 +138,7 @@ describe('an answer that is cut at the limit', () => {
   });
 
   test('is not asked for more when a continuation brings nothing', async () => {
-    const project = await begin();
+    const project = await given.session();
     const model = scriptedModel(cut('Half'), cut());
     await expect(say(project, 'Do it', model)).rejects.toMatchObject({ code: 'MODEL_INTERRUPTED' });
     expect(model.requests).toHaveLength(2);
@@ -151,7 +146,7 @@ describe('an answer that is cut at the limit', () => {
   });
 
   test('that calls a tool nobody has offered is no plan, and says so', async () => {
-    const project = await begin();
+    const project = await given.session();
     const call = { id: 'a', name: 'read_file', arguments: '{}' };
     const error = await say(project, 'Do it', scriptedModel({ texts: [], calls: [call] })).catch(
       (thrown: unknown) => thrown,
@@ -161,14 +156,14 @@ describe('an answer that is cut at the limit', () => {
   });
 
   test('before it said anything is an empty answer, and nothing is kept', async () => {
-    const project = await begin();
+    const project = await given.session();
     const error = await say(project, 'Do it', scriptedModel(cut())).catch((thrown: TeddyError) => thrown);
     expect(error).toMatchObject({ code: 'EMPTY_ANSWER', message: expect.stringContaining('limit') });
     expect(await storyOfLine(project)).toEqual(["'First commit'", 'start', 'message 01']);
   });
 
   test('and then fails keeps all that came, also what was held back at the seam', async () => {
-    const project = await begin();
+    const project = await given.session();
     const lost = new TeddyError('MODEL_INTERRUPTED', 'Lost.');
     const model = scriptedModel(cut(longLine), { texts: ['This line is'], error: lost });
     await expect(say(project, 'Do it', model)).rejects.toBe(lost);
@@ -178,7 +173,7 @@ describe('an answer that is cut at the limit', () => {
 
 describe('staging', () => {
   test('has the answer while it arrives, with its place, and nothing afterwards', async () => {
-    const project = await begin();
+    const project = await given.session();
     const seen: unknown[] = [];
     const look = async () => void seen.push(structuredClone(project.staged));
     await say(project, 'Do it', scriptedModel({ texts: ['Hal', 'lo.'], meanwhile: look }));
@@ -196,7 +191,7 @@ describe('staging', () => {
   });
 
   test('is empty after an error, an interruption and an empty answer', async () => {
-    const project = await begin();
+    const project = await given.session();
     const interrupted = new TeddyError('INTERRUPTED', 'Interrupted.');
     for (const answer of [interrupted, { texts: ['Hal'], error: interrupted }, ' ']) {
       await expect(say(project, 'Do it', scriptedModel(answer))).rejects.toBeInstanceOf(TeddyError);
@@ -205,7 +200,7 @@ describe('staging', () => {
   });
 
   test('keeps the answer when it cannot be put on the line', async () => {
-    const project = await begin();
+    const project = await given.session();
     const full = new TeddyError('DISK_FULL', 'No space left.');
     const breakDown = async () => {
       project.repository.workspace.publish = () => Promise.reject(full);
@@ -217,7 +212,7 @@ describe('staging', () => {
   });
 
   test('is left when somebody else was faster, since the answer is anchored then', async () => {
-    const project = await begin();
+    const project = await given.session();
     const meanwhile = async () => void (await say(project, undefined, 'Faster.'));
     const late = say(project, 'Do it', scriptedModel({ texts: ['Slower.'], meanwhile }));
     await expect(late).rejects.toMatchObject({ code: 'REF_MOVED' });
@@ -230,7 +225,7 @@ describe('staging', () => {
 
 describe('an answer that is on the line', () => {
   test('is the outcome also when it cannot be searched for secrets afterwards, which is said with its commit', async () => {
-    const project = await begin();
+    const project = await given.session();
     const plan = planOf([create('a.txt')]);
     const refused = new TeddyError('MASKING_FAILED', 'A text could not be searched.', 'Switch it off.');
     const { mask } = project.masker;
@@ -244,7 +239,7 @@ describe('an answer that is on the line', () => {
   });
 
   test('is the outcome also when its plan cannot be checked against the files, and its own faults are told still', async () => {
-    const project = await begin();
+    const project = await given.session();
     project.filesOf = () => {
       throw new Error('EIO: i/o error');
     };
@@ -264,7 +259,7 @@ describe('an answer that was interrupted and cannot be kept', () => {
   const full = new TeddyError('DISK_FULL', 'No space left.', 'Make room.');
 
   test('leaves the first error the error, says the second, and stays in staging', async () => {
-    const project = await begin();
+    const project = await given.session();
     const meanwhile = async () => {
       project.repository.workspace.publish = () => Promise.reject(full);
     };
@@ -276,7 +271,7 @@ describe('an answer that was interrupted and cannot be kept', () => {
   });
 
   test('says where its part is kept when somebody else was faster', async () => {
-    const project = await begin();
+    const project = await given.session();
     const meanwhile = async () => void (await say(project, undefined, 'Faster.'));
     await expect(say(project, 'Do it', scriptedModel({ texts: ['Slow'], error: lost, meanwhile }))).rejects.toBe(lost);
     const [anchor] = await project.repository.store.listRefs('refs/teddy/keep/answers/');
@@ -286,7 +281,7 @@ describe('an answer that was interrupted and cannot be kept', () => {
 
 describe('an answer without end', () => {
   test('is stopped at 10 MiB, and what came until then is kept', async () => {
-    const project = await begin();
+    const project = await given.session();
     const piece = 'ä'.repeat(512 * 1024);
     const model = scriptedModel({ texts: Array.from({ length: 40 }, () => piece) });
     const error = await say(project, 'Do it', model).catch((thrown: TeddyError) => thrown);
@@ -296,7 +291,7 @@ describe('an answer without end', () => {
   });
 
   test('names the command that asks again: after a question, that is not the one that runs the plan', async () => {
-    const project = await begin();
+    const project = await given.session();
     await say(project, 'Do it', planOf([create('a.txt')]));
     const asked = say(project, 'Why?', scriptedModel({ texts: ['a'.repeat(11 * 1024 * 1024)] }), { mode: 'ask' });
     await expect(asked).rejects.toMatchObject({
@@ -307,7 +302,7 @@ describe('an answer without end', () => {
 });
 
 test('a continuation that ends without a word why is the end of the answer', async () => {
-  const project = await begin();
+  const project = await given.session();
   let asked = 0;
   const model: Model = {
     ...scriptedModel(),
@@ -324,7 +319,7 @@ describe('what the model thinks', () => {
   const secret = 'ghp_0123456789abcdefghijABCDEFGHIJ012345';
 
   test('is a note before the answer, masked, and no part of the next request', async () => {
-    const project = await begin();
+    const project = await given.session();
     project.secrets.set(secret, 'a key');
     const heard: string[] = [];
     const model = scriptedModel({ texts: ['Words.'], thoughts: ['Hm, the key is ', secret, '.'] }, 'More.');
@@ -342,7 +337,7 @@ describe('what the model thinks', () => {
   });
 
   test('is kept with the part of an answer that was interrupted', async () => {
-    const project = await begin();
+    const project = await given.session();
     const model = scriptedModel({
       texts: ['Half'],
       thoughts: ['Hm.'],
@@ -353,7 +348,7 @@ describe('what the model thinks', () => {
   });
 
   test('alone is no answer', async () => {
-    const project = await begin();
+    const project = await given.session();
     await expect(say(project, 'Do it', scriptedModel({ texts: [], thoughts: ['Hm.'] }))).rejects.toMatchObject({
       code: 'EMPTY_ANSWER',
     });

@@ -5,18 +5,18 @@ import type { KnownRecord } from '../../../src/conversation/records/record.ts';
 import { appendRecords } from '../../../src/workflow/line/append-records.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { verifySession } from '../../../src/workflow/verify/session.ts';
-import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
+import { given } from '../../support/given.ts';
+import { withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { assistant, user } from '../../support/records.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
-import { create, line, planOf, run, say, session, start, storyOfLine, turn } from '../../support/turns.ts';
+import { create, line, planOf, run, say, session, storyOfLine, turn } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const dir = `.teddy/sessions/${session}`;
 
 /** Two whole turns; the user edits in between. */
 async function twoTurns(): Promise<MemoryProject> {
-  const project = await memoryProject({ 'README.md': '# Notes\n', 'src/a.ts': 'a\n' });
-  await start(project);
+  const project = await given.session({ 'README.md': '# Notes\n', 'src/a.ts': 'a\n' });
   await turn(project, 'One', create('one.txt'));
   await project.write({ 'README.md': '# Mine\n' });
   await turn(project, 'Two', create('two.txt'));
@@ -73,8 +73,7 @@ describe('a conversation branch', () => {
   });
 
   slowTest('of a turn without a request, as of an imported session, is a turn of its own', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     for (const id of ['one', 'two']) {
       await appendRecords(project, { records: [user(`${id}-said`, id)] });
       await appendRecords(project, { records: [assistant(`${id}-answered`, id)] });
@@ -132,8 +131,7 @@ describe('a conversation branch', () => {
   });
 
   test('keeps the agent of the turn that it leaves from', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     await say(project, 'One', 'x', { agent: 'dev' });
     await say(project, 'Two', 'x', { agent: 'pathfinder' });
     await branch(project, '01');
@@ -143,8 +141,7 @@ describe('a conversation branch', () => {
   });
 
   test('of a turn that was asked several times leaves before its first message', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     await say(project, 'One', null);
     await say(project, 'One, better', null);
     await branch(project, '01');
@@ -163,8 +160,7 @@ describe('a conversation branch', () => {
   });
 
   test('of a turn that the assistant began, and that was added to later, leaves where it began', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     const append = (record: KnownRecord) => appendRecords(project, { records: [record] });
     await append(assistant('a', 'Hello.'));
     await append(assistant('b', 'Are you there?'));

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { recordMessage } from '../../../src/workflow/turn/plan.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
-import { line, say, session, start, storyOfLine } from '../../support/turns.ts';
+import { line, say, session, storyOfLine } from '../../support/turns.ts';
 
 const answer = (text: string, inputTokens = 1000, outputTokens = 234) =>
   scriptedModel({ texts: [text], usage: { inputTokens, outputTokens } });
 
 async function begin(settings: Record<string, string>): Promise<MemoryProject> {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   for (const [name, value] of Object.entries(settings)) project.configuration.set(`teddy.${name}`, value);
   return project;
 }

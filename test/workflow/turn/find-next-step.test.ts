@@ -3,16 +3,11 @@ import { expect } from 'vitest';
 import type { TurnName } from '../../../src/names.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { findNextStep } from '../../../src/workflow/turn/find-next-step.ts';
+import { given } from '../../support/given.ts';
 import { chat } from '../../support/chat.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
 import { command, create, line, planOf, run, runUntilKilled, say, session, start, turn } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
-
-async function begin(): Promise<MemoryProject> {
-  const project = await memoryProject();
-  await start(project);
-  return project;
-}
 
 async function next(project: MemoryProject, selector?: string): Promise<string> {
   const step = await findNextStep(project, selector);
@@ -20,14 +15,14 @@ async function next(project: MemoryProject, selector?: string): Promise<string> 
 }
 
 slowTest('a session that has only begun waits for a message, and so does one whose turn has its report', async () => {
-  const project = await begin();
+  const project = await given.session();
   expect(await next(project)).toBe('message');
   await turn(project, 'One', create('one.txt'));
   expect(await next(project)).toBe('message');
 });
 
 test('a message without an answer is to be asked, a plan without a report to be executed', async () => {
-  const project = await begin();
+  const project = await given.session();
   await say(project, 'One', null);
   expect(await next(project)).toBe('ask 01');
   await say(project, undefined, planOf([create('one.txt')]));
@@ -38,7 +33,7 @@ test('a message without an answer is to be asked, a plan without a report to be 
 });
 
 test('an answer that is no plan closes its turn, and so does a report of problems', async () => {
-  const project = await begin();
+  const project = await given.session();
   await say(project, 'One', 'Which one?');
   expect(await next(project)).toBe('message');
   await say(project, 'Two', planOf([create('README.md')]));
@@ -49,7 +44,7 @@ test('an answer that is no plan closes its turn, and so does a report of problem
 });
 
 test('a plan whose run was killed is still to be executed', async () => {
-  const project = await begin();
+  const project = await given.session();
   await say(project, 'One', planOf([command('make')]));
   await runUntilKilled(project);
   expect(project.left.size).toBe(1);
@@ -57,7 +52,7 @@ test('a plan whose run was killed is still to be executed', async () => {
 });
 
 slowTest('a turn that a branch has opened without a message waits for one', async () => {
-  const project = await begin();
+  const project = await given.session();
   await turn(project, 'One', create('one.txt'));
   await branchSession(project, { turn: '01' as TurnName, switch: true });
   expect(await next(project)).toBe('message');
@@ -66,7 +61,7 @@ slowTest('a turn that a branch has opened without a message waits for one', asyn
 });
 
 test('a message of a conversation waits for an answer there', async () => {
-  const project = await begin();
+  const project = await given.session();
   await chat(project, 'One', null);
   expect(await findNextStep(project, undefined)).toMatchObject({ kind: 'ask', turn: '01', mode: 'chat' });
   await chat(project, undefined, 'Answer.');
@@ -75,7 +70,7 @@ test('a message of a conversation waits for an answer there', async () => {
 });
 
 test('part of an answer that a killed command has left is not touched by looking', async () => {
-  const project = await begin();
+  const project = await given.session();
   await say(project, 'One', null);
   const place = {
     id: '019bf000-0000-7000-8000-00000000abcd',
@@ -95,7 +90,7 @@ test('part of an answer that a killed command has left is not touched by looking
 });
 
 test('the line that is named counts, wherever HEAD is, also one that only a remote has', async () => {
-  const project = await begin();
+  const project = await given.session();
   await say(project, 'One', null);
   await project.setRef('refs/remotes/origin/teddy/20260125-elsewhere', await project.tipOf(line));
   await project.switchTo('main');

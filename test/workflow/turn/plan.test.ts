@@ -6,21 +6,18 @@ import { decodeEntry, type Entry } from '../../../src/session/entries/entry.ts';
 import { parseOid, type RefName } from '../../../src/names.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
 import { readLine } from '../../../src/view/view.ts';
+import { given } from '../../support/given.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
 import { previewRequest } from '../../../src/workflow/turn/plan.ts';
-import { create, line, planOf, run, say, session, start, storyOfLine, turn } from '../../support/turns.ts';
+import { create, line, planOf, run, say, session, storyOfLine, turn } from '../../support/turns.ts';
 
 const dir = `.teddy/sessions/${session}`;
 const interrupted = new TeddyError('MODEL_INTERRUPTED', 'Interrupted.');
 
 afterEach(() => vi.restoreAllMocks());
 
-async function begin(files?: Record<string, string>): Promise<MemoryProject> {
-  const project = await memoryProject(files);
-  await start(project);
-  return project;
-}
+const begin = (files?: Record<string, string>) => given.session(files);
 
 async function entryAt(project: MemoryProject, branch = line): Promise<Entry | null> {
   return decodeEntry((await project.repository.store.readCommit(await project.tipOf(branch))).message);

@@ -3,13 +3,12 @@ import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { findLine } from '../../../src/workflow/line/find.ts';
 import { rewindTurn } from '../../../src/workflow/turn/rewind.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
-import { memoryProject } from '../../support/memory-repository.ts';
-import { create, line, planOf, say, session, start, storyOfLine, turn } from '../../support/turns.ts';
+import { given } from '../../support/given.ts';
+import { create, line, planOf, say, session, storyOfLine, turn } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 test('a rewind goes to a turn at its report, not at its undo, and the next turn follows it', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await turn(project, 'One', create('one.txt'));
   await undoTurn(project, {});
   const rewound = await rewindTurn(project, { turn: '01' });
@@ -22,8 +21,7 @@ test('a rewind goes to a turn at its report, not at its undo, and the next turn 
 });
 
 test('a turn that has no end yet is refused, and nothing is made', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await say(project, 'One', null);
   await expect(rewindTurn(project, { turn: '01' })).rejects.toMatchObject({
     code: 'TURN_OPEN',
@@ -41,8 +39,7 @@ test('a turn that has no end yet is refused, and nothing is made', async () => {
 });
 
 test('the way back is a command that works: on a detached HEAD, and on a branch that a shell would not take as it is', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await say(project, 'One', planOf([create('one.txt')]));
   const tip = await project.tipOf(line);
   await project.detach();
@@ -57,8 +54,7 @@ test('the way back is a command that works: on a detached HEAD, and on a branch 
 });
 
 slowTest('the branch takes the first name that no other branch has', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await turn(project, 'One', create('one.txt'));
   await turn(project, 'Two', create('two.txt'));
   await branchSession(project, { turn: '02', switch: false });
@@ -66,8 +62,7 @@ slowTest('the branch takes the first name that no other branch has', async () =>
 });
 
 test('edits in the way refuse it, and the branch is taken back', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await turn(project, 'One', create('one.txt'));
   await turn(project, 'Two', create('two.txt'));
   await project.write({ 'two.txt': 'mine\n' });

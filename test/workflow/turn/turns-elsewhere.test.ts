@@ -6,8 +6,9 @@ import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { rewindTurn } from '../../../src/workflow/turn/rewind.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { create, line, planOf, say, session, start, turn } from '../../support/turns.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
+import { create, line, planOf, say, session, turn } from '../../support/turns.ts';
 
 const diffTurnTo = (project: MemoryProject, { turn: a }: { turn: string }) => diffTurns(project, { a });
 const branchSessionAt = (project: MemoryProject, { turn: name }: { turn: string }) =>
@@ -17,8 +18,7 @@ const approve = (project: MemoryProject, { turn: name }: { turn: string }) =>
 
 /** Turn 01 on the main line; on a branch of it `02-branch-01`, 03, and 04 with a plan. HEAD is on the main line. */
 async function begin(): Promise<{ project: MemoryProject; other: string }> {
-  const project = await memoryProject({ 'README.md': '# Notes\n' });
-  await start(project);
+  const project = await given.session({ 'README.md': '# Notes\n' });
   await turn(project, 'One', create('one.txt'));
   await turn(project, 'Two', create('two.txt'));
   const branch = await branchSession(project, { turn: '02', switch: true });

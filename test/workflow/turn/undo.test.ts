@@ -6,13 +6,13 @@ import { readLine } from '../../../src/view/view.ts';
 import { reviewSession } from '../../../src/workflow/review/session.ts';
 import { showTurn } from '../../../src/workflow/review/show-turn.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
+import { given } from '../../support/given.ts';
 import { captureTurns } from '../../support/captured-line.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { create, edit, line, planOf, say, session, start, storyOfLine, turn } from '../../support/turns.ts';
+import { create, edit, line, planOf, say, session, storyOfLine, turn } from '../../support/turns.ts';
 
 test('an undo takes back the code of its turn alone, and keeps what later turns did', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await turn(project, 'One', create('one.txt'));
   await turn(project, 'Two', create('two.txt'));
   expect(await undoTurn(project, { turn: '1' })).toMatchObject({ turn: '01', restored: ['one.txt'], left: [] });
@@ -26,8 +26,7 @@ test('an undo takes back the code of its turn alone, and keeps what later turns 
 });
 
 test('without a turn it is the newest that changed code and is not undone', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await turn(project, 'One', create('one.txt'));
   await turn(project, 'Two', create('two.txt'));
   await say(project, 'Three', planOf([create('three.txt')]));
@@ -38,8 +37,7 @@ test('without a turn it is the newest that changed code and is not undone', asyn
 });
 
 test('a staged edit is left, also where the file on disk is as the turn left it', async () => {
-  const project = await memoryProject({ 'a.txt': 'a\n' });
-  await start(project);
+  const project = await given.session({ 'a.txt': 'a\n' });
   await turn(project, 'One', edit('a.txt', 'a', 'A'));
   await project.write({ 'a.txt': 'staged\n' });
   await project.stage('a.txt');
@@ -52,8 +50,7 @@ test('a staged edit is left, also where the file on disk is as the turn left it'
 });
 
 test('the undo of a line that is checked out nowhere is refused, with the way to it', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await turn(project, 'One', create('one.txt'));
   await project.switchTo('main');
   await expect(undoTurn(project, { selector: session })).rejects.toMatchObject({
@@ -64,8 +61,7 @@ test('the undo of a line that is checked out nowhere is refused, with the way to
 });
 
 test('an edit between the look and the write is left', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await turn(project, 'One', create('one.txt'), create('two.txt'));
   const readings = new Map<RepoPath, number>();
   const files = project.filesOf(project.repository.workspace.root);
@@ -84,8 +80,7 @@ test('an edit between the look and the write is left', async () => {
 });
 
 test('a file that is back is taken back, whatever the disk refused after that', async () => {
-  const project = await memoryProject({ 'old.txt': 'old\n' });
-  await start(project);
+  const project = await given.session({ 'old.txt': 'old\n' });
   await turn(project, 'One', create('one.txt'), edit('old.txt', 'old', 'new'));
   const files = project.filesOf(project.repository.workspace.root);
   const putState: typeof files.putState = async (path, state) => {
@@ -98,8 +93,7 @@ test('a file that is back is taken back, whatever the disk refused after that', 
 });
 
 test('when the entry cannot be added, the error says that the files are taken back, and the next undo adds it', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await turn(project, 'One', create('one.txt'));
   const { workspace } = project.repository;
   const publish = () => Promise.reject(new Error('the disk is gone'));
@@ -130,8 +124,7 @@ test("another agent's turn is taken back as its snapshots have it, all of them t
 describe('an undo of some files', () => {
   /** Turn 02 has edited one.txt and made two.txt; two.txt was edited since. */
   async function begin() {
-    const project = await memoryProject({ 'one.txt': 'old\n' });
-    await start(project);
+    const project = await given.session({ 'one.txt': 'old\n' });
     await turn(project, 'One', create('first.txt'));
     await turn(project, 'Two', edit('one.txt', 'old', 'new'), create('two.txt'));
     await project.write({ 'two.txt': 'mine\n' });

@@ -10,6 +10,7 @@ import { replayLine } from '../../../src/workflow/replay/line.ts';
 import { findRecorded, type RecordedLine } from '../../../src/workflow/line/find-recorded.ts';
 import { verifyLine } from '../../../src/workflow/verify/line.ts';
 import type { VerifiedLine } from '../../../src/session/entries/violation.ts';
+import { given } from '../../support/given.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { listSteps, tamper, type Tampering } from '../../support/tampering.ts';
 import { create, line, planOf, say, session, start, turn } from '../../support/turns.ts';
@@ -18,8 +19,7 @@ let project: MemoryProject;
 let recorded: RecordedLine;
 
 beforeAll(async () => {
-  project = await memoryProject({ 'README.md': '# Notes\n' });
-  await start(project);
+  project = await given.session({ 'README.md': '# Notes\n' });
   await turn(project, 'One', create('two.txt'));
   recorded = await findRecorded(project, line);
 });

@@ -3,8 +3,8 @@ import { appendWrite } from '../../../src/workflow/writes/append.ts';
 import { beginWrite, type WriteRequest } from '../../../src/workflow/writes/begin.ts';
 import { cancelWrite } from '../../../src/workflow/writes/clean.ts';
 import { findWrite, listWrites } from '../../../src/workflow/writes/list.ts';
-import { memoryProject } from '../../support/memory-repository.ts';
-import { start } from '../../support/turns.ts';
+import { given } from '../../support/given.ts';
+import {} from '../../support/turns.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const wish = (more: Partial<WriteRequest> = {}): WriteRequest => ({
@@ -17,8 +17,7 @@ const wish = (more: Partial<WriteRequest> = {}): WriteRequest => ({
 
 describe('begin', () => {
   test('a session waits for content, and says how that ends', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     const begun = await beginWrite(project, wish());
     expect(begun).toMatchObject({
       record: { target: 'docs/guide.md', operation: 'create', base: null, endMarker: 'DONE', hasController: false },
@@ -31,8 +30,7 @@ describe('begin', () => {
   });
 
   test('a secret in the intent is kept nowhere', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     project.secrets.set('hunter2', 'password');
     await beginWrite(project, wish({ intent: 'Explain hunter2' }));
     expect(await listWrites(project)).toMatchObject([{ record: { intent: 'Explain [masked: password]' } }]);
@@ -60,8 +58,7 @@ describe('begin', () => {
     ['a name that is one of macOS', { target: 'readme.md' }, 'beside `README.md`, whose name differs only in case'],
     ['an append to what does not', { operation: 'append' }, 'There is no docs/guide.md to append to.'],
   ])('%s is refused, and nothing is begun', async (_, more, message) => {
-    const project = await memoryProject({ 'README.md': 'x\n', 'src/a.ts': 'a\n' });
-    await start(project);
+    const project = await given.session({ 'README.md': 'x\n', 'src/a.ts': 'a\n' });
     await expect(beginWrite(project, wish(more))).rejects.toThrow(message);
     expect(await listWrites(project)).toEqual([]);
   });
@@ -69,23 +66,20 @@ describe('begin', () => {
   test.each(['/project/docs/guide.md', './docs//guide.md', 'docs/x/../guide.md', '/project/./docs/guide.md'])(
     'the target is understood as a path from the root: %s',
     async (target) => {
-      const project = await memoryProject();
-      await start(project);
+      const project = await given.session();
       expect((await beginWrite(project, wish({ target }))).record.target).toBe('docs/guide.md');
     },
   );
 
   test('an overwrite of what is not there creates it, with a warning', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     const { record, warnings } = await beginWrite(project, wish({ operation: 'overwrite' }));
     expect(record.base).toBeNull();
     expect(warnings).toEqual(['There is no docs/guide.md yet; it will be created.']);
   });
 
   test('the base is what stands there: its hash, endings, last newline and mark', async () => {
-    const project = await memoryProject({ 'a.txt': '\uFEFFone\r\ntwo' });
-    await start(project);
+    const project = await given.session({ 'a.txt': '\uFEFFone\r\ntwo' });
     const { record } = await beginWrite(project, wish({ target: 'a.txt', operation: 'append' }));
     expect(record.base).toMatchObject({
       sha256: project.hash('\uFEFFone\r\ntwo'),
@@ -97,8 +91,7 @@ describe('begin', () => {
   });
 
   test('where the target has a line DONE, or on request, the marker is one of its own', async () => {
-    const project = await memoryProject({ 'a.txt': 'one\nDONE\ntwo\n' });
-    await start(project);
+    const project = await given.session({ 'a.txt': 'one\nDONE\ntwo\n' });
     const first = await beginWrite(project, wish({ target: 'a.txt', operation: 'overwrite' }));
     expect(first.record.endMarker).toBe(`DONE-${first.record.id.slice(0, 8)}`);
     expect(first.instructions).toBe(`Now output content. End with ${first.record.endMarker} on its own line.`);
@@ -108,8 +101,7 @@ describe('begin', () => {
   });
 
   test('one session is active at a time, and a cancelled one frees the slot', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     const { record } = await beginWrite(project, wish());
     await expect(beginWrite(project, wish({ target: 'b.md' }))).rejects.toMatchObject({
       code: 'WRITE_ACTIVE',
@@ -121,8 +113,7 @@ describe('begin', () => {
   });
 
   test('a file that is staged and edited further is refused', async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     const target = 'read me.md';
     await project.write({ [target]: 'staged\n' });
     await project.stage(target);
@@ -136,8 +127,7 @@ describe('begin', () => {
 
 describe('append', () => {
   const open = async () => {
-    const project = await memoryProject();
-    await start(project);
+    const project = await given.session();
     const { record } = await beginWrite(project, wish());
     return { project, id: record.id };
   };

@@ -5,8 +5,9 @@ import { appendWrite } from '../../../src/workflow/writes/append.ts';
 import { beginWrite, type WriteRequest } from '../../../src/workflow/writes/begin.ts';
 import { finalizeWrite, type Finalized } from '../../../src/workflow/writes/finalize.ts';
 import { findWrite } from '../../../src/workflow/writes/list.ts';
+import { given } from '../../support/given.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { line, start } from '../../support/turns.ts';
+import { line } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -34,8 +35,7 @@ function written(finalized: Finalized) {
 }
 
 test('the content is in its file and in one entry of the line, which changes nothing else', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await project.write({ 'mine.txt': 'mine\n' });
   const before = await project.tipOf(line);
   const id = await begin(project, '# Guide\n\nRead it.\n');
@@ -59,8 +59,7 @@ test('the content is in its file and in one entry of the line, which changes not
 });
 
 test('finalizing again with the same content answers the same and makes no second commit, with other content 404', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const id = await begin(project, null);
   const first = written(await finalizeWrite(project, { id, content: bytes('text\n') }));
   expect(written(await finalizeWrite(project, { id, content: bytes('text\n') }))).toEqual(first);
@@ -72,16 +71,14 @@ test('finalizing again with the same content answers the same and makes no secon
 });
 
 test('given content replaces what was received', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const id = await begin(project, 'received\n');
   written(await finalizeWrite(project, { id, content: bytes('given\n') }));
   expect(await project.read('docs/guide.md')).toBe('given\n');
 });
 
 test('an append adds to what stands there, byte for byte', async () => {
-  const project = await memoryProject({ 'a.txt': 'one\r\ntwo\r\n' });
-  await start(project);
+  const project = await given.session({ 'a.txt': 'one\r\ntwo\r\n' });
   const id = await begin(project, 'three\r\n', { target: 'a.txt', operation: 'append' });
   written(await finalizeWrite(project, { id }));
   expect(await project.read('a.txt')).toBe('one\r\ntwo\r\nthree\r\n');
@@ -103,8 +100,7 @@ test('off every line the entries go to one session named writes, and HEAD stays'
 });
 
 test('a note says in which other work tree the file is', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const id = await begin(project, 'text\n');
   const elsewhere = { ...project, repository: { ...project.repository, workspace: null } };
   const { notes } = written(await finalizeWrite(elsewhere, { id }));
@@ -112,8 +108,7 @@ test('a note says in which other work tree the file is', async () => {
 });
 
 test('empty content is refused, and costs no correction', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const id = await begin(project, null);
   await expect(finalizeWrite(project, { id })).rejects.toMatchObject({
     code: 'VALIDATION_FAILED',
@@ -124,8 +119,7 @@ test('empty content is refused, and costs no correction', async () => {
 });
 
 test('what is found comes back with its place, nothing is written, and a correction is taken', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const id = await begin(project, '{ "a": 1,\n  "b": }\n', { target: 'a.json' });
   const first = await finalizeWrite(project, { id });
   expect(first).toMatchObject({ isWritten: false, reason: null, findings: [{ line: 2 }] });
@@ -137,8 +131,7 @@ test('what is found comes back with its place, nothing is written, and a correct
 });
 
 test('a secret in the content is found, and the message does not show it', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   project.secrets.set('hunter2', 'password');
   const finalized = await finalizeWrite(project, { id: await begin(project, 'one\nhunter2\n') });
   expect(finalized).toMatchObject({ isWritten: false, findings: [{ check: 'secrets' }] });
@@ -147,8 +140,7 @@ test('a secret in the content is found, and the message does not show it', async
 });
 
 test('three failures stop the corrections, also when the same is found each time', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const same = await begin(project, '{ "a": }\n', { target: 'a.json' });
   await finalizeWrite(project, { id: same });
   expect(await finalizeWrite(project, { id: same })).toMatchObject({ reason: null });
@@ -168,8 +160,7 @@ test('three failures stop the corrections, also when the same is found each time
 });
 
 test('what was found is written all the same where that is forced, and the label says so', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const id = await begin(project, '{ "a": }\n', { target: 'a.json' });
   const { commit } = written(await finalizeWrite(project, { id, force: true }));
   expect(await project.read('a.json')).toBe('{ "a": }\n');
@@ -182,8 +173,7 @@ test.each([
   ['vanished', { target: 'README.md', operation: 'overwrite' }, { 'README.md': null }],
   ['changed', { target: 'README.md', operation: 'append' }, { 'README.md': 'theirs\n' }],
 ])('a target that %s since the session began is left as it is, and the content stays', async (_, more, files) => {
-  const project = await memoryProject({ 'README.md': '# Notes\n' });
-  await start(project);
+  const project = await given.session({ 'README.md': '# Notes\n' });
   const id = await begin(project, 'ours\n', more);
   await project.write(files);
   const tip = await project.tipOf(line);
@@ -197,8 +187,7 @@ test.each([
 });
 
 test('a work tree that has left the line is refused, and after the way back it is written', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const id = await begin(project, 'text\n');
   await project.switchTo('main');
   await expect(finalizeWrite(project, { id })).rejects.toMatchObject({ code: 'NOT_ON_LINE' });
@@ -249,8 +238,7 @@ slowTest.each([
     text === base || text === (operation === 'append' ? 'before\ntext\n' : 'text\n');
   for (let at = 1, hasEnded = false; !hasEnded; at += 1) {
     for (const isAfter of [false, true]) {
-      const project = await memoryProject(base === null ? {} : { 'a.txt': base });
-      await start(project);
+      const project = await given.session(base === null ? {} : { 'a.txt': base });
       const id = await begin(project, 'text\n', { target: 'a.txt', operation });
       const broken = breakAt(project, at, isAfter);
       const failure = await finalizeWrite(broken.project, { id }).then(

@@ -10,6 +10,7 @@ import { describeCleaned } from '../../../src/cli/render/write.ts';
 import { finalizeHeld, finalizeWrite, type Finalized } from '../../../src/workflow/writes/finalize.ts';
 import { findWrite } from '../../../src/workflow/writes/list.ts';
 import { discardWrite, finalizeLeft, claimWrite } from '../../../src/workflow/writes/recover.ts';
+import { given } from '../../support/given.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { line, start } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
@@ -48,8 +49,7 @@ async function stopBeforeCommit(project: MemoryProject, id: string): Promise<voi
 }
 
 slowTest("the user's own edits of the target become a commit of theirs before they are replaced", async () => {
-  const project = await memoryProject({ 'a.txt': 'committed\n' });
-  await start(project);
+  const project = await given.session({ 'a.txt': 'committed\n' });
   await project.write({ 'a.txt': 'edited\n' });
   const id = await begin(project, 'written\n', { target: 'a.txt', operation: 'overwrite' });
   const { commit } = written(await finalizeWrite(project, { id }));
@@ -60,8 +60,7 @@ slowTest("the user's own edits of the target become a commit of theirs before th
 });
 
 test('what is appended is all that its entry adds', async () => {
-  const project = await memoryProject({ 'a.txt': 'committed\n' });
-  await start(project);
+  const project = await given.session({ 'a.txt': 'committed\n' });
   await project.write({ 'a.txt': 'committed\nedited\n' });
   const id = await begin(project, 'added\n', { target: 'a.txt', operation: 'append' });
   const { commit } = written(await finalizeWrite(project, { id }));
@@ -70,8 +69,7 @@ test('what is appended is all that its entry adds', async () => {
 });
 
 test('a target as the line has it needs no snapshot', async () => {
-  const project = await memoryProject({ 'a.txt': 'committed\n' });
-  await start(project);
+  const project = await given.session({ 'a.txt': 'committed\n' });
   written(
     await finalizeWrite(project, { id: await begin(project, 'one\n', { target: 'a.txt', operation: 'overwrite' }) }),
   );
@@ -82,8 +80,7 @@ test('a target as the line has it needs no snapshot', async () => {
 });
 
 test('a file that no commit has is kept before it is replaced, and said', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   await project.write({ 'mine.txt': 'precious\n' });
   const id = await begin(project, 'written\n', { target: 'mine.txt', operation: 'overwrite' });
   written(await finalizeWrite(project, { id }));
@@ -94,16 +91,14 @@ test('a file that no commit has is kept before it is replaced, and said', async 
 });
 
 test('empty content is refused, and what was received stays', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const id = await begin(project, 'received\n');
   await expect(finalizeWrite(project, { id, content: bytes('') })).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
   expect((await findWrite(project, id)).size).toBe(9);
 });
 
 test('what is in place and lacks only its entry can neither be cancelled nor given up nor cleared away', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const id = await begin(project, 'text\n');
   await stopBeforeCommit(project, id);
   await expect(cancelWrite(project, id)).rejects.toMatchObject({ code: 'WRITE_FINALIZING' });
@@ -117,8 +112,7 @@ test('what is in place and lacks only its entry can neither be cancelled nor giv
 });
 
 test('one that died while it wrote its file is given up with what it had written there', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const id = await begin(project, 'text\n');
   const filesOf = () => ({ ...project.filesOf('/project'), installNew: () => Promise.reject(new Error('killed')) });
   await expect(finalizeWrite({ ...project, filesOf }, { id })).rejects.toThrow('killed');
@@ -130,8 +124,7 @@ test('one that died while it wrote its file is given up with what it had written
 });
 
 test('a content that was forced once is checked again when the session is taken up', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const id = await begin(project, '{ "a": }\n', { target: 'a.json' });
   const treeOfPaths = () => Promise.reject(new Error('git is gone'));
   const workspace = { ...project.repository.workspace, treeOfPaths };
@@ -143,8 +136,7 @@ test('a content that was forced once is checked again when the session is taken 
 });
 
 test('a committed one that is cleared away is counted where somebody asks, and deserves no word elsewhere', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const id = await begin(project, 'text\n');
   written(await finalizeWrite(project, { id }));
   const cleaned = await cleanWrites(project);
@@ -160,8 +152,7 @@ test('a committed one that is cleared away is counted where somebody asks, and d
 });
 
 test('what is added while a session is cleared away is refused, not lost', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const id = await begin(project, 'one\n');
   project.writeLimits.idleExpiryMs = 1;
   const { readContent } = project.writes;
@@ -177,8 +168,7 @@ test('what is added while a session is cleared away is refused, not lost', async
 });
 
 test('a controller that has been silent for long is not offered to anybody, nor taken from it', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const { held } = await beginHeldWrite(project, controlled);
   await held.staged.save(bytes('one\n'), { ...held.write.state, phase: 'receiving', size: 4 });
   // A server holds no session between two requests.
@@ -192,8 +182,7 @@ test('a controller that has been silent for long is not offered to anybody, nor 
 });
 
 test('an orphan is cancelled also while another session is active', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const { held } = await beginHeldWrite(project, controlled);
   await held.staged.close();
   const left = project.writing.get(held.record.id);
@@ -204,8 +193,7 @@ test('an orphan is cancelled also while another session is active', async () => 
 });
 
 test('a session that has failed is no interrupted one', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const id = await begin(project, '{ "a": }\n', { target: 'a.json' });
   await finalizeWrite(project, { id });
   await finalizeWrite(project, { id });
@@ -213,8 +201,7 @@ test('a session that has failed is no interrupted one', async () => {
 });
 
 test('bytes that no save had confirmed are told of, and kept in git once the rest is committed', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const id = await begin(project, 'one\n');
   const left = project.writing.get(id);
   if (left) left.tail = bytes('half a li');
@@ -227,8 +214,7 @@ test('bytes that no save had confirmed are told of, and kept in git once the res
 });
 
 test('a target that has become a directory has changed, and the content can be written elsewhere', async () => {
-  const project = await memoryProject({ 'a.txt': 'one\n' });
-  await start(project);
+  const project = await given.session({ 'a.txt': 'one\n' });
   const id = await begin(project, 'text\n', { target: 'a.txt', operation: 'overwrite' });
   await project.write({ 'a.txt': null });
   await project.write({ 'a.txt/b.txt': 'in a directory\n' });
@@ -259,8 +245,7 @@ test('a line that is gone is no place to go back to', async () => {
 });
 
 test('what stops it on the way says how it is gone on with, and what is lost', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const full = () =>
     Promise.reject(new TeddyError('DISK_FULL', 'new.txt could not be written: no space.', 'Free some.'));
   const filesOf = () => ({ ...project.filesOf('/project'), installNew: full });
@@ -286,8 +271,7 @@ test('what stops it on the way says how it is gone on with, and what is lost', a
 });
 
 test('in the middle of a merge nothing is written, and afterwards it is', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const id = await begin(project, 'text\n');
   project.state.operation = 'merge';
   await expect(finalizeWrite(project, { id })).rejects.toMatchObject({ code: 'OPERATION_IN_PROGRESS' });
@@ -305,8 +289,7 @@ test('the session of all other files is looked for before a byte comes', async (
 });
 
 test("Ctrl-C reaches the user's own checker, and nothing is written", async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   project.configuration.set('teddy.validate.*.txt.command', 'check');
   const id = await begin(project, 'text\n');
   const controller = new AbortController();
@@ -321,8 +304,7 @@ test("Ctrl-C reaches the user's own checker, and nothing is written", async () =
 });
 
 test('bytes that are no UTF-8 are repaired when corrections have failed, and not before', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const { record } = await beginWrite(project, {
     intent: 'x',
     target: 'a.txt',
@@ -340,8 +322,7 @@ test('bytes that are no UTF-8 are repaired when corrections have failed, and not
 });
 
 test('a taken up session whose content was whole takes nothing more', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const id = await begin(project, 'text\n');
   await stopBeforeCommit(project, id);
   const held = await claimWrite(project, id);

@@ -5,8 +5,8 @@ import { cleanWrites, sweepWrites } from '../../../src/workflow/writes/clean.ts'
 import { finalizeWrite } from '../../../src/workflow/writes/finalize.ts';
 import { findWrite, listWrites } from '../../../src/workflow/writes/list.ts';
 import { discardWrite, finalizeLeft, claimLeftover, claimWrite } from '../../../src/workflow/writes/recover.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { start } from '../../support/turns.ts';
+import { given } from '../../support/given.ts';
+import { type MemoryProject } from '../../support/memory-repository.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const wish = { intent: 'A guide', target: 'docs/guide.md', operation: 'create' };
@@ -31,8 +31,7 @@ async function keptRefs(project: MemoryProject): Promise<string[]> {
 }
 
 test('what a dead controller has left is orphaned, blocks nobody, and is finished by whoever wants to', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const id = await orphan(project, 'text\n');
   expect(await findWrite(project, id)).toMatchObject({ status: 'active', stage: 'orphaned', size: 5 });
   const other = await beginWrite(project, { ...wish, target: 'other.md', hasController: false });
@@ -43,15 +42,13 @@ test('what a dead controller has left is orphaned, blocks nobody, and is finishe
 });
 
 test('the end marker is no content, although the line was cut behind it', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   expect(await finalizeLeft(project, await orphan(project, 'text\nDONE'), false)).toMatchObject({ isWritten: true });
   expect(await project.read('docs/guide.md')).toBe('text\n');
 });
 
 test('an orphan is gone on with where it stopped', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const id = await orphan(project, 'one\n');
   const held = await claimWrite(project, id);
   expect(held.write.state).toMatchObject({ phase: 'receiving', size: 4 });
@@ -62,8 +59,7 @@ test('an orphan is gone on with where it stopped', async () => {
 });
 
 test('what has failed can be finished all the same, and what is committed cannot be taken up again', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const { record } = await beginWrite(project, { ...wish, target: 'a.json', hasController: false });
   await appendWrite(project, { id: record.id, bytes: bytes('{ "a": }\n') });
   for (let tries = 0; tries < 3; tries += 1) await finalizeWrite(project, { id: record.id });
@@ -79,8 +75,7 @@ test('what has failed can be finished all the same, and what is committed cannot
 });
 
 test('a damaged one cannot be gone on with, and is kept when it is cleared away', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const id = await orphan(project, 'text\n');
   const left = project.writing.get(id);
   if (left) left.state = null;
@@ -92,8 +87,7 @@ test('a damaged one cannot be gone on with, and is kept when it is cleared away'
 });
 
 test('orphans under an hour are offered, older ones are cleared away and kept, held ones are left alone', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   expect(await sweepWrites(project)).toEqual({ orphans: [], cleaned: [] });
   const id = await orphan(project, 'text\n');
   expect(await sweepWrites(project)).toMatchObject({ orphans: [{ id, stage: 'orphaned', size: 5 }], cleaned: [] });
@@ -105,8 +99,7 @@ test('orphans under an hour are offered, older ones are cleared away and kept, h
 });
 
 test('a session that was committed is no orphan, is cleared away without a word, and leaves nothing to keep', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const { record } = await beginWrite(project, { ...wish, hasController: false });
   await finalizeWrite(project, { id: record.id, content: bytes('text\n') });
   expect(await sweepWrites(project)).toEqual({ orphans: [], cleaned: [] });
@@ -121,8 +114,7 @@ test('a session that was committed is no orphan, is cleared away without a word,
 });
 
 test('what is discarded is gone', async () => {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const id = await orphan(project, 'text\n');
   await discardWrite(project, id);
   expect(await listWrites(project)).toEqual([]);

@@ -4,15 +4,13 @@ import { beginHeldWrite, beginWrite } from '../../../src/workflow/writes/begin.t
 import { finalizeHeld } from '../../../src/workflow/writes/finalize.ts';
 import { dispatch } from '../../../src/workflow/writes/held.ts';
 import { findWrite, listWrites } from '../../../src/workflow/writes/list.ts';
-import { memoryProject } from '../../support/memory-repository.ts';
-import { start } from '../../support/turns.ts';
+import { given } from '../../support/given.ts';
 
 const full = () => Promise.reject(new TeddyError('DISK_FULL', 'The disk is full.'));
 
 /** A controller whose content is in memory alone. */
 async function beginInMemory(operation: string) {
-  const project = await memoryProject();
-  await start(project);
+  const project = await given.session();
   const { held } = await beginHeldWrite(project, { intent: 'x', target: 'a.txt', operation, hasController: true });
   held.content = Buffer.from('text\n');
   held.isTolerant = true;
