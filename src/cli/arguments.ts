@@ -43,7 +43,7 @@ export function expandShortForm(words: readonly string[]): string[] {
 export function parseLimit(text: string, what: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   const message = `--limit: ${JSON.stringify(text)} is not a number of ${what}.`;
-  throw new TeddyError('USAGE', message, 'Give a whole number from 1: --limit 10.');
+  throw new TeddyError('USAGE', message, 'Use a whole number of at least 1: --limit 10.');
 }
 
 const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
@@ -74,7 +74,7 @@ export function readTurnPath(text: string, session: string | undefined): { turn:
     throw new TeddyError(
       'USAGE',
       `${text} is a turn of ${id}, not of ${session}.`,
-      'Name only one session, with `-s` or by the path.',
+      'Name only one session, with `-s` or in the path.',
     );
   return { turn, session };
 }

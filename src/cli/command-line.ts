@@ -54,7 +54,7 @@ function bindWords(page: CommandPage, words: readonly string[]): BoundWords {
     }
     // Refuses a second --message, because one of the two texts would be lost.
     if (longName(spec) === '--message' && read.given.has(spec))
-      throw new TeddyError('USAGE', `You gave ${name} twice.`, 'Give it once; the text may have several lines.');
+      throw new TeddyError('USAGE', `You gave ${name} twice.`, 'Use it once; the text may have several lines.');
     read.given.add(spec);
     if (inline === undefined) at += 1;
     const value = inline ?? words[at];
@@ -89,9 +89,9 @@ function findSwitches(page: CommandPage, word: string, find: (name: string) => O
 /** Gives advice when the user typed a parameter as an option: `push --remote origin`, `blame -L 3,5 file`. */
 function adviseOption({ parameters }: CommandPage, name: string): string {
   const meant = parameters.find((one) => `--${one.name}` === name);
-  if (meant !== undefined) return `Give the ${meant.name} as a separate word. `;
+  if (meant !== undefined) return `Pass the ${meant.name} as a separate word. `;
   return name.startsWith('-L') && parameters.some((one) => one.name.includes(':line'))
-    ? 'Give the lines after the file: FILE:3-5. '
+    ? 'Put the lines after the file: FILE:3-5. '
     : '';
 }
 
@@ -129,7 +129,7 @@ function countTexts(page: CommandPage, texts: readonly string[]): void {
 }
 
 function usageError({ path }: CommandPage, message: string, advice = ''): TeddyError {
-  return new TeddyError('USAGE', message, `${advice}See what it takes: \`${path} --help\`.`);
+  return new TeddyError('USAGE', message, `${advice}To see what it takes: \`${path} --help\`.`);
 }
 
 /** Returns the error for words that name no command. `paths` contains every command, such as `teddy session plan`. */
@@ -142,7 +142,7 @@ export function toUnknownCommand([first = '', second = '']: readonly string[], p
   return new TeddyError(
     'USAGE',
     isOption ? `There is no option ${word}.` : `There is no command \`${family} ${word}\`.`,
-    `${meant === null ? '' : `Is it \`${meant}\`? `}See what there is: \`${family} --help\`.`,
+    `${meant === null ? '' : `Did you mean \`${meant}\`? `}To list what exists: \`${family} --help\`.`,
   );
 }
 

@@ -53,7 +53,7 @@ async function askAnswer(terminal: Terminal, signal: AbortSignal): Promise<strin
     const answer = await askText(terminal, signal, terminal.style('bold', 'Your answer: ', 'stderr'));
     if (answer === null) throw new TeddyError('INTERRUPTED', 'Interrupted before it was answered.');
     if (isEmpty || answer.trim() !== '') return answer;
-    terminal.say('That is an empty answer. Press Enter again to give it, or Ctrl-C to decide later.');
+    terminal.say('That is an empty answer. Press Enter again to send it, or Ctrl-C to decide later.');
   }
 }
 
@@ -89,7 +89,7 @@ export async function askMemos(terminal: Terminal, signal: AbortSignal, changes:
   return askYesNo(terminal, signal, question, {
     hint: 'The plan is still pending: `teddy session execute`.',
     endIsNo: false,
-    help: 'y  accept them: teddy tells them to every session\nn  leave the memos as they are, and continue with the plan',
+    help: 'y  accept them: teddy includes them in every session\nn  leave the memos as they are, and continue with the plan',
   });
 }
 

@@ -71,7 +71,7 @@ function throwTooLong(error: unknown, what: string, { maxBytes }: InputOptions):
   throw new TeddyError(
     'CONTENT_TOO_LARGE',
     `The ${what} is longer than ${maxBytes / (1024 * 1024)} MiB.`,
-    'Put it into a file of the project, and name the file instead.',
+    'Put it in a file in the project, and name that file instead.',
     { cause: error },
   );
 }
@@ -90,7 +90,7 @@ export async function readContentFrom(from: string, options: InputOptions): Prom
   const bytes = await readFile(resolvePath(options.terminal.context, from)).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message.replace(/,.*$/, '') : String(error);
     const message = `The content cannot be read from ${from}: ${reason}.`;
-    throw new TeddyError('FILE_NOT_FOUND', message, 'Give a file, or - for stdin.');
+    throw new TeddyError('FILE_NOT_FOUND', message, 'Name a file, or use - for stdin.');
   });
   if (bytes.length > options.maxBytes) throw new ContentTooLarge(options);
   return bytes;

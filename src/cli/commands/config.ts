@@ -143,7 +143,7 @@ async function refuseAgents({ callers }: Project, isGlobal: boolean): Promise<vo
     throw new TeddyError(
       'AGENT_MAY_NOT_APPROVE',
       `Only a person may decide whether agents may approve plans. ${trace.seen}`,
-      'Set it in a terminal of your own, where no agent runs.',
+      'Set it in a terminal of your own, where no agent is running.',
     );
   if (!isGlobal)
     throw new TeddyError(
@@ -180,7 +180,7 @@ function renderSettings(terminal: Terminal, found: FoundSetting[], key: string |
     return { cells: [name, value ?? fallback, origin], purpose, isSet: value !== null };
   });
   const keyCells = ['key', key === null ? 'none' : 'set', key ?? 'default'];
-  rows.push({ cells: keyCells, purpose: 'what the endpoint knows you by', isSet: key !== null });
+  rows.push({ cells: keyCells, purpose: 'the key that identifies you to the endpoint', isSet: key !== null });
   const shown = rows.map((row) => ({ ...row, cells: row.cells.map((cell) => toVisible(cell)) }));
   const widths = [0, 1, 2].map((at) => Math.max(...shown.map(({ cells }) => widthOf(cells[at] ?? ''))));
   const whole = Math.max(...shown.map(({ purpose }) => purpose.length)) + widths.reduce((sum, one) => sum + one + 2, 0);

@@ -22,7 +22,7 @@ The core loop
 const groups: Record<string, { title: string; note?: string }> = {
   session: { title: 'work with a model, turn by turn, on a branch teddy/<session>' },
   memo: {
-    title: 'facts that teddy tells every session of this repository',
+    title: 'facts that teddy tells every session in this repository',
     note: `They are in memos.yaml on teddy/global: \`teddy global edit memos.yaml\` opens it.
 A plan may propose facts too; teddy asks you about each.`,
   },

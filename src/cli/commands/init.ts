@@ -4,7 +4,7 @@ import { TeddyCommand, type Terminal, usage } from '../teddy-command.ts';
 export class InitCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Once',
-    description: 'Set up what all sessions of a repository share.',
+    description: 'Set up what all sessions in a repository share.',
     details:
       'Creates the branch `teddy/global` with `global.context` and an empty `memos.yaml`, unless it exists. `teddy session new` does this too.',
     examples: [['Prepare a repository', '$0 init']],

@@ -13,7 +13,7 @@ export class McpCommand extends TeddyCommand {
       settings (see docs/agents.md). It serves the repository that it is started in, until stdin ends.
 
       An agent can search and read sessions, propose memos, submit a plan, wait for your verdict on it, and write
-      large files. No tool approves or runs a plan, pushes or deletes. Secrets in the content of sessions are masked
+      large files. No tool approves or runs a plan, pushes or deletes. Secrets in session content are masked
       before an agent gets it, and the content is marked as data.
 
       Exit codes: 0 stdin has ended, or the server was stopped; 1 not a repository.

@@ -7,7 +7,7 @@ import { toVisible } from '../../session/text/visible-text.ts';
 export class ModelsCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Look',
-    description: 'List the models of the endpoint.',
+    description: "List the endpoint's models.",
     details: `
       Prints each model with its context window and its prices (US dollars per million tokens in and out) if the
       endpoint reports them. The model in use is marked.
@@ -15,8 +15,8 @@ export class ModelsCommand extends TeddyCommand {
       Exit codes: 0 listed; 2 the provider has no models; 5 there is no key, or the endpoint did not answer.
     `,
     examples: [
-      ['The models of the endpoint in use', '$0 models'],
-      ['The models of a server on this machine', '$0 models --provider ollama'],
+      ['The models of the current endpoint', '$0 models'],
+      ['The models on a server on this machine', '$0 models --provider ollama'],
     ],
   });
 

@@ -99,7 +99,7 @@ export async function openServer(
 function parsePort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (port <= 65_535) return port;
-  throw new TeddyError('USAGE', `--port=${text} is not a port.`, 'Give a number from 0 to 65535.');
+  throw new TeddyError('USAGE', `--port=${text} is not a port.`, 'Use a number from 0 to 65535.');
 }
 
 /** Writes notices as lines of JSON, as it does for requests, so that the whole log has one format. */

@@ -83,14 +83,14 @@ interface TracedRun extends BlamedRun {
 /** Explains the lines in a commit where a shallow clone ends, to which git attributes all earlier lines. */
 const beforeCut: Origin = {
   unsure: null,
-  reason: 'The history of this clone is cut off there. `git fetch --unshallow` brings the rest.',
+  reason: "This clone's history is cut off there. `git fetch --unshallow` fetches the rest.",
 };
 
 /**
  * A squash of a renamed file drops the session's plan, which contains all of the file's lines, so git may take the plan
  * for the old name.
  */
-const misled: Origin = { unsure: null, reason: 'git takes a text of the session for an earlier version of the file.' };
+const misled: Origin = { unsure: null, reason: 'git treats a text in the session as an earlier version of the file.' };
 
 const isText = ({ path }: { path: RepoPath }) => path.startsWith('.teddy/');
 
@@ -133,7 +133,7 @@ async function traceLines(
       all.delete(oid);
       origins.set(oid, {
         unsure: null,
-        reason: 'Its history and that of the session that has the same lines go in a circle.',
+        reason: 'Its history and that of the session with the same lines form a cycle.',
       });
     }
     grafts = all;
@@ -303,10 +303,10 @@ function authorReader(
     if (step === undefined) return whole(await readOther(source, commit, person));
     if (step.kind === 'landing') return whole(person);
     if (step.kind === 'undo')
-      return whole(unknown(`An undo of ${step.session} put it back, and no commit before that has it.`));
+      return whole(unknown(`An undo in ${step.session} restored it, and no earlier commit has it.`));
     const own: Author = { ...person, step };
     if (step.turn === null && step.kind !== 'snapshot')
-      return whole(unknown(`${step.session} has it from a program that named no turn.`));
+      return whole(unknown(`${step.session} got it from a program that named no turn.`));
     const turn: Author =
       step.turn === null ? own : { kind: 'turn', commit, step, session: step.session, turn: step.turn, byContent };
     if (step.kind === 'report') {
@@ -314,7 +314,7 @@ function authorReader(
       const edited = await keep(edits, `${commit} ${run.path}`, () => readEdits(source, turnFiles, at, run.path));
       if (edited === null) return whole(turn);
       if (edited === 'unreadable') return whole(unknown('Its report cannot be read.'));
-      const other = edited.isAmended ? unknown('Its report says another content of the file.') : own;
+      const other = edited.isAmended ? unknown('Its report records different content for the file.') : own;
       return splitRun(place, (text) => (edited.ofTurn.has(text.trim()) ? turn : other));
     }
     if (step.kind !== 'snapshot') return whole(turn);
@@ -326,7 +326,7 @@ function authorReader(
     }
     const commanded = await keep(made, commit, () => findCommanded(source, step));
     if (!commanded.has(run.path)) return whole(own);
-    return whole(unknown(`A command of ${step.session} changed the file before somebody's edits were taken in.`));
+    return whole(unknown(`A command in ${step.session} changed the file before somebody's edits were recorded.`));
   };
 }
 

@@ -96,14 +96,15 @@ function isOther(guess: Author, author: Author, ignored: ReadonlySet<Oid>): bool
 async function readIgnored({ repository: { store, blame } }: BlameSource) {
   const { revisions, unread } = await blame.ignored();
   const problems = unread.map(
-    (file) => `blame.ignoreRevsFile names ${file}, which cannot be read: nothing is guessed by it.`,
+    (file) => `blame.ignoreRevsFile names ${file}, which cannot be read, so teddy ignores it.`,
   );
   const ignored = new Set<Oid>();
   for (const { file, text } of revisions) {
     const oid = /^[0-9a-f]{4,64}$/i.test(text) ? await store.resolve(text) : null;
     if (oid !== null) ignored.add(oid);
     // A full ID may belong to another clone.
-    else if (!isOid(text)) problems.push(`${file} names ${JSON.stringify(text)}, which is no commit here.`);
+    else if (!isOid(text))
+      problems.push(`${file} names ${JSON.stringify(text)}, which is not a commit in this repository.`);
   }
   return { ignored, problems };
 }

@@ -38,8 +38,8 @@ export async function findFileRange(project: Project, { place, revision }: FileR
   if (!(range[0] >= 1 && range[1] >= range[0]))
     throw new TeddyError(
       'USAGE',
-      lines === '' ? 'Nothing follows the colon.' : `${lines} names no lines.`,
-      'Say FILE:42, or FILE:42-50.',
+      lines === '' ? 'There is nothing after the colon.' : `${lines} does not name any lines.`,
+      'Use FILE:42 or FILE:42-50.',
     );
   return { ...found, commit, ranges: [range] };
 }
@@ -91,17 +91,17 @@ async function toMissing(
   if (at === null)
     return new TeddyError(
       'UNKNOWN_COMMIT',
-      'There is no commit yet, so no line has a story.',
+      'There are no commits yet, so no line has a story.',
       'Commit something first.',
     );
   const list = (dir: string) =>
     commit === null
       ? `\`git ls-files ${toShellWord(`:/${dir}`)}\``
       : `\`${['git ls-tree -r --full-tree --name-only', ...[revision, dir].filter(Boolean).map(toShellWord)].join(' ')}\``;
-  if (place === '') return missing('The root of the project is a directory.', `Name a file: ${list('')} lists them.`);
+  if (place === '') return missing('The project root is a directory.', `Name a file: ${list('')} lists them.`);
   const parsed = parsePath(place, workspace?.root);
   if (!('path' in parsed))
-    return missing(`${place} is not a file of the project: ${parsed.problem}.`, `${list('')} lists the files.`);
+    return missing(`${place} is not a file in the project: ${parsed.problem}.`, `${list('')} lists the files.`);
   const { path } = parsed;
   if ((await store.readDir(at, path)) !== null)
     return missing(`${path} is a directory.`, `Name a file: ${list(path)} lists them.`);
@@ -110,13 +110,13 @@ async function toMissing(
     return missing(
       `${module} is a submodule.`,
       workspace === null
-        ? 'Ask in its own repository.'
-        : `Ask in it: \`cd ${toShellWord(`${workspace.root}/${module}`)}\`.`,
+        ? 'Run the command in its own repository.'
+        : `Run the command there: \`cd ${toShellWord(`${workspace.root}/${module}`)}\`.`,
     );
   if (commit === null && (await workspace?.sizeOnDisk(path)) != null)
     return missing(`git does not track ${path}.`, 'A line has a story once it is committed.');
   if (commit === null && (await store.hasPath(at, path)))
-    return missing(`${path} is not in the work tree.`, 'It is at HEAD: add `--rev HEAD`.');
+    return missing(`${path} is not in the work tree.`, 'It exists at HEAD: add `--rev HEAD`.');
   const where = commit === null ? '' : ` in ${JSON.stringify(revision)}`;
   return missing(`There is no file ${path}${where}.`, `${list('')} lists the files.`);
 }

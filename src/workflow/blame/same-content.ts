@@ -306,7 +306,7 @@ async function findByLines(
   const isSure =
     evidence.has(best.step.session) || isNoChance(best.run, place.lines) || isNearBy[newest.indexOf(best.step)];
   if (isSure && !isTie) return { oid: best.step.oid };
-  const reason = `${nameStep(best.step)} has such lines in the file, which may be a coincidence.`;
+  const reason = `${nameStep(best.step)} has the same lines in the file, which may be a coincidence.`;
   return {
     unsure: new Set(compared.flatMap(({ run }) => [...run.equal].map((at) => place.lines.get(at) ?? ''))),
     reason,

@@ -131,7 +131,7 @@ async function handleCall(
 ): Promise<void> {
   const agent = findAgentName(name);
   const id = sessionOf(payload);
-  if (agent === null) return void sum.problems.push(`A hook was called by an agent that teddy does not know: ${name}.`);
+  if (agent === null) return void sum.problems.push(`An agent that teddy does not recognize called a hook: ${name}.`);
   if (payload['left_out'] === true) return capture.states.write(leftOutKey(agent, id), { agent, id });
   const named = asText(payload['transcript_path']) ?? asText(payload['transcriptPath']);
   const path = named ?? (await capture.logs.locate(agent, id));

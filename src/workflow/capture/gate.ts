@@ -134,7 +134,7 @@ export async function findChange(
   if (held.length === 0) return 'It was approved, but nothing shows that the agent still has this plan.';
   for (const text of held)
     if (!(await isSamePlan(masker, text, toText(shown?.bytes ?? null))))
-      return 'It was approved, but the agent has another plan by now: its file has changed.';
+      return 'It was approved, but the agent has a different plan now: its plan file has changed.';
   return null;
 }
 
@@ -161,7 +161,7 @@ export function toGateAnswer(
 /** `isSaid` means that teddy told the user that it could not note the gate's end. */
 type WaitingGate = WaitingPlan & { isSaid?: true };
 
-const gateKind: OperationKind<WaitingGate> = { name: 'gate', title: 'a plan that an agent waits with' };
+const gateKind: OperationKind<WaitingGate> = { name: 'gate', title: 'a plan that keeps an agent waiting' };
 
 /** Notes that the agent waits, so that however the gate ends, the line eventually says that nobody has decided. */
 export function openGate({ journal }: Project, plan: WaitingPlan): Promise<Settling<WaitingGate>> {
@@ -194,7 +194,7 @@ export async function closeLostGates(project: Project): Promise<string[]> {
   const problems: string[] = [];
   for (const { facts: plan, take } of await project.journal.left(gateKind)) {
     const gate = await take();
-    const reason = 'The wait ended before anybody had decided.';
+    const reason = 'The wait ended before anybody decided.';
     // A damaged note does not say which plan waited.
     if (plan === null) await gate?.done();
     else if (gate !== null)

@@ -24,14 +24,14 @@ export async function chooseAgents(setup: AgentSetup, names: readonly string[]):
       throw new TeddyError(
         'UNKNOWN_AGENT',
         `teddy cannot capture an agent called ${JSON.stringify(name)}.`,
-        `It can be ${known}.`,
+        `Choose one of: ${known}.`,
       );
   const chosen = agents.filter(({ name, found }) => (names.length === 0 ? found : names.includes(name)));
   if (chosen.length === 0)
     throw new TeddyError(
       'UNKNOWN_AGENT',
       'None of the agents that teddy can capture is installed on this machine.',
-      `To install the hooks of one anyway, name it: \`teddy capture install --agent claude-code\`. It can be ${known}.`,
+      `To install the hooks for one anyway, name it: \`teddy capture install --agent claude-code\`. The choices are ${known}.`,
     );
   return chosen;
 }
@@ -47,7 +47,7 @@ export async function installCapture(
   if (gate === true && !agents.some(({ canGate }) => canGate))
     throw new TeddyError(
       'UNKNOWN_AGENT',
-      `${agents.map(({ title }) => title).join(', ')}: no hook of that agent can hold a plan.`,
+      `No hook in ${agents.map(({ title }) => title).join(', ')} can hold a plan.`,
       'Only Claude Code has a gate for plans: `teddy capture install --gate --agent claude-code`.',
     );
   await setup.installScript();

@@ -93,13 +93,13 @@ function warnOfLogs(followed: readonly FollowedLog[], refs: readonly { ref: RefN
   return [
     ...vanished
       .slice(0, namedLogs)
-      .map(({ agent, path }) => `A log of ${agent} vanished before all of it was read: ${path}.`),
-    ...gone.slice(0, namedLogs).map((log) => `A session of ${log.agent} continues, but ${restoreHint(log, refs)}.`),
+      .map(({ agent, path }) => `A log from ${agent} disappeared before teddy had read all of it: ${path}.`),
+    ...gone.slice(0, namedLogs).map((log) => `A session in ${log.agent} continues, but ${restoreHint(log, refs)}.`),
     ...strange
       .slice(0, namedLogs)
       .map(
         ({ agent, agentVersion, unknown, path }) =>
-          `${unknown === 1 ? 'A line' : `${unknown} lines`} of ${agent}${agentVersion === null ? '' : ` ${agentVersion}`} ${unknown === 1 ? 'is' : 'are'} of a kind that teddy does not know, torn, or longer than 64 MiB: ${path}. Those that are not longer are in raw.jsonl of their turns.`,
+          `${unknown === 1 ? 'A line' : `${unknown} lines`} from ${agent}${agentVersion === null ? '' : ` ${agentVersion}`} ${unknown === 1 ? 'is' : 'are'} of an unknown kind, torn, or longer than 64 MiB: ${path}. Lines within that limit are kept in their turns' raw.jsonl.`,
       ),
   ];
 }
@@ -113,12 +113,12 @@ function restoreHint({ session, branches }: FollowedLog, refs: readonly { ref: R
   const isDeleted = refs.some(({ ref }) => ref.startsWith(deletedPrefix) && ref.endsWith(`/${session}`));
   const by = isArchived ? 'archive' : isDeleted ? 'delete' : null;
   if (by !== null)
-    return `its line is deleted or archived: \`teddy session ${by} --restore ${session}\` brings it back; then the rest is taken`;
+    return `its branch is deleted or archived: \`teddy session ${by} --restore ${session}\` brings it back; then the rest is captured`;
   const gone = branches.flatMap(({ ref }) => ref ?? []).find((ref) => !refs.some((one) => one.ref === ref));
   const name = toShellWord(gone === undefined ? `teddy/${session}` : shortRef(gone));
   if (gone === undefined)
-    return `its branch ${name} is back, or another session has it by now: \`teddy capture sweep\` takes the rest if it is its own`;
-  return `its branch ${name} is not here: \`git branch -m <its new name> ${name}\` if you have renamed it, else \`teddy doctor --fix\` looks for it; then the rest is taken`;
+    return `its branch ${name} is back, or another session uses that name now: \`teddy capture sweep\` captures the rest if the branch is the session's own`;
+  return `its branch ${name} is missing: \`git branch -m <its new name> ${name}\` if you renamed it, else \`teddy doctor --fix\` looks for it; then the rest is captured`;
 }
 
 /** How many of an agent's newest logs, and how many lines of each, to read to learn where the agent has worked. */
@@ -152,15 +152,15 @@ function warnOfRepository(spool: SpoolState, isSet: boolean, now: Date): string[
   if (spool.exists !== isSet)
     warnings.push(
       spool.exists
-        ? 'Hooks note their calls here, but teddy.capture is not set: `teddy capture install` or `teddy capture uninstall`.'
-        : 'teddy.capture is set, but the spool is missing, so hooks note nothing: `teddy capture install`.',
+        ? 'Hooks record their calls here, but teddy.capture is not set: `teddy capture install` or `teddy capture uninstall`.'
+        : 'teddy.capture is set, but the spool is missing, so hooks record nothing: `teddy capture install`.',
     );
   const oldest = Math.min(...spool.waiting.map((one) => one.oldest));
   if (spool.drainer === null && oldest < now.getTime() / 1000 - lateAfterSeconds)
-    warnings.push('Notes of hooks are waiting, and nothing is reading them: `teddy capture sweep`.');
+    warnings.push('Hook calls are waiting, and nothing is reading them: `teddy capture sweep`.');
   if (spool.unreadable > 0)
     warnings.push(
-      `${spool.unreadable} ${spool.unreadable === 1 ? 'note of a hook' : 'notes of hooks'} could not be read, and ${spool.unreadable === 1 ? 'is' : 'are'} kept in the spool below unreadable/.`,
+      `${spool.unreadable} ${spool.unreadable === 1 ? 'recorded hook call' : 'recorded hook calls'} could not be read, and ${spool.unreadable === 1 ? 'is' : 'are'} kept in the spool below unreadable/.`,
     );
   return warnings;
 }
@@ -168,7 +168,7 @@ function warnOfRepository(spool: SpoolState, isSet: boolean, now: Date): string[
 function warnOfScript({ state, path }: HookScript, agents: readonly AgentState[]): string[] {
   if (!agents.some(({ hooks }) => hooks === 'installed' || hooks === 'changed')) return [];
   if (state === 'missing') return [`The script that all hooks run is missing (${path}): \`teddy capture install\`.`];
-  if (state === 'broken') return [`The program that ${path} starts is gone: \`teddy capture install\`.`];
+  if (state === 'broken') return [`The program that ${path} starts no longer exists: \`teddy capture install\`.`];
   return [];
 }
 
@@ -182,7 +182,8 @@ function warnOfAgent(
   since: number,
 ): string[] {
   const isInstalled = hooks === 'installed';
-  const missed = lastBell === null ? 'and its hooks have never called' : 'and its hooks have not called since then';
+  const missed =
+    lastBell === null ? 'but its hooks have never called teddy' : 'but its hooks have not called teddy since then';
   return [
     ...(problem === null ? [] : [problem]),
     ...(hooks === 'changed' ? [`Some hooks of ${title} are missing or were changed: \`teddy capture install\`.`] : []),

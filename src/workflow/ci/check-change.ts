@@ -24,8 +24,8 @@ export async function checkChange(project: Project, request: CheckRequest): Prom
   if ((await project.repository.store.cutCommits()).size > 0)
     throw new TeddyError(
       'SHALLOW_CLONE',
-      'The clone is shallow, so the history of sessions is cut off.',
-      'Deepen it: `git fetch --unshallow`; on GitHub, `fetch-depth: 0` of actions/checkout.',
+      'The clone is shallow, so session history is cut off.',
+      'Deepen it: `git fetch --unshallow`; on GitHub, set `fetch-depth: 0` in actions/checkout.',
     );
   return request.range === null ? checkLines(project, request) : checkRange(project, request, request.range);
 }
@@ -50,7 +50,7 @@ async function checkRange(
 ): Promise<CheckedChange> {
   const { store } = project.repository;
   const base = await requireCommit(store, range.base, baseHint);
-  const head = await requireCommit(store, range.head, 'Name the commit of the change: `--head <commit>`.');
+  const head = await requireCommit(store, range.head, 'Name the commit with the change: `--head <commit>`.');
   const approval = toApproval(request.requireApproval, await readTrackedApprovals(store, base));
   const { signal, signedBy } = request;
   const options = { signal, signedBy, requireApproval: approval?.needed };

@@ -96,7 +96,7 @@ async function findForeignTips(project: Project, from: readonly LandedFrom[]): P
   return from.flatMap(({ session, tip }, at) => {
     const other = found[at]?.entry.session;
     if (other === session) return [];
-    const whose = other === undefined ? 'of no session' : `of ${other}`;
+    const whose = other === undefined ? 'that belongs to no session' : `that belongs to ${other}`;
     return { path: null, message: `The landing names ${session} at ${tip.slice(0, 10)}, which is a commit ${whose}.` };
   });
 }
@@ -168,7 +168,7 @@ function lineFetcher(project: Project, newRef: () => RefName, signal: AbortSigna
     );
     const pairs = found.map(({ ref }) => ({ from: ref, to: newRef() }));
     const refused = await fetchVerified(project, remote, pairs, { signal });
-    return refused.map(({ ref, reason }) => `${ref} of ${hideCredentials(remote)} was not taken: ${reason}`);
+    return refused.map(({ ref, reason }) => `${ref} from ${hideCredentials(remote)} was not accepted: ${reason}`);
   }
 
   async function fetch(wanted: readonly LandedFrom[]): Promise<string[]> {

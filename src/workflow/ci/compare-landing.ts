@@ -82,7 +82,7 @@ export async function compareLanding(
   const paths = (await store.diffTrees(best.tree, commit.tree)).map(({ path }) => path);
   const solved = best.solved.size === 0 ? [] : [`a person has merged ${nameSome([...best.solved].toSorted())}`];
   if (paths.length > 0 && earlier.includes(null))
-    return { faults: [], unproven: [...solved, 'an earlier landing of its session is not here'] };
+    return { faults: [], unproven: [...solved, 'an earlier landing of its session is not in this repository'] };
   const faults = await Promise.all(paths.map((path) => describeFault(store, facts, path)));
   return { faults, unproven: solved };
 }
@@ -110,7 +110,7 @@ async function describeFault(
   const isLeftOut = (await store.findOid(tree, path)) === before;
   const message = isLeftOut
     ? 'The landing leaves out the changes that its session made to it.'
-    : 'The content in the landing comes neither from its session nor from the commit before it.';
+    : 'The content in the landing comes neither from its session nor from the commit before the landing.';
   return { path, message };
 }
 

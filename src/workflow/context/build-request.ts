@@ -71,7 +71,7 @@ export async function buildRequest(
   const secret = fitted.files.filter(({ kind, path }) => kind === 'shown' && isSecretName(path as RepoPath));
   if (secret.length > 0) {
     const named = nameSome(secret.map(({ path }) => path));
-    notes.push(`Your lists show the model files with names that suggest secrets: ${named}.`);
+    notes.push(`Your context lists show the model files whose names suggest secrets: ${named}.`);
   }
   const advice = isFirst && fitted.files.every(({ kind }) => kind !== 'shown') ? nothingShown : null;
   return {

@@ -234,7 +234,7 @@ function refuseOverBudget(file: string, { budget }: Shown, cameIn: readonly Cont
   const files = `${formatCount(cameIn.length)} ${cameIn.length === 1 ? 'file' : 'files'}`;
   throw new TeddyError(
     'CONTEXT_TOO_LARGE',
-    `That adds ${files} with about ${formatCount(tokens)} tokens, and the request would exceed its budget of ${formatCount(budget.total)} tokens by ${formatCount(-budget.left)}; ${file} was not changed.`,
+    `That would add ${files} with about ${formatCount(tokens)} tokens, and the request would exceed its budget of ${formatCount(budget.total)} tokens by ${formatCount(-budget.left)}; ${file} was not changed.`,
     'Name fewer files, or raise the budget: `git config teddy.contextTokens <number>`.',
   );
 }

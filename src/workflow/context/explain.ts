@@ -76,8 +76,8 @@ function findReasons(
 ): string[] {
   const row = files.find((file) => file.path === path);
   if (row?.kind === 'missing') return ['the project has no such file'];
-  if (row?.reason === 'budget') return ['it does not fit the budget of the request'];
-  if (row) return [`it is ${row.reason ?? 'not text'}, and no line names exactly this file`];
+  if (row?.reason === 'budget') return ["it does not fit the request's budget"];
+  if (row) return [`it is ${row.reason ?? 'not text'}, and no line names this exact file`];
   const told = [...new Set(leftOut.filter((one) => one.path === path).map(({ reason }) => reason))];
   const last = rules.at(-1);
   if (told.length > 0 || last === undefined || last.removes) return told;

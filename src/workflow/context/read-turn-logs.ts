@@ -39,7 +39,7 @@ export function noteDamagedReport({ session, latest }: LineState, turn: TurnName
   if (latest === null || latest.turn === turn || readTurnLogs(latest) !== null) return [];
   const path = joinPath(turnDir(session, latest.turn), 'report.md');
   return [
-    `The report of turn ${latest.turn} cannot be read, so what its actions read, wrote or handed over is ignored. ` +
+    `The report of turn ${latest.turn} cannot be read, so everything that its actions read, wrote or handed over is ignored. ` +
       `It was changed after teddy wrote it: \`git log -- ${path}\`.`,
   ];
 }

@@ -36,7 +36,7 @@ export async function openWith(
   { agent, logs }: { agent: AgentName; logs: AgentLogDirectory },
 ): Promise<OpenedSession> {
   const { openWith: opening, title } = agents[agent];
-  if (opening === undefined) throw new Error(`${title} reads no log of teddy's.`);
+  if (opening === undefined) throw new Error(`${title} cannot read teddy's logs.`);
   const { selector, until } = parseTarget(target);
   const place = await findConversation(project, { selector });
   const { session, commit } = place;

@@ -49,8 +49,8 @@ export async function* readLogAgain(
   if (reading.sha256() === sha256) return;
   throw new TeddyError(
     'FILE_MODIFIED',
-    `${request.source.path} was changed while it was read; nothing was imported.`,
-    'Wait until no program writes to it, or import a copy.',
+    `${request.source.path} changed while teddy was reading it; nothing was imported.`,
+    'Wait until no program is writing to it, or import a copy.',
   );
 }
 

@@ -40,7 +40,7 @@ export interface Examined {
 const findAnswers: Examination = async (scene) => ({
   found: remainsOf(scene, 'answer').map((remain): Found => {
     const { path, place, bytes, isDamaged } = remain;
-    const what = `A command was killed while it received an answer (${formatCount(bytes)} bytes are on disk)`;
+    const what = `A command was killed while receiving an answer (${formatCount(bytes)} bytes are on disk)`;
     if (place === null || isDamaged) return toDamaged(path, what);
     const line = shortRef(place.ref);
     const isThere = scene.refs.some(({ ref }) => ref === place.ref);
@@ -50,13 +50,13 @@ const findAnswers: Examination = async (scene) => ({
     return {
       ...found,
       meaning,
-      fix: 'saves it in its turn, as the next command on that line would',
+      fix: 'saves it in its turn, as the next command on that branch would',
       todo: `\`teddy session ${place.isQuestion ? 'ask' : 'resume'} -s ${toShellWord(line)}\` saves it and continues.`,
       async repairFinding() {
         await prepareLine(scene.project, place.ref);
         if ((await scene.project.remains.look()).some((one) => one.path === path))
           throw new TeddyError('WRITE_FAILED', 'The answer could not be saved, and is still on disk.');
-        return `The answer was saved in turn ${place.turn} of ${line}, or separately if the turn no longer waits for it.`;
+        return `The answer was saved in turn ${place.turn} of ${line}, or separately if the turn is no longer waiting for it.`;
       },
     };
   }),
@@ -68,12 +68,12 @@ function toDamaged(thing: string, what: string): Found {
     kind: 'staged-answer',
     thing,
     meaning: `${what}; part of it, or the record of the turn that it belongs to, is damaged.`,
-    todo: `Look at it: \`cat ${toShellWord(thing)}\`. The next command on a line saves its bytes below refs/teddy/keep/answers/.`,
+    todo: `Look at it: \`cat ${toShellWord(thing)}\`. The next command on a session's branch saves its bytes below refs/teddy/keep/answers/.`,
   };
 }
 
 function toGone(line: string): string {
-  return `${line} is gone. The next command on any line saves the answer below refs/teddy/keep/answers/.`;
+  return `${line} is gone. The next command on any session's branch saves the answer below refs/teddy/keep/answers/.`;
 }
 
 /** Reports git locks that are not teddy's, and never removes them. */
@@ -81,7 +81,7 @@ const findForeignLocks: Examination = async (scene) => ({
   found: remainsOf(scene, 'foreign-lock').map(({ path, ageMs, heldBy }) => ({
     kind: 'foreign-lock',
     thing: path,
-    meaning: `Another program has held this lock for ${formatAge(ageMs)}${describe(heldBy)}, and git does not change what it protects.`,
+    meaning: `Another program has held this lock for ${formatAge(ageMs)}${describe(heldBy)}, and git cannot change what the lock protects.`,
     todo: `Wait for that program. If nothing is running there anymore, run \`rm ${toShellWord(path)}\`.`,
   })),
   seen: 'locks',
@@ -107,19 +107,19 @@ const findLeftovers: Examination = async (scene) => {
   const files = remainsOf(scene, 'leftover').map((remain): Found => ({
     kind: 'leftover',
     thing: remain.path,
-    meaning: 'A teddy process was killed while it wrote or removed this; nothing needs it.',
+    meaning: 'A teddy process was killed while writing or removing this; nothing needs it.',
     fix: 'removes it',
     repairFinding: () => clear(scene, remain, 'It was removed.'),
   }));
   const servers = remainsOf(scene, 'server').map((remain): Found => ({
     kind: 'dead-server',
     thing: remain.path,
-    meaning: 'A `teddy serve` was killed, and left the record of its address and token behind; no program uses it.',
+    meaning: 'A `teddy serve` was killed and left behind the record of its address and token; no program uses it.',
     fix: 'removes the record',
     repairFinding: () => clear(scene, remain, 'The record was removed.'),
   }));
   const strangers = remainsOf(scene, 'stranger').map(
-    ({ path }) => `This version of teddy does not know ${path}, and leaves it alone.`,
+    ({ path }) => `This version of teddy does not recognize ${path}, and leaves it alone.`,
   );
   return { found: [...files, ...servers], seen: 'leftovers', notes: strangers };
 };
@@ -136,8 +136,8 @@ const findPublications: Examination = async (scene) => {
     return {
       kind: 'interrupted-publication',
       thing: remain.path,
-      meaning: `A command was killed while it added an entry to ${line} in ${remain.root}; it may have left its lock, or an index that does not match.`,
-      fix: 'finishes it if the entry is on the line, or else rolls it back, as the next command there would',
+      meaning: `A command was killed while adding an entry to ${line} in ${remain.root}; it may have left behind its lock, or an index that does not match.`,
+      fix: 'finishes it if the entry is on the branch, or else rolls it back, as the next command there would',
       repairFinding: () => clear(scene, remain, `The command in ${remain.root} was finished or rolled back.`),
     };
   });
@@ -146,7 +146,7 @@ const findPublications: Examination = async (scene) => {
     return {
       kind: 'stale-ref-lock',
       thing: remain.path,
-      meaning: `A command was killed while it moved ${refs === '' ? 'a ref' : refs}; it may have left git's lock behind.`,
+      meaning: `A command was killed while moving ${refs === '' ? 'a ref' : refs}; it may have left git's lock behind.`,
       fix: 'removes the record, and the lock if it is the recorded one',
       repairFinding: () => clear(scene, remain, 'The record and the lock that it named are gone.'),
     };
@@ -243,7 +243,7 @@ const findQuarantine: Examination = async ({ project, refs }) => {
 /** Finds conversation commands that were cut off: teddy has to undo their changes in `.teddy/`. */
 const findCommands: Examination = async ({ project, refs }) => {
   const left = await project.journal.look(commandKind);
-  return { found: left.map((one) => toCutOffCommand(project, refs, one)), seen: 'commands of conversations' };
+  return { found: left.map((one) => toCutOffCommand(project, refs, one)), seen: 'commands in conversations' };
 };
 
 function toCutOffCommand(project: Project, refs: Scene['refs'], { path, facts }: LeftOperation<CommandFacts>): Found {
@@ -252,7 +252,7 @@ function toCutOffCommand(project: Project, refs: Scene['refs'], { path, facts }:
     return {
       ...found,
       meaning:
-        'The note about a command that a conversation ran is damaged, so it is not known what the command changed in .teddy/.',
+        'The note about a command that a conversation ran is damaged, so teddy cannot tell what the command changed in .teddy/.',
       todo: `Look at \`git diff HEAD -- .teddy\`, revert what is not yours, then remove the note: \`rm ${toShellWord(path)}\`.`,
     };
   }
@@ -267,7 +267,7 @@ function toCutOffCommand(project: Project, refs: Scene['refs'], { path, facts }:
     fix: 'restores .teddy/, as the next command on that line would',
     async repairFinding() {
       await prepareLine(project, facts.ref);
-      return 'The files that .teddy/ had before the command were restored.';
+      return 'The files in .teddy/ were restored to their state before the command.';
     },
   };
 }
@@ -332,8 +332,8 @@ const findMisplacedArchives: Examination = async ({ refs }) => {
 function toMisplaced({ ref, oid }: RefTip): Found {
   const isMonth = /^refs\/teddy\/archive\/\d{4}-\d{2}$/.test(ref);
   const meaning = isMonth
-    ? `The ref ${ref} is in the way: no session of that month can be archived.`
-    : `teddy neither reads nor pushes ${ref}: an archive must have the name of its line, below the month of its session.`;
+    ? `The ref ${ref} is in the way: no session from that month can be archived.`
+    : `teddy neither reads nor pushes ${ref}: an archive must be named after its branch, below the month of its session.`;
   const todo = `Give its commits a branch: \`git branch <name> ${oid.slice(0, 12)}\`, then run \`git update-ref -d ${ref} ${oid}\`.`;
   return { kind: isMonth ? 'branch-in-the-way' : 'misplaced-archive', thing: ref, meaning, todo };
 }

@@ -48,7 +48,7 @@ const findBranch: Find = async ({ project }) => {
     {
       kind: 'branch-in-the-way',
       thing: 'refs/heads/teddy',
-      meaning: 'A branch called `teddy` is in the way: git cannot have teddy/<session> next to it.',
+      meaning: 'A branch called `teddy` is in the way: git cannot create teddy/<session> while it exists.',
       todo: 'Rename it: `git branch -m teddy <other>`.',
     },
   ];
@@ -108,8 +108,8 @@ async function judge(
     return [
       {
         ...found,
-        meaning: `${path} is on the line but missing on disk.`,
-        fix: 'writes it again, as the next command on the line would',
+        meaning: `${path} is on the branch but missing on disk.`,
+        fix: 'writes it again, as the next command on the branch would',
         async repairFinding() {
           await workspace.writeSessionFile(path, published.bytes);
           return 'It was written again.';
@@ -147,14 +147,14 @@ async function findSpool({ spool, clock }: Project, isSet: boolean): Promise<Fou
       toFound(
         spool.dir,
         exists
-          ? 'Hooks note their calls here, but teddy.capture is not set.'
-          : 'teddy.capture is set, but the spool is missing, so hooks note nothing.',
+          ? 'Hooks record their calls here, but teddy.capture is not set.'
+          : 'teddy.capture is set, but the spool is missing, so hooks record nothing.',
         exists ? 'Run `teddy capture install` or `teddy capture uninstall`.' : 'Run `teddy capture install`.',
       ),
     ];
   const oldest = Math.min(...waiting.map((one) => one.oldest));
   if (drainer !== null || oldest > clock.now().getTime() / 1000 - lateAfterSeconds) return [];
-  const meaning = `Calls that hooks noted are waiting, and nothing reads them${paused ? ': capture is paused' : ''}.`;
+  const meaning = `Calls that hooks recorded are waiting, and nothing is reading them${paused ? ': capture is paused' : ''}.`;
   return [toFound(spool.dir, meaning, paused ? 'Run `teddy capture resume`.' : 'Run `teddy capture sweep`.')];
 }
 
@@ -166,7 +166,7 @@ async function findHooks(setup: AgentSetup): Promise<Found[]> {
   const meaning =
     script.state === 'missing'
       ? "The script that the agents' hooks run is missing, so nothing is captured."
-      : "The program that the agents' hooks start is gone, so nothing reads what they note.";
+      : "The program that the agents' hooks start no longer exists, so nothing reads what they record.";
   return [
     ...(isGone ? [toFound(script.path, meaning, 'Run `teddy capture install`.')] : []),
     ...installed.flatMap(({ title, path, hooks, trusted, problem }) => [

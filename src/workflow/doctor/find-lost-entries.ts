@@ -162,7 +162,7 @@ export const findDamagedObjects: Examination = async ({ project, refs }) => {
     return {
       found: [],
       seen: null,
-      notes: ['This is a partial clone, where missing objects are normal, so they were not looked for.'],
+      notes: ['This is a partial clone, where missing objects are normal, so teddy did not look for any.'],
     };
   }
   const tips = refs.filter(({ ref }) => !ref.startsWith('refs/remotes/') && !ref.startsWith('refs/teddy/quarantine/'));

@@ -45,7 +45,7 @@ function toFound(
       return [
         {
           ...base,
-          meaning: `A write session was interrupted while it put ${target} in place, or after that but before its entry was on the line.`,
+          meaning: `A write session was interrupted while putting ${target} in place, or afterwards, before its entry was on the branch.`,
           todo: `Finish it: \`teddy write recover ${id} --finalize\`.`,
         },
       ];
@@ -62,7 +62,7 @@ function toFound(
         {
           ...base,
           meaning: `A write session for ${target} has ended or was abandoned, but its files still exist.`,
-          fix: 'saves what it received below refs/teddy/keep/writes/ and removes its files, as the next command that writes would',
+          fix: 'saves the received content below refs/teddy/keep/writes/ and removes its files, as the next command that writes would',
           repairFinding: () => clear(project, write),
         },
       ];
@@ -77,7 +77,7 @@ async function clear(project: Project, write: Write['found']): Promise<string> {
   if (cleaned === null) return 'Somebody has continued it in the meantime.';
   const kept = cleaned.kept.map((oid) => `\`git cat-file -p ${oid}\``).join(', ');
   return kept === ''
-    ? 'Its files were removed; they held no content.'
+    ? 'Its files were removed; they had no content.'
     : `Its files were removed. To read their content: ${kept}.`;
 }
 
@@ -92,7 +92,7 @@ export const findRuns: Examination = async (scene) => {
 async function toCutOffRun(project: Project, path: string, left: JournaledRun | null): Promise<Found> {
   const found = { kind: 'interrupted-run' as const, thing: path };
   if (left === null) {
-    const meaning = 'The journal of a run is damaged: what the run changed is no longer known.';
+    const meaning = "A run's journal is damaged, so teddy cannot tell what the run changed.";
     const todo = `Look at \`git status\`, then move ${toShellWord(path)} away. After that, the plan can be executed again.`;
     return { ...found, meaning, todo };
   }

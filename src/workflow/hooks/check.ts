@@ -27,9 +27,9 @@ export async function examineHooks(project: HookedProject, source: HookSource) {
       kind: 'hooks' as const,
       thing: path,
       meaning: `${path} ${what}.`,
-      todo: '`teddy hooks install` fixes it, or says how.',
+      todo: '`teddy hooks install` fixes this, or explains how to.',
     })),
-    seen: isNone ? "hooks of git (teddy's are not installed)" : 'hooks of git',
+    seen: isNone ? "git hooks (teddy's are not installed)" : 'git hooks',
     notes: isNone ? [] : [`${describePlace(place)}: ${describeStates(hooks)}.`],
   };
 }
@@ -68,7 +68,7 @@ async function findBrokenHere(
   const programs = new Set(hooks.flatMap(({ program }) => program ?? []));
   const gone = [...programs].map(async (path): Promise<BrokenHook[]> => {
     if ((await files.read(path)) !== null || (await source.isOnPath())) return [];
-    return [{ path, what: 'is gone, but the hooks start teddy from there' }];
+    return [{ path, what: 'no longer exists, but the hooks start teddy from there' }];
   });
   return (await Promise.all([...broken, ...gone])).flat();
 }

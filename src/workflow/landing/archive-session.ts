@@ -269,7 +269,7 @@ export async function planLineArchive(project: Project, line: KnownLine): Promis
   const { ref: held, oid: old } = inTheWay;
   throw new TeddyError(
     'BRANCH_IN_THE_WAY',
-    `${held} holds commits that ${shortRef(ref)} does not have, and was not overwritten.`,
+    `${held} contains commits that ${shortRef(ref)} does not have, and was not overwritten.`,
     `Give them a branch, \`git branch ${await findFreeBranch(project, session)} ${held}\`, then \`git update-ref -d ${held} ${old}\`, and archive again.`,
   );
 }
@@ -351,5 +351,5 @@ async function refuseOther(
 
 function toNotArchived(session: SessionId): TeddyError {
   const hint = '`git for-each-ref refs/teddy/archive/` shows what is archived.';
-  return new TeddyError('UNKNOWN_SESSION', `Nothing is archived of ${session}.`, hint);
+  return new TeddyError('UNKNOWN_SESSION', `Nothing of ${session} is archived.`, hint);
 }

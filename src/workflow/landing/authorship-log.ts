@@ -67,7 +67,7 @@ async function attest(project: Project, commit: Oid): Promise<AttestedFile[]> {
   const leftOut = [...unnamed, ...attributed.leftOut];
   if (leftOut.length > 0)
     project.notices.warn(
-      `The authorship log leaves out files that are too large, or that have names it cannot hold: ${nameSome(leftOut)}.`,
+      `The authorship log leaves out files that are too large or have names it cannot represent: ${nameSome(leftOut)}.`,
     );
   return attributed.files.flatMap(({ path, runs }) => {
     const groups = groupLines(runs, (author) => (author.kind === 'turn' ? author.commit : null));

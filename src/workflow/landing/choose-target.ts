@@ -45,7 +45,7 @@ async function refuseLine(
   { ref, tip }: LandingTarget,
   base: string | null,
 ): Promise<void> {
-  if (ref === globalRef) throw toUsage(`${shortRef(ref)} holds what all sessions share, not code.`);
+  if (ref === globalRef) throw toUsage(`${shortRef(ref)} contains what all sessions share, not code.`);
   if (ref === line.ref) throw toUsage(`${line.name} cannot be landed on itself.`);
   if (tip === null || shortRef(ref) === base) return;
   const session = await readSession(project, ref, tip);

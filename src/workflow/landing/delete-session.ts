@@ -68,7 +68,7 @@ export async function planDeletion(project: Project, target: string): Promise<De
   if (settled.length + archives.length === 0)
     throw new TeddyError(
       'UNKNOWN_SESSION',
-      `${session} has no branch here to delete; what a remote has stays there.`,
+      `${session} has no branch here to delete; branches on a remote stay.`,
       '`teddy session list` shows which sessions have one.',
     );
   const remote = (await listLines(project)).filter((line) => line.session === session && line.remote !== null);
@@ -115,7 +115,7 @@ export async function restoreDeleted(project: Project, name: string): Promise<Re
   if (last === undefined)
     throw new TeddyError(
       'UNKNOWN_SESSION',
-      `Nothing is kept of a deleted session ${JSON.stringify(name)}.`,
+      `No deleted session called ${JSON.stringify(name)} is kept.`,
       `\`git for-each-ref ${deletedPrefix}\` shows what is kept.`,
     );
   const wanted = kept.filter(({ stamp }) => stamp === last);

@@ -57,7 +57,7 @@ export function describeLanding({ session }: LandableLine, { turns, others, writ
   ];
   const besides = [
     ...(written.length === 0 ? [] : [`written: ${toVisible(nameSome(written))}`]),
-    ...nameEdits(ownEdits, (names) => `own edits, not of a plan: ${names}`).map(toVisible),
+    ...nameEdits(ownEdits, (names) => `own edits, not part of a plan: ${names}`).map(toVisible),
   ];
   const [only, second] = turns.length > 0 ? turns.map(({ title }) => title) : others;
   const isPlain = second === undefined && besides.length === 0 && turns.every((turn) => describeRest(turn) === '');
@@ -245,6 +245,6 @@ export async function reportBrought(
   if (length === 0) return;
   const [come, them] = length === 1 ? ['comes', 'it'] : ['come', 'them'];
   project.notices.warn(
-    `${countOf(length, 'commit')} of ${branch} ${come} along: ${line.session} began there, and ${shortRef(ref)} does not have ${them}.`,
+    `${countOf(length, 'commit')} from ${branch} ${come} along: ${line.session} started there, and ${shortRef(ref)} does not have ${them}.`,
   );
 }

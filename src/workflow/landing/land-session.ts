@@ -110,7 +110,7 @@ async function findLandable(project: Project, target?: string): Promise<Landable
   const hint = 'Name a session or a branch: `teddy session list` shows them.';
   throw new TeddyError(
     'USAGE',
-    `${name} is not a session's branch, and only the code at the tip of one can be landed.`,
+    `${name} is not a session's branch, and only the code at the tip of a session's branch can be landed.`,
     hint,
   );
 }
@@ -186,7 +186,7 @@ async function findObstacle(
   const canAsk = project.notices.confirm !== undefined;
   const early = listEarly(parts, request);
   if (canAsk && early.length > 0)
-    project.notices.info(`The landing asks about ${nameEarly(early)}, unless it has --with-own-edits.`);
+    project.notices.info(`Landing asks about ${nameEarly(early)}, unless you pass --with-own-edits.`);
   try {
     if (!canAsk) await chooseTarget(project, line, request);
     if (!canAsk) await askForOwnEdits(project, line, parts, request);
@@ -204,7 +204,7 @@ function listEarly({ ownEdits }: LandingParts, { withOwnEdits }: LandRequest): O
 }
 
 function nameEarly(early: readonly OwnEdit[]): string {
-  return nameEdits(early, (names) => `your own edits of ${names}`).join(' and ');
+  return nameEdits(early, (names) => `your own edits to ${names}`).join(' and ');
 }
 
 /** git merges files that only one side changed by name, even when this clone lacks their contents. */
@@ -294,7 +294,7 @@ async function adviseLeavingOut({ repository }: Project, line: LandableLine, ear
   const ends = await Promise.all(early.map((oid) => takeOff(repository.store, line.tip, oid)));
   const resolve = ends.includes('conflict') ? ' (resolve, `git add` the files, `git revert --continue`)' : '';
   const oids = early.map((oid) => oid.slice(0, 10)).join(' ');
-  return `. To leave them out: \`${git} revert --no-edit ${oids}\`${resolve} takes them off ${line.name}, and then land again.`;
+  return `. To leave them out: \`${git} revert --no-edit ${oids}\`${resolve} removes them from ${line.name}, and then land again.`;
 }
 
 async function findRemote({ repository: { store } }: Project, ref: RefName): Promise<string | null> {
@@ -402,7 +402,7 @@ async function toNothing(project: Project, landing: Landing, request: LandReques
   return new TeddyError(
     'NOTHING_TO_LAND',
     isThere
-      ? `${onto} already has all code of ${line.name}${commit === null ? '' : `, committed as ${commit.slice(0, 10)}`}.`
+      ? `${onto} already has all code from ${line.name}${commit === null ? '' : `, committed as ${commit.slice(0, 10)}`}.`
       : `${line.name} has no code that ${onto} does not have.`,
     isThere
       ? isArchived(line)
@@ -410,7 +410,7 @@ async function toNothing(project: Project, landing: Landing, request: LandReques
         : `When you are done with it: \`${await toArchiveCommand(project, line)}\`.`
       : other !== null
         ? `${branch} has some: \`${toLandCommand(branch, request, { onto })}\`.`
-        : `\`teddy session log ${line.session}\` shows its steps; code comes from what is executed, or from what an agent writes.`,
+        : `\`teddy session log ${line.session}\` shows its steps; its code comes from executed plans or from what an agent writes.`,
   );
 }
 
@@ -434,7 +434,7 @@ async function toConflict(project: Project, landing: Landing, conflicts: readonl
 
 function toRevert(project: Project, { target, workspace }: Landing, landing: Oid): string {
   const revert = `${gitCommandFor(project, target.ref, workspace?.root ?? null)} revert --no-edit ${landing.slice(0, 10)}`;
-  return `Landing an undo removed code of this session from ${shortRef(target.ref)}. To bring it back: \`${revert}\`.`;
+  return `Landing an undo removed this session's code from ${shortRef(target.ref)}. To bring it back: \`${revert}\`.`;
 }
 
 /** Returns a sentence, and the command that restores the code. */
@@ -459,7 +459,7 @@ function reportOthers(project: Project, landing: Landing): void {
   if (base.others.length === 0) return;
   const commits = nameSome(base.others.map((oid) => oid.slice(0, 10)));
   project.notices.warn(
-    `${shortRef(target.ref)} already had code of another branch of ${line.session} (${commits}), which was kept.`,
+    `${shortRef(target.ref)} already had code from another branch of ${line.session} (${commits}), which was kept.`,
   );
 }
 
@@ -474,10 +474,10 @@ async function reportUnlanded(project: Project, line: LandableLine): Promise<voi
   if (latest?.status === 'planned') {
     const process = await project.journals.holder({ ...line, turn: latest.turn });
     const how = process === null ? 'has a plan that was not executed' : `is being executed by process ${process}`;
-    project.notices.warn(`Turn ${latest.turn} ${how}: nothing of it is landed.`);
+    project.notices.warn(`Turn ${latest.turn} ${how}: none of it is landed.`);
   }
   if (latest?.status === 'open' && userMessages(latest.records).length > 0)
-    project.notices.warn(`Turn ${latest.turn} waits for an answer: nothing of it is landed.`);
+    project.notices.warn(`Turn ${latest.turn} waits for an answer: none of it is landed.`);
   await reportEdits(project, line);
 }
 

@@ -128,7 +128,7 @@ export async function keepArchive(
   const { update, inTheWay } = planned ?? (await planArchive(store, kept, tip));
   if (isKept && inTheWay === null) return { ref: update.ref, isNew: update.old !== update.new };
   project.notices.warn(
-    `${archiveRef(kept)} holds other commits than ${name} and was not changed: keep the branch to keep its turns.`,
+    `${archiveRef(kept)} contains commits other than ${name} and was not changed: keep the branch to keep its turns.`,
   );
   return null;
 }

@@ -91,7 +91,7 @@ async function globalError(project: Project, isNamed: boolean): Promise<TeddyErr
   const name = branch === undefined ? '<branch>' : toShellWord(shortRef(branch.ref));
   return new TeddyError(
     'USAGE',
-    'teddy/global holds what all sessions share; it has no code to start from.',
+    'teddy/global contains what all sessions share; it has no code to start from.',
     isNamed
       ? `Name a branch with code: \`teddy session new <name> --from ${name}\`.`
       : `Switch to a branch with code first: \`git switch ${name}\`.`,

@@ -64,11 +64,11 @@ async function proposeAll(project: Project, changes: readonly MemoChange[]): Pro
     } catch (error) {
       if (!(error instanceof TeddyError)) throw error;
       refused += 1;
-      project.notices.warn(`A memo of the plan was not saved: ${error.message}`);
+      project.notices.warn(`A memo in the plan was not saved: ${error.message}`);
     }
   if (proposed.length > 0)
     project.notices.warn(
-      `${countOf(proposed.length, 'memo')} of the plan ${proposed.length === 1 ? 'waits' : 'wait'} for you, because nobody could be asked: \`teddy memo list\`. To accept them at once, use --memos=yes.`,
+      `${countOf(proposed.length, 'memo')} in the plan ${proposed.length === 1 ? 'waits' : 'wait'} for you, because nobody could be asked: \`teddy memo list\`. To accept them right away, use --memos=yes.`,
     );
   else if (refused < changes.length)
     project.notices.warn(

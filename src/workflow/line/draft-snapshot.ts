@@ -139,7 +139,7 @@ export async function refuseUnfit(workspace: Workspace, status: WorkspaceStatus)
   if (names.length > 0)
     throw new TeddyError(
       'SNAPSHOT_FAILED',
-      `A snapshot cannot hold edited files with names that are not UTF-8: ${nameSome(names)}.`,
+      `A snapshot cannot include edited files whose names are not UTF-8: ${nameSome(names)}.`,
       'Commit them with git first; teddy then leaves them alone.',
     );
   await refusePartlyStaged(workspace, status);
@@ -192,7 +192,7 @@ function modifiedError(path: RepoPath): TeddyError {
   const isPlan = path.endsWith('/plan.md');
   return new TeddyError(
     isPlan ? 'PLAN_MODIFIED' : 'FILE_MODIFIED',
-    `${path} differs from what was published${isPlan ? ', and a published plan never changes' : ''}.`,
+    `${path} differs from the published version${isPlan ? ', and a published plan never changes' : ''}.`,
     `Undo the change: \`git restore --source=HEAD --staged --worktree ${toShellWord(path)}\`.`,
   );
 }

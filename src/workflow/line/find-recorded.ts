@@ -118,8 +118,8 @@ export async function findArchived(store: Store, target: string): Promise<Record
     const some = similar.slice(0, 5).map(({ session }) => session);
     throw new TeddyError(
       'AMBIGUOUS_SESSION',
-      `${JSON.stringify(target)} is part of ${similar.length} archived sessions: ${some.join(', ')}.`,
-      'Give the whole id.',
+      `${JSON.stringify(target)} matches ${similar.length} archived sessions: ${some.join(', ')}.`,
+      'Use the whole id.',
     );
   }
   const found = exact ?? named ?? similar[0];
@@ -151,7 +151,7 @@ export async function requireCommit(
 ): Promise<Oid> {
   const commit = await store.resolve(revision);
   if (commit !== null) return commit;
-  throw new TeddyError('UNKNOWN_COMMIT', `git does not know the commit ${JSON.stringify(revision)}.`, hint);
+  throw new TeddyError('UNKNOWN_COMMIT', `git cannot find the commit ${JSON.stringify(revision)}.`, hint);
 }
 
 /**
@@ -183,7 +183,7 @@ function ambiguousTurnError(session: SessionId, turn: TurnName, having: readonly
   const options = having.slice(0, 2).map(({ name }) => `\`-s ${toShellWord(name)}\``);
   return new TeddyError(
     'UNKNOWN_TURN',
-    `Turn ${turn} of ${session} is not on this branch, and several others have one: ${nameSome(having.map(({ name }) => name))}.`,
+    `Turn ${turn} of ${session} is not on this branch, but several other branches have one: ${nameSome(having.map(({ name }) => name))}.`,
     `Name the branch as well: ${options.join(' or ')}.`,
   );
 }
@@ -214,5 +214,5 @@ export function warnOfCut(
   if (!read.isCut) return;
   const first = read.steps[0]?.commit.slice(0, 10);
   const missing = `The history of ${read.session} is cut off in this clone: it has nothing before ${first}.`;
-  notices.warn(`${missing} \`git fetch --unshallow\` gets the rest.`);
+  notices.warn(`${missing} \`git fetch --unshallow\` fetches the rest.`);
 }

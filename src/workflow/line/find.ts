@@ -129,7 +129,7 @@ async function detachedError(project: Project, { line, nearest: { entry, oid } }
   const there = await findBranchAt(project, line);
   const way =
     there === null
-      ? `Make one here: \`git switch -c ${await findFreeBranch(project, line.session)}\``
+      ? `Create one here: \`git switch -c ${await findFreeBranch(project, line.session)}\``
       : `${there.workspace === null ? 'Switch' : 'Go'} to its branch: \`${await findWayTo(project, there)}\``;
   const branch =
     entry.turn === null
@@ -137,7 +137,7 @@ async function detachedError(project: Project, { line, nearest: { entry, oid } }
       : `, or branch off at turn ${entry.turn} for another try: \`teddy session branch ${entry.turn}\``;
   return new TeddyError(
     'NOT_ON_LINE',
-    `HEAD is detached at ${oid.slice(0, 12)}, an entry of ${line.session}, and this command needs a branch.`,
+    `HEAD is detached at ${oid.slice(0, 12)}, an entry of ${line.session}, but this command needs a branch.`,
     `${way}${branch}.`,
   );
 }

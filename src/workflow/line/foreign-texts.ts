@@ -28,7 +28,7 @@ export async function requireTrust(
   if ((await approve?.(foreign)) === true) return trustTexts(project, foreign);
   throw new TeddyError(
     'NOT_APPROVED',
-    `Some texts came from elsewhere and were not accepted here yet: ${foreign.map(({ name }) => name).join(', ')}.`,
+    `Some texts came from elsewhere and have not been accepted here yet: ${foreign.map(({ name }) => name).join(', ')}.`,
     `Read and accept them: \`teddy global trust -s ${line}\`, or answer yes in a terminal.`,
   );
 }

@@ -43,7 +43,7 @@ export async function refuseTeddyBranch(store: Store): Promise<void> {
   if ((await store.resolve('refs/heads/teddy')) === null) return;
   throw new TeddyError(
     'BRANCH_IN_THE_WAY',
-    'A branch called `teddy` is in the way: git cannot have teddy/<session> at the same time.',
+    'A branch called `teddy` is in the way: git cannot create teddy/<session> while it exists.',
     'Rename it: `git branch -m teddy <other>`.',
   );
 }

@@ -45,7 +45,7 @@ export async function retryWhileMoved<Value>(
   }
   throw new TeddyError(
     'REF_MOVED',
-    `${shortRef(ref)} moved ${maxAttempts} times while an entry was appended.`,
+    `${shortRef(ref)} moved ${maxAttempts} times while an entry was being appended.`,
     'Another program keeps writing to this branch. Run the command again.',
   );
 }

@@ -41,7 +41,7 @@ export function findNameReason(path: RepoPath): string | null {
  * reports.
  */
 export async function findPathReason(project: Project, path: RepoPath): Promise<string | null> {
-  return findNameReason(path) ?? ((await project.masker.mask(path)).count > 0 ? 'its name holds a secret' : null);
+  return findNameReason(path) ?? ((await project.masker.mask(path)).count > 0 ? 'its name contains a secret' : null);
 }
 
 /** Returns why the content keeps a file out. The caller has checked the file's size. */
@@ -49,7 +49,7 @@ export async function findContentReason(project: Project, path: RepoPath, bytes:
   const text = new TextDecoder().decode(bytes);
   // A secret in UTF-16 has a NUL between its letters.
   const texts = text.includes('\0') ? [text, text.replaceAll('\0', '')] : [text];
-  for (const one of texts) if ((await project.masker.mask(one, path)).count > 0) return 'it holds a secret';
+  for (const one of texts) if ((await project.masker.mask(one, path)).count > 0) return 'it contains a secret';
   return null;
 }
 

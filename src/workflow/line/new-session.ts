@@ -93,7 +93,8 @@ async function describeTaken({ repository }: Project, session: SessionId, name: 
   const tree = (await repository.workTrees()).find(({ ref }) => ref === there?.ref);
   const step = tree ? `cd ${toShellWord(tree.root)}` : there && toSwitchCommand(shortRef(there.ref));
   const way = step === undefined ? '' : ` To continue that one: ${step}`;
-  const taken = there === undefined ? `There was a session ${first} before` : `There already is a session ${first}`;
+  const taken =
+    there === undefined ? `A session called ${first} already existed` : `A session called ${first} already exists`;
   return `${taken}, so this one is ${session}.${way}`;
 }
 
@@ -115,7 +116,7 @@ async function refuseBusyWorkspace(workspace: Workspace): Promise<void> {
     'FILES_IN_THE_WAY',
     `Untracked files in .teddy/ are in the way: ${inTheWay.slice(0, 3).join(', ')}.`,
     inTheWay.includes(configPath)
-      ? `Commit the settings of the project: \`git add --force ${configPath}\`, \`git commit -m "Settings of teddy" -- ${configPath}\`. Move other files away.`
+      ? `Commit the project's settings: \`git add --force ${configPath}\`, \`git commit -m "Settings of teddy" -- ${configPath}\`. Move other files away.`
       : 'Move them away, or commit them, and run the command again.',
   );
 }

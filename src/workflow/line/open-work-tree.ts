@@ -52,7 +52,7 @@ async function addOrJoin(project: Project, ref: RefName): Promise<{ root: string
   await removeMissingWorkTree(project, ref);
   try {
     const root = await project.repository.addWorkTree(ref);
-    project.notices.info(`Made the work tree ${root}.`);
+    project.notices.info(`Created the work tree ${root}.`);
     return { root, made: true };
   } catch (error) {
     const root = error instanceof TeddyError && error.code === 'LINE_CHECKED_OUT' && (await findLinked(project, ref));

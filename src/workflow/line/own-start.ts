@@ -26,11 +26,11 @@ export async function requireOwnStart(
   command: string,
 ): Promise<void> {
   if ((await isDefault(project, branch)) || !(await hasRemote(project)) || (await project.trust.has(oid))) return;
-  const question = `${name} was not begun here, and names ${branch} as the branch to land on. Land it there?`;
+  const question = `${name} was not started here, and names ${branch} as the branch to land on. Land it there?`;
   if (await project.notices.confirm?.(question)) return project.trust.add([oid]);
   throw new TeddyError(
     'NOT_APPROVED',
-    `${name} was not begun here, and names ${branch} as the branch to land on. Nothing was landed.`,
+    `${name} was not started here, and names ${branch} as the branch to land on. Nothing was landed.`,
     `To land it there: \`${command}\`.`,
   );
 }
@@ -66,14 +66,14 @@ export async function makeLocal(project: Project, { ref, session, remoteTip }: R
       '`teddy session list` shows the sessions and their branches.',
     );
   const reason = await project.judgeLine(project, { ref, tip: remoteTip, session });
-  if (reason === cutBeforeStart) throw cutOffError(`No local branch was made for ${shortRef(ref)}`);
+  if (reason === cutBeforeStart) throw cutOffError(`No local branch was created for ${shortRef(ref)}`);
   if (reason !== null)
     throw new TeddyError(
       'HOSTILE_SESSION',
-      `No local branch was made for ${shortRef(ref)}: it fails the checks (${reason.replace(/\.$/, '')}).`,
+      `No local branch was created for ${shortRef(ref)}: it fails the checks (${reason.replace(/\.$/, '')}).`,
       `To look at it: \`teddy session verify ${remoteTip.slice(0, 16)}\`. Ask whoever pushed it.`,
     );
   await moveRefs(project, [{ ref, old: null, new: remoteTip }], 'from the remote');
-  project.notices.info(`Made the local branch ${shortRef(ref)}.`);
+  project.notices.info(`Created the local branch ${shortRef(ref)}.`);
   return remoteTip;
 }

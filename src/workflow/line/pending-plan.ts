@@ -63,7 +63,7 @@ export function verdictError(code: ErrorCode, { ref, turn }: { ref: RefName; tur
   const option = `-s ${toShellWord(shortRef(ref))}`;
   return new TeddyError(
     code,
-    `Turn ${turn} of ${shortRef(ref)} has the plan of another agent, which waits for a verdict.`,
+    `Turn ${turn} of ${shortRef(ref)} has another agent's plan, which is waiting for a verdict.`,
     `Read it: \`teddy session show ${option}\`; then \`teddy session approve ${option}\` or \`teddy session reject ${option} -m "what to do instead"\`.`,
   );
 }
@@ -79,7 +79,7 @@ export async function refuseModified(
   if (disk === null || equalBytes(disk, plan)) return;
   throw new TeddyError(
     'PLAN_MODIFIED',
-    `${path} differs from what was published, and a published plan never changes.`,
+    `${path} differs from the published version, and a published plan never changes.`,
     `Undo the change: \`git restore --source=HEAD --staged --worktree ${path}\`.`,
   );
 }

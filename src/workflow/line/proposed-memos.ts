@@ -28,19 +28,19 @@ async function readProposed({ repository: { store } }: Project): Promise<{ oid: 
 /** Adds a proposal; `known` means that it is already a memo. Throws USAGE for an empty fact or too many, SECRET_FOUND. */
 export async function proposeMemo(project: Project, text: string): Promise<{ fact: string; state: 'waits' | 'known' }> {
   const fact = text.trim();
-  if (fact === '') throw new TeddyError('USAGE', 'The fact is empty.', 'Say what every session should be told.');
+  if (fact === '') throw new TeddyError('USAGE', 'The fact is empty.', 'State what every session should know.');
   if ((await project.masker.mask(fact)).count > 0)
     throw new TeddyError(
       'SECRET_FOUND',
-      'The fact holds a secret.',
-      'Say it without the secret: every session is told.',
+      'The fact contains a secret.',
+      'State it without the secret: every session sees it.',
     );
   const memos = parseMemos((await readGlobal(project, { orRemote: true }))?.memos ?? '');
   if (memos.some((memo) => memo.trim() === fact)) return { fact, state: 'known' };
   await changeProposed(project, (facts) => {
     if (facts.includes(fact)) return facts;
     if (facts.length < maxProposed) return [...facts, fact];
-    const message = `${maxProposed} memos are proposed already, and wait for the user.`;
+    const message = `${maxProposed} memos are already proposed and waiting for the user.`;
     throw new TeddyError('USAGE', message, 'Ask the user to decide on them: `teddy memo list` shows them.');
   });
   return { fact, state: 'waits' };

@@ -80,8 +80,8 @@ export async function receiveAnswer(
     const { again = '`teddy session plan` without -m tries again.' } = request;
     throw new TeddyError(
       'MODEL_FAILED',
-      `The answer of ${model.label} is larger than 10 MiB (10,485,760 bytes), so teddy stopped it there.`,
-      `Ask for less at once; ${again}`,
+      `The answer from ${model.label} is larger than 10 MiB (10,485,760 bytes), so teddy stopped it there.`,
+      `Ask for less at a time; ${again}`,
     );
   }
 }

@@ -89,7 +89,9 @@ async function keepOrAnchor(
   }
   const oid = await keepBytes(project, `answers/${id}`, text);
   const why =
-    place === null ? 'It is unknown where it belongs' : `Turn ${place.turn} of ${place.session} no longer waits for it`;
+    place === null
+      ? 'teddy cannot tell where it belongs'
+      : `Turn ${place.turn} of ${place.session} is no longer waiting for it`;
   return `${what} was saved separately: \`git cat-file -p ${oid}\`. ${why}.${doubt}`;
 }
 
@@ -98,11 +100,11 @@ async function keepCalls(project: Project, line: Line, place: AnswerTarget, jour
   const records = closeExchange(project, journal);
   const calls = records.filter(({ type }) => type === 'tool_use').length;
   const lost = records.filter((record) => record.type === 'tool_result' && record.reason === 'recovered').length;
-  const what = `${calls} tool ${calls === 1 ? 'call' : 'calls'} of an interrupted command, ${lost} without a result,`;
+  const what = `${calls} tool ${calls === 1 ? 'call' : 'calls'} from an interrupted command, ${lost} without a result,`;
   const isOfLine = place.ref === line.ref && calls > 0;
   if (isOfLine && (await keepExchange(project, line, place, records, null)) !== null) {
     return `${what} ${calls === 1 ? 'was' : 'were'} saved in turn ${place.turn}.`;
   }
   const oid = await keepBytes(project, `answers/${place.id}`, journal);
-  return `${what} ${calls === 1 ? 'was' : 'were'} saved separately: \`git cat-file -p ${oid}\`. Turn ${place.turn} of ${place.session} no longer waits for ${calls === 1 ? 'it' : 'them'}.`;
+  return `${what} ${calls === 1 ? 'was' : 'were'} saved separately: \`git cat-file -p ${oid}\`. Turn ${place.turn} of ${place.session} is no longer waiting for ${calls === 1 ? 'it' : 'them'}.`;
 }

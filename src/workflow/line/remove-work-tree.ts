@@ -54,7 +54,7 @@ function findOne(trees: ListedWorkTree[], { selector, path }: { selector: string
     throw new TeddyError(
       'AMBIGUOUS_SESSION',
       `${JSON.stringify(selector)} matches the branches of ${named.length} work trees: ${nameSome(named.map(({ line }) => shortRef(line)))}.`,
-      'Give the whole name, or the path of the work tree.',
+      'Use the whole name, or the path of the work tree.',
     );
   }
   throw new TeddyError(
@@ -102,7 +102,7 @@ function refuseChanged({ root, isUnfinished, changes }: ListedWorkTree): void {
   if (isUnfinished) {
     throw new TeddyError(
       'WORK_TREE_IN_USE',
-      `${root} is incomplete: the command that makes it was killed or is still running.`,
+      `${root} is incomplete: the command that was creating it was killed or is still running.`,
       `If it was killed, and nothing in the work tree is yours, remove it: \`git worktree remove --force ${toShellWord(root)}\`.`,
     );
   }

@@ -82,8 +82,8 @@ async function putBack(
   if (onlyLooking)
     throw new TeddyError(
       'RUN_INTERRUPTED',
-      `A command of turn ${facts.turn} on ${shortRef(facts.ref)} was interrupted, and what it changed in .teddy/ is still there.`,
-      '`teddy session resume`, or any other command that continues the session, reverts that first.',
+      `A command of turn ${facts.turn} on ${shortRef(facts.ref)} was interrupted, and its changes in .teddy/ are still there.`,
+      '`teddy session resume`, or any other command that continues the session, reverts them first.',
     );
   if (!(await isOnStartCommit(project, workspace, facts))) throw elsewhereError(facts, workspace, left);
   await restore(project, workspace, facts);
@@ -131,7 +131,7 @@ function elsewhereError({ turn, ref }: CommandFacts, { root }: Workspace, { path
   return new TeddyError(
     'RUN_INTERRUPTED',
     `A command of turn ${turn} was interrupted on ${line}, and its changes in .teddy/ may still be in ${root}.`,
-    `Go back, and run any teddy command there: \`git -C ${toShellWord(root)} switch ${toShellWord(line)}\`. If that is not possible, ${describeManualFix(`git -C ${toShellWord(root)}`, path)}`,
+    `Switch back to the branch, and run any teddy command there: \`git -C ${toShellWord(root)} switch ${toShellWord(line)}\`. If that is not possible, ${describeManualFix(`git -C ${toShellWord(root)}`, path)}`,
   );
 }
 

@@ -73,7 +73,7 @@ function reportSnapshot({ notices }: Project, { count, staged, added }: DraftedS
     ...(added === 0 ? [] : [`${added} of them new`]),
   ];
   const also = parts.length === 0 ? '' : ` (${parts.join(', ')})`;
-  notices.info(`Your own edits of ${count} ${count === 1 ? 'file' : 'files'} were committed as a snapshot${also}.`);
+  notices.info(`Your own edits to ${count} ${count === 1 ? 'file' : 'files'} were committed as a snapshot${also}.`);
 }
 
 async function reportLeftOut({ notices, masker }: Project, leftOut: LeftOutFile[]): Promise<void> {

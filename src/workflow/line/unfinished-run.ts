@@ -140,7 +140,7 @@ export async function refuseElsewhere(project: Project, line: Omit<LineInFiles, 
   throw new TeddyError(
     'RUN_INTERRUPTED',
     `The run of turn ${run.turn} was interrupted in ${run.root}, and its branch is now checked out in ${line.workspace.root}.`,
-    `Switch this work tree to another branch, then the other one back: \`git -C ${toShellWord(run.root)} switch ${branch}\`.`,
+    `Switch this work tree to another branch, then switch the other one back: \`git -C ${toShellWord(run.root)} switch ${branch}\`.`,
   );
 }
 

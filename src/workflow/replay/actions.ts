@@ -140,7 +140,7 @@ function compareMatches(told: ActionDetails = {}, found: ActionDetails = {}): st
   const count = told.matches === undefined ? 1 : Math.max(was.length, is.length);
   for (let at = 0; at < count; at += 1) {
     const [a, b] = [was[at], is[at]].map((place) => `line ${place?.line ?? '(none)'} (${place?.match ?? 'none'})`);
-    if (a !== b) return `FIND was found at ${a}, but is at ${b}.`;
+    if (a !== b) return `FIND was found at ${a}, but is now at ${b}.`;
   }
   return null;
 }
@@ -154,7 +154,7 @@ async function isGitsOwn(run: RecordedRun, path: RepoPath, { after, isNew }: { a
   return (await findFilter(project.repository.store, commit, path)) !== null;
 }
 
-export const foreignReason = 'a commit of the user between the plan and its report changed the file';
+export const foreignReason = 'a commit by the user between the plan and its report changed the file';
 
 /** Returns why a replay in memory cannot know what an action found; null when it can. */
 export async function whyUnsure(
@@ -226,7 +226,7 @@ async function openMoments(run: RecordedRun): Promise<Moments> {
         if (!(await isExcused()))
           findings.differ(
             { action: action.index },
-            'The tree that the report has after it is not what the plan gives.',
+            'The tree that the report records after it is not the tree that the plan produces.',
           );
       }
       told = tree;
@@ -239,7 +239,7 @@ async function openMoments(run: RecordedRun): Promise<Moments> {
         for (const { path } of rows)
           findings.differ(
             { action: action.index, path },
-            `The report says that it changed ${path}, and has the same tree before and after it.`,
+            `The report says that it changed ${path}, but records the same tree before and after it.`,
           );
       } else if (code !== null) {
         for (const { path } of rows) await code.set(path, toFile(run, path));

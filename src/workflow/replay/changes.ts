@@ -11,14 +11,14 @@ export function compareChanges(run: RecordedRun, findings: Findings): void {
     const [row, change] = [run.rows.get(path), run.changes.get(path)];
     const action = row?.action ?? null;
     if (row === undefined) {
-      const message = `The commit changes ${path}, and no action of the report explains it.`;
+      const message = `The commit changes ${path}, but no action in the report explains it.`;
       findings.differ({ path, action: findWriter(run, path) }, message);
     } else if (change === undefined)
       findings.differ({ action, path }, `The report says that ${path} was changed, but the commit does not change it.`);
     else if (!isSameChange(row, change))
       findings.differ({ action, path }, `The report and the commit disagree about ${path}: ${describe(row, change)}.`);
     else if (!isPlanned(run, row) && !hasToldMode(row, change))
-      findings.differ({ action, path }, `${path} has the mode ${change.mode}, which the report does not say.`);
+      findings.differ({ action, path }, `${path} has the mode ${change.mode}, which the report does not record.`);
   }
   if (run.rows.size !== run.report.changes.length)
     findings.differ({}, 'The report lists a path twice among its changes.');
@@ -97,7 +97,10 @@ function compareLog(action: Action, log: ActionLog | undefined, findings: Findin
     (one) => !isEdited(one) && JSON.stringify(told[one]) !== JSON.stringify(planned[one]),
   );
   if (key !== undefined)
-    findings.differ({ action: index }, `\`${key}\` of action ${index} (${type}) is not in the report as in the plan.`);
+    findings.differ(
+      { action: index },
+      `\`${key}\` of action ${index} (${type}) differs between the report and the plan.`,
+    );
   const { return_code: exitCode } = log.details ?? {};
   if (type === 'EXECUTE' && log.status === 'SUCCESS' && exitCode !== 0)
     findings.differ(
@@ -115,21 +118,21 @@ function findContradiction({ report, parsed }: RecordedRun): string | null {
   const says = `The report's status is ${summary.status}`;
   switch (summary.status) {
     case 'VALIDATION_FAILED':
-      if (problems.length === 0) return `${says}, and it has no problem of the plan.`;
-      return isSkipped && changes.length === 0 ? null : `${says}, and something was done.`;
+      if (problems.length === 0) return `${says}, but it lists no problem in the plan.`;
+      return isSkipped && changes.length === 0 ? null : `${says}, but something was done.`;
     case 'SKIPPED':
-      return isSkipped && logs.length > 0 ? null : `${says}, and something was done.`;
+      return isSkipped && logs.length > 0 ? null : `${says}, but something was done.`;
     case 'SUCCESS': {
-      if (isSkipped && logs.length > 0) return `${says}, and nothing was done.`;
+      if (isSkipped && logs.length > 0) return `${says}, but nothing was done.`;
       const bad = logs.find(({ status, index }) => {
         const action = parsed.plan.actions[index - 1];
         const isAllowed = action?.type === 'EXECUTE' && action.allowFailure;
         return status === 'ABORTED' || (status === 'FAILURE' && !isAllowed);
       });
-      return bad === undefined ? null : `${says}, and action ${bad.index} has the status ${bad.status}.`;
+      return bad === undefined ? null : `${says}, but action ${bad.index} has the status ${bad.status}.`;
     }
     case 'FAILURE':
     case 'ABORTED':
-      return summary.error === null ? `${says}, and it names no error.` : null;
+      return summary.error === null ? `${says}, but it names no error.` : null;
   }
 }

@@ -129,10 +129,7 @@ async function runCommand(
   if (signal.aborted)
     throw new TeddyError('INTERRUPTED', 'The replay was interrupted.', 'Nothing was changed; run it again.');
   if (!(await scratch.isIntact()))
-    return findings.differ(
-      { action: index },
-      'It removed the repository of its work tree, so its files were not compared.',
-    );
+    return findings.differ({ action: index }, "It removed its work tree's repository, so the files were not compared.");
   for (const path of listChanged(before, await scratch.workspace.scan())) {
     if (!isSessionPath(path) && !isRepository(path)) changed.set(path, index);
   }
@@ -148,7 +145,7 @@ async function runCommand(
 }
 
 /** The output of commands such as `ls` depends on files that a rebase has replaced. */
-const afterRebase = 'its output is not comparable after a rebase: it ran on other files';
+const afterRebase = 'its output cannot be compared after a rebase, because it ran on different files';
 
 /** Applies the commit's version, because the versions in between are unknown. */
 async function applyRecorded(
@@ -213,9 +210,10 @@ async function isLeftOut({ project, scratch }: ReplayContext, path: RepoPath): P
 
 function describe(path: RepoPath, recorded: TreeChange | undefined, replayed: TreeChange | undefined): string {
   if (replayed === undefined)
-    return `${path} is ${recorded?.change ?? 'changed'} in the commit, but not by running it again.`;
-  if (recorded === undefined) return `${path} is ${replayed.change} by running it again, but not in the commit.`;
-  return `${path} differs when it is run again.`;
+    return `${path} is ${recorded?.change ?? 'changed'} in the commit, but not when the command is run again.`;
+  if (recorded === undefined)
+    return `${path} is ${replayed.change} when the command is run again, but not in the commit.`;
+  return `${path} differs when the command is run again.`;
 }
 
 async function renderDifference(
@@ -267,7 +265,7 @@ function compareCommand(
   const found: CommandDifference[] = [];
   const [told, now] = [recorded.return_code, replayed.exitCode];
   if (told !== now)
-    found.push({ message: `The exit code was ${told ?? '(none)'}, but is ${now}.`, diff: null, stream: null });
+    found.push({ message: `The exit code was ${told ?? '(none)'}, but is now ${now}.`, diff: null, stream: null });
   for (const stream of ['stdout', 'stderr'] as const) {
     const before = recorded[stream] ?? '';
     const after = takeLast(replayed[stream], action.tail ?? shownLines);

@@ -23,12 +23,12 @@ export async function compareFiles(run: RecordedRun, redone: RedoneActions, find
       if (row.path !== planned && !(await liesBehindLink(run, row.path, planned)))
         findings.differ(
           { action: row.action, path: row.path },
-          `Action ${row.action} writes ${planned}, and the report says that it changed ${row.path}.`,
+          `Action ${row.action} writes ${planned}, but the report says that it changed ${row.path}.`,
         );
     } else if (redone.written.get(row.path) === undefined && findings.actions.get(row.action)?.outcome === 'same')
       findings.differ(
         { action: row.action, path: row.path },
-        `Action ${row.action} writes ${planned}, and the report says that it changed ${row.path}.`,
+        `Action ${row.action} writes ${planned}, but the report says that it changed ${row.path}.`,
       );
   }
 }
@@ -50,7 +50,7 @@ async function compareWritten(
 }
 
 function whatUserWrote(action: number): string {
-  return `the user wrote it in place of action ${action}, and the plan does not hold that`;
+  return `the user wrote it instead of action ${action}, and the plan does not contain that text`;
 }
 
 async function liesBehindLink({ project, base }: RecordedRun, path: RepoPath, planned: RepoPath): Promise<boolean> {
@@ -74,7 +74,7 @@ async function compareFile(
       return findings.settle(action, 'not_compared', 'it could not be rolled back');
     }
     if (change !== undefined)
-      return findings.differ({ action: action.index, path }, `${path} was rolled back, and the commit changes it.`);
+      return findings.differ({ action: action.index, path }, `${path} was rolled back, but the commit changes it.`);
     return findings.settle(action, 'same', 'rolled back');
   }
   if (change === undefined) return compareUnchanged(run, redone, file, findings);
@@ -85,7 +85,7 @@ async function compareFile(
       const note = `action ${row.action}, a command, changed the file after it`;
       return findings.settle(action, isSeen ? 'same' : 'not_compared', note);
     }
-    const message = `The last action that writes ${path} is ${action.index}, and the report says it was ${row.action}.`;
+    const message = `The last action that writes ${path} is ${action.index}, but the report says it was ${row.action}.`;
     return findings.differ({ action: action.index, path }, message);
   }
   await compareChanged(run, redone, { file, change }, findings);
@@ -99,7 +99,7 @@ async function compareChanged(
 ): Promise<void> {
   const { path, action, after } = file;
   const about = { action: action.index, path };
-  if (change.after === null) return findings.differ(about, `The plan writes ${path}, and the commit deletes it.`);
+  if (change.after === null) return findings.differ(about, `The plan writes ${path}, but the commit deletes it.`);
   const recorded =
     change.mode === '160000' ? new Uint8Array() : await run.project.repository.store.readBlob(change.after);
   const verdict = compareContent(after, recorded);
@@ -113,20 +113,20 @@ async function compareChanged(
       return findings.settle(action, 'not_compared', unsure);
     }
     const diff = cutDiff(renderUnifiedDiff(path, recorded, after));
-    return findings.differ({ ...about, diff }, `${path} is not what the plan makes of it.`);
+    return findings.differ({ ...about, diff }, `${path} is not what the plan produces.`);
   }
   const mode = change.oldMode ?? '100644';
   if (change.mode !== mode && !mayHaveMode(action, change, redone))
     return findings.differ(about, `The mode of ${path} became ${change.mode}; the plan leaves it ${mode}.`);
   const open =
     change.mode !== mode
-      ? `a command before action ${action.index} made its mode ${change.mode}`
+      ? `a command before action ${action.index} set its mode to ${change.mode}`
       : await whyOpen(run, action, path, after, recorded);
   if (open !== null) findings.leaveOpen(path, action.index, open);
   else findings.prove(path);
   if (verdict === 'normalised')
-    findings.settle(action, 'same', 'but for line endings or $Id$, which git itself changes');
-  else if (file.isUnsure) findings.settle(action, 'same', 'as far as it came');
+    findings.settle(action, 'same', 'except for line endings or $Id$, which git itself changes');
+  else if (file.isUnsure) findings.settle(action, 'same', 'as far as it got');
 }
 
 /** Returns why the bytes are unproven although the plan gives them; null when they are proven. */
@@ -143,7 +143,7 @@ async function whyOpen(
   const planned = moved.get(index);
   return planned === undefined
     ? null
-    : `the plan names ${planned}, and the report alone says that this is the same file`;
+    : `the plan names ${planned}, and only the report says that this is the same file`;
 }
 
 /**
@@ -172,7 +172,7 @@ async function compareUnchanged(
   const hint = before === null ? '; nothing in the repository says that git ignores it' : '';
   findings.differ(
     { action: action.index, path, diff },
-    `The plan writes ${path}, and the commit does not have that${hint}.`,
+    `The plan writes ${path}, but the commit does not contain it${hint}.`,
   );
 }
 
@@ -195,6 +195,6 @@ async function whyLeftOut(
     report.changes.length === 0 &&
     report.action_logs.every((log) => log.status !== 'FAILURE')
   )
-    return guess(`git did not take the changes: ${error}`);
+    return guess(`git did not accept the changes: ${error}`);
   return notTaken;
 }

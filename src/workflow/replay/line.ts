@@ -248,7 +248,7 @@ async function compareEntry(project: Project, step: EntryStep, check: LogCheck):
 function findCode({ entry: { kind, turn }, oid, changes }: EntryStep): Difference[] {
   if (mayChangeCode(kind)) return [];
   const code = changes.filter(({ path }) => !isSessionPath(path));
-  const message = `An entry of the kind ${kind} changes code.`;
+  const message = `An entry of kind ${kind} changes code, which it must not.`;
   return code.map(({ path }) => ({ turn, commit: oid, action: null, path, message, diff: null }));
 }
 
@@ -265,7 +265,7 @@ function compareUndone({ entry, oid, changes, reported }: EntryStep): Difference
       return (isBack ? found?.before : found?.after) !== after || (isBack ? found?.oldMode : found?.mode) !== mode;
     })
     .map(({ path }) => {
-      const message = `The undo of turn ${turn} leaves ${path} in a different state than it had ${isBack ? 'before' : 'after'} that turn.`;
+      const message = `The undo of turn ${turn} leaves ${path} in a different state from the one it had ${isBack ? 'before' : 'after'} that turn.`;
       return { turn, commit: oid, action: null, path, message, diff: null };
     });
 }
@@ -276,7 +276,7 @@ async function compareFile(project: Project, step: EntryStep, check: LogCheck): 
   if (path === null || entry.sha256 === undefined) return [];
   const about = { turn: entry.turn, commit: oid, action: null, path, diff: null };
   const found = await project.repository.store.readFile(oid, path);
-  if (found === null) return [{ ...about, message: `There is no ${path}, which its entry names.` }];
+  if (found === null) return [{ ...about, message: `Its entry names ${path}, which does not exist.` }];
   if (project.hash(found.bytes) !== entry.sha256)
     return [{ ...about, message: `${path} is not the file that its entry names: its sha256 differs.` }];
   if (entry.kind !== 'message') return [];

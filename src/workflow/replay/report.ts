@@ -82,7 +82,7 @@ function describeOpen({ rows, parsed }: RecordedRun, path: RepoPath): OpenPath {
   const planned = action === null ? undefined : parsed.plan.actions[action - 1];
   const runs = planned === undefined ? undefined : handlerOf(planned).runs;
   if (runs !== undefined) return { action, reason: `action ${action}, ${runs}, changed it` };
-  return { action, reason: 'nothing in the plan gives what the commit has' };
+  return { action, reason: 'nothing in the plan produces what the commit contains' };
 }
 
 async function readRun(project: Project, step: ReportStep, findings: Findings): Promise<RecordedRun | null> {
@@ -94,10 +94,7 @@ async function readRun(project: Project, step: ReportStep, findings: Findings): 
   const base = commit.parents[0];
   if (base === undefined || reportFile === null || planFile === null) {
     const missing = reportFile === null ? reportPath : planFile === null ? planPath : null;
-    findings.differ(
-      { path: missing },
-      missing === null ? 'The report has no commit before it.' : `There is no ${missing}.`,
-    );
+    findings.differ({ path: missing }, missing === null ? 'No commit precedes the report.' : `There is no ${missing}.`);
     return null;
   }
   compareHash(project, entry, { path: reportPath, bytes: reportFile.bytes }, findings);
@@ -109,7 +106,7 @@ async function readRun(project: Project, step: ReportStep, findings: Findings): 
   compareLabels(step, report, reportPath, findings);
   const grammar = toGrammar(report.plan.grammar);
   if (grammar === null) {
-    const message = `Its plan was read with grammar ${report.plan.grammar}, which this teddy does not know. Replay it with the teddy that wrote it, or a later one.`;
+    const message = `Its plan was read with grammar ${report.plan.grammar}, which this version of teddy does not support. Replay it with the version that wrote it, or a later one.`;
     findings.differ({ path: reportPath }, message);
     return null;
   }
@@ -140,7 +137,7 @@ async function replayRun(run: RecordedRun, findings: Findings, commands: Command
   const { status } = run.report.run_summary;
   if (status === 'VALIDATION_FAILED') {
     const unknown = await compareValidation(run, findings);
-    return unknown === 0 ? null : `${unknown} of the plan's problems depend on more than the repository holds`;
+    return unknown === 0 ? null : `${unknown} of the plan's problems depend on more than the repository contains`;
   }
   const [problem] = run.parsed.problems;
   const isRejected = run.report.action_logs.every((log) => log.status === 'SKIPPED');
@@ -175,15 +172,15 @@ function compareHash(
 function compareLabels({ entry, planner }: ReportStep, report: Report, path: RepoPath, findings: Findings): void {
   const { agent, model } = report.plan;
   if (report.session !== entry.session || report.turn !== entry.turn)
-    findings.differ({ path }, `The report is of turn ${report.turn} of ${report.session}, its entry of another.`);
+    findings.differ({ path }, `The report is for turn ${report.turn} of ${report.session}, but its entry is not.`);
   if (report.run_summary.status !== entry.status)
     findings.differ(
       { path },
-      `The report's status is ${report.run_summary.status}, that of its entry ${entry.status ?? 'missing'}.`,
+      `The report's status is ${report.run_summary.status}, but its entry's status is ${entry.status ?? 'missing'}.`,
     );
-  if (planner === null) findings.differ({ path }, `No entry before it brings the plan of turn ${entry.turn}.`);
+  if (planner === null) findings.differ({ path }, `No earlier entry contains the plan of turn ${entry.turn}.`);
   if (planner && (agent !== (planner.agent ?? null) || model !== (planner.model ?? null)))
-    findings.differ({ path }, 'The report names another agent or model than the entry of the plan.');
+    findings.differ({ path }, "The report names a different agent or model from the plan's entry.");
 }
 
 /** A report may change only its own files in `.teddy/`. */
@@ -192,7 +189,7 @@ function refuseOtherFiles({ changes }: ReportStep, dir: RepoPath, findings: Find
     if (!isSessionPath(path) || path === joinPath(dir, 'report.md')) continue;
     if (/^(?:output\/\d+\.log|pages\/\d+\.txt)$/.test(path.slice(dir.length + 1)) && path.startsWith(`${dir}/`))
       continue;
-    findings.differ({ path }, `The report's commit changes ${path}, which no report may.`);
+    findings.differ({ path }, `The report's commit changes ${path}, which no report may change.`);
   }
 }
 
@@ -239,7 +236,7 @@ async function compareOutputs(run: RecordedRun, findings: Findings): Promise<voi
       const path = joinPath(turnDir(run.session, run.turn), name);
       const bytes = await readStored(run, path);
       const why =
-        bytes === null ? `There is no ${path}, which the report names.` : findDifference(name, details, bytes);
+        bytes === null ? `The report names ${path}, which does not exist.` : findDifference(name, details, bytes);
       if (why !== null) findings.differ({ action: index, path }, why);
     }
   }
@@ -267,7 +264,7 @@ function findDifference(
     text.startsWith('--- stdout\n') &&
     text.includes(`${endLine(stdout)}--- stderr\n`) &&
     text.endsWith(stderr === '' ? '--- stderr\n' : endLine(stderr));
-  return isPart ? null : 'The stored output does not end with what the report shows of it.';
+  return isPart ? null : 'The stored output does not end with the part that the report shows.';
 }
 
 /** Returns the number of problems that teddy cannot check with the repository's content. */

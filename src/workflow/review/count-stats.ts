@@ -63,7 +63,7 @@ interface WalkedEntry {
 export async function countStats(project: Project, request: StatsRequest): Promise<Stats> {
   if ((await project.repository.store.cutCommits()).size > 0)
     project.notices.warn(
-      'This clone is shallow: some turns and authors of lines are unknown. `git fetch --unshallow` fetches the rest.',
+      'This clone is shallow: some turns and line authors are unknown. `git fetch --unshallow` fetches the rest.',
     );
   const lines = await listRecorded(project);
   const walked = await readEntries(project, lines);

@@ -55,7 +55,7 @@ function isTurnLike(text: string): boolean {
 
 async function findByTarget(project: Project, text: string, selector: string | undefined): Promise<FoundTurn> {
   if (selector === undefined) return lastTurnOf(project, await findRecorded(project, text));
-  const hint = 'Give a turn, such as 02 or 02-branch-01, or leave out `-s`.';
+  const hint = 'Name a turn, such as 02 or 02-branch-01, or omit `-s`.';
   throw new TeddyError('USAGE', `${JSON.stringify(text)} is not a turn, and -s names a session as well.`, hint);
 }
 

@@ -237,7 +237,7 @@ async function write(runner: Runner, action: Action, effect: WriteEffect): Promi
   const sha256 = place.project.hash(effect.after);
   await log.begin(action, await keepFile(files, log.journal, path, sha256));
   if (!(await isUnchanged(files, action, effect))) {
-    const reason = `${effect.path} was changed while the approval was asked for; nothing was written`;
+    const reason = `${effect.path} was changed while teddy was asking for approval; nothing was written`;
     return { status: 'FAILURE', details: { reason } };
   }
   // Notes the change beforehand, because an install that fails in its last step has still changed the file.

@@ -74,8 +74,8 @@ function describeAside(aside: RolledBack['aside']): string {
   const shown = nameSome(aside.map(({ path }) => path));
   const places = nameSome(aside.map(({ to }) => to));
   return aside.length === 1
-    ? `${shown} may have an edit that is not the run's: its content was saved as ${places}.`
-    : `${shown} may have edits that are not the run's: their content was saved as ${places}.`;
+    ? `${shown} may contain an edit that the run did not make: its content was saved as ${places}.`
+    : `${shown} may contain edits that the run did not make: their content was saved as ${places}.`;
 }
 
 export function toWarning(error: unknown): string {

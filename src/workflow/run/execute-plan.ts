@@ -203,7 +203,7 @@ function toIndexes({ plan }: ParsedPlan): number[] {
 function notApprovedError(turn: PendingTurn, count: number): TeddyError {
   return new TeddyError(
     'NOT_APPROVED',
-    `Turn ${turn.turn} has ${count} ${count === 1 ? 'action' : 'actions'} to approve, and there is no terminal to ask on.`,
+    `Turn ${turn.turn} has ${count} ${count === 1 ? 'action' : 'actions'} to approve, but there is no terminal to ask in.`,
     'Use -y to approve every action, or --reject to close the turn without running any.',
   );
 }
@@ -236,7 +236,7 @@ function describeOffLine({ changed }: Run, ref: RefName): string {
   const files =
     changed.size === 0
       ? ''
-      : ` The files that it had changed (${nameSome([...changed.keys()])}) are in the commit of its report, and also still in this work tree, which is now on another branch.`;
+      : ` The files that it had changed (${nameSome([...changed.keys()])}) are in its report's commit, and also still in this work tree, which is now on another branch.`;
   return `HEAD is no longer on ${shortRef(ref)}, so the rest of the plan was not run.${files}`;
 }
 
@@ -251,7 +251,7 @@ function refuseSelection(problems: Problem[]): void {
   const more = others === 0 ? '' : ` It is the first of ${problems.length} problems.`;
   throw new TeddyError(
     'VALIDATION_FAILED',
-    `The chosen actions are not valid by themselves: plan.md:${first.line}:${first.column}: ${first.message}${more}`,
+    `The chosen actions are not valid on their own: plan.md:${first.line}:${first.column}: ${first.message}${more}`,
     'Nothing was run, and the plan is still pending. Choose other actions, or all of them; `--dry-run` shows every problem.',
   );
 }

@@ -203,7 +203,7 @@ function refuseInvalid(
     throw new TeddyError(
       'USAGE',
       `The plan has ${formatCount(count)} ${count === 1 ? 'line' : 'lines'}, so there is no line ${odd.line}.`,
-      'Give the line of plan.md that the comment is about, counted from 1.',
+      'Use the number of the line in plan.md that the comment is about, counting from 1.',
     );
   const empty = comments.find((comment) => comment.text === '');
   if (empty !== undefined)
@@ -216,7 +216,7 @@ function refuseInvalid(
     throw new TeddyError(
       'EMPTY_MESSAGE',
       'A rejection needs a reason: the model reads it before it plans again.',
-      'Give it with `-m "..."`, or with `--comment 12:"..."` for a line of the plan; `-e` opens the plan in your editor.',
+      'Pass it with `-m "..."`, or with `--comment 12:"..."` for a line of the plan; `-e` opens the plan in your editor.',
     );
 }
 

@@ -66,7 +66,7 @@ async function keepEdit(
   const isTooBig = isUntracked(print) && ((await workspace.sizeOnDisk(path)) ?? 0) > maxKeptBytes;
   if (isTooBig) return 'over 1 MiB, and git does not track it';
   const state = await files.readState(path).catch(nullIfRefused);
-  return state === null ? 'it cannot be read' : ((await keepState(journal, state)) ?? 'it is no file');
+  return state === null ? 'it cannot be read' : ((await keepState(journal, state)) ?? 'it is not a file');
 }
 
 /** Turns a teddy error into null when it is no reason to stop. */

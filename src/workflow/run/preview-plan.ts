@@ -89,8 +89,8 @@ function requireLocal(line: Line): Oid {
   if (line.tip !== null) return line.tip;
   throw new TeddyError(
     'NO_PENDING_PLAN',
-    `${lineName(line)} is only on a remote, so there are no files here to execute a plan in.`,
-    `Make the branch: \`git switch -c ${toShellWord(lineName(line))} ${line.remoteTip?.slice(0, 12)}\`.`,
+    `${lineName(line)} is only on a remote, so there are no files here to execute a plan on.`,
+    `Create the branch: \`git switch -c ${toShellWord(lineName(line))} ${line.remoteTip?.slice(0, 12)}\`.`,
   );
 }
 

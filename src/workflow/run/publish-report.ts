@@ -72,10 +72,10 @@ async function maskLeftOut({ masker }: Project, leftOut: LeftOutFile[]): Promise
  */
 function lostPlanError(turn: TurnName, { isReported }: { isReported: boolean }): TeddyError {
   return isReported
-    ? new TeddyError('REF_MOVED', `Turn ${turn} was executed by another process meanwhile.`)
+    ? new TeddyError('REF_MOVED', `Another process executed turn ${turn} in the meantime.`)
     : new TeddyError(
         'REF_MOVED',
-        `The plan of turn ${turn} is no longer on its branch: something has rewritten the branch during the run.`,
+        `The plan of turn ${turn} is no longer on its branch: something rewrote the branch during the run.`,
         '`git reflog` shows where the branch was.',
       );
 }
@@ -106,7 +106,7 @@ async function takeCode(project: Project, workspace: Workspace, before: Oid, run
     // A killed git has refused nothing: the run stays interrupted, with everything noted, and the next command settles
     // it.
     if (!(error instanceof TeddyError) || error.code !== 'GIT_FAILED' || error instanceof GitKilledError) throw error;
-    const refused = paths.map((path) => ({ path, reason: 'git would not take it' }));
+    const refused = paths.map((path) => ({ path, reason: 'git did not accept it' }));
     return {
       tree: null,
       changes: [],

@@ -40,7 +40,7 @@ export async function runScripts<T>(
 
 /** Describes, for a report, a script's failure to leave `.teddy/` alone. */
 export function toReason(failure: string): string {
-  return `the command changed files of .teddy/, and that could not be taken back: ${failure}`;
+  return `the command changed files in .teddy/, and the change could not be reverted: ${failure}`;
 }
 
 async function runScript(

@@ -24,7 +24,7 @@ export function selectActions(parsed: ParsedPlan, { only, skip = [] }: Selection
   if (chosen.length === 0 && actions.length > 0) {
     throw new TeddyError(
       'USAGE',
-      'No action of the plan is left to run.',
+      'No action in the plan is left to run.',
       'To close the turn without running anything: `teddy session execute --reject`.',
     );
   }

@@ -153,7 +153,7 @@ async function followIn(project: Project, workspace: Workspace, move: Move): Pro
   // Both branches point to the same commit, so no file changes.
   await workspace.switchTo(move.tail.ref);
   if (await moveRefs(project, [{ ref, old, new: move.new }], 'from a remote')) {
-    project.notices.info(`HEAD in ${workspace.root} is on ${shortRef(move.tail.ref)} now; no file has changed.`);
+    project.notices.info(`HEAD in ${workspace.root} is now on ${shortRef(move.tail.ref)}; no file has changed.`);
     return;
   }
   // Somebody has continued the line meanwhile, so its tail ends elsewhere.

@@ -178,7 +178,7 @@ async function judgeLine(judge: Judge, one: NamedRef & { session: SessionId }): 
   const [secret] = violations;
   if (secret !== undefined)
     judge.project.notices.warn(
-      `${shortRef(one.ref)} of the remote holds a secret, in ${secret.path ?? 'a commit'} of ${secret.commit.slice(0, 12)}. Its owner should revoke it.`,
+      `${shortRef(one.ref)} on the remote contains a secret, in ${secret.path ?? 'a commit'} at ${secret.commit.slice(0, 12)}. Its owner should revoke it.`,
     );
   return null;
 }
@@ -195,7 +195,7 @@ async function findForgedStart(
   if (!starts.has(session)) starts.set(session, await readStartId(project, session, known));
   const own = starts.get(session) ?? null;
   if (own === null) starts.set(session, startId);
-  return own === null || own === startId ? null : 'it is another session that has the same name';
+  return own === null || own === startId ? null : 'it is a different session with the same name';
 }
 
 async function readStartId(project: Project, session: SessionId, known: readonly Oid[]): Promise<string | null> {

@@ -66,7 +66,7 @@ function toNone(): TeddyError {
   return new TeddyError(
     'UNKNOWN_REMOTE',
     'This repository has no remote.',
-    'Name a URL or a path, or add one: `git remote add origin <url>`.',
+    'Name a URL or a path, or add a remote: `git remote add origin <url>`.',
   );
 }
 
@@ -74,6 +74,6 @@ function toSeveral(names: readonly string[]): TeddyError {
   return new TeddyError(
     'UNKNOWN_REMOTE',
     `There are ${names.length} remotes, and none of them is the default: ${names.join(', ')}.`,
-    `Name it, e.g. \`teddy session sync ${names[0] ?? 'origin'}\`.`,
+    `Name one, e.g. \`teddy session sync ${names[0] ?? 'origin'}\`.`,
   );
 }

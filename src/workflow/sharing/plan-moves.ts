@@ -230,7 +230,7 @@ function keepBeside(merge: Merge, path: RepoPath, mine: TreeFile): void {
   const agent = toAgent(path);
   if (agent === null) {
     merge.notes.push(
-      `${path} of teddy/global was changed on both sides and cannot be merged: the remote's version is kept; yours: git show ${merge.local.slice(0, 12)}:${path}`,
+      `${path} on teddy/global was changed on both sides and cannot be merged: the remote's version is kept; yours: git show ${merge.local.slice(0, 12)}:${path}`,
     );
     return;
   }
@@ -240,7 +240,7 @@ function keepBeside(merge: Merge, path: RepoPath, mine: TreeFile): void {
   merge.taken.add(beside);
   put(merge, beside, mine);
   merge.notes.push(
-    `${path} of teddy/global was changed on both sides: the remote's version is kept, yours is now ${beside}.`,
+    `${path} on teddy/global was changed on both sides: the remote's version is kept, yours is now ${beside}.`,
   );
 }
 

@@ -55,7 +55,7 @@ async function notePushed(project: Project, remote: ChosenRemote, updates: reado
   } catch (error) {
     if (!(error instanceof TeddyError)) throw error;
     const { code, message, hint } = error;
-    throw new TeddyError(code, `${message} The push to ${remote.label} succeeded nevertheless.`, hint, {
+    throw new TeddyError(code, `${message} The push to ${remote.label} still succeeded.`, hint, {
       cause: error,
     });
   }
@@ -76,7 +76,7 @@ async function refuseSecrets(
   const more = found.length === 1 ? '' : `, and ${found.length - 1} more`;
   throw new TeddyError(
     'SECRET_FOUND',
-    `A secret would leave: ${first.kind} in ${first.path ?? 'the message or a file name'} of ${first.commit.slice(0, 12)}${more}. Nothing was pushed.`,
+    `The push would include a secret: ${first.kind} in ${first.path ?? 'the message or a file name'} of ${first.commit.slice(0, 12)}${more}. Nothing was pushed.`,
     `Revoke the secret first. ${await adviseSharing(project, updates, first.commit)}`,
   );
 }
@@ -91,9 +91,9 @@ async function adviseSharing(project: Project, updates: readonly RefUpdate[], co
     const name = shortRef(ref);
     const clean = `${name.replace(/^teddy\//, '')}-clean`;
     const steps = [`git switch -c ${clean} ${parent.slice(0, 12)}`, `git branch -D ${name}`, 'teddy session push'];
-    return `To share everything before it, on a line that ends there: ${steps.map((step) => `\`${step}\``).join(', then ')}.`;
+    return `To share everything before it, on a branch that ends there: ${steps.map((step) => `\`${step}\``).join(', then ')}.`;
   }
-  return 'The commits that hold it cannot be shared as they are.';
+  return 'The commits that contain it cannot be shared as they are.';
 }
 
 /** Lists the remote's tips that are here too. */
@@ -185,6 +185,6 @@ function toFaulty(
   return new TeddyError(
     'FAULTY_SESSION',
     `${name} fails its checks, so nobody else could pull it: ${place}: ${message.replace(/\.$/, '')}${more}. Nothing was pushed.`,
-    `\`teddy session verify ${toShellWord(name)}\` shows it. To share everything before it: keep the line under another name (\`git branch <name> ${tip.slice(0, 12)}\`), then end it there (on it: \`git reset --keep ${commit.slice(0, 12)}^\`).`,
+    `\`teddy session verify ${toShellWord(name)}\` shows it. To share everything before it: keep the branch under another name (\`git branch <name> ${tip.slice(0, 12)}\`), then end it there (on it: \`git reset --keep ${commit.slice(0, 12)}^\`).`,
   );
 }

@@ -77,6 +77,6 @@ function joinRounds(before: readonly SharedLine[], lines: readonly SharedLine[])
 }
 
 function toBusy({ label }: ChosenRemote): TeddyError {
-  const hint = 'Everything that others pushed is here now. Run the command again.';
+  const hint = 'Everything that others pushed is now here. Run the command again.';
   return new TeddyError('REMOTE_CHANGED', `${label} kept changing during the push.`, hint);
 }

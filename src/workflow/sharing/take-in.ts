@@ -123,7 +123,7 @@ async function readArrived(
     if (tip === undefined || tip !== remote)
       throw new TeddyError(
         'REMOTE_CHANGED',
-        `${shortRef(ref)} moved on the remote while it was fetched.`,
+        `${shortRef(ref)} moved on the remote while it was being fetched.`,
         'Somebody else is pushing; run the command again.',
       );
     return [{ ref, tip, local, session }];
@@ -166,7 +166,7 @@ async function moveLines(
     if (attempt === maxAttempts)
       throw new TeddyError(
         'REF_MOVED',
-        `Lines here moved ${maxAttempts} times during the pull.`,
+        `Local branches moved ${maxAttempts} times during the pull.`,
         'Another program is changing them; run the command again.',
       );
   }
@@ -238,11 +238,11 @@ function listNamesakes(refused: readonly RefusedRef[]): Set<SessionId> {
 
 /** Never advises anyone to undo published commits, because others may have built on them. */
 function toHostile({ label }: ChosenRemote, { ref }: SharedTips, { reason, violations }: RefusedRef): TeddyError {
-  if (reason === cutBeforeStart) return cutOffError(`${shortRef(ref)} of ${label} cannot be taken`);
+  if (reason === cutBeforeStart) return cutOffError(`${shortRef(ref)} from ${label} cannot be accepted`);
   const look = `To look at it: \`git fetch ${toShellWord(label)} ${ref} && teddy session verify FETCH_HEAD\`. `;
   return new TeddyError(
     'HOSTILE_SESSION',
-    `${shortRef(ref)} of ${label} was refused: it fails the checks (${reason.replace(/\.$/, '')}).`,
+    `${shortRef(ref)} from ${label} was refused: it fails the checks (${reason.replace(/\.$/, '')}).`,
     `Nothing of it was stored here. ${violations.length === 0 ? '' : look}Ask whoever pushed it.`,
   );
 }
@@ -258,7 +258,7 @@ function toNamesake({ label }: ChosenRemote, { ref, session, local, archived }: 
   ];
   return new TeddyError(
     'BRANCH_IN_THE_WAY',
-    `${shortRef(ref)} of ${label} was refused: a different session here has the same name.`,
+    `${shortRef(ref)} from ${label} was refused: a different session here has the same name.`,
     `Rename yours: ${steps.map((step) => `\`${step}\``).join(', ')}, and likewise each branch \`teddy/${session}--...\` here. Then run the command again.`,
   );
 }

@@ -130,14 +130,18 @@ function checkEnd(
   const { text, calls, continuations, finish } = received;
   const characters = `after ${formatCount(text.length)} characters`;
   if (text.trim() === '' && !(tools !== undefined && calls.length > 0 && finish !== 'other'))
-    throw new TeddyError('EMPTY_ANSWER', `${model.label} gave an empty answer${whyNothing(received)}.`, again);
+    throw new TeddyError('EMPTY_ANSWER', `${model.label} returned an empty answer${whyNothing(received)}.`, again);
   if (finish === 'other') {
     const ended = `${model.label} ended its answer ${characters} ${describeEnd(received)}`;
     if (calls.length > 0 || place.isQuestion === true || !isWholePlan(text))
-      throw new TeddyError('MODEL_INTERRUPTED', `${ended}; what arrived was saved, and nothing was run.`, again);
+      throw new TeddyError(
+        'MODEL_INTERRUPTED',
+        `${ended}; the part that arrived was saved, and nothing was run.`,
+        again,
+      );
     return new TeddyError(
       'MODEL_INTERRUPTED',
-      `${ended}. What arrived is a whole plan, but its end may be missing: it is pending in turn ${place.turn}, and nothing was run.`,
+      `${ended}. The part that arrived is a whole plan, but its end may be missing: it is pending in turn ${place.turn}, and nothing was run.`,
       '`teddy session show` shows it, `teddy session execute` runs it, and `teddy session plan --instead -m "..."` asks for another.',
     );
   }
@@ -145,8 +149,8 @@ function checkEnd(
   const times = continuations.length === 0 ? '' : ` and ${continuations.length} continuations`;
   throw new TeddyError(
     'MODEL_INTERRUPTED',
-    `The answer was cut at the limit of ${model.label}, ${characters}${times}; what arrived was saved.`,
-    `Ask for less at once, or raise the limit of the model; ${again}`,
+    `The answer was cut at the limit of ${model.label}, ${characters}${times}; the part that arrived was saved.`,
+    `Ask for less at a time, or raise the model's limit; ${again}`,
   );
 }
 
@@ -190,7 +194,7 @@ async function keepInterrupted(
 ): Promise<void> {
   const { text } = received;
   if (text.trim() === '') return staged.discard();
-  const part = `what arrived (${formatCount(text.length)} characters)`;
+  const part = `the part that arrived (${formatCount(text.length)} characters)`;
   // A user who interrupts is impatient, and may end the process at any moment.
   await staged.save();
   await maskThoughts(project, received);
@@ -228,7 +232,7 @@ export async function keepStaged(
   if (commit !== null) return commit;
   throw new TeddyError(
     'REF_MOVED',
-    `Turn ${place.turn} was answered by another process meanwhile.`,
+    `Another process answered turn ${place.turn} in the meantime.`,
     anchor === null ? undefined : `This answer was saved: \`git cat-file -p ${anchor}\`.`,
   );
 }
@@ -285,7 +289,7 @@ async function checkAnswer(
   const { masker, notices } = project;
   async function attempt<T>(failed: string, check: () => Promise<T>, otherwise: T): Promise<T> {
     return check().catch((error: unknown) => {
-      notices.warn(`The answer is on its line as ${commit.slice(0, 10)}, but ${failed}: ${describeFailure(error)}`);
+      notices.warn(`The answer is on its branch as ${commit.slice(0, 10)}, but ${failed}: ${describeFailure(error)}`);
       return otherwise;
     });
   }

@@ -144,6 +144,6 @@ function spentBudgetError(
   return new TeddyError(
     'BUDGET_SPENT',
     `Session ${session} has spent its budget: ${what}; teddy.${name} is ${formatCount(limit)}.`,
-    `Raise it, e.g. \`git config teddy.${name} ${2 * limit}\`, or begin another session: \`teddy session new <name>\`.`,
+    `Raise it, e.g. \`git config teddy.${name} ${2 * limit}\`, or start another session: \`teddy session new <name>\`.`,
   );
 }

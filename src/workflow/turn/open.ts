@@ -126,7 +126,7 @@ function refuseOtherTurn(before: LineState, now: LineState): void {
   if (same && countSaid(before.latest?.records ?? []) === countSaid(now.latest?.records ?? [])) return;
   throw new TeddyError(
     'REF_MOVED',
-    'Another process has taken this turn meanwhile.',
+    'Another process took this turn in the meantime.',
     'Look at it with `teddy session show`, then send your message again.',
   );
 }

@@ -55,7 +55,7 @@ export async function* listUndoable(
   }
   throw new TeddyError(
     'NOTHING_TO_UNDO',
-    wanted === null ? `No turn of this session's branch has code to undo.` : `Turn ${wanted} has changed no code.`,
+    wanted === null ? `No turn on this session's branch has code to undo.` : `Turn ${wanted} has changed no code.`,
     describeWayOut([...undone].find(([, last]) => undoneExtent(last) !== null)?.[0]),
   );
 }

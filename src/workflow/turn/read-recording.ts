@@ -28,7 +28,7 @@ export async function readRecordedLine(store: Store, hash: Hash, revision?: stri
       revision === undefined
         ? 'The bundle has no session.'
         : `${revision} is not a directory, bundle or branch of a session.`,
-      'Give --recording <directory, bundle or branch>.',
+      'Pass --recording <directory, bundle or branch>.',
     );
   }
   const state = await readLine(store, tip);

@@ -61,7 +61,7 @@ export async function rewindTurn(project: Project, request: RewindRequest): Prom
 function refuseUnended({ latest }: LineState, turn: TurnName, line: ReadyLine): void {
   if (latest?.turn !== turn || (latest.status !== 'open' && latest.status !== 'planned')) return;
   const isSaid = userMessages(latest.records).length > 0;
-  const waiting = isSaid ? 'it waits for an answer' : 'it has no message yet';
+  const waiting = isSaid ? 'it is waiting for an answer' : 'it has no message yet';
   const reason = latest.status === 'open' ? waiting : 'its plan is pending';
   // A detached HEAD has no branch name, and a command uses it by default.
   const name = line.ref === 'HEAD' ? null : shortRef(line.ref);

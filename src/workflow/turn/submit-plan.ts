@@ -50,7 +50,7 @@ export async function submitPlan(project: Project, request: SubmitRequest): Prom
   const { message } = request;
   if (message.trim() === '')
     throw new TeddyError('EMPTY_MESSAGE', 'The message is empty.', 'Say what the plan is for.');
-  if (request.plan.trim() === '') throw new TeddyError('USAGE', 'The plan is empty.', 'Give its text as `plan`.');
+  if (request.plan.trim() === '') throw new TeddyError('USAGE', 'The plan is empty.', 'Pass its text as `plan`.');
   const { text: plan, count: masked } = await project.masker.mask(request.plan, 'plan.md');
   if (Buffer.byteLength(plan) > maxPlanBytes)
     throw new TeddyError('CONTENT_TOO_LARGE', `The plan is over ${maxPlanBytes} bytes.`, 'Submit a shorter one.');
@@ -140,7 +140,11 @@ async function keepMarkdown(
   const { commit } = await append(project, { ref, workspace: line.workspace }, async (state) => {
     const { plan: known } = await readTurnState(project.repository.store, state.entryOid, session, turn);
     if (known !== null)
-      throw new TeddyError('REF_MOVED', `Turn ${turn} was given another plan meanwhile.`, 'Submit the plan again.');
+      throw new TeddyError(
+        'REF_MOVED',
+        `Turn ${turn} was given another plan in the meantime.`,
+        'Submit the plan again.',
+      );
     const record = { type: 'plan', id: project.ids.entryId(), timestamp: toTime(), file: 'plan.md' } as const;
     return [{ kind: 'plan', turn, label: labelHandedIn(plan), records: [record], files: { 'plan.md': plan } }];
   });

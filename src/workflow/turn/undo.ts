@@ -107,7 +107,7 @@ function requireSome({ turn, isRedo }: Direction, changes: UndoChange[], left: L
   if (left.length === 0) {
     throw new TeddyError(
       'NOTHING_TO_UNDO',
-      `The files of turn ${turn} are as they were ${isRedo ? 'after' : 'before'} it.`,
+      `The files of turn ${turn} are already as they were ${isRedo ? 'after' : 'before'} it.`,
       '`teddy session log` shows the turns.',
     );
   }
@@ -122,7 +122,7 @@ function requireAll({ turn, isRedo }: Direction, left: LeftFile[]): void {
   if (left.length === 0) return;
   throw new TeddyError(
     'FILE_MODIFIED',
-    `Turn ${turn} cannot be ${isRedo ? 'put' : 'taken'} back whole: ${nameSome(left.map(({ path, reason }) => `${path} (${reason})`))}. Nothing was changed.`,
+    `Turn ${turn} cannot be ${isRedo ? 'put' : 'taken'} back completely: ${nameSome(left.map(({ path, reason }) => `${path} (${reason})`))}. Nothing was changed.`,
     `\`teddy session undo ${turn} --partial\` ${isRedo ? 'puts' : 'takes'} back the others.`,
   );
 }
@@ -140,8 +140,8 @@ async function publishUndo(
   } catch (error) {
     throw new TeddyError(
       'UNDO_INCOMPLETE',
-      `The files of turn ${turn} are ${isRedo ? 'put back' : 'taken back'} on disk, but the entry could not be added: ${toMessage(error)}`,
-      `\`teddy session undo ${turn}\` again adds it; until then they are edits of yours, and \`git diff\` shows them.`,
+      `The files of turn ${turn} were ${isRedo ? 'put back' : 'taken back'} on disk, but the entry could not be added: ${toMessage(error)}`,
+      `Running \`teddy session undo ${turn}\` again adds it; until then, the changes are your own edits, and \`git diff\` shows them.`,
       { cause: error },
     );
   }
@@ -202,7 +202,7 @@ async function restoreFile(files: ProjectFiles, change: ReadyChange): Promise<st
   try {
     const found = await files.readState(path);
     if (!isAsSeen(found, seen)) return 'it has changed just now';
-    if (found.kind === 'other') return 'it is no file now';
+    if (found.kind === 'other') return 'it is no longer a file';
     // An undo that was killed in the middle may have left some temporary files.
     await files.removeLeftovers(path);
     await files.putState(path, wanted);

@@ -18,7 +18,7 @@ export function checkApproval(walk: WalkedLine, { entry, blame }: Step): void {
   if (record.verdict !== entry.verdict)
     blame('trailers', path, `The record says ${record.verdict}, but Teddy-Verdict says ${entry.verdict ?? 'nothing'}.`);
   if (record.plan_sha256 !== entry.sha256)
-    blame('trailers', path, 'The record names a different sha256 than Teddy-Sha256.');
+    blame('trailers', path, 'The record names a different sha256 from Teddy-Sha256.');
 }
 
 /** A plan on the line, with everything that decides whether it counts as approved. */

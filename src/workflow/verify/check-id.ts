@@ -34,17 +34,16 @@ export async function checkId(walk: WalkedLine, step: Step, added: readonly Tran
   walk.dated = last === undefined ? [now] : [now, last];
   const madeMs = Math.max(now.seconds, identSeconds(committer)) * 1000;
   if (now.ms > madeMs + dayMs && last !== undefined && !isLaterId(entry.id, last))
-    blame('order', null, 'Its id is from long after its commit was made.');
+    blame('order', null, 'Its id is dated long after its commit.');
   // Another check reports a clock that was set back.
   const isEarly = classifyEarlyId(entry, commit.commit) !== null;
   const ownMs = dated.has(entry.kind) && !isEarly ? await readOwnMs(walk, step, added) : 0;
-  if (now.ms < ownMs - togetherMs) blame('order', null, 'Its id is from before the files that it brings.');
+  if (now.ms < ownMs - togetherMs) blame('order', null, 'Its id is older than the files that it adds.');
   if (last === undefined || now.ms >= last.ms || isEarly) return;
   // teddy first adds a memo to teddy/global, and somebody may continue the line meanwhile.
   if (entry.kind === 'memo' && last.kind !== 'plan') return;
   const isSwapped = before !== undefined && before.ms < now.ms && last.ms - now.ms < neighboursMs;
-  if (now.seconds >= last.seconds || isSwapped)
-    blame('order', null, 'Its id is from before the entry that it follows.');
+  if (now.seconds >= last.seconds || isSwapped) blame('order', null, 'Its id is older than the entry that it follows.');
   else walk.early += 1;
 }
 

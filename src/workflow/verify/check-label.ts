@@ -31,7 +31,7 @@ export async function checkLabel(walk: WalkedLine, step: Step, added: readonly T
   const possible = await listLabels(walk, step, added);
   if (possible === null || possible.some((label) => isLabelOf(label, commit.commit.message, entry))) return;
   if (possible.some(({ title, details }) => [title, ...details].some((text) => text.includes('[masked')))) return;
-  step.blame('trailers', null, 'The message of the entry does not say what its files say.');
+  step.blame('trailers', null, "The entry's message does not match its files.");
 }
 
 function isLabelOf(label: Label, message: string, entry: Entry): boolean {

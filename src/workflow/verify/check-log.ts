@@ -25,7 +25,7 @@ export async function checkLog(walk: WalkedLine, step: Step): Promise<void> {
   if (entry.kind === 'message' && rendered.asked !== null)
     for (const key of keys)
       if (toLabel(rendered.asked[key], 1000) !== entry[key])
-        blame('trailers', null, `The log names a different ${key} than the entry.`);
+        blame('trailers', null, `The log names a different ${key} from the entry.`);
   const oid = walk.published.get(path);
   if (oid !== undefined && rendered.asked !== null) walk.asked = { oid, asked: rendered.asked };
   walk.result.derived += rendered.derived;
@@ -57,7 +57,7 @@ export async function checkAsked(walk: WalkedLine, { entry, blame }: Step): Prom
   const isByHand = entry.provider === 'manual' && entry.model === 'manual';
   for (const key of keys)
     if (entry[key] !== toLabel(asked[key], 1000) && !(isByHand && key !== 'agent'))
-      blame('trailers', null, `The log names a different ${key} than the entry.`);
+      blame('trailers', null, `The log names a different ${key} from the entry.`);
 }
 
 /** Returns null when the turn has no log, or an unreadable log, which another check reports. */

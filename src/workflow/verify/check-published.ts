@@ -29,7 +29,7 @@ export function checkForeign(
     blame(
       'published',
       path,
-      `A commit that is not an entry ${published.has(path) ? 'changes' : 'adds'} a file of the session.`,
+      `A commit that is not an entry ${published.has(path) ? 'changes' : 'adds'} a session file.`,
     );
     noteBroken(walk, path);
   }
@@ -69,12 +69,12 @@ export async function checkPublished(walk: WalkedLine, step: Step): Promise<void
 function checkSpoken({ session, published }: WalkedLine, { entry: { kind, turn }, blame }: Step): void {
   if (turn === null || !unitKinds.some((known) => known === kind)) return;
   const path = joinPath(turnDir(session, turn), 'transcript.jsonl');
-  if (!published.has(path)) blame('published', path, `An entry of the kind ${kind}, but the turn has no transcript.`);
+  if (!published.has(path)) blame('published', path, `The entry is of kind ${kind}, but the turn has no transcript.`);
 }
 
 function checkOther({ entry: { kind }, blame }: Step, { path }: CommitChange): void {
-  if (isSessionPath(path)) blame('published', path, 'An entry changes a file of another session.');
-  else if (!mayChangeCode(kind)) blame('published', path, `An entry of the kind ${kind} changes code.`);
+  if (isSessionPath(path)) blame('published', path, "An entry changes another session's file.");
+  else if (!mayChangeCode(kind)) blame('published', path, `An entry of kind ${kind} changes code, which it must not.`);
 }
 
 async function checkOwn(walk: WalkedLine, step: Step, change: CommitChange): Promise<void> {
@@ -91,7 +91,7 @@ async function checkOwn(walk: WalkedLine, step: Step, change: CommitChange): Pro
   const { kind, turn } = entry;
   if (path === attributesPath) await checkAttributes(step, path);
   if (!mayWrite(kind, session, turn, path))
-    blame('published', path, `An entry of the kind ${kind} does not write this file.`);
+    blame('published', path, `An entry of kind ${kind} must not write this file.`);
   else if (known !== undefined && kind !== 'start' && !isEditable(session, path))
     await checkChanged(walk, step, change);
   else if (path.endsWith('/transcript.jsonl')) await addToTranscript(walk, step, change);
@@ -105,7 +105,7 @@ async function checkOwn(walk: WalkedLine, step: Step, change: CommitChange): Pro
 async function checkAttributes({ commit, blame }: Step, path: RepoPath): Promise<void> {
   const content = await commit.contents.get(path)?.read();
   if (content?.kind === 'bytes' && toText(content.bytes) !== attributesText)
-    blame('published', path, 'These are not the attributes that teddy gives its files.');
+    blame('published', path, 'These are not the attributes that teddy sets for its files.');
 }
 
 async function checkChanged(walk: WalkedLine, step: Step, change: CommitChange): Promise<void> {
@@ -118,7 +118,7 @@ async function checkChanged(walk: WalkedLine, step: Step, change: CommitChange):
   // A question about a pending plan has its own request.
   const isAnswered = turn?.plan != null && (step.entry.kind !== 'message' || hasAgentPlan(turn.records));
   if (turn !== null && (isAnswered || turn.hasReport))
-    step.blame('published', path, `What the model was shown was changed after turn ${turn.turn} was answered.`);
+    step.blame('published', path, `The context shown to the model was changed after turn ${turn.turn} was answered.`);
 }
 
 /** Decodes only the transcript's end, because nothing else is new. */

@@ -15,7 +15,7 @@ export async function checkReport(walk: WalkedLine, step: Step): Promise<void> {
   if (entry.kind !== 'report' || entry.turn === null) return;
   const path = joinPath(turnDir(walk.session, entry.turn), 'report.md');
   const content = await commit.contents.get(path)?.read();
-  if (content === undefined) return blame('report', path, 'An entry of the kind report brings no report.');
+  if (content === undefined) return blame('report', path, 'A report entry contains no report.');
   if (content.kind !== 'bytes') return;
   const report = readReport(toText(content.bytes), (message) => blame('schema', path, message));
   if (report === null) return;
@@ -38,8 +38,8 @@ function compare({ session, current, project }: WalkedLine, { entry }: Step, rep
   const { status } = report.run_summary;
   const plan = current?.turn === entry.turn ? current.plan : null;
   return [
-    ...(report.session === session ? [] : [`The report is of the session ${report.session}.`]),
-    ...(report.turn === entry.turn ? [] : [`The report is of turn ${report.turn}.`]),
+    ...(report.session === session ? [] : [`The report is for session ${report.session}.`]),
+    ...(report.turn === entry.turn ? [] : [`The report is for turn ${report.turn}.`]),
     ...(status === entry.status
       ? []
       : [`The report says ${status}, but Teddy-Status says ${entry.status ?? 'nothing'}.`]),
@@ -65,9 +65,9 @@ function compareLabels({ current }: WalkedLine, { commit, entry }: Step, report:
   return [
     ...(isMasked || withoutTrailers(again) === withoutTrailers(commit.commit.message)
       ? []
-      : ['The message of the entry does not say what the report says.']),
-    ...(label(entry.agent) === label(agent) ? [] : ['Teddy-Agent is not the agent of the report.']),
-    ...(isMasked || isPlanned ? [] : ['Title, agent or model of the report are not those of the entry of its plan.']),
+      : ["The entry's message does not match the report."]),
+    ...(label(entry.agent) === label(agent) ? [] : ["Teddy-Agent does not match the report's agent."]),
+    ...(isMasked || isPlanned ? [] : ["The report's title, agent or model does not match the entry of its plan."]),
   ];
 }
 
@@ -101,10 +101,12 @@ function compareChange(
 ): Difference[] {
   if (made === undefined) return [{ at, message: 'The report names a change that the commit does not make.' }];
   if (made.change !== change) return [{ at, message: `The report says ${change}, but the file is ${made.change}.` }];
-  if (made.before !== before) return [{ at, message: 'The report has another content of the file before the run.' }];
-  if (made.after !== after) return [{ at, message: 'The report has another content of the file after the run.' }];
+  if (made.before !== before)
+    return [{ at, message: 'The report records different content for the file before the run.' }];
+  if (made.after !== after)
+    return [{ at, message: 'The report records different content for the file after the run.' }];
   const isSame = mode === undefined ? made.mode === made.oldMode || isPlain(made) : made.mode === mode;
-  return isSame ? [] : [{ at, message: `The file has the mode ${made.mode}, which the report does not say.` }];
+  return isSame ? [] : [{ at, message: `The file has the mode ${made.mode}, which the report does not record.` }];
 }
 
 function isPlain({ mode }: CommitChange): boolean {

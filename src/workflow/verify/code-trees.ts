@@ -35,7 +35,7 @@ export function openCodeTrees(store: Store): CodeTrees {
     throw new TeddyError(
       'DAMAGED_SESSION',
       `A tree has more than ${maxChangedPaths} paths.`,
-      'No project needs that many; `git ls-tree` shows what its trees hold.',
+      'No project needs that many; `git ls-tree` shows what its trees contain.',
     );
   }
 

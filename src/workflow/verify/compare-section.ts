@@ -36,14 +36,14 @@ export function compareKept(section: LogSection, wanted: LogSection | undefined,
   if (wanted === undefined || nameOf(wanted) !== nameOf(section))
     result.differences.push({
       section: nameOf(section),
-      message: 'The turn that was branched has no such section there.',
+      message: 'The branched turn has no such section there.',
     });
   else if (wanted.body === section.body) result.derived += 1;
   else if (isMaskedFrom(section.body, wanted.body)) result.attested += 1;
   else
     result.differences.push({
       section: nameOf(section),
-      message: 'It is not what the turn that was branched was shown.',
+      message: 'It is not what the branched turn was shown.',
     });
 }
 

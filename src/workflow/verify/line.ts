@@ -119,11 +119,11 @@ async function verifyFrom(
   result.turns = walk.order.turns();
   if (walk.early > 0)
     result.notes.push(
-      `The clock was set back, or had been ahead of time: ${countOf(walk.early, 'entry', 'entries')} ${walk.early === 1 ? 'is dated before what it follows' : 'are dated before what they follow'}.`,
+      `The clock was set back, or had been running ahead: ${countOf(walk.early, 'entry', 'entries')} ${walk.early === 1 ? 'is dated before what it follows' : 'are dated before what they follow'}.`,
     );
   if (walk.mended > 0)
     result.notes.push(
-      `Commits outside of the session changed ${walk.mended} of its files, and later commits restored them.`,
+      `Commits outside the session changed ${walk.mended} of its files, and later commits restored them.`,
     );
   // Each signed commit starts gpg, which may ask a server for a key; that is not worth it for a line that teddy refuses
   // anyway.
@@ -191,7 +191,7 @@ function addSignatures(
   ).length;
   if (unknown > 0)
     result.notes.push(
-      `${unknown} of ${states.length} signatures could not be checked: git knows no key for them that it trusts, or cannot look.`,
+      `${unknown} of ${states.length} signatures could not be checked: git has no trusted key for them, or cannot check.`,
     );
 }
 

@@ -60,10 +60,10 @@ export function openSources(project: Project, code: CodeTrees): Sources {
       const { source } = provenance;
       if (source?.kind !== 'blob')
         return source?.kind === 'stored' && found !== null && !isKept
-          ? wrong('The log shows a different version of this file than the project has.')
+          ? wrong('The log shows a different version of this file from the one in the project.')
           : unknown;
       if (isPage ? !(await pages.has(commit, session, source.oid)) : found?.oid !== source.oid && !isKept)
-        return wrong('It names a different blob than the commit has at this path.');
+        return wrong('It names a different blob from the one that the commit has at this path.');
       if (isKept && (await project.repository.store.readSize(source.oid)) === null) return unknown;
       const expected = await readBody(
         `${source.oid} ${provenance.lossy} ${path}`,
@@ -140,7 +140,7 @@ async function expectMemos(
   if (source?.kind !== 'blob') return unknown;
   const copy = await project.repository.store.readFile(commit, memosPath);
   if (copy?.oid !== source.oid && !isBranchTurn(turn))
-    return wrong('It names a different blob than the commit has in memos.yaml.');
+    return wrong("It names a different blob from the one in the commit's memos.yaml.");
   const text = await readText(project, source.oid);
   return text === null ? unknown : { kind: 'text', body: memosSection({ text, source, masked: 0 }).body };
 }

@@ -160,7 +160,7 @@ async function compareWithKept(
   const found = parsed.sections.slice(1, -1);
   for (const [at, section] of found.entries()) compareKept(section, wanted[at], result);
   if (found.length < wanted.length)
-    result.differences.push({ section: 'all', message: 'Sections of the turn that was branched off are missing.' });
+    result.differences.push({ section: 'all', message: 'Sections from the branched turn are missing.' });
   const [system] = parsed.sections;
   if (system !== undefined) compare(system, await tools.sources.system(parsed.frontMatter, system), result);
   const last = parsed.sections.at(-1);
@@ -229,16 +229,16 @@ function checkFrame(
   result: RenderedLog,
 ): void {
   const add = (message: string) => result.differences.push({ section: 'front matter', message });
-  if (frontMatter.session !== session) add(`It is of the session ${frontMatter.session}.`);
+  if (frontMatter.session !== session) add(`It belongs to session ${frontMatter.session}.`);
   // A conversation branch took its log over from the turn that it left.
-  if (frontMatter.turn !== turn && !isBranchTurn(turn)) add(`It is of turn ${frontMatter.turn}.`);
+  if (frontMatter.turn !== turn && !isBranchTurn(turn)) add(`It belongs to turn ${frontMatter.turn}.`);
   const again = assembleLog(frontMatter, sections, hash, { count, hasDigest: frontMatter.digest !== null });
   if (again.log !== log) add('It does not match the sections.');
   const ranks = sections.map(({ name }) => sectionNames.indexOf(name));
   const isOrdered = ranks.every(
     (rank, at) => at === 0 || rank > (ranks[at - 1] ?? 0) || (rank === filesAt && ranks[at - 1] === filesAt),
   );
-  if (!isOrdered) add('The sections are out of order, or one of them is there twice.');
+  if (!isOrdered) add('The sections are out of order, or one of them appears twice.');
 }
 
 const filesAt = sectionNames.indexOf('file');
@@ -255,5 +255,6 @@ async function checkTurnContext(
   );
   const add = (message: string) => result.differences.push({ section: 'file', message });
   if (list === null) add('The log has no turn.context next to it.');
-  else if (renderTurnContext(paths) !== list) add('turn.context lists other files than the log shows.');
+  else if (renderTurnContext(paths) !== list)
+    add('turn.context lists different files from the ones that the log shows.');
 }

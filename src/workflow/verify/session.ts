@@ -112,15 +112,15 @@ async function checkEntriesOf(store: Store, change: BroughtChange): Promise<Viol
     if ([before, target].some((files) => isAlike(file, files.get(path)))) continue;
     const session = sessionOf(path);
     const entries = brought.get(session);
-    if (entries === undefined) blame(path, 'The change brings a file of a session, but no entry of that session.');
+    if (entries === undefined) blame(path, "The change contains a session's file but no entry of that session.");
     else if (path !== listOf(session) && !entries.some((files) => isAlike(file, files.get(path))))
-      blame(path, 'The change brings a file in a version that no entry of its session has.');
+      blame(path, 'The change contains a version of a file that no entry of its session has.');
   }
   const turns = new Set([...now.keys()].map(turnDirOf));
   for (const [session, entries] of brought) {
     for (const path of new Set(entries.flatMap((files) => [...files.keys()]))) {
       if (now.has(path) || path === listOf(session) || !turns.has(turnDirOf(path))) continue;
-      blame(path, 'The change leaves out a file of a turn that it brings.');
+      blame(path, 'The change contains a turn but leaves out one of its files.');
     }
   }
   return violations;

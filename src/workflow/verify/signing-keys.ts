@@ -39,7 +39,7 @@ function parseKeys(hash: Project['hash'], name: string, text: string | null): st
   if (found.length > 0) return found;
   throw new TeddyError(
     'USAGE',
-    `${JSON.stringify(name)} holds no public SSH key.`,
+    `${JSON.stringify(name)} contains no public SSH key.`,
     'Name a file such as `~/.ssh/id_ed25519.pub` or an allowed signers file; for an OpenPGP key, name its fingerprint.',
   );
 }

@@ -34,7 +34,7 @@ async function toFresh(held: HeldWrite, offset: number, bytes: Uint8Array): Prom
   if (offset === size) return bytes;
   const known = (await readContent(held)).subarray(offset, offset + bytes.length);
   const repeated = bytes.subarray(0, known.length);
-  if (!equalBytes(known, repeated)) throw toMismatch(offset, size, 'Other bytes are known');
+  if (!equalBytes(known, repeated)) throw toMismatch(offset, size, 'Different bytes were already received');
   return bytes.subarray(known.length);
 }
 

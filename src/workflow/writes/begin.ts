@@ -105,7 +105,7 @@ async function toRecord(project: Project, request: WriteRequest): Promise<{ reco
     ...(operation === 'overwrite' && target.bytes === null
       ? [`There is no ${target.path} yet; it will be created.`]
       : []),
-    ...(target.path === wanted ? [] : [`${wanted} is a link: ${target.path} is written.`]),
+    ...(target.path === wanted ? [] : [`${wanted} is a link: ${target.path} will be written.`]),
   ];
   const id = project.ids.writeId();
   const isOwnWanted = request.ownMarker === true || (target.bytes !== null && hasBareMarker(target.bytes, usualMarker));

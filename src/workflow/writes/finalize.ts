@@ -251,7 +251,7 @@ async function runChecks(
 }
 
 async function skipChecker(project: Project, path: RepoPath): Promise<Validators['runChecker']> {
-  const skipped = 'a checker runs in a work tree, and none has the line checked out';
+  const skipped = 'a checker runs in a work tree, and none has the branch checked out';
   return (await findCheckers(project, path)).length === 0 ? null : async () => ({ skipped });
 }
 

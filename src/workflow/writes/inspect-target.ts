@@ -27,7 +27,7 @@ export interface Target {
 /** Throws BAD_TARGET. */
 export function parseTarget(text: string, root: string): RepoPath {
   if (text.trim() === '') {
-    throw new TeddyError('BAD_TARGET', 'Target file path is required.', 'Name a file of the project: `docs/guide.md`.');
+    throw new TeddyError('BAD_TARGET', 'Target file path is required.', 'Name a file in the project: `docs/guide.md`.');
   }
   const parsed = parseRepoPath(text, root);
   if ('path' in parsed) return parsed.path;
@@ -40,7 +40,7 @@ export async function parseTargetIn(project: Project, text: string, root: string
   if (!/^[\\/]/.test(path)) return parseTarget(path, root ?? '');
   if (root !== null && path.startsWith(`${root}/`)) return parseTarget(path, root);
   const own = root === null ? null : await project.filesOf(root).inside(path);
-  if (own === null) throw badTargetError(path, 'it is outside of the project');
+  if (own === null) throw badTargetError(path, 'it is outside the project');
   return parseTarget(own, root ?? '');
 }
 
@@ -85,7 +85,7 @@ export async function refusePartlyStaged(workspace: Workspace, path: RepoPath): 
   if (!isPartly && !unmerged.includes(path)) return;
   throw new TeddyError(
     'PARTIALLY_STAGED',
-    `${path} is staged and edited further.`,
+    `${path} is staged and has further edits.`,
     `Commit it, stage all of it (\`git add ${toShellWord(path)}\`), or unstage it (\`git restore --staged ${toShellWord(path)}\`).`,
   );
 }
@@ -122,6 +122,6 @@ export function badTargetError(path: string, reason: string): TeddyError {
   return new TeddyError(
     'BAD_TARGET',
     `${path.trim()} cannot be written: ${reason}.`,
-    'Name a file of the project, relative to its root.',
+    'Name a file in the project, relative to its root.',
   );
 }

@@ -179,7 +179,7 @@ async function receiveTrailing(intake: Intake, arrivals: Arrivals): Promise<void
     }
   } catch (error) {
     if (error instanceof Aborted) throw error;
-    const what = isAnswer ? 'The answer broke off behind its' : 'The stream broke off behind the';
+    const what = isAnswer ? 'The answer broke off after its' : 'The stream broke off after the';
     notices.warn(`${what} end marker: ${toMessage(error)}`);
   }
 }

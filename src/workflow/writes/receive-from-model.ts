@@ -109,7 +109,7 @@ async function receiveFile(receiving: Receiving, receiveFirst: () => Promise<Rec
   if (finalized.isDeclined)
     throw new TeddyError(
       'NOT_APPROVED',
-      `The change of ${finalized.record.target} was not approved.`,
+      `The change to ${finalized.record.target} was not approved.`,
       'Say what to do instead.',
     );
   await reportFindings(receiving, finalized);

@@ -60,7 +60,7 @@ export async function findCheckers({ repository }: Pick<Project, 'repository'>, 
       const key = `${prefix}${glob}${suffix}`;
       throw new TeddyError(
         'BAD_SETTING',
-        `The glob of ${key} cannot be used: ${matches.problem}.`,
+        `The glob in ${key} cannot be used: ${matches.problem}.`,
         `Remove it with \`git config --unset ${JSON.stringify(key)}\`, and set it with another glob.`,
       );
     }
@@ -83,7 +83,7 @@ async function runChecker(
   // half a secret.
   const { text } = await project.masker.mask(output.join('\n').replaceAll(file, path));
   const cut = text === '' ? '.' : `: ${text.length > maxSaidLength ? `${text.slice(0, maxSaidLength)}…` : text}`;
-  const failure = result.timedOut ? `did not end within ${timeoutMs / 1000} s` : `exited with ${result.exitCode}`;
+  const failure = result.timedOut ? `did not finish within ${timeoutMs / 1000} s` : `exited with ${result.exitCode}`;
   const masked = await project.masker.mask(command);
   return [{ check: 'checker', message: `\`${masked.text}\` ${failure}${cut}` }];
 }

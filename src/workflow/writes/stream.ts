@@ -127,7 +127,7 @@ function endMissingError<Outcome>(
   const isSaved = saved === size;
   const kept = isSaved
     ? `${size} bytes are saved`
-    : `${saved} of ${size} bytes are saved, the others are ${keep === undefined ? 'lost' : 'not'}`;
+    : `${saved} of ${size} bytes are saved; the others are ${keep === undefined ? 'lost' : 'not'}`;
   return new TeddyError(
     'END_MISSING',
     `The content ended without ${endMarker} on its own line; ${kept}, and nothing is written.`,

@@ -30,7 +30,7 @@ export class CaptureDrainCommand extends TeddyCommand {
         for (const problem of drained.problems) terminal.say(toVisible(problem));
         const entries = drained.entries === 1 ? '1 entry' : `${formatCount(drained.entries)} entries`;
         const calls = drained.bells === 1 ? '1 call' : `${formatCount(drained.bells)} calls`;
-        terminal.say(`${entries} from ${calls} of hooks.`);
+        terminal.say(`${entries} from ${calls} by hooks.`);
       }
       return drained !== null && drained.problems.length > 0 ? 1 : 0;
     });

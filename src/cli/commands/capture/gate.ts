@@ -86,10 +86,10 @@ export class CaptureGateCommand extends TeddyCommand {
       return 0;
     }
     let verdict: Verdict | null = null;
-    let reason: string | null = 'Nobody had decided when the agent went on.';
+    let reason: string | null = 'The agent went on before anybody had decided.';
     try {
       verdict = await awaitVerdict(project, plan, { pause: until(limitMs, waitEveryMs) });
-      if (signal.aborted) reason = 'The agent waited no longer.';
+      if (signal.aborted) reason = 'The agent stopped waiting.';
       if (verdict !== null)
         reason = verdict.verdict === 'approved' ? await findChange(project, capture, call, plan, verdict) : null;
       if (reason === null && verdict !== null)

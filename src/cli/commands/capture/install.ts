@@ -12,7 +12,7 @@ export class CaptureInstallCommand extends TeddyCommand {
     category: 'Capture',
     description: 'Capture what Claude Code, Codex, opencode and others do in this repository.',
     details: `
-      Marks this repository as captured, and adds hooks to your own configuration of each agent that it finds. A hook
+      Marks this repository as captured, and adds hooks to your own configuration for each agent that it finds. A hook
       does nothing in a repository that is not captured. The rest of these files does not change, and \`teddy capture
       uninstall\` removes the hooks again.
 
@@ -95,7 +95,7 @@ export class CaptureInstallCommand extends TeddyCommand {
 
 function describePlan(agents: readonly AgentState[], gate?: boolean): string[] {
   return [
-    "teddy will capture these agents' sessions in this repository, and add hooks to your configuration of each agent:",
+    "teddy will capture these agents' sessions in this repository, and add hooks to your configuration for each agent:",
     ...agents.map(({ title, path, hooks }) =>
       toVisible(`  ${title.padEnd(12)}  ${path}${hooks === 'installed' ? ' (has them)' : ''}`),
     ),

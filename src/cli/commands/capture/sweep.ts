@@ -10,7 +10,7 @@ import { toVisible } from '../../../session/text/visible-text.ts';
 export class CaptureSweepCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Capture',
-    description: 'Capture sessions of this repository that no hook reported.',
+    description: 'Capture sessions in this repository that no hook reported.',
     details: `
       Reads what hooks have noted but no process has read yet. Then searches the agents' logs for sessions that began
       in this repository or in one of its linked work trees, and appends what is new to their branches.

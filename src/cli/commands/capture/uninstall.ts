@@ -9,11 +9,11 @@ export class CaptureUninstallCommand extends TeddyCommand {
     category: 'Capture',
     description: 'Stop capturing in this repository, or remove the hooks of agents.',
     details: `
-      By itself, it stops capturing in this repository. Hooks in your configuration stay, since other repositories may
+      Without options, it stops capturing in this repository. Hooks in your configuration stay, since other repositories may
       use them; they no longer do anything here. Captured sessions stay too, and what hooks have noted but teddy has
       not read yet is kept for the next installation.
 
-      With --agent, it removes the hooks of that agent from your configuration, for all repositories, and does not
+      With --agent, it removes that agent's hooks from your configuration, for all repositories, and does not
       change this repository. With --all, it does both, for every agent. A file that nobody has changed since is
       restored byte for byte; from any other file, only teddy's hooks are removed.
 
@@ -22,16 +22,16 @@ export class CaptureUninstallCommand extends TeddyCommand {
     `,
     examples: [
       ['Stop in this repository', '$0 capture uninstall'],
-      ['Also remove the hooks of all agents', '$0 capture uninstall --all'],
+      ["Also remove all agents' hooks", '$0 capture uninstall --all'],
     ],
   });
 
   agents = option('--agent', {
     value: '<name>',
     many: true,
-    describe: 'Remove the hooks of this agent; can be repeated.',
+    describe: "Remove this agent's hooks; can be repeated.",
   });
-  all = option('--all', { describe: 'Stop here, and remove the hooks of all agents.' });
+  all = option('--all', { describe: "Stop here, and remove all agents' hooks." });
 
   protected run(terminal: Terminal): Promise<number> {
     if (this.all && this.agents.length > 0)
@@ -43,7 +43,7 @@ export class CaptureUninstallCommand extends TeddyCommand {
         throw new TeddyError(
           'NOT_A_REPOSITORY',
           'There is no repository here, so nothing is captured.',
-          'To remove the hooks of all agents: `teddy capture uninstall --all`.',
+          "To remove all agents' hooks: `teddy capture uninstall --all`.",
         );
       const setup = await openAgentSetup(this.context.main, this.context.env);
       const stopped = this.agents.length > 0 || project === null ? null : await stopCapture(project);

@@ -20,20 +20,20 @@ import {
 export class CiVerifyCommand extends TeddyCommand {
   static override usage = usage({
     category: 'CI',
-    description: 'Verify and replay the sessions of a change, and the ones that its commits landed.',
+    description: 'Verify and replay the sessions of a change, and the sessions that its commits landed.',
     details: `
       With --base, it checks every commit that --head has and --base does not. Entries of sessions are verified and
       replayed. For a commit that landed a session, teddy fetches the session if it is missing, verifies it, replays
       it up to the point that has landed, and checks its approvals; the commit must contain exactly what a merge of
-      the session's code gives. Files of a session without its entries, as after a squash, are a fault. Commits that
+      the session's code produces. Files of a session without its entries, as after a squash, are a fault. Commits that
       no session explains are only counted, not checked.
 
-      Without --base, it verifies and replays the branches or commits that you name, or else every session of the
+      Without --base, it verifies and replays the branches or commits that you name, or else every session in the
       repository.
 
       Anything that cannot be fetched, or that only a command or a person explains, counts as not proven. The policy
       comes from the base branch, never from the change: its \`.teddy/config.yaml\` can require approvals, and a
-      relative path after --signed-by names a file of the base branch.
+      relative path after --signed-by names a file on the base branch.
 
       It runs nothing from the change unless you give --run-commands, and it works in a bare clone.
 
@@ -44,7 +44,7 @@ export class CiVerifyCommand extends TeddyCommand {
       ['The commits that a pull request adds', '$0 ci verify --base origin/main'],
       ['Also require approval by somebody else', '$0 ci verify --base origin/main --require-approval=others'],
       ['One session', '$0 ci verify teddy/20260124-add-user-auth'],
-      ['Every session of this clone', '$0 ci verify'],
+      ['Every session in this clone', '$0 ci verify'],
     ],
   });
 
@@ -64,7 +64,7 @@ export class CiVerifyCommand extends TeddyCommand {
   requireApproval = requireApprovalOption();
   signedBy = signedByOption();
   runCommands = option('--run-commands', {
-    describe: 'Also run the commands of the plans, in a temporary repository.',
+    describe: "Also run the plans' commands, in a temporary repository.",
   });
   junit = option('--junit', {
     value: '<file>',
@@ -124,7 +124,7 @@ export class CiVerifyCommand extends TeddyCommand {
     const { readBaseFile } = await import('../../../workflow/ci/check-change.ts');
     const text = await readBaseFile(project, base, path);
     if (text !== null) return text;
-    const hint = 'Give a fingerprint, a file of the base branch, or an absolute path.';
+    const hint = 'Use a fingerprint, a file on the base branch, or an absolute path.';
     throw new TeddyError(
       'USAGE',
       `\`--signed-by\` names the file ${JSON.stringify(path)}, which ${base} does not have.`,
@@ -157,7 +157,7 @@ async function makeDirectory(context: CliContext, name: string): Promise<void> {
   const path = resolvePath(context, name).replace(/\/+$/, '');
   const found = await lstat(path).catch(() => null);
   if (found?.isSymbolicLink() === true)
-    throw new TeddyError('USAGE', `${name} is a link.`, 'Name a directory outside of the checkout.');
+    throw new TeddyError('USAGE', `${name} is a link.`, 'Name a directory outside the checkout.');
   // Node's recursive mkdir never returns for a path below /proc.
   await mkdir(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'EEXIST' && found?.isDirectory() === true) return;

@@ -29,7 +29,7 @@ export class MemoRemoveCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Memos',
     description: 'Forget a fact.',
-    details: 'Give its text, or its number in `teddy memo list`.',
+    details: 'Pass its text, or its number in `teddy memo list`.',
     examples: [
       ['By its number', '$0 memo remove 3'],
       ['By its text', '$0 memo remove "Use pnpm, never npm"'],

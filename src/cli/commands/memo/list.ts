@@ -8,7 +8,7 @@ export class MemoListCommand extends TeddyCommand {
     description: 'List the facts that teddy tells every session.',
     details: `
       Each has a number, by which \`teddy memo remove\` removes it. Facts that an agent has proposed are listed after
-      them, and no session is told of one before you add it.
+      them, and no session sees one before you add it.
     `,
     examples: [['All facts', '$0 memo list']],
   });

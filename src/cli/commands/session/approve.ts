@@ -11,7 +11,7 @@ import { option, parameter, sessionOption, TeddyCommand, type Terminal, usage } 
 
 /** The last line of the file in the editor. */
 const editorHelp =
-  '>> To comment on a line of the plan, add a line that begins with >> below it. This line is ignored.';
+  '>> To comment on a line in the plan, add a line that begins with >> below it. This line is ignored.';
 
 abstract class VerdictCommand extends TeddyCommand {
   turn = parameter('turn', { optional: true });
@@ -83,7 +83,7 @@ abstract class VerdictCommand extends TeddyCommand {
     throw new TeddyError(
       'USAGE',
       `${JSON.stringify(this.sha256.slice(0, 80))} is not a sha256, or is too short.`,
-      'Give at least its first 8 hexadecimal digits, or all 64.',
+      'Use at least its first 8 hexadecimal digits, or all 64.',
     );
   }
 }
@@ -131,7 +131,7 @@ export class SessionRejectCommand extends VerdictCommand {
     `,
     examples: [
       ['The pending plan', '$0 session reject -m "Keep the old flag."'],
-      ['With comments on single lines', '$0 session reject --comment 12:"Not in src/." --comment 20:"Why?"'],
+      ['With comments on individual lines', '$0 session reject --comment 12:"Not in src/." --comment 20:"Why?"'],
       ['In your editor', '$0 session reject --edit'],
     ],
   });
@@ -149,7 +149,7 @@ function parseComment(text: string): PlanComment {
   if (line !== undefined && said !== undefined) return { line: Number(line), text: said };
   throw new TeddyError(
     'USAGE',
-    `--comment ${JSON.stringify(text.slice(0, 80))} does not name a line of the plan.`,
+    `--comment ${JSON.stringify(text.slice(0, 80))} does not name a line in the plan.`,
     'Put the number of the line first: --comment 12:"Not in src/."',
   );
 }

@@ -11,8 +11,8 @@ export class SessionBranchCommand extends PlanningCommand {
     category: 'Go on',
     description: 'Try again from an earlier turn, on a new branch.',
     details: `
-      The new branch leaves where the turn began, with the code that the turn saw and the context that the model
-      was shown. With \`-m\`, your message is planned there at once.
+      The new branch starts where the turn began, with the code that the turn saw and the context that the model
+      was shown. With \`-m\`, teddy plans your message there right away.
     `,
     examples: [
       ['Another attempt at turn 02', '$0 session branch 02 -m "Use a library instead"'],
@@ -22,7 +22,7 @@ export class SessionBranchCommand extends PlanningCommand {
 
   turn = parameter('turn');
   noSwitch = option('--no-switch', { describe: 'Create the branch without switching to it.' });
-  noPlan = option('--no-plan', { describe: 'Record the message of -m without asking the model.' });
+  noPlan = option('--no-plan', { describe: 'Record the -m message without asking the model.' });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProjectAndSignal(terminal, 'teddy session plan', async (project, signal) => {
