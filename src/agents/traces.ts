@@ -66,11 +66,11 @@ export function findAgentTrace(
   // A person started the outermost process.
   for (const { pid, name, words } of started.toReversed()) {
     const found = knownPrograms.find((known) => isProgramOf(known, name, words));
-    if (found !== undefined) return { seen: `${found.title} has started this: process ${pid} is its program.`, pid };
+    if (found !== undefined) return { seen: `${found.title} started this: process ${pid} is its program.`, pid };
   }
   for (const { title, variables } of knownPrograms) {
     const variable = variables.find((one) => isSet(environment, one));
-    if (variable !== undefined) return { seen: `${title} has started this: ${variable} is set.`, pid: null };
+    if (variable !== undefined) return { seen: `${title} started this: ${variable} is set.`, pid: null };
   }
   return null;
 }

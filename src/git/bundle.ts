@@ -43,7 +43,7 @@ export async function openBundle(path: string, { cwd, env }: { cwd: string; env:
 
 /** Finds git's reason, which git prints before the line that says it gave up. */
 function toReason(stderr: string): string {
-  if (stderr.includes('prerequisite commits')) return 'it builds on commits that are not in it.';
+  if (stderr.includes('prerequisite commits')) return 'it builds on commits that it does not contain.';
   return (
     stderr
       .trim()

@@ -293,7 +293,7 @@ function admit(
   const host = requireOwnHost(request);
   const isOther = headers.origin !== undefined && headers.origin !== `http://${host}`;
   if (isOther || isAskedByOther(request)) {
-    throw new Refusal('ORIGIN_REFUSED', 'Pages of other origins may not call this server.');
+    throw new Refusal('ORIGIN_REFUSED', 'Pages from other origins may not call this server.');
   }
   if (path === '/open') return 'program';
   const bearer = /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? '';

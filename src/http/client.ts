@@ -64,7 +64,7 @@ export function parseServerUrl(text: string): string {
   throw new TeddyError(
     'USAGE',
     `--server=${JSON.stringify(text.slice(0, 100))} is not the address of a server.`,
-    'Give an address like http://127.0.0.1:5000, as `teddy serve` prints it.',
+    'Use an address like http://127.0.0.1:5000, as `teddy serve` prints it.',
   );
 }
 
@@ -94,7 +94,7 @@ async function connect(options: ClientOptions, request: Request): Promise<Answer
       if (options.signal?.aborted)
         throw new TeddyError(
           'INTERRUPTED',
-          `Interrupted before ${options.url} answered, so it is not known whether the server did what it was asked to do.`,
+          `Interrupted before ${options.url} answered, so teddy cannot tell whether the server carried out the request.`,
           `\`teddy write list --server ${options.url}\` lists the write sessions.`,
           { cause: error },
         );
@@ -213,7 +213,7 @@ function hintOf(code: string): string | undefined {
   if (code === 'WRITE_ACTIVE') return '`teddy write list` shows it; `teddy write cancel <id>` cancels it.';
   if (code === 'UNKNOWN_WRITE') return '`teddy write list` lists the write sessions.';
   if (code === 'CONTENT_TOO_LARGE')
-    return 'Or raise the limit in the repository of the server: `git config teddy.write.maxBytes`.';
+    return "Or raise the limit in the server's repository: `git config teddy.write.maxBytes`.";
   // The message already says what was wrong with the request.
-  return toErrorStatus(code as ErrorCode) === 500 ? 'See the log of the server for details.' : undefined;
+  return toErrorStatus(code as ErrorCode) === 500 ? "See the server's log for details." : undefined;
 }

@@ -222,7 +222,7 @@ interface Performing {
 }
 
 const programTrace: AgentTrace = {
-  seen: 'This was asked for with the token of the server, or from a page whose link a program has made.',
+  seen: "This was requested with the server's token, or from a page whose link a program made.",
   pid: null,
 };
 
@@ -291,7 +291,7 @@ function describeAnswer(
 ): string {
   if (outcome.kind === 'open') {
     if (missing) throw missing;
-    return `Turn ${outcome.turn}: your message is committed. Show the model ${outcome.logPath}, then bring its answer: \`teddy session ${verb} --from <file>\`.`;
+    return `Turn ${outcome.turn}: your message is committed. Show the model ${outcome.logPath}, then add its answer: \`teddy session ${verb} --from <file>\`.`;
   }
   const { turn, entry, actions, problems } = outcome;
   if (entry !== 'plan') return `Turn ${turn}: answered.`;

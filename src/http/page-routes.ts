@@ -172,7 +172,7 @@ function viewRoutes(options: PageRouteOptions): PlainRoute[] {
       throw new TeddyError(
         'UNKNOWN_TURN',
         `${shown.source.session} has no turn ${JSON.stringify(call.turn)}.`,
-        'The page of the session shows all of its turns.',
+        "The session's page shows all of its turns.",
       );
     }),
     view('/controls', async (shown) => renderControls(shown, await readLive(project, shown)).markup),
@@ -217,7 +217,7 @@ function actRoutes({ tools, acts }: PageRouteOptions): PlainRoute[] {
   ];
 }
 
-const plan = z.string().regex(/^[0-9a-f]{64}$/, 'is the sha256 of the plan that is shown');
+const plan = z.string().regex(/^[0-9a-f]{64}$/, 'must be the sha256 of the plan that is shown');
 const sayRequest = z.object({ message: z.string().optional() });
 const insteadRequest = z.object({ plan, message: z.string() });
 const runRequest = z.object({ plan, actions: z.array(z.int().min(1)).nullable() });

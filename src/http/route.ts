@@ -58,7 +58,7 @@ const reasons = {
   404: 'The session does not exist or has expired.',
   409: 'The current state does not allow this.',
   413: 'The content is too large.',
-  503: 'The server has reached its limit of streams.',
+  503: 'The server has reached its stream limit.',
 };
 
 export function json<Schema extends z.ZodType>(schema: Schema) {

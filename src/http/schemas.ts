@@ -31,7 +31,7 @@ export const appendRequest = z
   .strictObject({
     session_id: uuid,
     offset: z.int().min(0).openapi({ description: 'Where `data` begins, in bytes of UTF-8.' }),
-    data: text.openapi({ description: 'Taken literally: even a line DONE is content.' }),
+    data: text.openapi({ description: 'Taken literally: even the line DONE is content.' }),
   })
   .openapi('AppendRequest');
 

@@ -81,7 +81,7 @@ const eventsCall = createRoute({
   description: [
     'Server-sent events. `begin`: where the stream starts. `record`: one record of a commit. `entry`: a commit without records.',
     '`reset`: the branch was rewritten; read its history again. `end`: the stream is over, with the reason (`reason`).',
-    'With the id of the last event, a client continues exactly where it left off; without one, the stream starts with what is appended from now on.',
+    'With the id of the last event, a client continues exactly where it left off; without one, the stream starts with the next record to be appended.',
   ].join('\n'),
   method: 'get',
   path: `${base}/{session}/events`,
@@ -89,7 +89,7 @@ const eventsCall = createRoute({
   request: { params, query: eventsQuery, headers: eventsHeaders },
   responses: {
     200: {
-      description: 'The events; this is the data of each.',
+      description: "The events; this schema describes each event's data.",
       content: { 'text/event-stream': { schema: eventData } },
     },
     ...refusals(400, 404, 503),
@@ -199,7 +199,7 @@ function readQuery<Schema extends z.ZodType>(schema: Schema, { query }: Call): z
 /** Throws UNKNOWN_FORMAT for an unknown format. */
 function toQueryProblem(issue: Issue): ReturnType<typeof describeIssue> {
   if (issue.path[0] !== 'format') return describeIssue(issue);
-  const message = 'This format of a history does not exist.';
+  const message = 'This history format does not exist.';
   throw new TeddyError('UNKNOWN_FORMAT', message, 'Choose openai, anthropic, jsonl or markdown.');
 }
 

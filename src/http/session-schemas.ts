@@ -20,9 +20,9 @@ const base = {
   timestamp: z.iso
     .datetime({ offset: true, error: 'must be a time in ISO 8601, with a time zone' })
     .optional()
-    .openapi({ description: 'ISO 8601; the time of the call if not given.' }),
+    .openapi({ description: 'ISO 8601; defaults to the time of the call.' }),
 };
-const source = z.enum(sources).optional().openapi({ description: '`text` if not given.' });
+const source = z.enum(sources).optional().openapi({ description: 'Defaults to `text`.' });
 const words = z.string().refine((text) => text.trim() !== '', { error: 'must not be empty' });
 /** The content blocks of Anthropic's API; calls and results among them become separate records. */
 const blocks = z.array(z.looseObject({ type: z.string() })).min(1);
@@ -45,7 +45,7 @@ const interruptedRecord = z
   .openapi({ description: 'The user interrupted an answer by speaking. Other fields are kept.' });
 const metaRecord = z
   .looseObject({ type: z.literal('orchestrator_meta'), ...base })
-  .openapi({ description: 'Data of a front end about itself. Other fields are kept.' });
+  .openapi({ description: 'Data that a front end stores about itself. Other fields are kept.' });
 const noteRecord = z.strictObject({ type: z.literal('note'), ...base, text: words });
 const toolUseRecord = z.strictObject({
   type: z.literal('tool_use'),
@@ -78,7 +78,7 @@ export const sentRecord = z
   .openapi('TranscriptRecord');
 
 export const sentRecords = z.array(sentRecord).min(1).max(maxRecords).openapi('TranscriptUnit', {
-  description: 'Calls with all of their results, and any text of the assistant before them.',
+  description: 'Calls with all of their results, and any text by the assistant before them.',
 });
 
 export const entryRequest = z.union([sentRecord, sentRecords]).openapi('EntryRequest');
@@ -109,7 +109,7 @@ export const historyAnswer = z
     session,
     commit,
     format: z.enum(historyFormats),
-    messages: z.union([z.array(z.unknown()), z.string()]).openapi({ description: 'A text for jsonl and markdown.' }),
+    messages: z.union([z.array(z.unknown()), z.string()]).openapi({ description: 'Text for jsonl and markdown.' }),
     repairs: z.array(repair),
   })
   .openapi('HistoryAnswer');
@@ -117,11 +117,11 @@ export const historyAnswer = z
 const oid = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, { error: 'must be the full id of a commit' });
 
 export const historyQuery = z.strictObject({
-  format: z.enum(historyFormats).optional().openapi({ description: '`openai` if not given.' }),
+  format: z.enum(historyFormats).optional().openapi({ description: 'Defaults to `openai`.' }),
   from: z.string().optional().openapi({ description: 'The turn that the history begins with.', example: '03' }),
   commit: oid
     .optional()
-    .openapi({ description: 'The history as of this commit of the session; the newest if not given.' }),
+    .openapi({ description: 'The history as of this commit of the session; by default, the newest.' }),
 });
 
 const position = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})(?::\d{1,9})?$/, {

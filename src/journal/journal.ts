@@ -230,5 +230,5 @@ function asNoteErrors<Value>(
   run: () => Promise<Value>,
 ): Promise<Value> {
   const hints = ['Check the permissions of `.git/teddy/journal`.', 'Free some space and try again.'] as const;
-  return asDiskErrors([`The note of ${title} could not be ${act}`, ...hints], run);
+  return asDiskErrors([`The note about ${title} could not be ${act}`, ...hints], run);
 }

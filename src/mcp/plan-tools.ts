@@ -65,17 +65,17 @@ function submitTool(project: Project, inTurn: InTurn): Tool {
       session: sessionName
         .optional()
         .describe('Append to this session; without it, the plan gets a session of its own.'),
-      title: givenText(200).optional().describe('The name of that session is made of it.'),
+      title: givenText(200).optional().describe('The name of that session is made from it.'),
     }),
     output: z.object({
       session,
       line,
       turn,
       commit,
-      planSha256: z.string().describe('Of the plan as it was stored: a verdict is about these bytes.'),
+      planSha256: z.string().describe('Of the plan as stored: a verdict applies to these bytes.'),
       kind: z.enum(['teddy', 'markdown']),
       actions: z.int(),
-      problems: z.array(z.string()).describe("Why a plan that looks like teddy's is taken as any Markdown."),
+      problems: z.array(z.string()).describe("Why a plan that looks like teddy's is treated as ordinary Markdown."),
       masked: z.int().describe('How many secrets in it were masked.'),
       commands,
     }),
@@ -90,7 +90,7 @@ function submitTool(project: Project, inTurn: InTurn): Tool {
       return [
         `The plan is turn ${name} of ${id} (${line}), sha256 ${sha256}. ${what} Nothing was run.`,
         ...(masked === 0 ? [] : [`${masked} secrets in it were masked.`]),
-        ...(problems.length === 0 ? [] : [`It is no valid plan of teddy's: ${problems.slice(0, 5).join('; ')}`]),
+        ...(problems.length === 0 ? [] : [`It is not a valid teddy plan: ${problems.slice(0, 5).join('; ')}`]),
         'Tell the user:',
         `  ${run.show}`,
         `  ${run.approve}`,
@@ -122,8 +122,8 @@ function verdictTool(project: Project, read: InTurn, watch: RefWatch): Tool {
     name: 'plan_verdict',
     title: 'Ask for the verdict on a plan',
     description:
-      'The verdict of people on the plan of a turn: approved, rejected with comments, or still waiting. With waitSeconds it ' +
-      'waits for one so long, and reports progress. Go on only after an approval; after a rejection, read the comments ' +
+      "People's verdict on a turn's plan: approved, rejected with comments, or still waiting. With waitSeconds it " +
+      'waits that long for a verdict, and reports progress. Go on only after an approval; after a rejection, read the comments ' +
       'and hand in another plan.',
     input: z.strictObject({
       session: sessionName,
@@ -133,7 +133,7 @@ function verdictTool(project: Project, read: InTurn, watch: RefWatch): Tool {
         .min(0)
         .max(maxWaitSeconds)
         .default(0)
-        .describe('Seconds to wait for a verdict; 0 if not given.'),
+        .describe('Seconds to wait for a verdict; 0 by default.'),
     }),
     output: z.object({
       notice,
@@ -143,10 +143,10 @@ function verdictTool(project: Project, read: InTurn, watch: RefWatch): Tool {
       status: z
         .enum(planStatuses)
         .describe(
-          'undecided: the agent asked by itself. closed: it was run or refused without a verdict: see `outcome`.',
+          'undecided: the agent asked the user directly. closed: it was run or refused without a verdict (see `outcome`).',
         ),
-      outcome: z.string().nullable().describe('How its run has ended: SUCCESS, ABORTED, ...'),
-      planSha256: z.string().describe('Of the plan that was judged, or waits.'),
+      outcome: z.string().nullable().describe('How its run ended: SUCCESS, ABORTED, ...'),
+      planSha256: z.string().describe('Of the plan that was judged or is waiting.'),
       verdict: verdictSchema.nullable(),
     }),
     kind: 'reads',
@@ -177,7 +177,7 @@ function verdictTool(project: Project, read: InTurn, watch: RefWatch): Tool {
       const comments = verdict.comments.map(({ line, text }) => `plan.md, line ${line}: ${text}`);
       const said = [...(verdict.text === null ? [] : [verdict.text]), ...comments];
       const by = `By ${verdict.author.name} <${verdict.author.email}>, ${verdict.at}.`;
-      return [head, by, ...(said.length === 0 ? [] : [`What was said of the plan:\n${said.join('\n')}`]), ''].join(
+      return [head, by, ...(said.length === 0 ? [] : [`What was said about the plan:\n${said.join('\n')}`]), ''].join(
         '\n',
       );
     },
@@ -247,7 +247,7 @@ async function awaitVerdict(
   const late = new AbortController();
   const limit = setTimeout(() => late.abort(), seconds * 1000);
   const stop = AbortSignal.any([signal, late.signal]);
-  const report = () => progress(`Turn ${found.turn} waits for a verdict.`).catch(() => undefined);
+  const report = () => progress(`Turn ${found.turn} is waiting for a verdict.`).catch(() => undefined);
   const timer = setInterval(() => void report(), progressMs);
   try {
     void report();
@@ -276,12 +276,13 @@ function listMemosTool(project: Project): Tool {
   return defineTool({
     name: 'memo_list',
     title: 'List the memos',
-    description: 'The facts that every session of this repository is told, and those that wait for a yes of the user.',
+    description:
+      "The facts that every session in this repository is told, and those that wait for the user's approval.",
     input: z.strictObject({}),
     output: z.object({
       notice,
       memos: facts,
-      proposed: facts.describe('An agent has proposed them; no session is told.'),
+      proposed: facts.describe('Facts that agents proposed; no session is told them yet.'),
     }),
     kind: 'reads',
     async call() {
@@ -289,7 +290,7 @@ function listMemosTool(project: Project): Tool {
       return { notice: dataNotice, memos, proposed };
     },
     render({ memos, proposed }) {
-      const rows = [...memos, ...proposed.map((fact) => `(proposed, waits for the user) ${fact}`)];
+      const rows = [...memos, ...proposed.map((fact) => `(proposed, waiting for the user) ${fact}`)];
       return rows.length === 0 ? 'There are no memos.\n' : frame(rows.join('\n'), () => project.ids.writeId());
     },
   });
@@ -300,14 +301,14 @@ function proposeTool(project: Project, inTurn: InTurn): Tool {
     name: 'memo_propose',
     title: 'Propose a memo',
     description:
-      'Proposes a fact that every session of this repository should be told. It waits for the yes of the user, and ' +
-      'no session is told of it before: tell the user the command that it returns.',
+      "Proposes a fact that every session in this repository should be told. It waits for the user's approval, and " +
+      'no session is told it before then: tell the user the command that it returns.',
     input: z.strictObject({ fact: givenText(500).regex(/^[^\n\r]*$/, { error: 'must be one line' }) }),
     output: z.object({
-      state: z.enum(['waits', 'known']).describe('known: it is a memo already.'),
+      state: z.enum(['waits', 'known']).describe('known: it is already a memo.'),
       fact: z.string(),
-      accept: z.string().describe('What the user runs to take it.'),
-      refuse: z.string().describe('What the user runs to drop it.'),
+      accept: z.string().describe('What the user runs to accept it.'),
+      refuse: z.string().describe('What the user runs to reject it.'),
     }),
     kind: 'adds',
     async call({ fact: text }) {
@@ -316,8 +317,8 @@ function proposeTool(project: Project, inTurn: InTurn): Tool {
       return { state, fact, accept: `teddy memo add -- ${word}`, refuse: `teddy memo remove -- ${word}` };
     },
     render({ state, accept, refuse }) {
-      if (state === 'known') return 'It is a memo already.\n';
-      return `It waits for the user, and no session is told of it yet. The user takes it: ${accept}\nor drops it: ${refuse}\n`;
+      if (state === 'known') return 'It is already a memo.\n';
+      return `It waits for the user, and no session is told it yet. The user accepts it: ${accept}\nor rejects it: ${refuse}\n`;
     },
   });
 }

@@ -27,7 +27,7 @@ export function addResources(server: McpServer, { project, read, onDefect }: Rea
       const text = await seal(project, await read(work));
       return { contents: [{ uri: uri.href, mimeType, text: frame(text, () => project.ids.writeId()) }] };
     });
-  const sessions = { title: 'Sessions', description: 'The recorded sessions of this repository, the newest first.' };
+  const sessions = { title: 'Sessions', description: 'The recorded sessions in this repository, newest first.' };
   server.registerResource('sessions', 'teddy://sessions', { ...sessions, mimeType: 'text/plain' }, (uri) =>
     answer(uri, 'text/plain', () => renderSessions(project)),
   );
@@ -74,17 +74,17 @@ export function addPrompts(server: McpServer, { project, read, onDefect }: Readi
     );
   add(
     'resume',
-    'Go on with a session',
-    'Asks to go on with the work of a recorded session.',
-    'Go on with the work that is recorded below. First say in a few sentences what was done, what was decided and what is ' +
-      'open; then propose the next step, and wait for my yes. session_show has the details of a turn.',
+    'Continue a session',
+    'Asks to continue the work of a recorded session.',
+    'Continue the work that is recorded below. First say in a few sentences what was done, what was decided and what is ' +
+      'open; then propose the next step, and wait for my approval. session_show has the details of a turn.',
   );
   add(
     'review',
     'Review a session',
-    'Asks for a review of what a recorded session has done.',
+    'Asks for a review of what a recorded session did.',
     'Review the work that is recorded below: was each request met, were the plans followed, what is risky, what is missing? ' +
-      'Name the turns. session_show { part: "diff" } has what running a plan has changed.',
+      'Name the turns. session_show { part: "diff" } has what running a plan changed.',
   );
 }
 

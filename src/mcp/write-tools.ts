@@ -7,7 +7,7 @@ import { parseWriteId, toWriteBytes } from '../write/write.ts';
 import type { InTurn } from './plan-tools.ts';
 import { defineTool, givenText, sessionName, type Tool } from './tool.ts';
 
-const writeId = z.string().max(100).describe('What write_begin has returned as `session_id`.');
+const writeId = z.string().max(100).describe('The `session_id` that write_begin returned.');
 const summary = z.object({
   passed: z.array(z.string()),
   failed: z.array(z.string()),
@@ -23,19 +23,19 @@ function beginTool(writes: WriteApi, inTurn: InTurn, limits: Limits): Tool {
     name: 'write_begin',
     title: 'Begin a large file',
     description:
-      'Begins to write one large file of the project. Send its content with write_append, then write_finalize checks it, ' +
+      'Begins to write one large file in the project. Send its content with write_append, then write_finalize checks it, ' +
       'puts it in place and commits it once. The path is relative to the root of the work tree.',
     input: z.strictObject({
       intent: givenText(2000, 0).describe('What the file is for, in a few words.'),
       target_file: givenText(4096).describe('Relative to the root of the work tree, such as docs/guide.md.'),
       operation: z.enum(operations),
-      session: sessionName.optional().describe('The session to commit to; else the current line.'),
+      session: sessionName.optional().describe('The session to commit to; by default, the current branch.'),
     }),
     output: z.object({
       session_id: z.string(),
-      target_file: z.string().describe('As it was understood: from the root of the work tree.'),
+      target_file: z.string().describe('The resolved path, relative to the root of the work tree.'),
       warnings: z.array(z.string()),
-      max_bytes: z.int().describe('The content may have so many bytes of UTF-8.'),
+      max_bytes: z.int().describe('The maximum size of the content, in bytes of UTF-8.'),
     }),
     kind: 'adds',
     async call({ target_file: target, ...request }) {
@@ -57,13 +57,13 @@ function appendTool(writes: WriteApi, inTurn: InTurn, limits: Limits): Tool {
     name: 'write_append',
     title: 'Send a piece of a large file',
     description:
-      'Adds to the content of a file that write_begin has begun. `offset` is where the piece begins, in bytes of UTF-8: a ' +
+      'Adds to the content of a file that write_begin began. `offset` is where the piece begins, in bytes of UTF-8: a ' +
       'piece that is sent twice is added once.',
     input: z.strictObject({ session_id: writeId, offset: z.int().min(0), data: givenText(2_000_000, 0) }),
     output: z.object({
       session_id: z.string(),
       offset: z.int().describe('Where the next piece begins.'),
-      added: z.int().describe('How many bytes were not known yet.'),
+      added: z.int().describe('How many bytes were new.'),
     }),
     kind: 'adds',
     call: ({ session_id, offset, data }) =>
@@ -77,7 +77,7 @@ function finalizeTool(writes: WriteApi, inTurn: InTurn, limits: Limits): Tool {
     name: 'write_finalize',
     title: 'Check and commit a large file',
     description:
-      'Checks the content of a file that was sent, puts the file in place and commits it once. Where a check fails, nothing ' +
+      'Checks the content of a file that was sent, puts the file in place and commits it once. If a check fails, nothing ' +
       'is written, and the answer says what to correct: send the whole content again as `content`.',
     input: z.strictObject({
       session_id: writeId,

@@ -48,7 +48,7 @@ function parseBaseUrl(text: string, preset: Preset): string {
   if (url.username || url.password || url.search || url.hash) {
     throw badSetting(
       'The base URL of the model contains a user name, password or query.',
-      `Put the key into ${keyNameOf(preset)} and keep ${name} plain, e.g. ${preset.url}.`,
+      `Put the key in ${keyNameOf(preset)} and keep ${name} plain, e.g. ${preset.url}.`,
     );
   }
   return url.href.replace(/\/+$/, '');

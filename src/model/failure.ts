@@ -98,7 +98,7 @@ export function toTeddyError(
         `${failure.advice ?? `Check the network and ${urlName}`}; ${again}`,
       );
     case 'cut':
-      return new TeddyError('MODEL_INTERRUPTED', `${server} was cut off in mid-answer: ${reason}`, again);
+      return new TeddyError('MODEL_INTERRUPTED', `${server} was cut off mid-answer: ${reason}`, again);
     case 'unreadable':
       return new TeddyError('MODEL_FAILED', `${server} broke off its answer: ${reason}`, again);
     case 'foreign':

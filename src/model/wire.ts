@@ -267,7 +267,7 @@ export function unknownParts({ onWarning, endpoint }: Service): { add(type: stri
     tell() {
       if (types.size > 0)
         onWarning?.(
-          `The answer from ${endpoint.url} had parts that are not text, which are left out: ${nameSome([...types])}.`,
+          `The answer from ${endpoint.url} had parts that are not text, which were left out: ${nameSome([...types])}.`,
         );
     },
   };

@@ -38,7 +38,7 @@ export function renderActions(turn: PageTurn): Html | null {
     ${
       others.length === 0
         ? null
-        : html`<h3>${indexes.length === 0 ? 'Changed code' : 'Not changed by an action of the plan'}</h3>
+        : html`<h3>${indexes.length === 0 ? 'Changed code' : 'Not changed by an action in the plan'}</h3>
             ${others.map((file) => renderFile(file, fileId(turn, file)))}`
     }
   </section>`;
@@ -133,8 +133,8 @@ function renderDone({ details = {} }: ActionLog): Html | null {
     answer === undefined ? null : html`<blockquote class="comment"><p>${answer}</p></blockquote>`,
     truncated === true
       ? html`<p class="cut">
-          The report has only the last lines of
-          it${file === undefined ? '' : `; the whole output is in ${file} of the turn`}.
+          The report has only the last lines of the
+          output${file === undefined ? '' : `; the whole output is in the turn's ${file}`}.
         </p>`
       : null,
   ];

@@ -98,7 +98,7 @@ function renderJudging(judged: PageTurn): Html | null {
           ${lines.map((line, at) => html`<li><button type="button" data-line="${at + 1}" aria-label="Comment on line ${at + 1}: ${line.trim()}">${line === '' ? ' ' : line}</button></li>`)}
         </ol>
       </details>
-      <label for="live-verdict">What should be said with it (a rejection says why)</label>
+      <label for="live-verdict">Your comment (required for a rejection)</label>
       <textarea id="live-verdict" rows="2"></textarea>
       <p>${button('approve', 'Approve the plan')} ${plan.isForeign ? button('reject', 'Reject the plan') : null}</p>
     </fieldset>

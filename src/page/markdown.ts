@@ -36,7 +36,7 @@ export function renderCut(cut: PageText['cut']): Html | null {
   if (cut === null) return null;
   const characters = cut.characters.toLocaleString('en-US');
   return html`<p class="cut">
-    ${characters} more characters are not on this page: <code>${cut.command}</code> prints it all.
+    ${characters} more characters are not on this page: <code>${cut.command}</code> prints all of them.
   </p>`;
 }
 

@@ -51,7 +51,7 @@ export function renderList(sessions: readonly ListedRow[], query: string): strin
           ${shown.map(renderRow)}
         </tbody>
       </table>
-      ${sessions.length === 0 && html`<p>There is no session yet. Start one with <code>teddy session new</code>.</p>`}
+      ${sessions.length === 0 && html`<p>There are no sessions yet. Start one with <code>teddy session new</code>.</p>`}
       ${liveScript}`,
   );
 }

@@ -238,7 +238,7 @@ function renderAttempts(one: PageTurn, other: PageTurn, { code }: PageComparison
         : html`<p class="label">The plans</p>
             ${renderPlans(one.plan, other.plan, id)}`
     }
-    <p class="label">The code, from what turn ${one.turn} left to what turn ${other.turn} left</p>
+    <p class="label">The code, from the end of turn ${one.turn} to the end of turn ${other.turn}</p>
     ${code.length === 0 ? html`<p class="muted">The same.</p>` : code.map((file, at) => renderFile(file, `${id}-f${at + 1}`))}
   </details>`;
 }

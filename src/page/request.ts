@@ -33,7 +33,7 @@ export function renderRequest({ turn, request }: PageTurn, before: PageTurn | nu
               ${changes.rows}
             </ul>`
     }
-    ${request.parameters === null ? html`<p class="reason">The log of the request cannot be read.</p>` : null}
+    ${request.parameters === null ? html`<p class="reason">The request's log cannot be read.</p>` : null}
     <p class="label">The exact request, ${countOf(request.bytes, 'byte')}, as <code>${command}</code> prints it:</p>
     <ol class="request">
       ${joinRuns(sections).map((run) => renderRun(turn, run, tokens, before))}

@@ -22,8 +22,8 @@ export function renderTurn(turn: PageTurn, page: SessionPage): Html {
       <p class="facts"><span class="pill ${tone}">${word}</span> ${renderFacts(turn, page)}</p>
     </header>
     ${turn.faults.map((fault) => html`<p class="reason">${fault}</p>`)}
-    ${turn.undoneBy === null ? null : html`<p class="note">The code changes of this turn were undone by <code>${turn.undoneBy.slice(0, 10)}</code>.</p>`}
-    ${turn.partlyUndoneBy === null ? null : html`<p class="note">Some of the code changes of this turn are undone, as of <code>${turn.partlyUndoneBy.slice(0, 10)}</code>.</p>`}
+    ${turn.undoneBy === null ? null : html`<p class="note">This turn's code changes were undone by <code>${turn.undoneBy.slice(0, 10)}</code>.</p>`}
+    ${turn.partlyUndoneBy === null ? null : html`<p class="note">Some of this turn's code changes are undone, as of <code>${turn.partlyUndoneBy.slice(0, 10)}</code>.</p>`}
     ${turn.parts.map((part) => renderPart(part, turn, before))} ${turn.plan === null ? renderActions(turn) : null}
     ${renderRequest(turn, before)} ${renderCommits(turn)}
   </article>`;
@@ -152,7 +152,7 @@ export function renderVerdict({ verdict, author, time, text, comments }: PageVer
   return html`<section class="approval">
     <h3>Verdict</h3>
     <p>
-      ${verdict === 'none' ? 'Nobody gave a verdict in time, so the agent asked by itself.' : html`<strong>${author}</strong> ${words[verdict]}.`}
+      ${verdict === 'none' ? 'Nobody gave a verdict in time, so the agent asked the user directly.' : html`<strong>${author}</strong> ${words[verdict]}.`}
       <span class="muted">${renderTime(time)}</span>
     </p>
     ${text === null ? null : html`<blockquote class="comment">${renderMarkdown(text)}</blockquote>`}

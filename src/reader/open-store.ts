@@ -253,7 +253,7 @@ function keptOf(cache: object, gitdir: string): Kept {
 export function gitdirOf({ dir, gitdir }: Pick<RepositoryOptions, 'dir' | 'gitdir'>): string {
   const found = gitdir ?? (dir === undefined ? undefined : `${dir.replace(/\/+$/, '')}/.git`);
   if (found !== undefined) return found.length > 1 ? found.replace(/\/+$/, '') : found;
-  throw new TeddyError('USAGE', 'Neither `dir` nor `gitdir` is given.', 'Give the directory of a repository as `dir`.');
+  throw new TeddyError('USAGE', 'Neither `dir` nor `gitdir` is given.', "Pass a repository's directory as `dir`.");
 }
 
 async function findGitdir(options: RepositoryOptions): Promise<string> {
@@ -266,8 +266,8 @@ async function findGitdir(options: RepositoryOptions): Promise<string> {
       ? `${gitdir} is not a git repository.`
       : `${gitdir} belongs to a linked work tree or a submodule.`,
     link === undefined
-      ? 'Give the work tree as `dir`, or the repository itself as `gitdir`.'
-      : `Give the repository itself as \`gitdir\`: ${link.replace(/\/worktrees\/[^/]+\/?$/, '')}`,
+      ? 'Pass the work tree as `dir`, or the repository itself as `gitdir`.'
+      : `Pass the repository itself as \`gitdir\`: ${link.replace(/\/worktrees\/[^/]+\/?$/, '')}`,
   );
 }
 

@@ -26,17 +26,19 @@ export const at = z.string().meta({ description: 'When it happened, ISO 8601.' }
 
 export const author = z
   .object({ name: z.string(), email: z.string() })
-  .meta({ description: 'As the commit has them: anybody can write them, and only a signature shows more.' });
+  .meta({ description: 'As recorded in the commit: anybody can write them; only a signature proves more.' });
 author satisfies z.ZodType<CommitAuthor>;
 
 const count = z.int();
 const labels = z.array(z.string());
 
 export const verdict = z.object({
-  verdict: z.enum(verdicts).meta({ description: 'none: a gate ended without a verdict of anybody.' }),
+  verdict: z.enum(verdicts).meta({ description: "none: a gate ended without anybody's verdict." }),
   turn,
-  planSha256: z.string().meta({ description: 'The verdict is about these bytes of the plan.' }),
-  comments: z.array(z.object({ line: count.meta({ description: 'Of the plan, from 1.' }), text: z.string() })),
+  planSha256: z.string().meta({ description: 'The verdict applies to these bytes of the plan.' }),
+  comments: z.array(
+    z.object({ line: count.meta({ description: 'A line in the plan, counting from 1.' }), text: z.string() }),
+  ),
   text: z.string().nullable(),
   commit,
   author,
@@ -48,15 +50,15 @@ export const describedSession = z.object({
   session,
   line,
   remote: z.string().nullable().meta({ description: 'Which remote has it, when there is no local branch.' }),
-  remotes: labels.meta({ description: 'All remotes that have it then.' }),
+  remotes: labels.meta({ description: 'In that case, all remotes that have it.' }),
   created: z.string(),
   turns: count,
   status: z.enum(['new', 'open', 'planned', 'closed']),
   last: z.string().meta({ description: 'What the last entry says.' }),
   conversationBranches: labels,
-  archived: z.boolean().meta({ description: 'Its branches are gone, and all of it is kept.' }),
+  archived: z.boolean().meta({ description: 'Its branches are gone, but everything on them is kept.' }),
   state: z.enum(sessionStates),
-  committed: commit.nullable().meta({ description: 'Where that is the state: the commit with what the agent did.' }),
+  committed: commit.nullable().meta({ description: "In that state: the commit with the agent's work." }),
   beside: z
     .object({ line, has: z.enum(['plan', 'code']) })
     .nullable()
@@ -64,7 +66,7 @@ export const describedSession = z.object({
   title: z.string().meta({ description: 'The title of the last step.' }),
   updated: z.string().meta({ description: 'The time of the last entry.' }),
   agent: z.string().nullable().meta({ description: "The other agent whose session it is; null: teddy's own." }),
-  model: z.string().nullable().meta({ description: "Of another agent's session: the model that answered last." }),
+  model: z.string().nullable().meta({ description: "For another agent's session: the model that answered last." }),
   awaitsVerdict: z.boolean().meta({ description: 'Another agent has handed in a plan that nobody has judged.' }),
 });
 describedSession satisfies z.ZodType<DescribedSession>;

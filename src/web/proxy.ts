@@ -39,7 +39,7 @@ export function findProxy({ protocol, hostname, port }: URL, env: Environment = 
   if (text === '' || isExcepted(hostname, port || defaultPort(protocol), env)) return null;
   const address = text.includes('://') ? text : `http://${text}`;
   const advice = `Set ${variable} to an address like http://proxy.example:3128, or name ${hostname} in NO_PROXY`;
-  if (!URL.canParse(address)) throw new NotSent(`${variable} does not hold the address of a proxy`, advice);
+  if (!URL.canParse(address)) throw new NotSent(`${variable} does not contain the address of a proxy`, advice);
   const url = new URL(address);
   if (!/^https?:$/.test(url.protocol))
     throw new NotSent(
@@ -136,9 +136,9 @@ export async function openTunnel(proxy: Proxy, target: URL, signal: AbortSignal)
 export function refusedBy({ label, variable }: Proxy, { hostname }: URL, status: number): NotSent {
   const advice =
     status === 407
-      ? `Put the user name and password of the proxy into ${variable}, as http://user:password@host:port`
+      ? `Put the proxy's user name and password in ${variable}, as http://user:password@host:port`
       : status < 500
-        ? `Ask the operator of the proxy to allow ${hostname}, or add it to NO_PROXY`
+        ? `Ask the proxy's operator to allow ${hostname}, or add it to NO_PROXY`
         : undefined;
   return new NotSent(`${label} answered ${status} when asked for ${hostname}`, advice);
 }

@@ -11,14 +11,14 @@ export function checkBom({ bytes, base, operation }: Candidate): Verdict {
   const place = { check: 'bom', line: 1, column: 1 };
   if (operation === 'append') {
     return hasBom
-      ? [{ ...place, message: 'The content begins with a byte order mark: it would stand inside the file.' }]
+      ? [{ ...place, message: 'The content begins with a byte order mark: it would end up inside the file.' }]
       : [];
   }
   const hadBom = beginsWithBom(base.bytes);
   if (hasBom === hadBom) return [];
   const message = hadBom
-    ? 'The target begins with a byte order mark, and the content does not.'
-    : 'The content begins with a byte order mark, and the target does not.';
+    ? 'The target begins with a byte order mark, but the content does not.'
+    : 'The content begins with a byte order mark, but the target does not.';
   return [{ ...place, message }];
 }
 
@@ -30,7 +30,7 @@ export function checkLineEndings({ bytes, base }: Candidate): Verdict {
   return [
     {
       check: 'line-endings',
-      message: `All lines of the target end in ${said[had]}, those of the content in ${said[has]}.`,
+      message: `All lines in the target end in ${said[had]}, but those in the content end in ${said[has]}.`,
       line: 1,
     },
   ];
@@ -40,7 +40,7 @@ export function checkFinalNewline({ bytes, base, text }: Candidate): Verdict {
   if (base === null) return null;
   if (!endsInNewline(base.bytes) || endsInNewline(bytes)) return [];
   const line = text.split('\n').length;
-  return [{ check: 'final-newline', message: 'The target ends in a newline, and the content does not.', line }];
+  return [{ check: 'final-newline', message: 'The target ends in a newline, but the content does not.', line }];
 }
 
 /** Returns notes about facts that are worth mentioning but are not findings. */
@@ -48,7 +48,7 @@ export function noteFormat({ bytes, base, operation }: Candidate): string[] {
   const notes: string[] = [];
   if (base === null && beginsWithBom(bytes)) notes.push('The content begins with a byte order mark.');
   if (lineEndingsOf(bytes) === 'mixed' && (base === null || lineEndingsOf(base.bytes) !== 'mixed')) {
-    notes.push('Some lines of the content end in LF, others in CRLF.');
+    notes.push('Some lines in the content end in LF, others in CRLF.');
   }
   if (!endsInNewline(bytes) && base === null) notes.push('The content does not end in a newline.');
   if (operation === 'append' && base !== null && base.bytes.length > 0 && !endsInNewline(base.bytes)) {

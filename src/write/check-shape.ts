@@ -51,7 +51,7 @@ export function checkChat({ kind, text, base }: Candidate): Verdict {
   const findings: Finding[] = [];
   const check = (at: { line: string; offset: number }, patterns: RegExp[], where: string) => {
     if (at.line.length > 400 || !patterns.some((pattern) => pattern.test(at.line)) || base?.hasLine(at.line)) return;
-    const message = `The ${where} line speaks about the file; it is no part of it.`;
+    const message = `The ${where} line talks about the file; it is not part of it.`;
     findings.push({ check: 'chat', message, ...locate(at.offset) });
   };
   const end = lastLine(text);
@@ -145,7 +145,7 @@ function findLeadingFence(text: string, isKnown: boolean): Verdict {
   return [
     {
       check: 'code-fences',
-      message: 'The content begins with a code fence, which is no part of such a file.',
+      message: 'The content begins with a code fence, which does not belong in such a file.',
       line: countNewlines(text.slice(0, start)) + 1,
       column: 1,
     },

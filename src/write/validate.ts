@@ -112,7 +112,7 @@ function prepare(came: Candidate, repair: boolean): Prepared {
     lines: isKept ? 0 : unwrapped.lines,
     notes: [
       ...(repaired === null ? [] : [`${repaired}.`]),
-      ...(isKept ? [] : ['A code fence round the whole content was taken away.']),
+      ...(isKept ? [] : ['A code fence around the whole content was removed.']),
       ...noteFormat(candidate),
     ],
     repaired,
@@ -178,7 +178,7 @@ async function checkSecrets({ path, text, base }: Candidate, findSecrets: FindSe
   return found
     .filter((_, at) => !known.includes(keys[at] ?? ''))
     .map(({ kind, line }) => {
-      const message = `This looks like a secret (${kind}); content is committed, so it must not hold any.`;
+      const message = `This looks like a secret (${kind}); content is committed, so it must not contain any.`;
       return { check: 'secrets', message, ...(line === undefined ? {} : { line }) };
     });
 }

@@ -16,7 +16,7 @@ export class ModelsCommand extends TeddyCommand {
     `,
     examples: [
       ['The models of the current endpoint', '$0 models'],
-      ['The models on a server on this machine', '$0 models --provider ollama'],
+      ["A local server's models", '$0 models --provider ollama'],
     ],
   });
 

@@ -30,11 +30,11 @@ export function judge(checked: CheckedChange, { isStrict, needsSession, hasPolic
   const faults = [
     ...listFaults(checked),
     ...(unseen > 0 && (hasPolicy || needsSession)
-      ? [`${countOf(unseen, 'landing')} could not be checked for what is asked for.`]
+      ? [`${countOf(unseen, 'landing')} could not be checked against the requirements.`]
       : []),
   ];
   const unrecorded = countOf(checked.unrecorded, 'commit');
-  const rest = checked.unrecorded === 0 ? '' : ` ${unrecorded} without a session: not looked at.`;
+  const rest = checked.unrecorded === 0 ? '' : ` ${unrecorded} without a session: not checked.`;
   if (faults.length > 0) return { ok: false, text: faults.join(' ') + rest, hints: listWaysOut(checked) };
   const isOpen = checked.replayed.some(({ result }) => isUnproven(result));
   const isLandingOpen = checked.landings.some(({ unproven }) => unproven.length > 0);
@@ -42,15 +42,15 @@ export function judge(checked: CheckedChange, { isStrict, needsSession, hasPolic
   const lacks = needsSession && (checked.unrecorded > 0 || (isNothing && checked.range === null));
   if ((isOpen || isLandingOpen) && isStrict) {
     const hints = isOpen ? [...listWaysOut(checked), toRunCommands] : listWaysOut(checked);
-    return { ok: false, text: `Nothing differs, and not all of it is proven.${rest}`, hints };
+    return { ok: false, text: `Nothing differs, but not everything is proven.${rest}`, hints };
   }
   if (lacks) {
     const missing = checked.unrecorded === 0 ? 'There is no session here' : `${unrecorded} without a session`;
-    return { ok: false, text: `${missing}, and --require-session asks for one.`, hints: [] };
+    return { ok: false, text: `${missing}, but --require-session requires one.`, hints: [] };
   }
   if (isOpen || isLandingOpen)
-    return { ok: true, text: `Nothing differs. What is not proven was let pass by --no-strict.${rest}`, hints: [] };
-  if (!isNothing) return { ok: true, text: `All sessions are what they say.${rest}`, hints: [] };
+    return { ok: true, text: `Nothing differs. --no-strict let the unproven parts pass.${rest}`, hints: [] };
+  if (!isNothing) return { ok: true, text: `All sessions hold up.${rest}`, hints: [] };
   const place = checked.range === null ? 'here' : 'in this change';
   return { ok: true, text: `There is no teddy session ${place}.${rest}`, hints: [] };
 }
@@ -72,9 +72,9 @@ function listFaults({ verified, replayed, failed, landings, squashes }: CheckedC
     replayed.some(({ result }) => !isSame(result));
   const strange = landings.filter(({ faults }) => faults.length > 0).length;
   return [
-    ...(isWrong ? ['A session is not what it says.'] : []),
+    ...(isWrong ? ['A session does not hold up.'] : []),
     ...(squashes.length > 0 ? ['Session files came without the commits that made them.'] : []),
-    ...(strange > 0 ? [`${countOf(strange, 'landing is', 'landings are')} not what the session gives.`] : []),
+    ...(strange > 0 ? [`${countOf(strange, 'landing is', 'landings are')} not what the session produces.`] : []),
     ...(approvals > 0 ? [`${countOf(approvals, 'approval is', 'approvals are')} missing.`] : []),
     ...(signatures > 0
       ? [`${countOf(signatures, 'signature is', 'signatures are')} missing or not by a named key.`]
@@ -93,20 +93,20 @@ function listWaysOut({ verified, squashes, landings, approval }: CheckedChange):
   const pushes = lacking.map(({ session }) => `Then \`teddy session push -s ${session}\`.`);
   const ways = squashes.map(
     ({ commit, session }) =>
-      `Take ${commit.slice(0, 10)} out, and bring the code without \`.teddy/\`: \`teddy session land ${session}\`.`,
+      `Remove ${commit.slice(0, 10)}, and land the code without \`.teddy/\`: \`teddy session land ${session}\`.`,
   );
   const isByHand = landings.some(({ unproven, isUnseen }) => unproven.length > 0 && !isUnseen);
-  const byHand = 'Nothing proves what a person has merged: review these files, and let them pass with `--no-strict`.';
+  const byHand = 'Nothing proves what a person merged: review these files, and let them pass with `--no-strict`.';
   return [...new Set([...ways, ...approvals.slice(0, 5), ...pushes.slice(0, 5), ...(isByHand ? [byHand] : [])])];
 }
 
 export function renderChecked(checked: CheckedChange, verdict: Verdict, terminal: Terminal): string {
   const { verified, replayed, failed, landings, squashes, approval } = checked;
-  const asked = { anybody: 'an approval', others: 'the approval of somebody else' };
+  const asked = { anybody: 'an approval', others: 'approval by somebody else' };
   const proofs = replayed.map(({ result }) => `${result.line}: ${describeProof(result).replace(/^proof: /, '')}\n`);
   return [
     ...(approval?.isFromBase === true
-      ? [`.teddy/config.yaml of the base branch asks for ${asked[approval.needed]} of every plan that was run.\n`]
+      ? [`.teddy/config.yaml on the base branch requires ${asked[approval.needed]} for every plan that was run.\n`]
       : []),
     ...verified.map(({ command, result }) => `$ teddy ${command}\n${renderVerified(terminal, result)}`),
     ...replayed.map(({ command, result }) => `$ teddy ${command}\n${renderReplay(result, terminal)}`),
@@ -114,11 +114,11 @@ export function renderChecked(checked: CheckedChange, verdict: Verdict, terminal
     ...landings.map((landing) => renderLanding(landing, terminal)),
     ...[...listMergeable(checked)].map(
       (session) =>
-        `note: if this change is merged, the session files of ${session} come along. \`teddy session land ${session}\` brings its code alone.\n`,
+        `note: if this change is merged, the session files of ${session} are merged too. \`teddy session land ${session}\` lands only its code.\n`,
     ),
     ...squashes.map(
       ({ commit, session }) =>
-        `${commit.slice(0, 10)} brings files of ${session} without the commits that made them, as a squash does:\n  .teddy/sessions/${session}\n`,
+        `${commit.slice(0, 10)} contains files of ${session} without the commits that made them, as a squash does:\n  .teddy/sessions/${session}\n`,
     ),
     toVisible(proofs.join('')),
     ...verdict.hints.map((hint) => `hint:  ${toVisible(hint)}\n`),

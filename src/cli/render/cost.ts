@@ -86,7 +86,7 @@ function describeParts({ inputTokens, outputTokens, cachedTokens, reasoningToken
 
 /** Names the models without a known price, because teddy never counts an unknown cost as zero. */
 function describePrices({ spent, unpriced }: LineCost): string[] {
-  const estimated = spent.estimatedUsd === undefined ? [] : ['~ marks a cost estimated from the prices of the models.'];
+  const estimated = spent.estimatedUsd === undefined ? [] : ["~ marks a cost estimated from the models' prices."];
   const [model] = unpriced;
   if (model === undefined) return estimated;
   const key = toVisible(`teddy.model.${model}.price`);

@@ -38,7 +38,7 @@ export function toUndoneJson({ line, turn, isRedo, commit, restored, left }: Und
 export function showUndone(terminal: Terminal, { turn, isRedo, commit, restored, left }: Undone, option: string): void {
   const warning = terminal.style('yellow', 'warning:', 'stderr');
   for (const { path, reason } of left)
-    terminal.say(`${warning} ${toVisible(path)} was left as it is: ${toVisible(reason)}.`);
+    terminal.say(`${warning} ${toVisible(path)} was left unchanged: ${toVisible(reason)}.`);
   const files = `${restored.length} ${restored.length === 1 ? 'file' : 'files'}`;
   terminal.print(`${files} of turn ${turn} ${isRedo ? 'put back' : 'taken back'}, undo ${commit.slice(0, 10)}\n`);
   terminal.say(`See it: git show ${commit.slice(0, 10)}`);

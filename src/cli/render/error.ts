@@ -35,6 +35,6 @@ function renderDefect(terminal: Terminal, error: unknown, json: boolean): number
     `${terminal.style(['red', 'bold'], 'error:', 'stderr')} This is a bug in teddy; your repository is as it was before this step.`,
   );
   terminal.say(toVisible(stack));
-  terminal.say('Please report it to the authors of teddy, with these lines and the command that you ran.');
+  terminal.say("Please report it to teddy's authors, with these lines and the command that you ran.");
   return 1;
 }

@@ -103,9 +103,9 @@ function describeStop(stopped: ReplanStop): string {
       return `teddy asked for ${plans}, as many as --replan allows, and the last one is not valid either.`;
     }
     case 'same_problems':
-      return 'The same problems occurred twice, so teddy asked for no other plan.';
+      return 'The same problems occurred twice, so teddy did not ask for another plan.';
     case 'budget_spent':
-      return `teddy asked for no other plan: ${stopped.error.message}`;
+      return `teddy did not ask for another plan: ${stopped.error.message}`;
     case 'no_plan':
       return `The answer in turn ${stopped.turn} has nothing to run, so it is not another plan.`;
   }

@@ -86,7 +86,7 @@ function renderRollback(terminal: Terminal, { rollback }: Report): string[] {
   return [
     ...rollback.restored.map((path) => `rolled back: ${toVisible(path)}`),
     ...rollback.left.map(
-      ({ path, reason }) => `${terminal.style('yellow', 'left as it is:')} ${toVisible(`${path} (${reason})`)}`,
+      ({ path, reason }) => `${terminal.style('yellow', 'left unchanged:')} ${toVisible(`${path} (${reason})`)}`,
     ),
     ...rollback.moved_aside.map((path) => `kept aside: ${toVisible(path)}`),
   ];

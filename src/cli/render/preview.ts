@@ -33,7 +33,7 @@ export function showFindings(terminal: Terminal, { problems, actions }: PlanPrev
   const command = actions.findIndex(({ effect }) => effect?.kind === 'command');
   if (command !== -1 && actions.slice(command).some(({ effect }) => effect?.kind === 'write'))
     terminal.say(
-      'teddy cannot know what a command would change, so the actions after it are shown for the files as they are now.',
+      'teddy cannot predict what a command would change, so the actions after it are shown for the files as they are now.',
     );
   terminal.say(
     problems.length === 0

@@ -148,7 +148,7 @@ function renderTable({ commits, session }: ReviewedLine, turns: readonly Row[]):
   const note =
     leftOut === 0
       ? []
-      : [`| | ${countOf(leftOut, 'older row')} left out for length: \`teddy session log ${session}\` | | |`];
+      : [`| | ${countOf(leftOut, 'older row')} omitted for length: \`teddy session log ${session}\` | | |`];
   return ['| turn | message | plan | outcome |', '| --- | --- | --- | --- |', ...note, ...kept].join('\n');
 }
 
@@ -172,7 +172,7 @@ function renderDetails(review: ReviewedLine, read: readonly ShownTurn[], room: n
     leftOut === 0
       ? []
       : [
-          `The details of ${names} are left out for length. They are in the session: \`teddy session show ${last} -s ${toTarget(review)}\`.`,
+          `The details of ${names} are omitted for length. They are in the session: \`teddy session show ${last} -s ${toTarget(review)}\`.`,
         ];
   return turns.length === 0 ? '' : ['## Turns', ...note, ...kept].join('\n\n');
 }

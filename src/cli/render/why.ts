@@ -127,13 +127,13 @@ function renderStory(terminal: Terminal, why: Why, story: PlaceStory, isWhole: b
       runs[0]?.uncommitted
         ? 'in the work tree: not committed yet'
         : 'byContent' in author && author.byContent
-          ? 'by content: the commit that brought it here names no session'
+          ? 'by content: the commit that added it here names no session'
           : null,
     ),
     ...toRows(
       'Guess',
       runs[0]?.guess
-        ? `before that, ${describeAuthor(runs[0].guess, why)}: so git guesses, past a commit of blame.ignoreRevsFile`
+        ? `before that, ${describeAuthor(runs[0].guess, why)}, as git guesses past a commit in blame.ignoreRevsFile`
         : null,
     ),
     ...toRows(

@@ -146,7 +146,7 @@ function toEndless(oid: Oid): TeddyError {
   return new TeddyError(
     'DAMAGED_SESSION',
     `The commit ${oid} changes more than ${maxChangedPaths} paths.`,
-    'That is more than teddy reads. `git ls-tree` shows what its trees hold.',
+    'That is more than teddy reads. `git ls-tree` shows what its trees contain.',
   );
 }
 

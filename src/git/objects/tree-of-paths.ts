@@ -105,7 +105,7 @@ function readIndex(bytes: Buffer | null, oidBytes: number): StagedFiles {
   const files: StagedFiles = new Map();
   if (bytes === null) return files;
   if (bytes.toString('latin1', 0, 4) !== 'DIRC' || bytes.readUInt32BE(4) !== 2)
-    throw new Error('git wrote an index of another version than it was told to');
+    throw new Error('git wrote an index in a different version from the one requested');
   let at = headerBytes;
   for (let left = bytes.readUInt32BE(8); left > 0; left -= 1) {
     const nameAt = at + statBytes + oidBytes + 2;

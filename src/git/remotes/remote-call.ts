@@ -201,7 +201,7 @@ function toUnknown(label: string, names: readonly string[]): TeddyError {
     'UNKNOWN_REMOTE',
     `There is no remote ${JSON.stringify(label)}.`,
     names.length === 0
-      ? 'No remote is configured. Run `git remote add origin <url>`, or give a URL or a path.'
-      : `Configured remotes: ${names.join(', ')}. You can also give a URL or a path.`,
+      ? 'No remote is configured. Run `git remote add origin <url>`, or specify a URL or a path.'
+      : `Configured remotes: ${names.join(', ')}. You can also use a URL or a path.`,
   );
 }

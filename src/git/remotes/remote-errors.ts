@@ -70,7 +70,7 @@ function toHostile(label: string, said: string[]): TeddyError {
   const check = /\b(?:object|in) [0-9a-f]{40,64}:? \(?(\w+)|: (\w+): /.exec(said.join('\n'))?.[2];
   return new TeddyError(
     'HOSTILE_SESSION',
-    `${label} has objects that git's own check refuses: ${cut(found)}`,
+    `${label} has objects that git's own check rejects: ${cut(found)}`,
     check === undefined
       ? 'Nothing was fetched from it. `git fsck` there lists them.'
       : `Nothing was fetched from it. If this is an old flaw in your own history, run \`git config fetch.fsck.${check} ignore\`.`,

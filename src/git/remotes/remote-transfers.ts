@@ -299,7 +299,7 @@ function toFetchInput(refs: readonly { from: RefName; to: RefName }[]): string {
 
 function requireQuarantine(ref: RefName): RefName {
   if (requireRefName(ref).startsWith(quarantine)) return ref;
-  throw new TeddyError('GIT_FAILED', `Refused to fetch into ${ref}, which is outside of ${quarantine}.`);
+  throw new TeddyError('GIT_FAILED', `Refused to fetch into ${ref}, which is outside ${quarantine}.`);
 }
 
 function requireRefName(ref: RefName): RefName {

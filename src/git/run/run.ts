@@ -284,7 +284,7 @@ function toSpawnError(error: NodeJS.ErrnoException, cwd: string): TeddyError {
   if (error instanceof TeddyError) return error;
   // Node reports a missing working directory as a missing program.
   if (error.code === 'ENOENT' && !existsSync(cwd)) {
-    return new TeddyError('NO_WORK_TREE', `The folder ${cwd} is gone.`, 'Change to a folder that exists.', {
+    return new TeddyError('NO_WORK_TREE', `The folder ${cwd} no longer exists.`, 'Change to a folder that exists.', {
       cause: error,
     });
   }

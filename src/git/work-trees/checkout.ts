@@ -164,7 +164,7 @@ async function hasArrived({ git, store }: CheckoutOptions, { ref, to }: Wanted):
 export function toBusyError(ref: RefName): TeddyError {
   return new TeddyError(
     'LOCKED',
-    `A git that was killed was moving ${shortRef(ref)}, and another one is running here, so its locks cannot be told apart.`,
+    `A git process that was killed was moving ${shortRef(ref)}, and another one is running here, so teddy cannot tell their locks apart.`,
     'Wait for it to finish and run the command again.',
   );
 }

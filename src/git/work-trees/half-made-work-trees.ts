@@ -90,7 +90,7 @@ export async function removeHalfMadeWorkTrees(git: GitRunner, { root, commonDir 
     const isKept = !isOver && (await isNeeded(git, records, place));
     if (!isOver && !isKept) await discardWorkTree(commonDir, place);
     const way = 'Move them away; the next command removes the rest.';
-    if (isKept) said.push(`${place} was never finished, and holds files that its commit does not have. ${way}`);
+    if (isKept) said.push(`${place} was never finished, and contains files that its commit does not have. ${way}`);
     await (isKept ? operation?.leave() : operation?.done());
   }
   return said;

@@ -111,7 +111,7 @@ export async function awaitChild(files: AppendFiles, record: Pick<AppendRecord, 
 }
 
 function toChildError(pid: number): TeddyError {
-  const message = `A git that a killed command had started is still at work (process ${pid}).`;
+  const message = `A git process that a killed command started is still running (process ${pid}).`;
   return new TeddyError('LOCKED', message, 'Wait for it to finish and run the command again.');
 }
 

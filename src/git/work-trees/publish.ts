@@ -66,7 +66,7 @@ async function follow({ layout, onStep }: PublishOptions, files: AppendFiles, pu
 /** Adds that the entry is published. The record stays, so the next command continues from here. */
 function toPublishedError(error: unknown, { ref }: Publication): unknown {
   if (!(error instanceof TeddyError)) return error;
-  const message = `${error.message} The entry was recorded on ${shortRef(ref)} nevertheless.`;
+  const message = `${error.message} The entry was still recorded on ${shortRef(ref)}.`;
   return new TeddyError(error.code, message, `${error.hint ?? ''} The next command finishes it.`.trim(), {
     cause: error,
   });

@@ -61,11 +61,11 @@ export function checkListSize(text: string): string | null {
     const newline = text.indexOf('\n', start);
     const end = newline === -1 ? text.length : newline;
     if (end - start > listLimits.lineLength)
-      return `Line ${lines + 1} of the list has ${formatCount(end - start)} characters, and a line has at most ${formatCount(listLimits.lineLength)}.`;
+      return `Line ${lines + 1} of the list has ${formatCount(end - start)} characters, but a line can have at most ${formatCount(listLimits.lineLength)}.`;
     start = end + 1;
   }
   if (lines <= listLimits.lines) return null;
-  return `The list has ${formatCount(lines)} lines, and a list has at most ${formatCount(listLimits.lines)}.`;
+  return `The list has ${formatCount(lines)} lines, but a list can have at most ${formatCount(listLimits.lines)}.`;
 }
 
 /** Returns the paths of a `turn.context`, as untrusted text. */

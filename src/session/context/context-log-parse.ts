@@ -73,7 +73,7 @@ export function parseContextLog(log: string): ParsedContextLog {
   if (system?.name !== 'system' || next === undefined) throw damaged('it does not begin with a system section');
   if (sections.at(-1)?.name !== 'message') throw damaged('it does not end with a message section');
   if (countMasked(sections) !== frontMatter.masked)
-    throw damaged('its sections contain another number of masked secrets');
+    throw damaged('its sections contain a different number of masked secrets');
   const systemStart = content.indexOf('\n') + 1;
   return {
     frontMatter,

@@ -72,7 +72,7 @@ export function findTemplateProblem(template: string): string | null {
   if (/^teddy-/i.test(key)) return `${key} is one of teddy's own trailers`;
   const [unknown] = template.replaceAll(/\{(?:tool|model)\}/g, '').match(/\{[^{}]*\}?|\}/) ?? [];
   if (unknown === undefined) return null;
-  return `it may have the placeholders {tool} and {model}, and ${JSON.stringify(unknown)} is neither`;
+  return `it may have the placeholders {tool} and {model}, but ${JSON.stringify(unknown)} is neither`;
 }
 
 /** Renders one trailer for each assistant, or one for several assistants when the template renders them equally. */

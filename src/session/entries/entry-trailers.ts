@@ -60,7 +60,7 @@ export function checkMessage(message: string, entry: Entry | null = decodeEntry(
     // teddy's labels never contain control characters.
     ...(/[^\P{Cc}\n]|[\u202A-\u202E\u2066-\u2069]/u.test(message) ? ['Its message has control characters.'] : []),
   ];
-  if (entry === null && problems.length === 0) problems.push('Its trailers make no entry.');
+  if (entry === null && problems.length === 0) problems.push('Its trailers do not form an entry.');
   return { entry, problems };
 }
 
@@ -75,7 +75,7 @@ interface Trailer {
 function checkLong(last: string): string[] {
   const claims = /^teddy-(?:session|entry|entry-id|format)[ \t]*:/im.test(last);
   const [has, may] = [formatCount(last.length), formatCount(maxTrailersLength)];
-  return claims ? [`Its trailers have ${has} characters, and those of an entry have at most ${may}.`] : [];
+  return claims ? [`Its trailers have ${has} characters, but an entry's trailers have at most ${may}.`] : [];
 }
 
 /** Reads the trailers of the last paragraph as git and teddy do. */
@@ -96,15 +96,15 @@ function checkKeys(trailers: readonly Trailer[]): string[] {
     if (foreign.includes(name)) return [`It has the trailer Teddy-${name}, which no entry has.`];
     const odd = trailers.filter((trailer) => trailer.folded === folded && trailer.key !== name);
     return [
-      ...(count > 1 ? [`The trailer Teddy-${name} stands there more than once.`] : []),
-      ...odd.map(({ key }) => `The trailer Teddy-${key} is not spelled as teddy spells it.`),
+      ...(count > 1 ? [`The trailer Teddy-${name} appears more than once.`] : []),
+      ...odd.map(({ key }) => `The trailer Teddy-${key} is not spelled the way teddy spells it.`),
     ];
   });
 }
 
 function checkPresence(trailers: readonly Trailer[]): string[] {
   const missing = [...marks, 'Created'].filter((name) => !trailers.some(({ key }) => key === name));
-  return missing.map((name) => `It has trailers of an entry, and lacks Teddy-${name}.`);
+  return missing.map((name) => `It has an entry's trailers but lacks Teddy-${name}.`);
 }
 
 const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -165,24 +165,26 @@ export type RunStatus = (typeof runStatuses)[number];
 
 function checkKind({ kind, turn, sha256, importFormat, status, verdict, write, foreign, head }: Entry): string[] {
   return [
-    ...(turn === null && !mayLackTurn.includes(kind) ? [`An entry of the kind ${kind} names its turn.`] : []),
-    ...(turn !== null && withoutTurn.includes(kind) ? [`An entry of the kind ${kind} has no turn.`] : []),
+    ...(turn === null && !mayLackTurn.includes(kind) ? [`An entry of kind ${kind} must name its turn.`] : []),
+    ...(turn !== null && withoutTurn.includes(kind) ? [`An entry of kind ${kind} must not name a turn.`] : []),
     ...(importFormat !== undefined && kind !== 'start'
-      ? [`An entry of the kind ${kind} has no Teddy-Import-Format.`]
+      ? [`An entry of kind ${kind} must not have a Teddy-Import-Format.`]
       : []),
     ...(foreign !== undefined && kind !== 'start' && kind !== 'branch'
-      ? [`An entry of the kind ${kind} has no Teddy-Foreign.`]
+      ? [`An entry of kind ${kind} must not have a Teddy-Foreign.`]
       : []),
-    ...(head !== undefined && kind !== 'snapshot' ? [`An entry of the kind ${kind} has no Teddy-Head.`] : []),
-    ...(sha256 === undefined && withSha256.includes(kind) ? [`An entry of the kind ${kind} has a Teddy-Sha256.`] : []),
+    ...(head !== undefined && kind !== 'snapshot' ? [`An entry of kind ${kind} must not have a Teddy-Head.`] : []),
+    ...(sha256 === undefined && withSha256.includes(kind)
+      ? [`An entry of kind ${kind} must have a Teddy-Sha256.`]
+      : []),
     ...(kind === 'report' && !runStatuses.some((known) => known === status)
-      ? ['A report says how its run has ended.']
+      ? ['A report must say how its run ended.']
       : []),
     ...((kind === 'approval') === (verdict === undefined)
-      ? ['An entry has a Teddy-Verdict if it is of the kind approval.']
+      ? ['Approval entries must have a Teddy-Verdict; other entries must not.']
       : []),
     ...((kind === 'write') === (write === undefined)
-      ? ['An entry names a write session if it is of the kind write.']
+      ? ['Write entries must name a write session; other entries must not.']
       : []),
   ];
 }

@@ -61,7 +61,7 @@ export function openOrder(session: SessionId, base: OrderBase | null): LineOrder
     }
     const problems = [
       ...(turn !== latest && ofLatest.includes(kind)
-        ? [`A ${kind} comes into turn ${turn} after turn ${latest} has begun.`]
+        ? [`A ${kind} was added to turn ${turn} after turn ${latest} began.`]
         : []),
       ...checkNext(kind, known, facts),
     ];
@@ -72,14 +72,14 @@ export function openOrder(session: SessionId, base: OrderBase | null): LineOrder
 
   return {
     add(entry, facts) {
-      if (entry.session !== session) return [`It is an entry of the session ${entry.session}.`];
+      if (entry.session !== session) return [`It is an entry of session ${entry.session}.`];
       const problems = [
         ...(isFirst === (entry.kind === 'start')
           ? []
-          : [isFirst ? 'A session begins with start.' : 'A session starts once.']),
-        ...(ids.has(entry.id) ? [`The entry ${entry.id} is on the line already.`] : []),
+          : [isFirst ? 'A session must begin with a start entry.' : 'A session must have only one start entry.']),
+        ...(ids.has(entry.id) ? [`The entry ${entry.id} is already on the line.`] : []),
         ...(created !== null && entry.created !== created
-          ? [`The session was created at ${created}, and the entry says ${entry.created}.`]
+          ? [`The session was created at ${created}, but the entry says ${entry.created}.`]
           : []),
         ...checkTurn(entry, facts),
       ];
@@ -102,13 +102,11 @@ function checkOpening(
   const expected = (before === null ? 0 : turnNumber(before)) + 1;
   const isBranch = turn.includes('-branch-');
   return [
-    ...(openingKinds.includes(kind) || isAgentPlan
-      ? []
-      : [`Turn ${turn} cannot begin with an entry of the kind ${kind}.`]),
+    ...(openingKinds.includes(kind) || isAgentPlan ? [] : [`Turn ${turn} cannot begin with an entry of kind ${kind}.`]),
     ...(turnNumber(turn) === expected
       ? []
       : [`Turn ${turn} follows ${before === null ? 'no turn' : `turn ${before}`}.`]),
-    ...(isBranch === (kind === 'branch') ? [] : [`Turn ${turn} cannot begin with an entry of the kind ${kind}.`]),
+    ...(isBranch === (kind === 'branch') ? [] : [`Turn ${turn} cannot begin with an entry of kind ${kind}.`]),
     ...(status === 'open' ? [`Turn ${turn} begins before turn ${before} was answered.`] : []),
     ...(status === 'planned' ? [`Turn ${turn} begins before turn ${before} has a report.`] : []),
   ];
@@ -121,19 +119,19 @@ function checkNext(
 ): string[] {
   switch (kind) {
     case 'branch':
-      return [`Turn ${turn} was there before it was branched.`];
+      return [`Turn ${turn} existed before it was branched.`];
     case 'message':
-      return latest === 'closed' ? [`A message comes into turn ${turn}, which is closed.`] : [];
+      return latest === 'closed' ? [`A message was added to turn ${turn}, which is closed.`] : [];
     case 'plan':
-      if (hasPlan) return [`Turn ${turn} has a plan already.`];
-      return hasMessage === false && !isAgentPlan ? [`Turn ${turn} has a plan and no message.`] : [];
+      if (hasPlan) return [`Turn ${turn} already has a plan.`];
+      return hasMessage === false && !isAgentPlan ? [`Turn ${turn} has a plan but no message.`] : [];
     case 'report':
-      if (hasReport) return [`Turn ${turn} has a report already.`];
-      return hasPlan ? [] : [`Turn ${turn} has a report and no plan.`];
+      if (hasReport) return [`Turn ${turn} already has a report.`];
+      return hasPlan ? [] : [`Turn ${turn} has a report but no plan.`];
     case 'approval':
-      return hasPlan ? [] : [`A verdict on turn ${turn}, which has no plan.`];
+      return hasPlan ? [] : [`There is a verdict on turn ${turn}, which has no plan.`];
     case 'memo':
-      return hasPlan && !hasReport ? [] : [`Memos of turn ${turn} are decided without a plan that waits.`];
+      return hasPlan && !hasReport ? [] : [`Memos in turn ${turn} were decided without a pending plan.`];
     default:
       return [];
   }

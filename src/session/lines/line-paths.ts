@@ -7,7 +7,7 @@ import { joinPath, sessionDir, turnDir, type RepoPath, type SessionId, type Turn
 /** Explains why an honest tree cannot have this path or mode; null when it can. `mode` is git's, with six digits. */
 export function whyHostile(path: RepoPath, mode: string | null): string | null {
   const parts = path.split(/[/\\]/);
-  if (parts.includes('..') || parts.includes('.')) return 'The path leads out of the directory that it stands in.';
+  if (parts.includes('..') || parts.includes('.')) return 'The path leads out of its directory.';
   if (path.split('/').includes('')) return 'A part of the path is empty.';
   const folded = parts.map(foldPart);
   if (folded.some((part) => part === '.git' || /^git~\d+$/.test(part))) return 'The path goes into a .git directory.';
@@ -20,8 +20,8 @@ export function whyHostile(path: RepoPath, mode: string | null): string | null {
 
 function whyHostileMode(path: RepoPath, mode: string | null): string | null {
   if (path === '.teddy') return '.teddy is a directory, and nothing else may have its name.';
-  if (mode === '120000') return 'A symbolic link stands below .teddy/.';
-  if (mode === '160000') return 'A submodule stands below .teddy/.';
+  if (mode === '120000') return 'There is a symbolic link below .teddy/.';
+  if (mode === '160000') return 'There is a submodule below .teddy/.';
   return mode === '100755' ? 'A file below .teddy/ is executable.' : null;
 }
 

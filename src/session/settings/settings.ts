@@ -49,7 +49,7 @@ const table = [
   {
     name: 'maxAnswerTokens',
     takes: 'count',
-    purpose: 'the tokens of one answer; a longer answer is continued',
+    purpose: 'the most tokens in an answer; a longer answer is continued',
     fallback: "the model's limit; 32000 at most for anthropic",
   },
   {
@@ -79,8 +79,8 @@ const table = [
     purpose: 'how large a request may be',
     fallback: 'the window minus the answer',
   },
-  { name: 'maxTurns', tracked: true, takes: 'count', purpose: 'turns of one session', fallback: 'no limit' },
-  { name: 'maxTokens', tracked: true, takes: 'count', purpose: 'tokens of one session', fallback: 'no limit' },
+  { name: 'maxTurns', tracked: true, takes: 'count', purpose: 'the most turns in a session', fallback: 'no limit' },
+  { name: 'maxTokens', tracked: true, takes: 'count', purpose: 'the most tokens in a session', fallback: 'no limit' },
   {
     name: 'snapshot',
     tracked: true,

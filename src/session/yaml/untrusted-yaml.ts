@@ -30,7 +30,7 @@ export class YamlFault extends Error {
 export function parseUntrustedYaml(text: string): { document: Document; lineAt: (offset: number) => number } {
   if (text.length > yamlLimits.length)
     throw new YamlFault(
-      `it has ${formatCount(text.length)} characters, and at most ${formatCount(yamlLimits.length)} are read`,
+      `it has ${formatCount(text.length)} characters, but teddy reads at most ${formatCount(yamlLimits.length)}`,
     );
   if (isDeeplyNested(inspect(new Lexer().lex(text)))) throw new YamlFault('it is nested more deeply than any report');
   const lines = new LineCounter();
@@ -70,7 +70,7 @@ function* inspect(tokens: Iterable<string>): Generator<string> {
     parts += 1;
     if (parts > yamlLimits.parts) throw new YamlFault(`it has more than ${formatCount(yamlLimits.parts)} parts`);
     const what = isText ? undefined : refused[token[0] ?? ''];
-    if (what !== undefined) throw new YamlFault(`it has ${what} (${shorten(token)}), which teddy writes nowhere`, line);
+    if (what !== undefined) throw new YamlFault(`it has ${what} (${shorten(token)}), which teddy never writes`, line);
     open = isText ? open : countOpen(open, token);
     if (open < 0) throw new YamlFault(`it has a ${token} that closes nothing`, line);
     isText = token === marks.scalar;
@@ -92,7 +92,7 @@ function refuseEqualKeys(document: Document, lineAt: (offset: number) => number)
       const keys = new Set<string>();
       for (const { key } of items) {
         const at = lineAt((key as { range?: [number, number, number] | null }).range?.[0] ?? 0);
-        if (!isScalar(key)) throw new YamlFault('it has a key that is no text', at);
+        if (!isScalar(key)) throw new YamlFault('it has a key that is not text', at);
         const name = String(key.value);
         if (keys.has(name)) throw new YamlFault(`the key ${JSON.stringify(shorten(name))} appears twice`, at);
         keys.add(name);

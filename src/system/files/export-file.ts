@@ -38,7 +38,7 @@ export function exportDirectory(path: string, cwd: string): ExportDirectory {
         if (errorCode(error) === 'ENOTDIR') throw toInTheWay(`${path} is a file.`, 'Name a directory.');
         return errorCode(error) === 'ENOENT' ? [] : throwUnwritten(error);
       });
-      if (names.length > 0) throw toInTheWay(`${path} is not empty.`, 'Give a new or an empty directory.');
+      if (names.length > 0) throw toInTheWay(`${path} is not empty.`, 'Use a new or empty directory.');
     },
     put: (files) =>
       atomically({ target, name: path }, async (temporary) => {
@@ -96,7 +96,7 @@ async function refuseParent(target: string): Promise<void> {
   throw new TeddyError(
     'FILE_NOT_FOUND',
     `The directory ${parent} does not exist.`,
-    'Create it first, or give another path.',
+    'Create it first, or use another path.',
   );
 }
 
@@ -112,8 +112,8 @@ function toWriteError(error: unknown, path: string): unknown {
   const code = errorCode(error);
   if (code === null || error instanceof TeddyError) return error;
   // Somebody has created something at this path in the meantime.
-  if (code === 'ENOTEMPTY' || code === 'EEXIST') return toInTheWay(`${path} is not empty.`, 'Give another directory.');
-  return toDiskError(error, `${path} could not be written`, 'Give another path.');
+  if (code === 'ENOTEMPTY' || code === 'EEXIST') return toInTheWay(`${path} is not empty.`, 'Use another directory.');
+  return toDiskError(error, `${path} could not be written`, 'Use another path.');
 }
 
 /** Reads a file of any size in pieces, as text and with the checksum of its bytes. */
@@ -126,7 +126,7 @@ export async function openSourceFile(path: string, cwd: string): Promise<SourceF
   if (!stats.isFile()) {
     const [what, hint] = stats.isDirectory()
       ? ['a directory', 'Name a file.']
-      : ['not a regular file', 'Save it to a file and give that instead, because it is read twice.'];
+      : ['not a regular file', 'Save it to a file and pass that instead, because it is read twice.'];
     throw new TeddyError('FILE_NOT_FOUND', `${path === '' ? '""' : path} is ${what}.`, hint);
   }
   return { path, sizeBytes: stats.size, read: () => readSource(path, file) };
@@ -153,7 +153,7 @@ function readSource(path: string, file: string): SourceReading {
 
 function refuse(path: string): (error: unknown) => never {
   return (error) => {
-    throw new TeddyError('FILE_NOT_FOUND', `${path} cannot be read: ${errorReason(error)}.`, 'Give another file.', {
+    throw new TeddyError('FILE_NOT_FOUND', `${path} cannot be read: ${errorReason(error)}.`, 'Use another file.', {
       cause: error,
     });
   };

@@ -105,7 +105,7 @@ export async function removeEmptyDirectories(root: string, directories: RepoPath
 async function resolveInProject(root: string, path: RepoPath): Promise<string> {
   const real = join(await realpath(root), path);
   if (!(await isInProject(root, path)) || (await isInOwnRepository(path, real))) {
-    throw new Error(`${dirname(path)} is no longer a directory of the project`);
+    throw new Error(`${dirname(path)} is no longer a directory in the project`);
   }
   return real;
 }

@@ -103,7 +103,7 @@ async function readAnswerFile(path: string, cwd: string): Promise<Buffer> {
     throw new TeddyError(
       'FILE_NOT_FOUND',
       `The answer cannot be read from ${path}: ${errorReason(error)}.`,
-      'Give a file, or - for stdin.',
+      'Name a file, or use - for stdin.',
     );
   });
 }

@@ -239,7 +239,7 @@ function throwUnreadable(error: unknown): never {
 }
 
 function toJournalError(error: unknown, act: DiskAct = 'written'): TeddyError {
-  return toDiskError(error, `The journal of the run could not be ${act}`, 'Check the permissions of `.git/teddy`.');
+  return toDiskError(error, `The run's journal could not be ${act}`, 'Check the permissions of `.git/teddy`.');
 }
 
 /**

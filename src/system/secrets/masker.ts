@@ -49,7 +49,7 @@ function refuse(error: unknown): never {
   // The reason may quote the text, so nobody must see it.
   throw new TeddyError(
     'MASKING_FAILED',
-    'A text could not be searched for secrets, so it is neither shown nor stored.',
+    'Some text could not be searched for secrets, so it is neither shown nor stored.',
     'To continue without any masking: `git config teddy.redact false`.',
   );
 }

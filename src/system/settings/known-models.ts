@@ -119,7 +119,7 @@ async function readOwn({ setting, settingOrigin }: KnownModelsOptions['store'], 
     if (value !== null) return value;
     throw new TeddyError(
       'BAD_SETTING',
-      `${key} is ${JSON.stringify(text.slice(0, 60))} (git config (${(await settingOrigin(key)) ?? ''})), and it takes ${expected}.`,
+      `${key} is ${JSON.stringify(text.slice(0, 60))} (git config (${(await settingOrigin(key)) ?? ''})), but it takes ${expected}.`,
       `Change it: \`git config ${key} ${example}\`.`,
     );
   };

@@ -18,7 +18,7 @@ export function callers({ env, tree }: { env: Environment; tree: ProcessTree }):
       const pid = await tree.connected(from, to);
       const [chain, variables] = pid === null ? [null, null] : [await tree.chain(pid), await tree.environment(pid)];
       if (chain !== null && variables !== null) return findAgentTrace(variables, chain);
-      return { seen: 'It is unknown which program has requested this.', pid: null };
+      return { seen: 'It is unknown which program requested this.', pid: null };
     },
     async userEnvironment() {
       const { pid } = (await findAgent()) ?? { pid: null };

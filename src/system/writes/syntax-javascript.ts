@@ -105,7 +105,7 @@ function runChild(args: string[], text: string): Promise<string | { skipped: str
 }
 
 function toEnding(exitCode: number | null, signal: string | null): string {
-  if (signal === 'SIGKILL') return `the parser did not end within ${timeoutMs / 1000} s`;
+  if (signal === 'SIGKILL') return `the parser did not finish within ${timeoutMs / 1000} s`;
   if (signal !== null || (exitCode ?? 0) > 128) return 'the parser gave up: it is nested too deeply';
   return 'oxc-parser cannot be loaded';
 }

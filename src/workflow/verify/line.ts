@@ -232,7 +232,7 @@ async function checkCommit(
   await searchText(walk, { blame }, null, `${author}\n${committer}\n${message}`);
   await checkPaths(walk, commit, blame);
   if (entry === null || entry.session !== walk.session) {
-    if (entry !== null) blame('order', null, `It is an entry of the session ${entry.session}.`);
+    if (entry !== null) blame('order', null, `It is an entry of session ${entry.session}.`);
     checkForeign(walk, commit, blame);
     return { turn, isEntry: false };
   }

@@ -33,7 +33,7 @@ export class CaptureInstallCommand extends TeddyCommand {
     examples: [
       ['For the agents on this machine', '$0 capture install'],
       ['And make plans wait for a verdict', '$0 capture install --gate'],
-      ['For one of them, without a question', '$0 capture install --agent codex --yes'],
+      ['For one of them, without being asked', '$0 capture install --agent codex --yes'],
     ],
   });
 

@@ -154,7 +154,7 @@ export class SessionArchiveCommand extends TeddyCommand {
 
   private async requireYes({ notices }: Project, name: string, session: SessionId): Promise<void> {
     if (await notices.confirm?.(`${session} is archived here. Delete them on ${name}, too?`)) return;
-    const hint = `To delete without a question: \`${toCommand(session, name)}\`.`;
+    const hint = `To delete without being asked: \`${toCommand(session, name)}\`.`;
     throw new TeddyError('NOT_APPROVED', `Nothing was deleted on ${name}. Here, ${session} is archived.`, hint);
   }
 }

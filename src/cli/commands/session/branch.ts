@@ -12,7 +12,7 @@ export class SessionBranchCommand extends PlanningCommand {
     description: 'Try again from an earlier turn, on a new branch.',
     details: `
       The new branch starts where the turn began, with the code that the turn saw and the context that the model
-      was shown. With \`-m\`, teddy plans your message there right away.
+      was shown. With \`-m\`, teddy asks for a plan there right away.
     `,
     examples: [
       ['Another attempt at turn 02', '$0 session branch 02 -m "Use a library instead"'],

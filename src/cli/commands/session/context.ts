@@ -23,7 +23,7 @@ export class SessionContextCommand extends TeddyCommand {
   });
 
   session = sessionOption();
-  why = option('--why', { value: '<path>', describe: 'Show which lines concern this path of the project or URL.' });
+  why = option('--why', { value: '<path>', describe: 'Show which lines concern this project path or URL.' });
 
   protected override trustsHead = () => 'always' as const;
 

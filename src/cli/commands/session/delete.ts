@@ -11,17 +11,17 @@ export class SessionDeleteCommand extends TeddyCommand {
     category: 'Put away',
     description: 'Delete the local branches of a session.',
     details: `
-      Lists the main branch, the conversation branches and the archive of the session, with what has not landed and
-      what is on no remote, and asks. The contents are kept below refs/teddy/keep/deleted/ for 30 days: --restore
-      brings them back. After that, \`teddy doctor --fix\` deletes them permanently. Branches on a remote stay. To put
-      a session away and keep it, use \`session archive\`.
+      Lists the main branch, the conversation branches and the archive of the session, with what has not landed and what
+      is on no remote, and asks. The contents are kept below refs/teddy/keep/deleted/ for 30 days: --restore brings them
+      back. After that, \`teddy doctor --fix\` deletes them permanently. Branches on a remote stay. To put a session
+      away but keep it, use \`session archive\`.
 
       Exit codes: 0 done; 2 no such session; 3 a branch is checked out, or a turn, a run or a write session is not
       finished; 4 not approved.
     `,
     examples: [
       ['Delete a session that led nowhere', '$0 session delete try-again'],
-      ['Delete without a question', '$0 session delete try-again -y'],
+      ['Delete without being asked', '$0 session delete try-again -y'],
       ['Restore it', '$0 session delete --restore 20260124-try-again'],
     ],
   });
@@ -29,7 +29,7 @@ export class SessionDeleteCommand extends TeddyCommand {
   target = parameter('session', { optional: true, completes: ['sessions'] });
   session = sessionOption();
   yes = option('-y,--yes', { describe: 'Delete without asking.' });
-  restore = option('--restore', { describe: 'Restore what the last deletion of this session deleted.' });
+  restore = option('--restore', { describe: 'Restore what the last deletion of this session removed.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const target = toTarget(this.target, this.session);
@@ -55,7 +55,7 @@ export class SessionDeleteCommand extends TeddyCommand {
       throw new TeddyError(
         'NOT_APPROVED',
         `Nothing of ${session} was deleted.`,
-        `To delete without a question: \`${command}\`.`,
+        `To delete without being asked: \`${command}\`.`,
       );
     const kept = await deleteSession(project, deletion);
     if (this.json) {

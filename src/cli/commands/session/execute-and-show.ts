@@ -131,7 +131,7 @@ async function askInterrupted(
     if (signal.aborted)
       throw new TeddyError(
         'INTERRUPTED',
-        'You interrupted before you had decided anything.',
+        'You interrupted before you decided anything.',
         'Run the command again to decide.',
       );
     const word = answer?.trim().toLowerCase() ?? 'q';

@@ -19,7 +19,7 @@ export class SessionExecuteCommand extends TeddyCommand {
       twice. The last executed plan determines the exit code.
 
       Exit codes: 0 done; 1 an action or the validation failed; 3 there is no plan, or its approval is missing; 4 not
-      approved; 5 the model gave no other plan; 130 interrupted.
+      approved; 5 the model returned no other plan; 130 interrupted.
     `,
     examples: [
       ['Decide action by action', '$0 session execute'],

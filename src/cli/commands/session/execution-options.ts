@@ -49,6 +49,6 @@ function parseRange(flag: string, part: string): number[] {
   throw new TeddyError(
     'USAGE',
     `${flag}: ${JSON.stringify(part)} is not the number of an action.`,
-    `Give numbers and ranges: ${flag} 1,3-5.`,
+    `Use numbers and ranges: ${flag} 1,3-5.`,
   );
 }

@@ -15,8 +15,8 @@ export class SessionExportCommand extends TeddyCommand {
     category: 'Elsewhere',
     description: 'Export a session: its page, its files, its history, its branch, or who wrote its lines.',
     details: `
-      Give exactly one of --html, --dir, --jsonl, --bundle and --format. An existing file is replaced only
-      with --force; the directory has to be new or empty. \`teddy session review\` prints a session as Markdown.
+      Pass exactly one of --html, --dir, --jsonl, --bundle and --format. An existing file is replaced only with --force;
+      the directory has to be new or empty. \`teddy session review\` prints a session as Markdown.
 
       The page shows the turns of all branches of the session, with plans, reports, diffs, requests and cost. It is
       one file, which needs neither a server nor the network, and secrets in it are masked. It includes the findings
@@ -26,10 +26,10 @@ export class SessionExportCommand extends TeddyCommand {
       The output of --jsonl can be imported again. A bundle is a remote in a file: \`git fetch <file> <branch>\`,
       \`git clone -b <branch> <file>\`, \`teddy session plan --recording <file>\`.
 
-      With --format agent-trace, it prints a record of Agent Trace 0.1.0 (agent-trace.dev): for each text file that
-      the session changed, which lines models wrote, which a person wrote, and which are of unknown origin. The lines
-      are those at the tip of the session, or with --rev those of another commit, such as the branch where it landed.
-      The same commit gives the same bytes.
+      With --format agent-trace, it prints a record of Agent Trace 0.1.0 (agent-trace.dev): for each text file that the
+      session changed, which lines models wrote, which a person wrote, and which are of unknown origin. The lines are
+      those at the tip of the session, or, with --rev, at another commit, such as the branch where it landed. The same
+      commit always produces the same bytes.
     `,
     examples: [
       ['As a page for the browser', '$0 session export --html session.html'],
@@ -46,7 +46,7 @@ export class SessionExportCommand extends TeddyCommand {
   });
   dir = option('--dir', {
     value: '<directory>',
-    describe: 'Write the files of the session, as of its last entry.',
+    describe: "Write the session's files, as of its last entry.",
     excludes: ['--jsonl', '--bundle', '--format'],
   });
   jsonl = option('--jsonl', {
@@ -117,7 +117,7 @@ export class SessionExportCommand extends TeddyCommand {
     throw new TeddyError(
       'USAGE',
       'You did not say what to export.',
-      'Give one of --html, --dir, --jsonl, --bundle and --format; Markdown is `teddy session review`.',
+      'Use one of --html, --dir, --jsonl, --bundle and --format; Markdown is `teddy session review`.',
     );
   }
 

@@ -87,7 +87,7 @@ export class SessionImportCommand extends TeddyCommand {
     if (made !== null) terminal.say(`Made ${made}.`);
     const name = terminal.style('bold', line, 'stderr');
     if (isNew) {
-      terminal.say(`Created the branch ${name} from a log of ${format}: ${describeSize(entries, turns)}.`);
+      terminal.say(`Created the branch ${name} from a log in ${format} format: ${describeSize(entries, turns)}.`);
       printAbandoned(terminal, imported.abandoned);
       printReport(terminal, report, maskedSecrets);
     } else {

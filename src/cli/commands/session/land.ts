@@ -131,7 +131,7 @@ function reportIncludedSessions(terminal: Terminal, along: readonly string[]): v
 }
 
 function reportAlsoLanded(terminal: Terminal, { ownEdits, failed }: Landed): void {
-  const edits = nameEdits(ownEdits, (names) => `your own edits of ${names}`);
+  const edits = nameEdits(ownEdits, (names) => `your own edits to ${names}`);
   if (edits.length > 0) terminal.say(toVisible(`It includes ${edits.join(' and ')}.`));
   for (const { turn, status } of failed)
     terminal.say(`The run of turn ${turn} ended in ${status}; its code is included.`);

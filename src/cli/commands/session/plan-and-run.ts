@@ -107,7 +107,7 @@ export async function askPending(
     if (word === 'i' || word === 'instead') return 'instead';
     if (word === 'k' || word === 'keep' || word === 'q') return null;
     asking.say('a  ask the model your message about it; the plan stays pending');
-    asking.say('r  run it: teddy asks you about each of its actions, and then plans your message');
+    asking.say('r  run it: teddy asks you about each of its actions, and then sends your message');
     asking.say('i  refuse it with your message, and ask the model for another plan');
     asking.say('k  keep it, and stop without sending your message');
   }

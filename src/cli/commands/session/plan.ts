@@ -10,9 +10,9 @@ export class SessionPlanCommand extends PlanningCommand {
     category: 'Start',
     description: 'Say what you want; the answer is a plan.',
     details: `
-      teddy first commits your own edits of tracked files, as a snapshot, then your message, and only then asks the
-      model. With \`--worktree\`, it uses a linked work tree: the one where the branch is checked out, or a new one.
-      It refuses if the main work tree is on the branch.
+      teddy first commits your own edits to tracked files, as a snapshot, then your message, and only then asks the
+      model. With \`--worktree\`, it uses a linked work tree: the one where the branch is checked out, or a new one. It
+      refuses if the main work tree is on the branch.
 
       Without \`-m\`, it asks the model again about a turn that has no answer yet, with exactly the same request.
 
@@ -25,7 +25,7 @@ export class SessionPlanCommand extends PlanningCommand {
       ['Ask again after an error', '$0 session plan'],
       ['See what would be sent', '$0 session plan -m "Add a login route" --dry-run'],
       ['Refuse the pending plan', '$0 session plan --instead -m "Keep the old API"'],
-      ['Plan and run without a question', '$0 session plan -m "Fix the typo in README.md" --run -y'],
+      ['Plan and run without being asked', '$0 session plan -m "Fix the typo in README.md" --run -y'],
       ['Answer by hand', '$0 session plan --from answer.md'],
     ],
   });
@@ -53,7 +53,7 @@ export class SessionPlanCommand extends PlanningCommand {
       throw new TeddyError(
         'EMPTY_MESSAGE',
         '--instead needs a message that says what to do instead.',
-        'Give it with -m, or write it with --edit.',
+        'Pass it with -m, or write it with --edit.',
       );
     // Loads while git reads the repository.
     void import('../../../workflow/turn/plan.ts');

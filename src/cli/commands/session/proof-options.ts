@@ -11,7 +11,7 @@ export function toNeededApproval(given: string | boolean | undefined): NeededApp
   if (given === undefined || given === false) return undefined;
   if (given === true || given === 'anybody' || given === '1') return 'anybody';
   if (given === 'others') return 'others';
-  const hint = 'Give `--require-approval` alone for an approval by anybody, or `--require-approval=others`.';
+  const hint = 'Use `--require-approval` alone for approval by anybody, or `--require-approval=others`.';
   throw new TeddyError('USAGE', `--require-approval does not accept ${given}.`, hint);
 }
 
@@ -50,6 +50,6 @@ export function signedByOption(): string[] {
 export function requireApprovalOption(): string | boolean | undefined {
   return option('--require-approval', {
     value: '[=whose]',
-    describe: 'Require an approval of every plan that was run; =others requires that of another person.',
+    describe: 'Require an approval of every plan that was run; =others requires approval by another person.',
   });
 }

@@ -19,7 +19,7 @@ export function parseReplans(text: string | undefined): number | undefined {
   throw new TeddyError(
     'USAGE',
     `--replan: ${JSON.stringify(text)} is not a number of tries.`,
-    `Give a whole number from 0 to ${maxReplans}: --replan 2.`,
+    `Use a whole number from 0 to ${maxReplans}: --replan 2.`,
   );
 }
 

@@ -22,20 +22,20 @@ export class SessionReplayCommand extends TeddyCommand {
     description: "Repeat what a session's reports say was done, and compare the results.",
     details: `
       For every report, teddy reads the plan again, performs its actions on the code of the commit before it, and
-      compares the result byte for byte with what was committed. It also checks the logs of the turns against what
-      they were made from. Everything happens in memory, so it works in a bare clone and on a bundle too. \`teddy
-      session verify\` checks that the entries are intact and in order: run both.
+      compares the result byte for byte with what was committed. It also checks each turn's log against the sources that
+      it was made from. Everything happens in memory, so it works in a bare clone and on a bundle too. \`teddy session
+      verify\` checks that the entries are intact and in order: run both.
 
-      It does not run the commands of a plan: it applies their recorded effect and lists them as \`not run\`.
-      With --run-commands, it runs them in a temporary repository that only reads the objects of this one, with your
-      environment and your permissions, and compares exit code, output (except times and places) and changed files. Do
-      so only where you would run the plan yourself.
+      It does not run the commands of a plan: it applies their recorded effect and lists them as \`not run\`. With --run-commands,
+      it runs them in a temporary repository that only reads this one's objects, with your environment and your
+      permissions, and compares exit code, output (except times and places) and changed files. Do so only where you
+      would run the plan yourself.
 
-      A path in a report's commit is proven if the plan produces it, byte for byte, from the code of the commit
-      before. If only a command, a git filter or the user's own words in place of the plan can explain it, it is
-      listed as not proven, and its turn is \`not compared\`. With --strict, the exit code is then 1. --run-commands
-      proves what comes out the same when a command runs again. Snapshots and your own commits are only counted, since
-      no plan describes them.
+      A path in a report's commit is proven if the plan produces it, byte for byte, from the code of the commit before.
+      If only a command, a git filter or text that the user wrote instead of the plan's can explain it, it is listed as
+      not proven, and its turn is \`not compared\`. With --strict, the exit code is then 1. --run-commands proves what
+      comes out the same when a command runs again. Snapshots and your own commits are only counted, since no plan
+      describes them.
 
       A commit stands for its branch up to that commit. A name is a file if git does not know the name, or if it
       begins with \`./\`. All branches of a bundle are replayed; with --json, several are in \`lines\`. On GitHub
@@ -55,7 +55,7 @@ export class SessionReplayCommand extends TeddyCommand {
   target = parameter('session, commit, range or bundle', { optional: true, completes: ['sessions', 'files'] });
   session = sessionOption();
   runCommands = option('--run-commands', {
-    describe: 'Also run the commands of the plans, in a temporary repository.',
+    describe: "Also run the plans' commands, in a temporary repository.",
   });
   strict = option('--strict', { describe: 'Also exit with 1 if something in a commit is not proven.' });
   junit = option('--junit', {

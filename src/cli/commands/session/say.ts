@@ -72,7 +72,7 @@ export class SessionSayCommand extends TeddyCommand {
     throw new TeddyError(
       'EMPTY_MESSAGE',
       'No text was given.',
-      'Give it: -m "..."; -m - reads it from stdin. Only --voice --interrupted needs no text.',
+      'Pass it: -m "..."; -m - reads it from stdin. Only --voice --interrupted needs no text.',
     );
   }
 
@@ -104,7 +104,7 @@ export class SessionSayCommand extends TeddyCommand {
 
 function requireSaid(text: string | undefined): void {
   if (text === undefined || text.trim() !== '') return;
-  throw new TeddyError('EMPTY_MESSAGE', 'The text is empty.', 'Give what was said: -m "...".');
+  throw new TeddyError('EMPTY_MESSAGE', 'The text is empty.', 'Pass what was said: -m "...".');
 }
 
 const maxTextBytes = 10 * 1024 * 1024;

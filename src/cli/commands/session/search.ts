@@ -84,7 +84,7 @@ export class SessionSearchCommand extends TeddyCommand {
   protected run(terminal: Terminal): Promise<number> {
     const text = this.words.join(' ');
     if (text === '')
-      throw new TeddyError('USAGE', 'There is no text to search for.', 'Give it: teddy search "time zone".');
+      throw new TeddyError('USAGE', 'There is no text to search for.', 'Pass it: teddy search "time zone".');
     const places = parsePlaces(this.in);
     const limit = this.readLimit(terminal);
     return this.withProject(terminal, async (project) => {

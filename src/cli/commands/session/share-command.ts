@@ -76,5 +76,5 @@ function parseMonths(months: readonly string[]): readonly string[] {
   const wrong = months.find((month) => !/^\d{4}-(?:0[1-9]|1[0-2])$/.test(month));
   if (wrong === undefined) return months;
   const message = `--archive cannot be ${JSON.stringify(wrong)}.`;
-  throw new TeddyError('USAGE', message, 'Give the year and the month of the sessions: --archive 2026-01.');
+  throw new TeddyError('USAGE', message, 'Use the year and month of the sessions: --archive 2026-01.');
 }

@@ -17,7 +17,7 @@ export class SessionShowCommand extends TeddyCommand {
       ['The last turn', '$0 session show'],
       ['Turn 02', '$0 session show 02'],
       ['Turn 02 of another session', '$0 session show 02 -s add-user-auth'],
-      ['The turn of a commit', '$0 session show 3f2a9c1'],
+      ["A commit's turn", '$0 session show 3f2a9c1'],
     ],
   });
 

@@ -13,7 +13,7 @@ export class SessionStatsCommand extends TeddyCommand {
     category: 'Look',
     description: 'Count turns, plans, failures, cost, and the surviving lines by models and people.',
     details: `
-      Counts all sessions: local, archived, and those only on a remote; what the branches of a session share counts
+      Counts all sessions: local, archived, and those only on a remote; anything that a session's branches share counts
       once. A plan counts as accepted when it was run or approved, and as rejected when somebody refused it.
 
       Lines are counted in the files that sessions changed, as of HEAD, by who added them; \`teddy blame\` shows them
@@ -91,7 +91,7 @@ export class SessionStatsCommand extends TeddyCommand {
 
 function renderStats(terminal: Terminal, { sessions, turns, plans, actions, spent, lines }: Stats): string {
   const { estimatedUsd } = spent;
-  const estimate = estimatedUsd === undefined ? '' : `, ~${formatCost(estimatedUsd)} by known prices`;
+  const estimate = estimatedUsd === undefined ? '' : `, ~${formatCost(estimatedUsd)} at known prices`;
   const rows: [string, string][] = [
     ['Sessions', formatCount(sessions)],
     ['Turns', formatCount(turns)],

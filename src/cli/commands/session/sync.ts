@@ -11,7 +11,7 @@ export class SessionSyncCommand extends ShareCommand {
       the newest open one; -s names another, and --all syncs all of them. Without a remote, it pulls from the one that
       \`session pull\` uses, and pushes to the one that \`session push\` uses.
 
-      From the remote's archive, sync takes the sessions that are here or named, and those of each month that you give
+      From the remote's archive, sync takes the sessions that are here or named, and those of each month that you name
       with --archive.
 
       If both sides added to a branch, the remote's commits keep its name, and the local ones become a conversation

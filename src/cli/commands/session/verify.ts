@@ -27,25 +27,25 @@ export class SessionVerifyCommand extends TeddyCommand {
     category: 'Look',
     description: 'Check that no part of a session was rewritten, forged or lost.',
     details: `
-      For every entry of a branch, it checks the trailers and their order, that published files did not change,
-      hashes, reports against what their commits changed, secrets, paths, and signatures if there are any. It renders
-      each section of each _context.log again from the commits and compares every byte. A section that shows something
-      that was never committed, such as a file that was only on disk, could not be checked, and is counted (attested).
+      For every entry on a branch, it checks the trailers and their order, that published files did not change, hashes,
+      reports against what their commits changed, secrets, paths, and signatures if there are any. It re-renders each
+      section of each _context.log from the commits and compares every byte. A section that shows something that was
+      never committed, such as a file that was only on disk, could not be checked, and is counted (attested).
 
-      Name the session by its id, a branch, a commit, a range (a..b), or a bundle file; without a name, it is the
+      Name the session by its id, a branch, a commit, a range (a..b), or a bundle file; without a name, it checks the
       session's branch that HEAD is on, or else the newest session. A name is a file if git does not know the name, or
       if it begins with \`./\`. All branches of a bundle are checked. For a range, teddy checks all branches that it
       includes, even through a merge; each session file in the range has to match an entry in the range. If somebody
-      rewrote a whole session with new hashes, only signatures reveal it: \`git config teddy.sign true\` signs
-      entries, and --signed-by requires every entry to be signed by one of the keys.
+      rewrote a whole session with new hashes, only signatures reveal it: \`git config teddy.sign true\` signs entries,
+      and --signed-by requires every entry to be signed by one of the keys.
 
-      With --require-approval, it is a fault if a plan was run without approval, or an agent continued without one.
-      The approval may come later. A person who was asked about each action has approved the plan; for =others, that
-      is not enough. Names are easily forged: give --signed-by as well, and the keys have to differ too.
+      With --require-approval, it is a fault if a plan was run without approval, or an agent continued without one. The
+      approval may come later. A person who was asked about each action has approved the plan; for =others, that is not
+      enough. Names are easily forged: with --signed-by added, the keys have to differ too.
 
-      With --page, teddy takes a file from \`teddy session export --html\`, renders the page again from the commits
-      that it was made from, and compares every byte, even if the session has grown since. Only the version of teddy
-      that made a page can do that.
+      With --page, teddy reads a file from \`teddy session export --html\`, renders the page again from the commits that
+      it was made from, and compares every byte, even if the session has grown since. Only the version of teddy that
+      made a page can do that.
 
       Exit codes: 0 no fault; 1 faults, each named with commit, turn and file, or a shallow clone that lacks part of
       the branch, or a page that differs or that another version made; 2 no such session, commit or file.
@@ -129,7 +129,7 @@ export class SessionVerifyCommand extends TeddyCommand {
       throw new TeddyError(
         'USAGE',
         '`--page` cannot be combined with a name or another check.',
-        'Give `--page` alone; without it, `teddy session verify` checks the session.',
+        'Use `--page` alone; without it, `teddy session verify` checks the session.',
       );
     return target;
   }
@@ -160,15 +160,15 @@ function renderVerifiedPage(terminal: Terminal, file: string, page: VerifiedPage
   const more = commits.length - some.length;
   const of = `${session} at ${some.join(', ')}${more > 0 ? ` and ${formatCount(more)} more` : ''}`;
   if (outcome === 'same')
-    return `${toVisible(file)}: ${terminal.style('green', 'the same')} as the repository gives: ${of}\n`;
+    return `${toVisible(file)}: ${terminal.style('green', 'the same')} as the page rendered from the repository: ${of}\n`;
   if (outcome === 'other-version')
     return `${toVisible(file)}: ${terminal.style('yellow', 'not verified')}: git-teddy ${made} made it, and this is ${version}. Verify it with that version.\n`;
   const { line = 0, turn = null, part = null, hasMasks = false } = difference ?? {};
   const place = [...(turn === null ? [] : [`turn ${turn}`]), ...(part === null ? [] : [`#${part}`]), `line ${line}`];
   const note = hasMasks
-    ? '  One of the two masks more secrets. Variables and .env files of one machine may contain secrets that another does not have.\n'
+    ? '  One of the two masks more secrets. Variables and .env files on one machine may contain secrets that are not on another.\n'
     : '';
-  return `${toVisible(file)}: ${terminal.style('red', 'different')} from what the repository gives, first in ${place.join(', ')}: ${of}\n${note}`;
+  return `${toVisible(file)}: ${terminal.style('red', 'different')} from the page rendered from the repository, first in ${place.join(', ')}: ${of}\n${note}`;
 }
 
 /** Shows progress rarely enough to cost nothing; checking a short branch ends before anybody could read it. */

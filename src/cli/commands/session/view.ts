@@ -106,6 +106,7 @@ export class SessionViewCommand extends TeddyCommand {
         terminal.say('Plans cannot be approved with this link, because nothing shows that a person asked for it.');
       terminal.say('The link works once, within a minute; `teddy session view` creates another one.');
     }
-    if (isOwn) terminal.say('This command serves the pages until Ctrl-C, which also stops what was started on them.');
+    if (isOwn)
+      terminal.say('This command serves the pages until Ctrl-C, which also stops anything that was started on them.');
   }
 }

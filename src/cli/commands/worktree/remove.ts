@@ -17,10 +17,10 @@ export class WorktreeRemoveCommand extends TeddyCommand {
       operation, is locked, is executing a plan, or is the one you are in. As with \`git worktree remove\`, files that
       git ignores are removed too; they are listed.
 
-      With \`--ended\`, it keeps and lists those that it may not remove, and the exit code is 3. A session's branch
-      has ended when all its commits are in the branch that its session started from or in the default branch (here or
-      as last fetched), when it has landed there, when it is archived, or when it is deleted. teddy cannot recognize a
-      squash merge.
+      With \`--ended\`, it keeps and lists the work trees that it may not remove, and the exit code is 3. A session's
+      branch has ended when all its commits are in the branch that its session started from or in the default branch
+      (here or as last fetched), when it has landed there, when it is archived, or when it is deleted. teddy cannot
+      recognize a squash merge.
     `,
     examples: [
       ['The work tree of a session', '$0 worktree remove 20260124-add-login'],
@@ -46,7 +46,7 @@ export class WorktreeRemoveCommand extends TeddyCommand {
     requireOne({ [this.worktree ?? '']: this.worktree !== undefined, '--ended': this.ended });
     if (this.ended) return { kind: 'ended' };
     if (this.worktree === undefined) {
-      const hint = 'Name a session, a branch or a path of `git worktree list`, or use --ended.';
+      const hint = 'Name a session, a branch or a path from `git worktree list`, or use --ended.';
       throw new TeddyError('USAGE', 'You named no work tree.', hint);
     }
     return { kind: 'one', selector: this.worktree, path: resolvePath(this.context, this.worktree) };

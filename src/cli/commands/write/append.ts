@@ -8,7 +8,7 @@ export class WriteAppendCommand extends ServedCommand {
     category: 'Write large files',
     description: 'Add stdin to the content of a write session.',
     details: `
-      teddy takes the bytes unchanged, and they are on disk when the command ends; here, a line DONE is content too.
+      teddy takes the bytes unchanged, and they are on disk when the command ends; here, the line DONE is content too.
       It prints the offset of the next byte. With \`--offset\` you can repeat a call: the part that teddy already has
       must be identical, and only the rest is added.
 
@@ -32,7 +32,7 @@ export class WriteAppendCommand extends ServedCommand {
       throw new TeddyError(
         'USAGE',
         `--offset=${this.offset} is not an offset.`,
-        'Give a number of bytes, counted from 0.',
+        'Use a number of bytes, counting from 0.',
       );
     return this.withWrites(terminal, async (calling) => {
       const { writes, limits, signal } = calling;

@@ -16,10 +16,10 @@ export class WriteAskCommand extends TeddyCommand {
       saves the content as it arrives, checks it, and commits it to the session's branch that HEAD is on, or else to a
       session named \`writes\`; problems are sent back to the model, at most twice.
 
-      Prints \`<path> <commit>\` for each file. If the answer has no file, teddy prints the answer. It is a turn of
-      the session, like one of \`session chat\`: your message is committed before the model is asked, the model sees
-      the session's context and the conversation so far, and its answer is saved. The model can do nothing but write
-      files in it.
+      Prints \`<path> <commit>\` for each file. If the answer has no file, teddy prints the answer. It is a turn of the
+      session, like one of \`session chat\`: your message is committed before the model is asked, the model sees the
+      session's context and the conversation so far, and its answer is saved. In this turn, the model can do nothing but
+      write files.
 
       Ctrl-C or a lost connection loses nothing that has arrived: with \`--resume <id>\` the model continues a file,
       and then its answer to your message; \`teddy write ask\` without a message asks for the answer to the message

@@ -25,7 +25,7 @@ export class WriteRecoverCommand extends TeddyCommand {
 
   id = parameter('id', { optional: true });
   goOn = option('--continue', {
-    describe: 'Add stdin up to a line DONE, and commit.',
+    describe: 'Add stdin up to the line DONE, and commit.',
     excludes: ['--finalize', '--show', '--output', '--discard'],
   });
   finalize = option('--finalize', {

@@ -12,7 +12,7 @@ export class WriteShowCommand extends TeddyCommand {
     `,
     examples: [
       ['What has been saved', '$0 write show 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77'],
-      ['All that is on disk', '$0 write show 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --tail > rescued.md'],
+      ['Everything on disk', '$0 write show 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --tail > rescued.md'],
     ],
   });
 

@@ -8,7 +8,7 @@ import { option, usage } from '../../teddy-command.ts';
 export class WriteStreamCommand extends AnnounceCommand {
   static override usage = usage({
     category: 'Write large files',
-    description: 'Write a file from plain text on stdin that ends with a line DONE.',
+    description: 'Write a file from plain text on stdin that ends with the line DONE.',
     details: `
       The content is on disk within seconds: after a crash, Ctrl-C or a lost connection, \`teddy write recover\`
       continues with it. The first line that is exactly DONE ends it; teddy then checks it, puts it in place and
@@ -25,7 +25,7 @@ export class WriteStreamCommand extends AnnounceCommand {
     examples: [
       ['Write the output of a program', 'my-model | $0 write stream --target docs/guide.md --operation create'],
       [
-        'A file without a line DONE',
+        'A file without the line DONE',
         '$0 write stream --target docs/guide.md --operation create --eof-is-done < draft.md',
       ],
       [

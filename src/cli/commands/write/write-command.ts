@@ -59,7 +59,7 @@ async function completeWriteId(id: string, list: () => Promise<readonly string[]
     throw new TeddyError(
       'USAGE',
       `${begun.length} write sessions begin with ${id}: ${begun.slice(0, 3).join(', ')}.`,
-      'Give more characters of the id; `teddy write list` shows it.',
+      'Use more characters of the id; `teddy write list` shows it.',
     );
   return begun[0] ?? id;
 }
@@ -78,7 +78,7 @@ export async function completeOwnId(project: Project, id: string): Promise<strin
 export abstract class AnnounceCommand extends ServedCommand {
   target = option('--target', {
     value: '<file>',
-    describe: 'The file, relative to the root of the project, or an absolute path.',
+    describe: 'The file, relative to the project root, or an absolute path.',
     required: true,
   });
   operation = option('--operation', { value: '<name>', describe: 'create, overwrite or append.', required: true });

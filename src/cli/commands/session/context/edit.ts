@@ -13,7 +13,7 @@ import { TeddyError } from '../../../../errors.ts';
 
 abstract class ContextEditCommand extends TeddyCommand {
   session = sessionOption();
-  global = option('--global', { describe: 'Edit global.context, the list of all sessions.' });
+  global = option('--global', { describe: 'Edit global.context, the list for all sessions.' });
   named = parameters('path', { atLeast: 1, completes: ['files'] });
   protected abstract readonly kind: 'add' | 'drop';
 
@@ -41,9 +41,9 @@ export class SessionContextAddCommand extends ContextEditCommand {
     category: 'Look',
     description: 'Show the model more files from the next turn on.',
     details: `
-      Adds each path to the session's own list, \`session.context\`; with \`--global\`, to the list of all sessions. A
-      path is a file, a directory, a pattern in quotes, or a URL that an approved READ has fetched. Nothing is added
-      if one of the paths matches nothing, or if the files do not fit the budget of the request.
+      Adds each path to the session's own list, \`session.context\`; with \`--global\`, to the list for all sessions. A
+      path is a file, a directory, a pattern in quotes, or a URL that an approved READ has fetched. Nothing is added if
+      one of the paths matches nothing, or if the files do not fit in the request's budget.
     `,
     examples: [
       ['Show a file and a directory', '$0 session context add src/app.ts docs'],
@@ -91,7 +91,7 @@ export function showEdited(terminal: Terminal, edited: EditedList): void {
     );
   if (commit === null) return;
   const whose =
-    file === 'session.context' ? `session.context of ${session}` : 'global.context, the list of all sessions';
+    file === 'session.context' ? `session.context of ${session}` : 'global.context, the list for all sessions';
   terminal.say(`Saved in ${whose}, as ${commit.slice(0, 10)}.`);
   if (budget === null) return;
   const spent = formatCount(budget.total - budget.left);
