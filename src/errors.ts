@@ -199,7 +199,7 @@ export function toMessage(error: unknown): string {
 export function notCapturedError(): TeddyError {
   return new TeddyError(
     'NOT_CAPTURED',
-    'Sessions of other agents are not captured in this repository.',
+    "Other agents' sessions are not captured in this repository.",
     'To capture them: `teddy capture install`.',
   );
 }
@@ -215,7 +215,7 @@ export function tooShortError(path: string, count: number): TeddyError {
 export function tooManyFilesError(cause?: unknown): TeddyError {
   return new TeddyError(
     'TOO_MANY_FILES',
-    'The system lets this process open no more files.',
+    'The system does not let this process open any more files.',
     'Raise the limit, `ulimit -S -n "$(ulimit -H -n)"`, or open a new shell; then run the command again.',
     { cause },
   );

@@ -45,7 +45,7 @@ export function readWorkingDirectory(context: CliContext): string {
     return context.cwd();
   } catch (error) {
     const message = 'The current directory no longer exists.';
-    throw new TeddyError('NOT_A_REPOSITORY', message, 'Change to a directory of your repository.', { cause: error });
+    throw new TeddyError('NOT_A_REPOSITORY', message, 'Change to a directory in your repository.', { cause: error });
   }
 }
 

@@ -45,7 +45,7 @@ export async function removeFile(path: string): Promise<void> {
 /** Returns an error that names the file and the reason. Returns one of teddy's own errors unchanged. */
 export function toWriteError(error: unknown, what: string): unknown {
   if (errorCode(error) === null || error instanceof TeddyError) return error;
-  return toDiskError(error, `${what} could not be written`, 'Check the permissions of the repository.');
+  return toDiskError(error, `${what} could not be written`, "Check the repository's permissions.");
 }
 
 /** Reads a small file's text; returns `fallback` when the file does not exist. Throws WRITE_FAILED when it is unreadable. */

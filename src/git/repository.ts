@@ -193,7 +193,7 @@ function toDiscoveryError(stdout: string, stderr: string): TeddyError {
   if (/^sha(?:1|256)$/m.test(stdout))
     return new TeddyError(
       'NOT_A_REPOSITORY',
-      'The path of this repository contains a line break, which teddy does not support.',
+      "This repository's path contains a line break, which teddy does not support.",
       'Rename that directory.',
     );
   const trust = /git config --global --add safe\.directory .*/.exec(said)?.[0];

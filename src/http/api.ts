@@ -303,7 +303,7 @@ function admit(
     if (method === 'GET' || method === 'HEAD' || headers.origin !== undefined) return visitor;
     throw new Refusal(
       'ORIGIN_REFUSED',
-      'The browser sent no Origin header with this request, so the origin of the page is unknown.',
+      "The browser sent no Origin header with this request, so the page's origin is unknown.",
     );
   }
   const challenge = { 'WWW-Authenticate': 'Bearer' };

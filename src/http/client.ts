@@ -63,7 +63,7 @@ export function parseServerUrl(text: string): string {
   if (isPlain && /^https?:$/.test(url.protocol)) return url.origin;
   throw new TeddyError(
     'USAGE',
-    `--server=${JSON.stringify(text.slice(0, 100))} is not the address of a server.`,
+    `--server=${JSON.stringify(text.slice(0, 100))} is not a server address.`,
     'Use an address like http://127.0.0.1:5000, as `teddy serve` prints it.',
   );
 }

@@ -64,7 +64,7 @@ export const beginAnswer = z
     session_id: uuid,
     status,
     stage,
-    target_file: z.string().openapi({ description: 'The resolved path, relative to the root of the project.' }),
+    target_file: z.string().openapi({ description: "The resolved path, relative to the project's root." }),
     session_dir: z.string().openapi({ description: 'Where the content is staged; absolute.' }),
     end_marker: z.string(),
     instructions: z.string(),

@@ -33,8 +33,8 @@ export function sessionApi(project: Project) {
       const target = commit ?? selector;
       const shown = await showHistory(project, { format, target, ...(from === undefined ? {} : { from }) });
       if (shown.session === session) return shown;
-      const message = `${shown.commit.slice(0, 12)} is not a commit of ${session}.`;
-      throw new TeddyError('UNKNOWN_COMMIT', message, '`teddy session log` shows the commits of a session.');
+      const message = `${shown.commit.slice(0, 12)} is not a commit in ${session}.`;
+      throw new TeddyError('UNKNOWN_COMMIT', message, "`teddy session log` shows a session's commits.");
     },
     follow: (request: FollowRequest) => followLine(project, request),
   };

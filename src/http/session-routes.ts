@@ -79,7 +79,7 @@ const eventsCall = createRoute({
   operationId: 'events',
   summary: 'Follow every record as it is appended, by any process',
   description: [
-    'Server-sent events. `begin`: where the stream starts. `record`: one record of a commit. `entry`: a commit without records.',
+    'Server-sent events. `begin`: where the stream starts. `record`: one record in a commit. `entry`: a commit without records.',
     '`reset`: the branch was rewritten; read its history again. `end`: the stream is over, with the reason (`reason`).',
     'With the id of the last event, a client continues exactly where it left off; without one, the stream starts with the next record to be appended.',
   ].join('\n'),

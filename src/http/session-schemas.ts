@@ -114,18 +114,18 @@ export const historyAnswer = z
   })
   .openapi('HistoryAnswer');
 
-const oid = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, { error: 'must be the full id of a commit' });
+const oid = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, { error: 'must be a full commit id' });
 
 export const historyQuery = z.strictObject({
   format: z.enum(historyFormats).optional().openapi({ description: 'Defaults to `openai`.' }),
   from: z.string().optional().openapi({ description: 'The turn that the history begins with.', example: '03' }),
   commit: oid
     .optional()
-    .openapi({ description: 'The history as of this commit of the session; by default, the newest.' }),
+    .openapi({ description: 'The history as of this commit in the session; by default, the newest.' }),
 });
 
 const position = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})(?::\d{1,9})?$/, {
-  error: 'must be a commit, or the id of an event',
+  error: 'must be a commit or an event id',
 });
 
 export const eventsQuery = z.strictObject({

@@ -61,7 +61,7 @@ function submitTool(project: Project, inTurn: InTurn): Tool {
       'returns at once: tell the user the commands that it returns, and ask plan_verdict for the verdict.',
     input: z.strictObject({
       plan: givenText(2_000_000).describe("The whole plan: Markdown, or teddy's grammar."),
-      message: givenText(100_000).describe('What the plan is for, in the words of the user.'),
+      message: givenText(100_000).describe("What the plan is for, in the user's words."),
       session: sessionName
         .optional()
         .describe('Append to this session; without it, the plan gets a session of its own.'),

@@ -44,7 +44,7 @@ export function addResources(server: McpServer, { project, read, onDefect }: Rea
   );
   const ofTurn = new ResourceTemplate('teddy://session/{session}/turn/{turn}/{part}', { list: undefined });
   const part = {
-    title: 'A part of a turn',
+    title: 'Part of a turn',
     description: 'The message, plan, report or request of a turn, as recorded.',
   };
   const wanted = z.object({ session: sessionName, turn: turnName, part: z.enum(filesOfTurn) });
@@ -97,7 +97,7 @@ function decode(variables: Record<string, string | string[]>): Record<string, st
     throw new TeddyError(
       'USAGE',
       'The address is not a valid URI.',
-      'The address of a session looks like teddy://session/20260124-add-login.',
+      "A session's address looks like teddy://session/20260124-add-login.",
     );
   }
 }

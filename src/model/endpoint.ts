@@ -43,11 +43,11 @@ function parseBaseUrl(text: string, preset: Preset): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   const name = urlNameOf(preset);
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw badSetting('The base URL of the model is not an http or https URL.', `Set ${name}, e.g. to ${preset.url}.`);
+    throw badSetting("The model's base URL is not an http or https URL.", `Set ${name}, e.g. to ${preset.url}.`);
   }
   if (url.username || url.password || url.search || url.hash) {
     throw badSetting(
-      'The base URL of the model contains a user name, password or query.',
+      "The model's base URL contains a user name, password or query.",
       `Put the key in ${keyNameOf(preset)} and keep ${name} plain, e.g. ${preset.url}.`,
     );
   }

@@ -120,7 +120,7 @@ async function checkHistory(
     if (!held.has(oid))
       throw damagedError(
         refs.some((one) => one.oid === oid)
-          ? `the commit ${oid.slice(0, 12)} of a ref is not in it`
+          ? `the commit ${oid.slice(0, 12)}, which a ref points to, is not in it`
           : `its history is cut off before ${oid.slice(0, 12)}, as in a shallow clone`,
       );
     for (const parent of (await readCommit({ ...at, oid })).commit.parent) commits.add(parent);

@@ -222,7 +222,7 @@ async function findAtCommit(source: DatedSource, commit: string): Promise<FoundS
     throw new TeddyError(
       'UNKNOWN_COMMIT',
       `The repository has no commit ${JSON.stringify(commit)}.`,
-      'Pass the full id of a commit: `readSession` lists the commits of a session.',
+      "Pass a full commit id: `readSession` lists a session's commits.",
     );
   const { session } = await findSource(store, oid, undefined);
   return { session, line: null, commit: oid, lines: (await listSessionLines(source, session)).lines };

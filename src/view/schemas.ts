@@ -15,11 +15,11 @@ function text<Name extends string>(description: string): z.ZodType<Name, string>
   return z.string().meta({ description }) as z.ZodType<unknown> as z.ZodType<Name, string>;
 }
 
-export const session = text<SessionId>('The id of the session.');
+export const session = text<SessionId>("The session's id.");
 export const turn = text<TurnName>('A turn, such as 02 or 02-branch-01.');
-export const commit = text<Oid>('The id of a commit, in full.');
+export const commit = text<Oid>('A full commit id.');
 export const line = z.string().meta({
-  description: "The session's branch; of an archived session, a name such as archive/20260124-add-user-auth.",
+  description: "The session's branch; for an archived session, a name such as archive/20260124-add-user-auth.",
   example: 'teddy/20260124-add-user-auth',
 });
 export const at = z.string().meta({ description: 'When it happened, ISO 8601.' });

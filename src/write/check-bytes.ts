@@ -52,7 +52,7 @@ export function noteFormat({ bytes, base, operation }: Candidate): string[] {
   }
   if (!endsInNewline(bytes) && base === null) notes.push('The content does not end in a newline.');
   if (operation === 'append' && base !== null && base.bytes.length > 0 && !endsInNewline(base.bytes)) {
-    notes.push('The last line of the target had no newline: what is appended begins on that line.');
+    notes.push("The target's last line had no newline: the appended text begins on that line.");
   } else if (base !== null && base.bytes.length > 0 && !endsInNewline(base.bytes) && endsInNewline(bytes)) {
     notes.push('The target did not end in a newline, and now it does.');
   }

@@ -37,7 +37,7 @@ async function call({ url, token }: Server, path: string, session: string | unde
   }).catch((error: unknown) => {
     throw new TeddyError(
       'SERVER_UNREACHABLE',
-      `The server of this repository does not answer at ${url}.`,
+      `This repository's server does not answer at ${url}.`,
       'Stop `teddy serve`, and run this command again.',
       { cause: error },
     );

@@ -35,9 +35,9 @@ export class WhyCommand extends LineCommand {
 
       teddy follows \`session land\`, undone turns, renamed files, archived sessions, and the sessions of captured
       agents. If a commit names no session (a squash by a forge, or a commit of what an agent left in the work tree),
-      teddy finds the session by content and marks it as such. What nothing proves is reported as unknown. Uncommitted
-      lines, including those of new files, are looked up in the newest snapshot of an agent's session. If git's
-      blame.ignoreRevsFile names a commit, teddy also reports who had the line before, as git guesses.
+      teddy finds the session by content and marks it as such. If nothing proves where a line came from, it is reported
+      as unknown. Uncommitted lines, including those of new files, are looked up in the newest snapshot of an agent's
+      session. If git's blame.ignoreRevsFile names a commit, teddy also reports who git thinks had the line before.
 
       Exit codes: 0 done; 1 git failed; 2 no such file, line or commit.
     `,

@@ -23,9 +23,10 @@ export class ConfigCommand extends TeddyCommand {
       the strictest value wins, and that file is read from the base branch, as last fetched. With a name, it prints
       only that value, or nothing if it is not set.
 
-      \`set\` checks a value and passes it to \`git config\`, for this repository or, with --global, for all of yours;
-      \`unset\` removes it. If another source takes precedence, teddy reports it. The API key is \`OPENAI_API_KEY\`,
-      or what \`git credential\` stores for the endpoint's host and the user name \`teddy\`; it is never printed.
+      \`set\` checks a value and passes it to \`git config\`, for this repository or, with --global, for all your
+      repositories; \`unset\` removes it. If another source takes precedence, teddy reports it. The API key is
+      \`OPENAI_API_KEY\`, or what \`git credential\` stores for the endpoint's host and the user name \`teddy\`; it is
+      never printed.
     `,
     examples: [
       ['All settings', '$0 config'],

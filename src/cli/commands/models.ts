@@ -84,7 +84,7 @@ export class ModelsUpdateCommand extends TeddyCommand {
       if (this.json) this.printJson(terminal, 'models-update', listed);
       else
         terminal.say(
-          `${formatCount(count)} models saved from ${url}${before === null ? '' : `, replacing the list of ${before.slice(0, 10)}`}.`,
+          `${formatCount(count)} models saved from ${url}${before === null ? '' : `, replacing the list from ${before.slice(0, 10)}`}.`,
         );
       return 0;
     });

@@ -34,7 +34,7 @@ export class ServeCommand extends TeddyCommand {
     ],
   });
 
-  port = option('--port', { value: '<n>', describe: 'Use exactly this port; 0 takes any free one.' });
+  port = option('--port', { value: '<n>', describe: 'Use exactly this port; 0 picks any free port.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const port = this.port === undefined ? null : parsePort(this.port);

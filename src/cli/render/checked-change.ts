@@ -138,7 +138,7 @@ function renderLanding({ commit, from, faults, unproven }: CheckedLanding, termi
       ? terminal.style('red', countOf(faults.length, 'fault'))
       : unproven.length > 0
         ? terminal.style('yellow', 'not proven')
-        : terminal.style('green', 'the code of its session, and nothing else');
+        : terminal.style('green', "its session's code, and nothing else");
   const rows = [
     ...faults.map(({ path, message }) => (path === null ? message : `${path}: ${message}`)),
     ...unproven.map((clause) => `not proven: ${clause}`),

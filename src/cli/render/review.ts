@@ -199,10 +199,10 @@ function renderCommands({ session, line, turns }: ReviewedLine): string {
   return [
     '## Look closer',
     '',
-    'Every step is a commit of this branch; nothing but git is needed to read it. With `teddy`:',
+    'Every step is a commit on this branch; nothing but git is needed to read it. With `teddy`:',
     '',
     '```sh',
-    `teddy session log ${session} --graph      # all steps, and the branches of the session`,
+    `teddy session log ${session} --graph      # all steps, and the session's branches`,
     `teddy session show ${last} -s ${name}`,
     `teddy session diff ${last} -s ${name}      # compared with the turn before`,
     `teddy session verify ${name}      # is the record complete and consistent?`,

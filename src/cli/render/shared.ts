@@ -107,7 +107,7 @@ function printMonthsLeft(terminal: Terminal, months: readonly string[], verb: st
   const [newest] = months;
   if (newest === undefined) return;
   terminal.say(
-    `Archived sessions of ${nameSome(months)} were not fetched from ${remote}. To fetch those of a month: teddy session ${verb} ${remote} --all --archive ${newest}`,
+    `Archived sessions from ${nameSome(months)} were not fetched from ${remote}. To fetch those from one month: teddy session ${verb} ${remote} --all --archive ${newest}`,
   );
 }
 

@@ -17,7 +17,7 @@ export function renderVerified(terminal: Terminal, { lines, change, fsck }: Veri
   const blocks = isEmpty ? ['There is no session here.\n'] : lines.map((line) => renderLine(terminal, line));
   if (faults.length > 0)
     blocks.push(
-      `session files of the change: ${terminal.style('red', countOf(faults.length, 'fault'))}\n`,
+      `session files in the change: ${terminal.style('red', countOf(faults.length, 'fault'))}\n`,
       ...faults.map(renderViolation),
     );
   const said = (fsck ?? []).map((row) => `  ${toRow(row)}\n`);

@@ -38,7 +38,7 @@ export function toRemoteError(label: string, { said, serverSaid, exitCode }: Rem
   if (/shallow update not allowed/.test(words)) {
     return new TeddyError(
       'REMOTE_REFUSED',
-      `${label} is a shallow clone: it does not have the history of its sessions.`,
+      `${label} is a shallow clone: it does not have its sessions' history.`,
       'Fetch the full history there: `git fetch --unshallow`.',
     );
   }
@@ -88,7 +88,7 @@ function adviseUnreachable(words: string, label: string): string {
     return `teddy never prompts for a password. Run \`git ls-remote ${label}\` to enter it; a credential helper saves it.`;
   if (/Host key verification failed/.test(words)) return 'Connect once with `ssh`, and verify the key that it shows.';
   if (/Permission denied \([a-z]/.test(words))
-    return 'Add your key to the agent (`ssh-add`), and check that the server knows it.';
+    return 'Add your key to the agent (`ssh-add`), and check that the server accepts it.';
   if (/Permission denied/.test(words)) return 'Check who may read and write there.';
   if (/not appear to be a git repository|not found/.test(words))
     return /[/:]/.test(label)

@@ -148,13 +148,13 @@ const table = [
   {
     name: 'capture',
     takes: 'boolean',
-    purpose: 'whether sessions of other agents in this repository are captured; `teddy capture install` sets it',
+    purpose: "whether other agents' sessions in this repository are captured; `teddy capture install` sets it",
     fallback: 'false',
   },
   {
     name: 'gate',
     takes: ['page', 'terminal', 'off'],
-    purpose: 'how you review the plan of a waiting agent: on a page or in the terminal; off: it does not wait',
+    purpose: "how you review a waiting agent's plan: on a page or in the terminal; off: it does not wait",
     fallback: 'page',
   },
   {

@@ -305,7 +305,7 @@ async function write(path: string, content: Buffer | string, mode: number | null
 function toInTheWay({ title, path }: OwnFile, fault: string, hint?: string): TeddyError {
   return new TeddyError(
     'HOOK_IN_THE_WAY',
-    `The hooks of ${title} were not changed: ${path} ${fault}.`,
+    `The hooks for ${title} were not changed: ${path} ${fault}.`,
     hint ?? `Correct ${basename(path)}, or move it away, and run the command again.`,
   );
 }

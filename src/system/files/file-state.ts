@@ -49,7 +49,7 @@ async function readFileState(path: RepoPath, find: () => Promise<string | null>)
     throw new TeddyError(
       'ACTION_FAILED',
       `${path} cannot be read: ${errorReason(error)}.`,
-      'Check the permissions of the file and of its directories.',
+      'Check the permissions of the file and its directories.',
       { cause: error },
     );
   }

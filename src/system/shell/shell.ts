@@ -82,7 +82,7 @@ function throwUnstarted(error: unknown): never {
 function throwUnreadable(error: unknown): never {
   throw new TeddyError(
     'ACTION_FAILED',
-    `The directory of the script cannot be accessed: ${errorReason(error)}.`,
+    `The script's directory cannot be accessed: ${errorReason(error)}.`,
     'Check its permissions and run the script again.',
     { cause: error },
   );
@@ -95,7 +95,7 @@ async function findDirectory(root: string, cwd: string): Promise<string> {
     throw new TeddyError(
       'ACTION_FAILED',
       `The directory ${cwd} does not exist.`,
-      'Use a directory of the project as cwd.',
+      'Use a directory in the project as cwd.',
     );
   }
   const inside = relative(project, path);

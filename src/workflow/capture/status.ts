@@ -186,7 +186,7 @@ function warnOfAgent(
     lastBell === null ? 'but its hooks have never called teddy' : 'but its hooks have not called teddy since then';
   return [
     ...(problem === null ? [] : [problem]),
-    ...(hooks === 'changed' ? [`Some hooks of ${title} are missing or were changed: \`teddy capture install\`.`] : []),
+    ...(hooks === 'changed' ? [`Some hooks for ${title} are missing or were changed: \`teddy capture install\`.`] : []),
     ...(isInstalled && trusted === false
       ? [`${title} does not run the hooks until you trust them: start it, and answer \`/hooks\` once.`]
       : []),

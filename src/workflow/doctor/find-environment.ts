@@ -171,7 +171,7 @@ async function findHooks(setup: AgentSetup): Promise<Found[]> {
     ...(isGone ? [toFound(script.path, meaning, 'Run `teddy capture install`.')] : []),
     ...installed.flatMap(({ title, path, hooks, trusted, problem }) => [
       ...(hooks === 'changed'
-        ? [toFound(path, `Some hooks of ${title} are missing or were changed.`, 'Run `teddy capture install`.')]
+        ? [toFound(path, `Some hooks for ${title} are missing or were changed.`, 'Run `teddy capture install`.')]
         : []),
       ...(trusted === false
         ? [

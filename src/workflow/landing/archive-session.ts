@@ -303,7 +303,7 @@ export async function findWhole(
   if (ref !== null && !isBranch) return { session, ref };
   throw new TeddyError(
     'USAGE',
-    `${name} is ${isBranch ? `one branch of ${session}` : 'a commit'}, and \`teddy session ${verb}\` takes a whole session.`,
+    `${name} is ${isBranch ? `one branch of ${session}` : 'a commit'}, but \`teddy session ${verb}\` works on a whole session.`,
     isBranch ? `All of it: \`teddy session ${verb} ${session}\`.` : 'Name a session: `teddy session list` shows them.',
   );
 }
@@ -351,5 +351,5 @@ async function refuseOther(
 
 function toNotArchived(session: SessionId): TeddyError {
   const hint = '`git for-each-ref refs/teddy/archive/` shows what is archived.';
-  return new TeddyError('UNKNOWN_SESSION', `Nothing of ${session} is archived.`, hint);
+  return new TeddyError('UNKNOWN_SESSION', `No part of ${session} is archived.`, hint);
 }

@@ -54,7 +54,7 @@ async function refuseLine(
 }
 
 function toUsage(message: string): TeddyError {
-  return new TeddyError('USAGE', message, 'Name a branch of the project with --onto: `git branch` lists them.');
+  return new TeddyError('USAGE', message, 'Name a branch in the project with --onto: `git branch` lists them.');
 }
 
 async function toUnnamed(project: Project, line: LandableLine, request: LandRequest): Promise<TeddyError> {

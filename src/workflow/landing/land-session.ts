@@ -477,7 +477,7 @@ async function reportUnlanded(project: Project, line: LandableLine): Promise<voi
     project.notices.warn(`Turn ${latest.turn} ${how}: none of it is landed.`);
   }
   if (latest?.status === 'open' && userMessages(latest.records).length > 0)
-    project.notices.warn(`Turn ${latest.turn} waits for an answer: none of it is landed.`);
+    project.notices.warn(`Turn ${latest.turn} is waiting for an answer: none of it is landed.`);
   await reportEdits(project, line);
 }
 

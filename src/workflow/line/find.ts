@@ -137,7 +137,7 @@ async function detachedError(project: Project, { line, nearest: { entry, oid } }
       : `, or branch off at turn ${entry.turn} for another try: \`teddy session branch ${entry.turn}\``;
   return new TeddyError(
     'NOT_ON_LINE',
-    `HEAD is detached at ${oid.slice(0, 12)}, an entry of ${line.session}, but this command needs a branch.`,
+    `HEAD is detached at ${oid.slice(0, 12)}, an entry in ${line.session}, but this command needs a branch.`,
     `${way}${branch}.`,
   );
 }

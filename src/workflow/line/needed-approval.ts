@@ -61,7 +61,7 @@ export async function readApproval(project: Project, line: LineTip, turn: TurnNa
     others.length > counted.length
       ? (doubt?.reason ?? 'Somebody else has approved it, but without a good signature from a key of their own.')
       : approved.length > others.length
-        ? `So far, only ${asker?.email ?? 'the author of the message'}, who wrote the message, has approved it.`
+        ? `So far, only ${asker?.email ?? "the message's author"}, who wrote the message, has approved it.`
         : null;
   return { isNeeded: true, isOwnEnough: false, counted, asker: asker?.email ?? null, reason, verdicts, doubt, notes };
 }
@@ -111,7 +111,7 @@ export async function refuseAgent(
   const words = [...(turn === undefined ? [] : [turn]), ...(name === undefined ? [] : ['-s', toShellWord(name)])];
   throw new TeddyError(
     'AGENT_MAY_NOT_APPROVE',
-    `${turn === undefined ? 'The plan' : `The plan of turn ${turn}`} needs the approval of a person. ${trace.seen}`,
+    `${turn === undefined ? 'The plan' : `The plan of turn ${turn}`} needs a person's approval. ${trace.seen}`,
     `A person approves it in a terminal of their own: \`${['teddy session approve', ...words].join(' ')}\`.`,
   );
 }

@@ -87,7 +87,7 @@ function refuseForeign({ root, madeFor }: ListedWorkTree): void {
 
 function refuseUsed({ root, isCurrent, lock, operation }: ListedWorkTree): void {
   if (isCurrent) {
-    throw new TeddyError('WORK_TREE_IN_USE', `You are in ${root}.`, 'Change to another directory of the repository.');
+    throw new TeddyError('WORK_TREE_IN_USE', `You are in ${root}.`, 'Change to another directory in the repository.');
   }
   if (lock !== null) {
     const hint = `If nobody needs it, unlock it: \`git worktree unlock ${toShellWord(root)}\`.`;

@@ -121,7 +121,7 @@ async function restore(project: Project, workspace: Workspace, { session, kept }
   if (failure === null) return;
   throw new TeddyError(
     'WRITE_FAILED',
-    `The changes of an interrupted command in .teddy/ could not be reverted: ${failure}`,
+    `The changes that an interrupted command made in .teddy/ could not be reverted: ${failure}`,
     'Nothing else was done. Make .teddy/ writable, and run the command again.',
   );
 }

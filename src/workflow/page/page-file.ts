@@ -129,7 +129,7 @@ async function requireCommits(project: Project, { session, lines, landed }: Page
     if ((await findNearestEntry(project, tip, { mayLackFiles: true }))?.entry.session !== session)
       throw new TeddyError(
         'UNKNOWN_COMMIT',
-        `The page was made from ${tip.slice(0, 10)}, which is not a commit of ${session}.`,
+        `The page was made from ${tip.slice(0, 10)}, which is not a commit in ${session}.`,
         'Make the page again: `teddy session export --html <file>`.',
       );
 }

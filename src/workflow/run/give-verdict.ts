@@ -216,7 +216,7 @@ function refuseInvalid(
     throw new TeddyError(
       'EMPTY_MESSAGE',
       'A rejection needs a reason: the model reads it before it plans again.',
-      'Pass it with `-m "..."`, or with `--comment 12:"..."` for a line of the plan; `-e` opens the plan in your editor.',
+      'Pass it with `-m "..."`, or with `--comment 12:"..."` for a line in the plan; `-e` opens the plan in your editor.',
     );
 }
 

@@ -109,7 +109,7 @@ async function findKinds(project: Project, { commit, path, after, before }: Leav
   if (content.kind === 'missing' || content.kind === 'unread') return new Set();
   if (content.kind === 'large') {
     project.notices.warn(
-      `${path} of ${commit.slice(0, 12)} was NOT searched for secrets: it has ${content.sizeBytes} bytes.`,
+      `${path} in ${commit.slice(0, 12)} was NOT searched for secrets: it has ${content.sizeBytes} bytes.`,
     );
     return new Set();
   }

@@ -243,7 +243,7 @@ function toHostile({ label }: ChosenRemote, { ref }: SharedTips, { reason, viola
   return new TeddyError(
     'HOSTILE_SESSION',
     `${shortRef(ref)} from ${label} was refused: it fails the checks (${reason.replace(/\.$/, '')}).`,
-    `Nothing of it was stored here. ${violations.length === 0 ? '' : look}Ask whoever pushed it.`,
+    `None of it was stored here. ${violations.length === 0 ? '' : look}Ask whoever pushed it.`,
   );
 }
 

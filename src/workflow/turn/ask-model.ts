@@ -149,7 +149,7 @@ function checkEnd(
   const times = continuations.length === 0 ? '' : ` and ${continuations.length} continuations`;
   throw new TeddyError(
     'MODEL_INTERRUPTED',
-    `The answer was cut at the limit of ${model.label}, ${characters}${times}; the part that arrived was saved.`,
+    `The answer was cut at ${model.label}'s limit, ${characters}${times}; the part that arrived was saved.`,
     `Ask for less at a time, or raise the model's limit; ${again}`,
   );
 }

@@ -27,7 +27,7 @@ export async function readRecordedLine(store: Store, hash: Hash, revision?: stri
       'BAD_RECORDING',
       revision === undefined
         ? 'The bundle has no session.'
-        : `${revision} is not a directory, bundle or branch of a session.`,
+        : `${revision} is not a session's directory, bundle or branch.`,
       'Pass --recording <directory, bundle or branch>.',
     );
   }

@@ -198,7 +198,7 @@ async function restoreFiles(
 async function restoreFile(files: ProjectFiles, change: ReadyChange): Promise<string | null> {
   const { path, seen } = change;
   const wanted = toWanted(change);
-  if (wanted === null) return 'the target of the link is not UTF-8';
+  if (wanted === null) return "the link's target is not UTF-8";
   try {
     const found = await files.readState(path);
     if (!isAsSeen(found, seen)) return 'it has changed just now';

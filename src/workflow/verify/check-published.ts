@@ -132,7 +132,7 @@ async function addToTranscript(walk: WalkedLine, step: Step, { path }: CommitCha
   const isAppended = bytes.length >= known.length && startsWith(bytes, known);
   if (!isAppended) step.blame('published', path, 'The transcript does not begin with its published part.');
   const { records, damage } = decodeAdded(isAppended ? bytes.subarray(known.length) : bytes);
-  if (damage !== null) step.blame('schema', path, `A line of the transcript is damaged: ${damage}.`);
+  if (damage !== null) step.blame('schema', path, `A line in the transcript is damaged: ${damage}.`);
   walk.current = {
     turn,
     plan: before?.plan ?? null,

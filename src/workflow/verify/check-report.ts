@@ -45,7 +45,7 @@ function compare({ session, current, project }: WalkedLine, { entry }: Step, rep
       : [`The report says ${status}, but Teddy-Status says ${entry.status ?? 'nothing'}.`]),
     ...(plan === null || project.hash(plan) === report.plan.sha256
       ? []
-      : ['The report does not belong to the plan of this turn.']),
+      : ["The report does not belong to this turn's plan."]),
   ];
 }
 

@@ -26,7 +26,7 @@ export async function checkSha256(walk: WalkedLine, step: Step): Promise<void> {
   if (name === undefined || turn === null) return;
   const path = joinPath(turnDir(walk.session, turn), name);
   if (sha256 === undefined) {
-    if (commit.contents.has(path)) blame('sha256', path, 'The entry does not name the sha256 of the file.');
+    if (commit.contents.has(path)) blame('sha256', path, "The entry does not name the file's sha256.");
     return;
   }
   const oid = walk.published.get(path);

@@ -152,7 +152,7 @@ async function beginsHonestly(store: Store, { kind }: LineBase, result: Verified
   } else if (kind === 'cut')
     add('objects', 'A commit below the line is missing, so the history before it was not checked.');
   if (kind === 'headless') add('order', 'The line has entries, but does not begin with `start`.');
-  if (kind === 'none') add('order', `No commit of the line is an entry of ${result.session}.`);
+  if (kind === 'none') add('order', `No commit on the line is an entry of ${result.session}.`);
   return kind !== 'none';
 }
 

@@ -29,7 +29,7 @@ function parseKeys(hash: Project['hash'], name: string, text: string | null): st
   if (text === null)
     throw new TeddyError(
       'USAGE',
-      `${JSON.stringify(name)} is neither the fingerprint of a key nor a file.`,
+      `${JSON.stringify(name)} is neither a key fingerprint nor a file.`,
       '`ssh-keygen -lf <key>.pub` or `gpg --list-keys --with-fingerprint` shows fingerprints.',
     );
   const found = text.split('\n').flatMap((line) => {

@@ -127,7 +127,7 @@ async function receiveWhole(receiving: Receiving, earlier?: EarlierText): Promis
       const { finish } = heard.answer;
       const why =
         finish === 'length'
-          ? `was cut at the limit of ${label}`
+          ? `was cut at ${label}'s limit`
           : `is incomplete: ${label} ended it ${describeEnd(heard.answer)}`;
       throw new TeddyError(
         'MODEL_INTERRUPTED',
@@ -213,7 +213,7 @@ function askAgain(receiving: Receiving, { calls }: Received, isSilent: boolean):
   const { record, write } = held;
   const { target, endMarker } = record;
   if (receiving.prompts >= write.limits.maxPrompts) {
-    const missing = isEmpty(held) ? `sent no content of ${target}` : `not ended ${target} with ${endMarker}`;
+    const missing = isEmpty(held) ? `sent no content for ${target}` : `not ended ${target} with ${endMarker}`;
     throw new TeddyError(
       'END_MISSING',
       `${dialogue.model.label} has ${missing}, though it was asked ${receiving.prompts} times.`,

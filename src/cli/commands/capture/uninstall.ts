@@ -63,7 +63,7 @@ export class CaptureUninstallCommand extends TeddyCommand {
         for (const one of outcomes) if (!this.all || one.outcome !== 'missing') showOutcome(terminal, one);
         if (!isUser && left.length > 0)
           terminal.say(
-            `The hooks of ${left.map(({ title }) => title).join(', ')} stay for other repositories; \`teddy capture uninstall --all\` removes them.`,
+            `The hooks for ${left.map(({ title }) => title).join(', ')} stay for other repositories; \`teddy capture uninstall --all\` removes them.`,
           );
       }
       return toExitCode(outcomes);

@@ -6,10 +6,10 @@ export class GlobalTrustCommand extends TeddyCommand {
     category: 'Shared by all sessions',
     description: 'Accept agents and context lists that came from elsewhere.',
     details: `
-      What a remote holds on \`teddy/global\` or in a session decides what a model is told and shown, so teddy uses it
-      only after you accept it. In a terminal, \`plan\` asks; this command prints everything that you have not
-      accepted yet and accepts it, even without a terminal. If a text changes, it has to be accepted again. Memos are
-      only facts, so teddy does not ask about them: see \`teddy memo list\`.
+      Files that come from a remote, on \`teddy/global\` or in a session, decide what a model is told and shown, so
+      teddy uses them only after you accept them. In a terminal, \`plan\` asks; this command prints everything that you
+      have not accepted yet and accepts it, even without a terminal. If a text changes, it has to be accepted again.
+      Memos are only facts, so teddy does not ask about them: see \`teddy memo list\`.
     `,
     examples: [
       ['Only look', '$0 global trust --dry-run'],

@@ -26,7 +26,7 @@ export class HooksInstallCommand extends TeddyCommand {
     `,
     examples: [
       ['In this repository', '$0 hooks install'],
-      ['In the directory of your hooks for all repositories', '$0 hooks install --shared'],
+      ['In your hooks directory for all repositories', '$0 hooks install --shared'],
     ],
   });
 
@@ -61,9 +61,7 @@ function show(terminal: Terminal, { place, hooks, byHand }: InstalledHooks): voi
 }
 
 function showByHand(terminal: Terminal, byHand: InstalledHooks['byHand']): void {
-  terminal.say(
-    'The hooks of this repository belong to the project, so teddy does not write to them. Add a line to each:',
-  );
+  terminal.say("This repository's hooks belong to the project, so teddy does not write to them. Add a line to each:");
   for (const { path, line } of byHand) terminal.say(toVisible(`\n${path}\n    ${line}`));
   terminal.say('\nIf a file does not exist yet, create it with `#!/bin/sh` and that line, and make it executable.');
 }
@@ -73,8 +71,8 @@ export class HooksUninstallCommand extends TeddyCommand {
     category: 'Hooks',
     description: "Remove teddy's hooks, and restore the previous ones.",
     details: `
-      teddy leaves hooks of others alone. If such a hook calls teddy, or if somebody has edited one of teddy's hooks,
-      uninstall names it, and you have to remove the lines by hand.
+      teddy leaves hooks alone that are not its own. If one of them calls teddy, or if somebody has edited one of
+      teddy's hooks, uninstall names it, and you have to remove the lines by hand.
 
       Exit codes: 0 done, or nothing to do; 1 a file cannot be written; 3 other repositories use the same hooks, or
       you have to remove lines by hand.

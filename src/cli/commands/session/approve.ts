@@ -91,11 +91,11 @@ abstract class VerdictCommand extends TeddyCommand {
 export class SessionApproveCommand extends VerdictCommand {
   static override usage = usage({
     category: 'Go on',
-    description: 'Approve the plan of a turn, as an entry of the session.',
+    description: "Approve a turn's plan, as an entry in the session.",
     details: `
-      Approves the plan of the latest turn, or of the one that you name, even after it was run. The entry has your
-      name and the plan's sha256: it applies to these bytes only. It travels with the session: push the session, and
-      every clone that pulls it has your approval.
+      Approves the plan of the latest turn, or of the one that you name, even after it was run. The entry has your name
+      and the plan's sha256, so the approval applies to exactly these bytes. It travels with the session: push the
+      session, and every clone that pulls it has your approval.
 
       With \`git config teddy.approvals 1\`, \`teddy session execute\` refuses a plan that nobody has approved, unless
       you are asked about each of its actions; \`others\` requires the approval of somebody who did not write the
@@ -121,10 +121,11 @@ export class SessionApproveCommand extends VerdictCommand {
 export class SessionRejectCommand extends VerdictCommand {
   static override usage = usage({
     category: 'Go on',
-    description: 'Reject the plan of a turn with a reason, as an entry of the session.',
+    description: "Reject a turn's plan with a reason, as an entry in the session.",
     details: `
-      The plan does not run, and its turn is closed. The model reads what you say with the next message; an agent that
-      is waiting at the gate gets it as the answer to its plan. You do not have to be on the session's branch.
+      The plan does not run, and its turn is closed. The model reads your reason together with your next message; an
+      agent that is waiting at the gate gets it as the answer to its plan. You do not have to be on the session's
+      branch.
 
       Exit codes: 0 rejected; 2 you gave no reason, no such turn, or a comment on a line that the plan does not have;
       3 there is no pending plan, or it is not the one that --sha256 names.
@@ -150,7 +151,7 @@ function parseComment(text: string): PlanComment {
   throw new TeddyError(
     'USAGE',
     `--comment ${JSON.stringify(text.slice(0, 80))} does not name a line in the plan.`,
-    'Put the number of the line first: --comment 12:"Not in src/."',
+    'Put the line number first: --comment 12:"Not in src/."',
   );
 }
 

@@ -13,7 +13,7 @@ import { toVisible } from '../../../session/text/visible-text.ts';
 export class SessionArchiveCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Put away',
-    description: 'Archive the branches of a session, without losing anything.',
+    description: "Archive a session's branches without losing anything.",
     details: `
       Deletes the main branch and all conversation branches, and keeps their contents under refs/teddy/archive/, below
       the month of the session: \`history\`, \`replay\` and \`verify\` still find it by its id. The session need not
@@ -24,9 +24,9 @@ export class SessionArchiveCommand extends TeddyCommand {
       there, with the authors of their last turns and what has not landed, and asks. It deletes a branch only if
       everything on it is archived here.
 
-      With --landed, teddy archives all sessions whose main branch has landed completely; with --older, only those
-      whose last step, on any of their branches, is older. A session that is checked out in a work tree stays, as does
-      one that teddy would not archive by its name: teddy reports why, and continues with the others. With --dry-run,
+      With --landed, teddy archives all sessions whose main branch has landed completely; with --older, only those whose
+      last step, on any of their branches, is older. A session that is checked out in a work tree stays, as does any
+      session that teddy would refuse to archive if you named it; teddy reports why, and continues with the others. With --dry-run,
       teddy lists the sessions and changes nothing.
 
       Exit codes: 0 done, or archived before; 2 no such session; 3 a branch is checked out, or an archive of that name
@@ -219,7 +219,7 @@ function showArchived(terminal: Terminal, { session, lines, kept, switchedTo, wo
   warnOfUnlanded(terminal, lines, 'keeps');
   for (const { line, archive } of lines) terminal.print(toVisible(`${shortRef(line)} is now ${archive}\n`));
   for (const ref of kept)
-    terminal.say(toVisible(`${shortRef(ref)} is your own branch with turns of this session, so it is kept.`));
+    terminal.say(toVisible(`${shortRef(ref)} is your own branch with turns from this session, so it is kept.`));
   for (const root of workTrees)
     terminal.say(toVisible(`Its work tree is left: teddy worktree remove ${toShellWord(root)}`));
   terminal.say(`To bring it back: teddy session archive --restore ${session}`);

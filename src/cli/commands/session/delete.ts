@@ -9,7 +9,7 @@ import { toVisible } from '../../../session/text/visible-text.ts';
 export class SessionDeleteCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Put away',
-    description: 'Delete the local branches of a session.',
+    description: "Delete a session's local branches.",
     details: `
       Lists the main branch, the conversation branches and the archive of the session, with what has not landed and what
       is on no remote, and asks. The contents are kept below refs/teddy/keep/deleted/ for 30 days: --restore brings them
@@ -54,7 +54,7 @@ export class SessionDeleteCommand extends TeddyCommand {
     if (!this.yes && (await project.notices.confirm?.('Delete them?')) !== true)
       throw new TeddyError(
         'NOT_APPROVED',
-        `Nothing of ${session} was deleted.`,
+        `No part of ${session} was deleted.`,
         `To delete without being asked: \`${command}\`.`,
       );
     const kept = await deleteSession(project, deletion);
@@ -100,5 +100,5 @@ function describeDeletion(terminal: Terminal, { session, lines, archives, left }
     terminal.say(toVisible(`  ${ref}  its archive, ${turns} ${turns === 1 ? 'turn' : 'turns'}${landed}`));
   }
   for (const ref of left)
-    terminal.say(toVisible(`${shortRef(ref)} is your own branch with turns of this session, so it is kept.`));
+    terminal.say(toVisible(`${shortRef(ref)} is your own branch with turns from this session, so it is kept.`));
 }

@@ -48,7 +48,7 @@ function parseRange(flag: string, part: string): number[] {
   }
   throw new TeddyError(
     'USAGE',
-    `${flag}: ${JSON.stringify(part)} is not the number of an action.`,
+    `${flag}: ${JSON.stringify(part)} is not an action number.`,
     `Use numbers and ranges: ${flag} 1,3-5.`,
   );
 }

@@ -8,7 +8,7 @@ import { toVisible } from '../../../session/text/visible-text.ts';
 export class SessionHistoryCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Look',
-    description: 'Print the messages of a session as a model would see them.',
+    description: "Print a session's messages as a model would see them.",
     details: `
       Prints all messages and calls in order, up to now or up to a commit. You get the same bytes from .git alone,
       from a clone, and from any commit that has the same turns.

@@ -31,7 +31,7 @@ export class SessionImportCommand extends TeddyCommand {
     `,
     examples: [
       ['Preview the import', '$0 session import rollout.jsonl --dry-run'],
-      ['Choose the name of the session', '$0 session import chat.json --name api-design'],
+      ["Choose the session's name", '$0 session import chat.json --name api-design'],
     ],
   });
 
@@ -40,7 +40,7 @@ export class SessionImportCommand extends TeddyCommand {
     value: '<name>',
     describe: `The format, if teddy does not recognize it: ${importFormats.join(', ')}.`,
   });
-  name = option('--name', { value: '<name>', describe: 'The name of the session.' });
+  name = option('--name', { value: '<name>', describe: "The session's name." });
   dryRun = option('--dry-run', { describe: 'Show what would be imported, without changing anything.' });
 
   protected run(terminal: Terminal): Promise<number> {
@@ -73,7 +73,7 @@ export class SessionImportCommand extends TeddyCommand {
     if (this.json)
       return this.printJson(terminal, 'import', { dryRun: true, isNew: preview.known === null, ...preview });
     const { known, report, format, entries, turns, maskedSecrets } = preview;
-    if (known !== null) terminal.say(`It was imported before: ${known.line}.`);
+    if (known !== null) terminal.say(`It was already imported: ${known.line}.`);
     const counts = `${countOf(report.lines, 'line')} read, ${countOf(report.records, 'record')} in ${describeSize(entries, turns)}`;
     terminal.print(`${format}: ${counts}.\n`);
     printAbandoned(terminal, preview.abandoned);
@@ -91,7 +91,7 @@ export class SessionImportCommand extends TeddyCommand {
       printAbandoned(terminal, imported.abandoned);
       printReport(terminal, report, maskedSecrets);
     } else {
-      terminal.say(`It was imported before, and nothing has changed: ${name}.`);
+      terminal.say(`It was already imported, and nothing has changed: ${name}.`);
       if (this.name !== undefined) terminal.say('It keeps its name; --name had no effect.');
     }
     // The session may be archived by now, or exist only on a remote.

@@ -55,7 +55,7 @@ export class SessionLandCommand extends TeddyCommand {
   });
   message = option('-m,--message', {
     value: '<text>',
-    describe: "The commit's subject and body. Default: the title of the newest turn and a list of the turns.",
+    describe: "The commit's subject and body. Default: the newest turn's title and a list of the turns.",
   });
   edit = option('--edit', { describe: 'Write the message in your editor.' });
   withOwnEdits = option('--with-own-edits', {
@@ -127,7 +127,7 @@ function printNote(terminal: Terminal, { ref, lines, files }: AuthorshipNote, re
 
 function reportIncludedSessions(terminal: Terminal, along: readonly string[]): void {
   if (along.length > 0)
-    terminal.say(`The code of ${along.join(', ')} is included, because this session started from it.`);
+    terminal.say(`Code from ${along.join(', ')} is included, because this session started from it.`);
 }
 
 function reportAlsoLanded(terminal: Terminal, { ownEdits, failed }: Landed): void {

@@ -10,7 +10,7 @@ import { toVisible } from '../../../session/text/visible-text.ts';
 export class SessionLogCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Look',
-    description: 'Show the steps of a session, newest first.',
+    description: "Show a session's steps, newest first.",
     details: `
       Shows the same as \`git log --first-parent\` on its branch, with one line per step. Name a session by its id or
       a part of it, a branch (even an archived one), a commit, or a range of commits.
@@ -31,7 +31,7 @@ export class SessionLogCommand extends TeddyCommand {
 
   target = parameter('session, commit or range', { optional: true, completes: ['sessions'] });
   session = sessionOption();
-  graph = option('--graph', { describe: 'Draw all branches of the session.' });
+  graph = option('--graph', { describe: "Draw all of the session's branches." });
 
   protected override trustsHead = () => 'always' as const;
 

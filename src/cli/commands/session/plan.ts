@@ -46,7 +46,7 @@ export class SessionPlanCommand extends PlanningCommand {
     if (this.yes && !this.runs)
       throw new TeddyError(
         'USAGE',
-        '-y needs --run, because it approves the actions of a run.',
+        '-y needs --run, because it approves the actions in a run.',
         'Add --run, or omit -y.',
       );
     if (this.instead && this.message === undefined && !this.edit)

@@ -47,7 +47,7 @@ export class SessionReplayCommand extends TeddyCommand {
     examples: [
       ['The session that HEAD is on', '$0 session replay'],
       ['Another session, including its commands', '$0 session replay add-user-auth --run-commands'],
-      ['The turns of a pull request, in CI', '$0 session replay origin/main..HEAD --junit replay.xml'],
+      ['The turns in a pull request, in CI', '$0 session replay origin/main..HEAD --junit replay.xml'],
       ['A session in a file', '$0 session replay session.bundle --json'],
     ],
   });

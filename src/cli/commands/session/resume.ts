@@ -31,13 +31,13 @@ export class SessionResumeCommand extends TeddyCommand {
     examples: [
       ['After a break, or a crash', '$0 session resume'],
       ['Another session', '$0 session resume -s add-login'],
-      ['Approve every action of the plan', '$0 session resume -y'],
+      ['Approve every action in the plan', '$0 session resume -y'],
     ],
   });
 
   session = sessionOption();
   yes = option('-y,--yes', {
-    describe: 'Approve every action of a plan and every call of a conversation, but no memos.',
+    describe: 'Approve every action in a plan and every call in a conversation, but no memos.',
   });
   noStream = noStreamOption();
 

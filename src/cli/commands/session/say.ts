@@ -32,7 +32,7 @@ export class SessionSayCommand extends TeddyCommand {
   voice = option('--voice', { describe: 'Mark the text as spoken.' });
   role = option('--role', { value: '<name>', describe: 'Who said it: user (default) or assistant.' });
   interrupted = option('--interrupted', { describe: 'Mark the answer as interrupted; with -m, after these words.' });
-  id = option('--id', { value: '<id>', describe: 'The id of the record, unique in its session. Default: a new one.' });
+  id = option('--id', { value: '<id>', describe: "The record's id, unique in its session. Default: a new one." });
   session = sessionOption();
 
   protected run(terminal: Terminal): Promise<number> {

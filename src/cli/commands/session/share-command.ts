@@ -9,7 +9,7 @@ export function archiveOption(): string[] {
   return option('--archive', {
     value: '<yyyy-mm>',
     many: true,
-    describe: 'Include the archived sessions of a month, such as 2026-01; can be repeated.',
+    describe: 'Include the archived sessions from a month, such as 2026-01; can be repeated.',
   });
 }
 

@@ -7,7 +7,7 @@ import { option, parameter, sessionOption, TeddyCommand, type Terminal, usage } 
 export class SessionUndoCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Go on',
-    description: 'Undo the code changes of a turn, as one more step.',
+    description: "Undo a turn's code changes, as one more step.",
     details: `
       Without a turn, it undoes the newest one that changed code and has not been undone. If files have changed since
       the turn, teddy names them and changes nothing; with --partial it undoes the changes to the other files.

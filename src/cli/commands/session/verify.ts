@@ -52,7 +52,7 @@ export class SessionVerifyCommand extends TeddyCommand {
     `,
     examples: [
       ['The session that HEAD is on', '$0 session verify'],
-      ['Every session branch of the repository, and its objects', '$0 session verify --all --fsck'],
+      ['Every session branch in the repository, and its objects', '$0 session verify --all --fsck'],
       ['The entries that a pull request adds', '$0 session verify main..teddy/20260124-add-user-auth'],
       ['A bundle that somebody sent, for a script', '$0 session verify session.bundle --json'],
       ['A page that somebody sent', '$0 session verify --page session.html'],

@@ -23,7 +23,7 @@ export class WorktreeRemoveCommand extends TeddyCommand {
       recognize a squash merge.
     `,
     examples: [
-      ['The work tree of a session', '$0 worktree remove 20260124-add-login'],
+      ["A session's work tree", '$0 worktree remove 20260124-add-login'],
       ['All work trees of ended branches', '$0 worktree remove --ended'],
     ],
   });

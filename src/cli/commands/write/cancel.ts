@@ -25,7 +25,7 @@ export class WriteCancelCommand extends ServedCommand {
 
   id = parameter('id', { optional: true });
   ended = option('--ended', {
-    describe: 'Clear away all abandoned sessions of this repository; git keeps their content.',
+    describe: 'Clear away all abandoned sessions in this repository; git keeps their content.',
     excludes: ['--server'],
   });
 

@@ -10,8 +10,8 @@ export class WriteListCommand extends ServedCommand {
     category: 'Write large files',
     description: 'List write sessions, oldest first, or show the progress of one.',
     details: `
-      Interrupted sessions are listed too: \`teddy write recover <id>\` continues one. Listing does not extend the life of a
-      session. After success, teddy shows its commit for an hour.
+      Interrupted sessions are listed too: \`teddy write recover <id>\` continues one. Listing does not extend a
+      session's life. After success, teddy shows its commit for an hour.
     `,
     examples: [
       ['All write sessions', '$0 write list'],

@@ -16,7 +16,7 @@ const commands = {
   cost: { takes: '', does: 'count tokens and money' },
   diff: { takes: '[turn] [turn]', does: 'show what a turn changed in the code' },
   allowed: { takes: '[drop <n>]', does: 'list the allowed commands, or revoke one' },
-  undo: { takes: '[turn]', does: 'undo the code changes of a turn' },
+  undo: { takes: '[turn]', does: "undo a turn's code changes" },
   help: { takes: '', does: 'this help' },
   quit: { takes: '', does: 'leave; Ctrl-D does too' },
 } as const;

@@ -35,7 +35,7 @@ function toDenied({ approval }: Chat): TeddyError {
   return new TeddyError(
     'NOT_APPROVED',
     'A call was denied because nobody could be asked; the model gave no answer.',
-    'Use -y to approve every call of this run.',
+    'Use -y to approve every call in this run.',
   );
 }
 

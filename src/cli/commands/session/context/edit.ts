@@ -47,7 +47,7 @@ export class SessionContextAddCommand extends ContextEditCommand {
     `,
     examples: [
       ['Show a file and a directory', '$0 session context add src/app.ts docs'],
-      ['Show all tests of a kind', "$0 session context add 'test/**/*.test.ts'"],
+      ['Show all tests of one kind', "$0 session context add 'test/**/*.test.ts'"],
     ],
   });
 
