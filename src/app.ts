@@ -435,7 +435,7 @@ async function askWindow(
     if ((limit === undefined ? found.used : Number(limit)) >= (found.possible ?? found.used)) return;
     if (limit !== undefined && Number(limit) <= found.used) return;
     notices.warn(
-      `Ollama shows ${model} only the last ${formatCount(found.used)} tokens of a request (num_ctx) and silently cuts the rest; the model supports ${formatCount(found.possible ?? found.used)}. Start the server with OLLAMA_CONTEXT_LENGTH=<tokens>, or set num_ctx in a Modelfile.`,
+      `Ollama shows ${model} only the last ${formatCount(found.used)} tokens of a request (num_ctx) and silently drops the rest; the model supports ${formatCount(found.possible ?? found.used)}. Start the server with OLLAMA_CONTEXT_LENGTH=<tokens>, or set num_ctx in a Modelfile.`,
     );
     return;
   }

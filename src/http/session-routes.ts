@@ -80,7 +80,7 @@ const eventsCall = createRoute({
   summary: 'Follow every record as it is appended, by any process',
   description: [
     'Server-sent events. `begin`: where the stream starts. `record`: one record in a commit. `entry`: a commit without records.',
-    '`reset`: the branch was rewritten; read its history again. `end`: the stream is over, with the reason (`reason`).',
+    '`reset`: the branch was rewritten; read its history again. `end`: the stream has ended; `reason` says why.',
     'With the id of the last event, a client continues exactly where it left off; without one, the stream starts with the next record to be appended.',
   ].join('\n'),
   method: 'get',

@@ -15,7 +15,7 @@ const base = {
     .optional()
     .openapi({
       description:
-        'Unique in the session, e.g. a UUID. Use the same id when you send a record again. Without an id, the same words at the same time get the same one.',
+        'Unique in the session, e.g. a UUID. Use the same id when you send a record again. Without an id, the same words at the same time get the same id.',
     }),
   timestamp: z.iso
     .datetime({ offset: true, error: 'must be a time in ISO 8601, with a time zone' })

@@ -92,7 +92,7 @@ export function printTimeouts(writes: WriteApi, idleExpiryMs: number): WriteApi 
       throw new TeddyError(
         'UNKNOWN_WRITE',
         `Session timed out after ${minutes} ${minutes === 1 ? 'minute' : 'minutes'} of inactivity. Please start over.`,
-        '`teddy write list` shows its id; `teddy write recover` brings back what was received.',
+        '`teddy write list` shows its id; `teddy write recover` recovers the received content.',
         { cause: error },
       );
     }

@@ -171,8 +171,7 @@ function verdictTool(project: Project, read: InTurn, watch: RefWatch): Tool {
     },
     render({ session: id, line, turn: name, status, outcome, planSha256: sha256, verdict }) {
       const head = `Turn ${name} of ${id}: ${status}${outcome === null ? '' : `, ${outcome}`} (sha256 ${sha256}).`;
-      if (status === 'closed')
-        return `${head} Nobody has left a verdict. session_show { session, turn } has its report.\n`;
+      if (status === 'closed') return `${head} Nobody gave a verdict. session_show { session, turn } has its report.\n`;
       if (verdict === null) return `${head} A person decides: teddy session approve ${name} -s ${toShellWord(line)}\n`;
       const comments = verdict.comments.map(({ line, text }) => `plan.md, line ${line}: ${text}`);
       const said = [...(verdict.text === null ? [] : [verdict.text]), ...comments];

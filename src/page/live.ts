@@ -41,7 +41,7 @@ export function renderLive(page: SessionPage, live: LiveOptions): LiveParts {
       <div id="live-act" hidden>
         <p><strong id="live-title"></strong> <button type="button" id="live-stop">Stop</button></p>
         <ol id="live-actions"></ol>
-        <pre id="live-text" tabindex="0" role="log" aria-label="What has arrived so far" hidden></pre>
+        <pre id="live-text" tabindex="0" role="log" aria-label="The text received so far" hidden></pre>
         <form id="live-question" hidden></form>
       </div>
       <div id="live-elsewhere"></div>

@@ -23,7 +23,7 @@ export function damagedWriteError(id: string): TeddyError {
   return new TeddyError(
     'STAGING_DAMAGED',
     `The staged content of write session ${id} is damaged.`,
-    `\`teddy write recover ${id} --output <file>\` writes what can still be read to a file.`,
+    `\`teddy write recover ${id} --output <file>\` writes the readable part to a file.`,
   );
 }
 
@@ -47,7 +47,7 @@ export class OffsetMismatch extends TeddyError {
   readonly expected: number;
 
   constructor(message: string, expected: number) {
-    const hint = `Send what follows byte ${expected}; bytes that were already received may be sent again, unchanged.`;
+    const hint = `Send the content after byte ${expected}; bytes that were already received may be sent again, unchanged.`;
     super('OFFSET_MISMATCH', message, hint);
     this.expected = expected;
   }

@@ -42,8 +42,8 @@ export function listWays({ stage }: WriteView): { option: string; does: string }
   ];
   return [
     ...(stage === 'damaged' ? [] : goOn),
-    { option: '--show', does: 'print what has arrived' },
-    { option: '--output <file>', does: 'write what has arrived to a file' },
+    { option: '--show', does: 'print the received content' },
+    { option: '--output <file>', does: 'write the received content to a file' },
     { option: '--discard', does: 'discard it' },
   ];
 }
@@ -130,8 +130,8 @@ export async function discardLeft({ terminal, project, printJson }: Recovering, 
 
 const help = [
   'f  finalize: treat it as complete; check it, and commit it',
-  's  show what has arrived',
-  'o  write what has arrived to a file',
+  's  show the received content',
+  'o  write the received content to a file',
   'd  discard it',
   'q  decide later',
   '?  this help',

@@ -114,5 +114,5 @@ export function describeCleaned({ id, target, kept, isCommitted }: CleanedWrite)
   const [content, ...others] = kept;
   if (content === undefined) return isCommitted ? `${what}, which is committed.` : `${what}; it had received nothing.`;
   const more = others.length === 0 ? '' : `, also ${others.map((oid) => oid.slice(0, 10)).join(', ')}`;
-  return `${what}; what it had received: git cat-file -p ${content.slice(0, 10)}${more}`;
+  return `${what}; its content: git cat-file -p ${content.slice(0, 10)}${more}`;
 }

@@ -49,7 +49,7 @@ function interrupted(): TeddyError {
   return new TeddyError(
     'INTERRUPTED',
     'Interrupted while talking to the remote.',
-    'Run the command again: it continues with what has arrived.',
+    'Run the command again: it continues with the part that has arrived.',
   );
 }
 

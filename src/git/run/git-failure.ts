@@ -57,6 +57,6 @@ export const unwritten = /couldn't write '/;
 
 export function adviseWrite(words: string): string {
   return unwritten.test(words)
-    ? 'Check that there is space left on the disk, and that you may write in the repository.'
-    : 'Check that you may write in the repository.';
+    ? 'Check that there is space left on the disk, and that you may write to the repository.'
+    : 'Check that you may write to the repository.';
 }

@@ -159,7 +159,7 @@ async function refuseMissingIndex(git: GitRunner, store: Store, gitDir: string):
   if ((await fileExists(join(gitDir, 'index'))) || (await readHead(git, store)).oid === null) return;
   throw new TeddyError(
     'SNAPSHOT_FAILED',
-    "This work tree's index is missing, so your edits cannot be told from deletions.",
+    "This work tree's index is missing, so teddy cannot tell your edits from deletions.",
     'Run `git reset`: it rebuilds the index and leaves your files alone.',
   );
 }

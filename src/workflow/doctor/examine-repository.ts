@@ -257,7 +257,7 @@ function toCutOffCommand(project: Project, refs: Scene['refs'], { path, facts }:
     };
   }
   const line = shortRef(facts.ref);
-  const meaning = `A conversation was killed while it ran a command of turn ${facts.turn} on ${line} in ${facts.root}; the command's changes in .teddy/ may still be there.`;
+  const meaning = `A conversation was killed while running a command in turn ${facts.turn} on ${line} in ${facts.root}; the command's changes in .teddy/ may still be there.`;
   if (!refs.some(({ ref }) => ref === facts.ref)) {
     return { ...found, meaning, todo: `${line} is gone. Look at ${facts.root}, then run \`rm ${toShellWord(path)}\`.` };
   }

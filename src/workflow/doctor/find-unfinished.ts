@@ -119,7 +119,7 @@ function toReported({ journals }: Project, thing: string, { run }: JournaledRun)
   return {
     kind: 'interrupted-run',
     thing,
-    meaning: `The run of turn ${run.turn} on ${shortRef(run.ref)} was killed after its report was added to the line, and left its journal behind.`,
+    meaning: `The run of turn ${run.turn} on ${shortRef(run.ref)} was killed after its report was added to the branch, and left its journal behind.`,
     fix: 'removes the journal, as the next command on that line would',
     async repairFinding() {
       const claim = await journals.claim(run);

@@ -76,13 +76,13 @@ async function putBack(
   onlyLooking: boolean,
 ): Promise<void> {
   await refuseRunning(project, workspace.root, facts.group, {
-    command: `A command of turn ${facts.turn}`,
+    command: `A command in turn ${facts.turn}`,
     starter: 'conversation',
   });
   if (onlyLooking)
     throw new TeddyError(
       'RUN_INTERRUPTED',
-      `A command of turn ${facts.turn} on ${shortRef(facts.ref)} was interrupted, and its changes in .teddy/ are still there.`,
+      `A command in turn ${facts.turn} on ${shortRef(facts.ref)} was interrupted, and its changes in .teddy/ are still there.`,
       '`teddy session resume`, or any other command that continues the session, reverts them first.',
     );
   if (!(await isOnStartCommit(project, workspace, facts))) throw elsewhereError(facts, workspace, left);
@@ -101,7 +101,7 @@ async function findWorkspace({ repository }: Project, { root, isLinked }: Comman
 }
 
 function warnOfGone({ notices }: Project, { turn, root }: CommandFacts): void {
-  notices.warn(`${root} is gone, so the command of turn ${turn} that was interrupted there is forgotten.`);
+  notices.warn(`${root} is gone, so the command in turn ${turn} that was interrupted there is forgotten.`);
 }
 
 /** Returns whether HEAD is at or above the commit that the command started on; only then are the kept files meaningful. */
@@ -130,7 +130,7 @@ function elsewhereError({ turn, ref }: CommandFacts, { root }: Workspace, { path
   const line = shortRef(ref);
   return new TeddyError(
     'RUN_INTERRUPTED',
-    `A command of turn ${turn} was interrupted on ${line}, and its changes in .teddy/ may still be in ${root}.`,
+    `A command in turn ${turn} was interrupted on ${line}, and its changes in .teddy/ may still be in ${root}.`,
     `Switch back to the branch, and run any teddy command there: \`git -C ${toShellWord(root)} switch ${toShellWord(line)}\`. If that is not possible, ${describeManualFix(`git -C ${toShellWord(root)}`, path)}`,
   );
 }

@@ -96,7 +96,7 @@ function toLeft({ id, line }: WriteRecord, isGone: boolean): TeddyError {
     `${isGone ? `${name} is gone` : `The work tree has left ${name}`} since the session began.`,
     isGone
       ? `\`teddy write recover ${id} --output <file>\` writes the content elsewhere.`
-      : `Go back, and finalize again: \`git switch ${toShellWord(name)}\`, \`teddy write recover ${id} --finalize\`.`,
+      : `Switch back, and finalize again: \`git switch ${toShellWord(name)}\`, \`teddy write recover ${id} --finalize\`.`,
   );
 }
 

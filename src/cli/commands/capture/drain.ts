@@ -10,11 +10,11 @@ const lingerMs = 30_000;
 export class CaptureDrainCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Capture',
-    description: 'Capture what the hooks of other agents have noted; the hooks call this.',
+    description: "Capture what other agents' hooks have recorded; the hooks call this.",
     details: `
-      Reads the logs that the hooks point to, and appends what is new to the sessions' branches. It follows an open
-      turn until the turn ends, or until its log has not grown for 30 seconds. Only one process at a time does this in
-      a repository; a second one exits at once. HEAD, your files and your branches do not change.
+      Reads the logs that the hooks point to, and appends new entries to the sessions' branches. It follows an open turn
+      until the turn ends, or until its log has not grown for 30 seconds. Only one process at a time does this in a
+      repository; a second one exits at once. HEAD, your files and your branches do not change.
     `,
     examples: [['By hand, after a crash', '$0 capture drain']],
   });

@@ -28,7 +28,7 @@ export class CapturePauseCommand extends PauseOrResumeCommand {
     category: 'Capture',
     description: 'Pause capturing in this repository.',
     details: `
-      Hooks record nothing until \`teddy capture resume\`. What they recorded before is still read.
+      Hooks record nothing until \`teddy capture resume\`. teddy still reads what they recorded before.
 
       ${exits}
     `,

@@ -73,7 +73,7 @@ function render(terminal: Terminal, { captured, paused, drainer, agents, warning
     );
   const lines = [
     `This repository is ${state}.`,
-    ...(drainer === null ? [] : [`Process ${drainer} is reading what the hooks have noted.`]),
+    ...(drainer === null ? [] : [`Process ${drainer} is reading what the hooks have recorded.`]),
     ...(rows.length === 0 ? ['teddy found no agent on this machine that it can capture.'] : rows),
     ...warnings.map((text) => `${terminal.style('yellow', 'warning:')} ${toVisible(text)}`),
   ];

@@ -12,10 +12,10 @@ export class CaptureSweepCommand extends TeddyCommand {
     category: 'Capture',
     description: 'Capture sessions in this repository that no hook reported.',
     details: `
-      Reads what hooks have noted but no process has read yet. Then searches the agents' logs for sessions that began
-      in this repository or in one of its linked work trees, and appends what is new to their branches.
-      Without --since, it considers sessions written to since capturing was switched on here; with it, older ones too. It
-      skips what is already on a session's branch.
+      Reads the hook calls that no process has read yet. Then searches the agents' logs for sessions that began in this
+      repository or in one of its linked work trees, and appends new entries to their branches. Without --since, it
+      considers sessions written to since capturing was switched on here; with it, older ones too. It skips anything
+      that is already on a session's branch.
     `,
     examples: [
       ['Capture what was missed', '$0 capture sweep'],

@@ -9,9 +9,9 @@ export class CaptureUninstallCommand extends TeddyCommand {
     category: 'Capture',
     description: 'Stop capturing in this repository, or remove the hooks of agents.',
     details: `
-      Without options, it stops capturing in this repository. Hooks in your configuration stay, since other repositories may
-      use them; they no longer do anything here. Captured sessions stay too, and what hooks have noted but teddy has
-      not read yet is kept for the next installation.
+      Without options, it stops capturing in this repository. Hooks in your configuration stay, since other repositories
+      may use them; they no longer do anything here. Captured sessions stay too, and hook calls that teddy has not read
+      yet are kept for the next installation.
 
       With --agent, it removes that agent's hooks from your configuration, for all repositories, and does not
       change this repository. With --all, it does both, for every agent. A file that nobody has changed since is
@@ -74,7 +74,5 @@ export class CaptureUninstallCommand extends TeddyCommand {
 function showStopped(terminal: Terminal, { was, kept }: { was: boolean; kept: string | null }): void {
   terminal.say(was ? 'This repository is no longer captured.' : 'This repository was not captured.');
   if (kept !== null)
-    terminal.say(
-      toVisible(`What hooks have noted but teddy has not read is kept in ${kept} for the next installation.`),
-    );
+    terminal.say(toVisible(`Hook calls that teddy has not read yet are kept in ${kept} for the next installation.`));
 }

@@ -56,7 +56,7 @@ export class CiVerifyCommand extends TeddyCommand {
   head = option('--head', { value: '<commit>', describe: 'The branch or commit with the change. Default: HEAD.' });
   strict = option('--strict', {
     isDefault: true,
-    describe: 'Fail if something is not proven (the default). With --no-strict it only warns.',
+    describe: 'Fail if something is not proven (the default). --no-strict only warns.',
   });
   requireSession = option('--require-session', {
     describe: 'Fail if the change has commits that no session explains.',

@@ -167,7 +167,8 @@ async function showGiven(terminal: Terminal, project: Project, given: GivenVerdi
   terminal.say(
     `${where} you ${isNew ? '' : 'have already '}${word} the plan (sha256 ${verdict.planSha256.slice(0, 12)})${toVisible(title)}`,
   );
-  if (report !== null) terminal.say('The turn is closed, and the model sees what you said with your next message.');
+  if (report !== null)
+    terminal.say('The turn is closed, and the model sees your verdict together with your next message.');
   const option = toLineOption(project, line);
   if (verdict.verdict === 'approved' && !given.isEnough) {
     terminal.say("teddy.approvals also requires another person's approval: push the session, and pull theirs.");

@@ -11,7 +11,8 @@ export class WriteCancelCommand extends ServedCommand {
     category: 'Write large files',
     description: 'Cancel a write session, or clear away the ended ones.',
     details: `
-      Discards what the session has received. Another session can begin at once, and the target is unchanged.
+      Discards the content that the session has received. Another session can begin at once, and the target is
+      unchanged.
 
       \`--ended\` clears away abandoned sessions and leaves active ones alone. Their content stays in git, below
       refs/teddy/keep/writes/; each printed line shows how to read it. Every command that writes also clears away

@@ -19,7 +19,7 @@ export class WriteFinalizeCommand extends ServedCommand {
       has changed since the session began.
     `,
     examples: [
-      ['Commit what was received', '$0 write finalize 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --received'],
+      ['Commit the received content', '$0 write finalize 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --received'],
       ['Send the whole content', '$0 write finalize 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 < guide.md'],
       ['Commit in spite of findings', '$0 write finalize 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --received --force'],
     ],
@@ -54,7 +54,7 @@ export class WriteFinalizeCommand extends ServedCommand {
     const { maxBytes } = await limits();
     const waiting =
       this.content === undefined
-        ? 'Reading the content from stdin. --received finalizes what was received.'
+        ? 'Reading the content from stdin. --received finalizes the received content.'
         : 'Reading the content from stdin.';
     const bytes = await readContentFrom(this.content ?? '-', { terminal, maxBytes, signal, waiting });
     return bytes.length === 0 && this.content === undefined ? undefined : bytes;

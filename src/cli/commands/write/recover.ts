@@ -29,7 +29,7 @@ export class WriteRecoverCommand extends TeddyCommand {
     excludes: ['--finalize', '--show', '--output', '--discard'],
   });
   finalize = option('--finalize', {
-    describe: 'Treat what has arrived as complete: check it, and commit it.',
+    describe: 'Treat the received content as complete: check it, and commit it.',
     excludes: ['--show', '--output', '--discard'],
   });
   force = option('--force', {
@@ -40,10 +40,10 @@ export class WriteRecoverCommand extends TeddyCommand {
     describe: 'With --continue: treat the end of stdin as DONE.',
     requires: ['--continue'],
   });
-  show = option('--show', { describe: 'Print what has arrived.', excludes: ['--output', '--discard'] });
+  show = option('--show', { describe: 'Print the received content.', excludes: ['--output', '--discard'] });
   output = option('--output', {
     value: '<file>',
-    describe: 'Write what has arrived to a file that does not exist yet.',
+    describe: 'Write the received content to a file that does not exist yet.',
     excludes: ['--discard'],
   });
   discard = option('--discard', { describe: 'Discard the session with its content.' });

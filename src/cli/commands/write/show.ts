@@ -4,14 +4,14 @@ import { option, parameter, TeddyCommand, type Terminal, usage } from '../../ted
 export class WriteShowCommand extends TeddyCommand {
   static override usage = usage({
     category: 'Write large files',
-    description: 'Print what a write session has received.',
+    description: 'Print the content that a write session has received.',
     details: `
       Prints the bytes as they arrived, up to the last confirmed save. With \`--tail\`, also prints the bytes after
       that, which a crash may have cut or damaged, followed by those that were set aside when the session was
       reopened. Their names and sizes go to stderr.
     `,
     examples: [
-      ['What has been saved', '$0 write show 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77'],
+      ['The saved content', '$0 write show 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77'],
       ['Everything on disk', '$0 write show 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --tail > rescued.md'],
     ],
   });

@@ -46,7 +46,7 @@ export class WriteStreamCommand extends AnnounceCommand {
         throw new TeddyError(
           'NOT_A_REPOSITORY',
           'This is not a git repository, and `teddy write stream` needs one to keep what follows the end marker.',
-          'Run it in a repository; from elsewhere `teddy write begin`, `append` and `finalize` reach a server.',
+          'Run it in a repository; from elsewhere, `teddy write begin`, `append` and `finalize` reach a server.',
         );
       }
       if (server === undefined) await this.offerOrphans(terminal, project, signal, false);

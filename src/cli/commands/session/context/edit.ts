@@ -87,7 +87,7 @@ export function showEdited(terminal: Terminal, edited: EditedList): void {
   for (const { path, from } of already) terminal.say(`${toVisible(path)} is already shown (${toVisible(from)}).`);
   for (const path of secrets)
     terminal.say(
-      `${terminal.style('yellow', 'warning:', 'stderr')} ${toVisible(path)} has a name like a secret, and the model will see it; only values that look like secrets are masked. To undo: teddy session context drop ${toShellWord(path)}`,
+      `${terminal.style('yellow', 'warning:', 'stderr')} ${toVisible(path)} has a name that suggests a secret, and the model will see it; only values that look like secrets are masked. To undo: teddy session context drop ${toShellWord(path)}`,
     );
   if (commit === null) return;
   const whose =
