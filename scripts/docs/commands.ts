@@ -10,21 +10,21 @@ const choosing = `## Which session a command acts on
 \`-s\` takes a session's id, the name after its date, a unique part of either, a branch, or a session's directory. Without \`-s\`, a
 command acts on the line that HEAD is on.
 
-A *line* is a branch of any name whose nearest entry, along its first parents, belongs to a session. A session branch that you renamed
-is a line, and so is one that you made with \`git checkout -b\`, or one with your own commits on top. The default branch is never a
-line, and neither is the branch that the session started from.
+A *line* is a branch, whatever its name, whose nearest entry along its first parents belongs to a session. A session branch that you
+renamed is a line, and so is a branch that you created with \`git checkout -b\`, or one with your own commits on top. The default branch
+is never a line, and neither is the branch that the session started from.
 
-If HEAD is on no line, the command takes your newest open session (a local branch that has not landed as it stands) and prints its name
-first. A command that changes the line asks you before it goes on, if it has a terminal.
+If HEAD is not on a line, the command uses your newest open session (a local branch that has not landed in its current state) and prints
+its name first. On a terminal, a command that changes the line asks you before it continues.
 
-If HEAD is detached at an older entry, you see the session as it was there. To add anything, make a branch first.
+If HEAD is detached at an older entry, you see the session as of that entry. To add anything, create a branch first.
 
 ## Short forms
 
-${shortForms.map((name) => code(`teddy ${name}`)).join(', ')} are the commands of \`teddy session\` by the same name. \`ls\` is understood as
-\`list\`, \`st\` as \`status\`, and \`run\` as \`execute\`.
+${shortForms.map((name) => code(`teddy ${name}`)).join(', ')} are short for the \`teddy session\` commands with the same
+names. You can also type \`ls\` for \`list\`, \`st\` for \`status\`, and \`run\` for \`execute\`.
 
-\`git teddy\` works as well as \`teddy\`. Ask it for help with \`-h\`, because git keeps \`--help\` for manual pages.
+\`git teddy\` is the same as \`teddy\`. To get help with \`git teddy\`, use \`-h\`, because git reserves \`--help\` for manual pages.
 `;
 
 export function renderCommands(): string {

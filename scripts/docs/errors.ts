@@ -3,23 +3,23 @@ import { exitCodes, type ErrorCode } from '../../src/errors.ts';
 import { code, generated, renderTable } from './table.ts';
 
 export const exitMeanings = new Map<number, string>([
-  [0, 'Done; also when the answer was not a plan, which teddy saves as a reply.'],
+  [0, 'Done. This includes an answer that is not a plan; teddy saves it as a reply.'],
   [
     1,
-    "An action or a plan's validation failed, and the report says how; `verify`, `replay` or `doctor` found something; teddy rejected a session from a remote; or the environment is not usable: no repository, no identity, a full disk.",
+    'Something failed: an action failed or a plan was not valid, and the report says why; `verify`, `replay` or `doctor` found a problem; teddy rejected a session from a remote; or the environment is unusable, for example because there is no repository, no identity or no disk space.',
   ],
   [
     2,
-    'Wrong usage: an unknown session, turn, remote or option, an empty message, a missing file. Or `doctor` could not carry out its checks.',
+    'Wrong usage, such as an unknown session, turn, remote or option, an empty message, or a missing file; or `doctor` could not carry out its checks.',
   ],
   [
     3,
-    'Refused, and nothing has changed: a plan is pending, or none is; edits or a git operation are in the way; a budget is spent, or the request is too large; a record exists with other content; the remote is empty or ahead; a secret or a faulty branch would be pushed; a landing conflicts.',
+    'Refused, and nothing has changed: a plan is pending, or none is; edits or a git operation are in the way; a budget is spent, or the request is too large; a record with the same id has different content; the remote is empty or ahead; a secret or a faulty branch would be pushed; a landing conflicts.',
   ],
   [4, 'Not approved: an action, a tool call in a conversation, or a text from a remote.'],
   [
     5,
-    'There is no model, or it did not answer. Your message is committed. Or the remote cannot be reached, or it refused.',
+    'There is no model, or it did not answer; your message is committed. Or the remote cannot be reached, or it refused the push.',
   ],
   [130, 'Interrupted.'],
 ]);
@@ -35,7 +35,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'Run the command in a clone, in a directory that exists.',
   ],
   NO_IDENTITY: [
-    'git does not know who you are, and every entry is a commit in your name.',
+    'git has no name and email address for you, but every entry is a commit in your name.',
     'Set `git config --global user.name` and `user.email`.',
   ],
   GIT_TOO_OLD: ['teddy needs git 2.38 or newer.', 'Update git.'],
@@ -45,7 +45,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     "Follow git's advice. `teddy doctor` and `git fsck` find missing objects.",
   ],
   SNAPSHOT_FAILED: [
-    'git could not record your edits before a turn, because of a filter or a file name, for example.',
+    'git could not record your edits before a turn, for example because of a filter or a file name.',
     'Fix the cause, or commit your edits yourself. Nothing has changed.',
   ],
   DISK_FULL: [
@@ -53,38 +53,38 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'Free some space and run the command again.',
   ],
   TOO_MANY_FILES: [
-    'The system does not let this process open more files.',
+    'The system does not allow this process to open more files.',
     'Raise the limit with `ulimit -S -n "$(ulimit -H -n)"` and run the command again.',
   ],
   SYSTEM_FAILED: [
     'The operating system refused an operation, for example because of permissions.',
     'Make sure that the file named in the message can be read and written, then run the command again.',
   ],
-  WRITE_FAILED: ['A file or a ref could not be written.', 'Check the permissions of the repository.'],
+  WRITE_FAILED: ['A file or a ref could not be written.', "Check the repository's permissions."],
   DAMAGED_SESSION: [
-    'A file of a session cannot be read: somebody changed it, or an object is missing.',
+    "One of a session's files cannot be read: somebody changed it, or an object is missing.",
     'Restore the file from its own commit. `teddy session verify` names what is wrong.',
   ],
   VALIDATION_FAILED: [
-    'The content of a file failed its checks, or a server sent something that teddy cannot use.',
-    'Correct the findings and send the content again, or write it anyway with `--force`.',
+    "A file's content failed its checks, or a server sent something that teddy cannot use.",
+    'Fix the problems and send the content again, or write it anyway with `--force`.',
   ],
-  ACTION_FAILED: ['An action or a tool could not do its work.', 'The message says why. Correct that and try again.'],
+  ACTION_FAILED: ['An action or a tool failed.', 'The message says why. Fix the cause and try again.'],
   MASKING_FAILED: [
-    'A text could not be searched for secrets, so teddy neither shows nor stores it.',
+    'teddy could not search a text for secrets, so it neither shows nor stores the text.',
     'Make the `.env` files readable. `git config teddy.redact false` continues without masking.',
   ],
   UNDO_INCOMPLETE: [
-    'The files are restored on disk, but the entry that records it could not be added.',
+    'The files on disk are restored, but teddy could not add the entry that records this.',
     'Run the same `teddy session undo` again.',
   ],
   ROLLBACK_INCOMPLETE: [
     'Some files could not be restored after a failed run.',
-    'Fix the cause, then `teddy session execute --interrupted=rollback`. `--interrupted=keep` leaves the files as they are.',
+    'Fix the cause, then run `teddy session execute --interrupted=rollback`. `--interrupted=keep` leaves the files as they are.',
   ],
   CONTENT_TOO_LARGE: [
     'A message, a file or a request is larger than its limit.',
-    'Put a long text in a file of the project and name the file. `teddy write stream` takes large files.',
+    "Put a long text in a file in the project, and give the file's name instead. To write large files, use `teddy write stream`.",
   ],
   END_MISSING: [
     'The content ended without a `DONE` line, so teddy wrote nothing.',
@@ -92,11 +92,11 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   STAGING_DAMAGED: [
     'Somebody changed or removed the saved content of a write session.',
-    '`teddy write recover <id> --output <file>` writes what is left to a file.',
+    '`teddy write recover <id> --output <file>` writes the remaining content to a file.',
   ],
   NOTHING_TO_IMPORT: [
-    'The file contains no conversation, or none in the format that it was read in.',
-    'Name another file, or name the format with `--format`.',
+    'The file contains no conversation, or none in the format in which teddy read it.',
+    'Choose another file, or specify the format with `--format`.',
   ],
   HISTORY_INVALID: [
     'teddy built a request that breaks a rule of the provider. Nothing was sent.',
@@ -112,22 +112,22 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   USAGE: [
     'The command line, or a request over HTTP, is wrong.',
-    'The hint says what the command takes; `--help` shows everything.',
+    'The hint says what the command accepts; `--help` shows everything.',
   ],
-  BAD_NAME: [
-    'The name cannot be used for a session or an agent.',
-    'Use lower-case letters, digits and single hyphens.',
-  ],
+  BAD_NAME: ['The name is not valid for a session or an agent.', 'Use lower-case letters, digits and single hyphens.'],
   UNKNOWN_SESSION: [
     'No session matches.',
     '`teddy session list` shows the sessions; `--archived` shows the archived ones.',
   ],
-  AMBIGUOUS_SESSION: ['Several sessions match.', 'Give the whole id. The hint has the command with the newest one.'],
+  AMBIGUOUS_SESSION: [
+    'Several sessions match.',
+    'Give the full id. The hint contains the command with the newest session.',
+  ],
   NO_OPEN_SESSION: [
     "HEAD is not on a session's branch, and you have no open session.",
     'Name a session with `-s`, or start one with `teddy session new`.',
   ],
-  UNKNOWN_WORK_TREE: ['No session has a linked work tree of that name.', '`git worktree list` shows them all.'],
+  UNKNOWN_WORK_TREE: ['No session has a linked work tree with that name.', '`git worktree list` shows all work trees.'],
   UNKNOWN_TURN: [
     'The session has no such turn.',
     '`teddy session log` shows the turns. In a shallow clone, fetch the rest first.',
@@ -136,30 +136,30 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'There is no such agent.',
     'The hint lists the agents. `teddy global edit agents/<name>.md` creates one.',
   ],
-  UNKNOWN_PROVIDER: ['There is no such provider.', 'Choose `openai`, `manual` or `recorded`.'],
+  UNKNOWN_PROVIDER: ['There is no such provider.', 'The hint lists the providers.'],
   BAD_SETTING: [
     'A setting has an impossible value, or does not exist.',
     '`teddy config` lists all settings and their values.',
   ],
-  EMPTY_MESSAGE: ['The command needs a message and got none.', 'Give one with `-m "..."`; `-m -` reads stdin.'],
-  FILE_NOT_FOUND: ['A file that you named cannot be read.', 'Check the path. Most commands take `-` for stdin.'],
+  EMPTY_MESSAGE: ['The command needs a message but got none.', 'Pass one with `-m "..."`; `-m -` reads it from stdin.'],
+  FILE_NOT_FOUND: ['A file that you specified cannot be read.', 'Check the path. Most commands accept `-` for stdin.'],
   BAD_RECORDING: [
-    'The provider `recorded` has no recording, or no answer left for this turn.',
-    'Name one with `--recording <directory, bundle or branch>`, or use another provider.',
+    'The provider `recorded` has no recording, or the recording has no answer left for this turn.',
+    'Specify a recording with `--recording <directory, bundle or branch>`, or use another provider.',
   ],
-  UNKNOWN_MEMO: ['There is no such memo.', '`teddy memo list` shows them with their numbers.'],
-  BAD_OPERATION: ['The operation is not `create`, `overwrite` or `append`.', 'Choose one of the three.'],
+  UNKNOWN_MEMO: ['There is no such memo.', '`teddy memo list` shows the memos with their numbers.'],
+  BAD_OPERATION: ['The operation is not `create`, `overwrite` or `append`.', 'Choose one of these three.'],
   BAD_TARGET: [
     'The file cannot be written, for example because it is outside the project.',
-    'Name a file of the project, relative to its root.',
+    "Specify a file in the project, relative to the project's root.",
   ],
   UNKNOWN_WRITE: [
     'There is no such write session, or it has expired.',
-    '`teddy write list` lists the sessions; `teddy write recover <id>` recovers what had arrived.',
+    '`teddy write list` lists the write sessions; `teddy write recover <id>` recovers the content that had arrived.',
   ],
   UNKNOWN_COMMIT: [
-    'git does not know the commit.',
-    '`teddy session log` shows the commits. If the session is elsewhere, fetch it.',
+    'git cannot find the commit.',
+    '`teddy session log` shows the commits. If the session is in another repository, fetch it.',
   ],
   UNKNOWN_FORMAT: ['There is no such format.', 'The hint lists the formats.'],
   BAD_RECORD: [
@@ -168,52 +168,55 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   UNKNOWN_REMOTE: [
     'There is no such remote, or it is not clear which one you mean.',
-    'Name a remote, a URL or a path, or run `git remote add`.',
+    'Specify a remote, a URL or a path, or add a remote with `git remote add`.',
   ],
   UNKNOWN_BRANCH: [
     'The branch does not exist.',
-    '`git branch` lists the branches; `--onto <branch>` names another one for `land`.',
+    '`git branch` lists the branches; for `land`, `--onto <branch>` chooses another branch.',
   ],
   UNKNOWN_HOOK: ['teddy has no such hook.', 'The hint lists the hooks.'],
   SHALLOW_CLONE: [
-    'This clone is shallow, and it lacks the part of the history that the command needs.',
+    'This clone is shallow and lacks the part of the history that the command needs.',
     'Run `git fetch --unshallow`.',
   ],
   TURN_OPEN: [
-    'The turn has no answer yet, so there is no end to go back to.',
-    '`teddy session branch <turn>` goes back to its beginning.',
+    'The turn has no answer yet, so it has no end to go back to.',
+    "`teddy session branch <turn>` goes back to the turn's beginning.",
   ],
   PLAN_PENDING: [
     'The turn has a plan but no report.',
     'Run `teddy session execute`, or close the turn with `teddy session execute --reject`.',
   ],
   PLAN_REPLACED: [
-    'Another plan has replaced the one that you decided about. Neither was run.',
+    'Another plan has replaced the plan that you decided about. Neither was run.',
     'Read the current plan, and decide again.',
   ],
   APPROVAL_MISSING: [
     '`teddy.approvals` requires an approval before the plan is executed. Nothing was run.',
-    'Approve it with `teddy session approve`, or have somebody else do so: the hint says who.',
+    'Approve the plan with `teddy session approve`, or ask somebody else to do so: the hint says who.',
   ],
   AGENT_MAY_NOT_APPROVE: [
     'An AI agent started this command, as the message says, but only a person may approve a plan. Nothing was changed.',
-    'Approve it in a terminal of your own, or on the page. An agent may always reject a plan.',
+    'Approve the plan in a terminal of your own, or on the page. An agent may always reject a plan.',
   ],
   NO_PENDING_PLAN: ['There is no plan to run.', 'Ask for one with `teddy session plan -m "..."`.'],
   RUN_INTERRUPTED: [
-    'A run or a command was killed, and nobody has settled it yet.',
+    'A run or a command was killed, and nobody has decided yet what to do about it.',
     '`teddy session execute` asks you what to do; without a terminal, add `--interrupted=resume`, `rollback` or `keep`.',
   ],
-  NO_INTERRUPTED_RUN: ['You gave `--interrupted`, but no run was interrupted.', 'Run the plan without it.'],
+  NO_INTERRUPTED_RUN: [
+    'You gave `--interrupted`, but no run was interrupted.',
+    'Run the plan without `--interrupted`.',
+  ],
   PLAN_MODIFIED: [
     'The pending plan on disk differs from the committed one.',
     'Restore it with the `git restore` command in the hint.',
   ],
   FILE_MODIFIED: [
-    'A file has changed since teddy last saw it, or a published file of the session was edited.',
-    'Revert the edit, or do by hand what the hint says.',
+    "A file has changed since teddy last read it, or somebody edited one of the session's published files.",
+    'Revert the edit, or follow the hint.',
   ],
-  REF_MOVED: ['A branch moved while the command was running, or it is gone.', 'Run the command again.'],
+  REF_MOVED: ['A branch was moved or deleted while the command was running.', 'Run the command again.'],
   NOT_ON_LINE: [
     "The command needs the files of the session's branch, and no work tree has it checked out.",
     'Switch to the branch with `git switch`, or use `--worktree`.',
@@ -224,25 +227,31 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   WORK_TREE_IN_USE: [
     'teddy does not remove this work tree: it has changes or other files, somebody else made it, or it is in use.',
-    'Look at it with `git status`. `git worktree remove` removes one that teddy did not make.',
+    'Look at it with `git status`. `git worktree remove` removes a work tree that teddy did not create.',
   ],
   OPERATION_IN_PROGRESS: [
     'The repository is in the middle of a rebase, merge, cherry-pick, revert or bisect.',
     'Finish or abort it, then run the command again.',
   ],
-  BRANCH_IN_THE_WAY: ['A branch or an archive has a name that teddy needs.', 'Rename it with the command in the hint.'],
-  FILES_IN_THE_WAY: ['A file exists where teddy has to write another one.', 'Move it away and run the command again.'],
+  BRANCH_IN_THE_WAY: [
+    'A branch or an archive already has the name that teddy needs.',
+    'Rename it with the command in the hint.',
+  ],
+  FILES_IN_THE_WAY: [
+    'A file already exists where teddy has to write another file.',
+    'Move it away and run the command again.',
+  ],
   UNCOMMITTED_EDITS: [
-    'You have uncommitted edits, and the command must not touch them.',
+    'You have uncommitted edits that the command must not touch.',
     'Commit them, or run `git config teddy.snapshot tracked` to have teddy commit them.',
   ],
   PARTIALLY_STAGED: [
-    'A file is staged and edited further, and one commit would mix the two.',
-    'Commit it, stage the rest, or unstage it.',
+    'A file was edited after it was staged, and one commit would mix the two versions.',
+    'Commit the file, stage the rest, or unstage the file.',
   ],
   LOCKED: [
-    "Another process is at work here: it holds one of git's locks or receives the turn's answer, or a command is still running although the teddy process that started it was killed.",
-    'Wait for it, or stop it as the hint says. If no process holds the lock anymore, remove the file that the message names.',
+    "Another process is at work here: it holds one of git's locks or is receiving the turn's answer. Or a command is still running although the teddy process that started it was killed.",
+    'Wait for the process, or stop it as the hint says. If no process holds the lock anymore, remove the file that the message names.',
   ],
   NOTHING_TO_UNDO: ['No turn has code to undo.', '`teddy session log` shows the turns.'],
   NOTHING_TO_RESUME: [
@@ -258,29 +267,32 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'Raise the limit, or start another session.',
   ],
   PAGE_REFUSED: [
-    'teddy does not fetch this URL: it is not `https`, or not at a public address.',
-    'Name a public `https` page.',
+    'teddy does not fetch this URL: it is not `https`, or its address is not public.',
+    'Specify a public `https` page.',
   ],
   WRITE_ACTIVE: [
-    'Another write session is under way.',
+    'Another write session is in progress.',
     '`teddy write list <id>` shows it; `teddy write cancel <id>` ends it.',
   ],
   WRITE_FINALIZING: [
-    'The content is complete and is being put in place.',
-    '`teddy write recover <id> --finalize` continues where it stopped.',
+    'The content is complete, and teddy is putting it in place.',
+    '`teddy write recover <id> --finalize` continues where teddy stopped.',
   ],
   TARGET_CHANGED: [
     'Somebody changed the file after the write session began, so teddy left it alone.',
     '`teddy write recover <id> --output <file>` writes the content elsewhere.',
   ],
   OFFSET_MISMATCH: [
-    'The bytes do not continue where the content ends.',
+    'The bytes do not continue where the received content ends.',
     'Send from the offset that the message names.',
   ],
   SERVER_RUNNING: ['A server is already running for this repository.', 'Use that server, or stop it first.'],
-  ENTRY_EXISTS: ['The session has a record with this id and other content.', 'Send the new record under a new id.'],
+  ENTRY_EXISTS: [
+    'The session already has a record with this id but different content.',
+    'Send the new record under a new id.',
+  ],
   REMOTE_EMPTY: [
-    'The remote has no branch yet, and the first branch that arrives becomes its default.',
+    'The remote has no branch yet, and the first branch that is pushed becomes its default.',
     'Push the code branch first.',
   ],
   REMOTE_AHEAD: [
@@ -289,7 +301,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   REMOTE_CHANGED: ['Somebody else pushed at the same time.', 'Run the command again.'],
   SECRET_FOUND: [
-    'A secret would be pushed. Nothing was pushed.',
+    'The push would include a secret. Nothing was pushed.',
     'Revoke the secret, then follow the hint to keep it out of the push.',
   ],
   FAULTY_SESSION: [
@@ -297,7 +309,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     '`teddy session verify` shows the fault. The hint says how to share what came before it.',
   ],
   NOTHING_TO_LAND: [
-    'The branch already has all the code of the session.',
+    "The branch already has all of the session's code.",
     'Archive the session if you are done with it.',
   ],
   OWN_EDITS: [
@@ -309,12 +321,12 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'Merge by hand with the commands in the hint.',
   ],
   HOOK_IN_THE_WAY: [
-    'A git hook that teddy does not own, or the settings file of an agent, is in the way.',
+    "A git hook that teddy does not own, or an agent's settings file, is in the way.",
     'The hint says what to move, or which line to add.',
   ],
   NOT_CAPTURED: [
-    'The sessions of other agents are not captured in this repository.',
-    'To capture them: `teddy capture install`.',
+    "Other agents' sessions are not captured in this repository.",
+    'To capture them, run `teddy capture install`.',
   ],
   NOT_APPROVED: [
     'Nobody approved an action, a tool call, a deletion, or a text that came from a remote.',
@@ -322,14 +334,14 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   NO_MODEL: [
     'No model is configured. Your message is committed, except with `--instead`, which leaves the plan pending.',
-    'Set `OPENAI_API_KEY`, or `OPENAI_BASE_URL` and `teddy.model`; or answer by hand with `teddy session plan --from <file>`. With `--instead`, give the message again.',
+    'Set `OPENAI_API_KEY`, or `OPENAI_BASE_URL` and `teddy.model`; or answer by hand with `teddy session plan --from <file>`. With `--instead`, send the message again.',
   ],
   MODEL_AUTH: [
     'The endpoint rejected the key.',
-    'Check `OPENAI_API_KEY`, or what `git credential` stores; `teddy config` shows where the key is set.',
+    'Check `OPENAI_API_KEY`, or the key that `git credential` stores; `teddy config` shows where the key comes from.',
   ],
   MODEL_NOT_FOUND: [
-    'The endpoint does not know the model, or the URL is wrong.',
+    'The endpoint does not have the model, or the URL is wrong.',
     'Check `teddy.model` and `OPENAI_BASE_URL`.',
   ],
   MODEL_RATE_LIMIT: [
@@ -342,30 +354,33 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   MODEL_OVERFLOW: [
     "The endpoint reports that the request is longer than the model's context window.",
-    'Lower `teddy.contextTokens`, or show fewer files; then send your message again with `-m`. Without it, the same request is sent.',
+    'Lower `teddy.contextTokens`, or show fewer files; then send your message again with `-m`. Without `-m`, the same request is sent again.',
   ],
   MODEL_UNREACHABLE: [
     'The endpoint cannot be reached.',
     'Check the network and `OPENAI_BASE_URL`; then `teddy session plan` without `-m` asks again.',
   ],
   MODEL_STUCK: [
-    'In a conversation, the model made the same call in vain three times, made ten failing calls in a row, or made 50 calls without an answer. The whole conversation is kept.',
-    'Say something else, or choose another model; `teddy session resume` lets it continue.',
+    'In a conversation, the model made the same failing call three times, made ten failing calls in a row, or made 50 calls without an answer. The whole conversation is kept.',
+    'Say something else, or choose another model; `teddy session resume` lets the model continue.',
   ],
   MODEL_INTERRUPTED: [
-    'The answer was cut off, or the endpoint ended it abnormally, for example with `content_filter`. What arrived is kept; a complete plan stays pending and is not run.',
-    '`teddy session plan` without `-m` asks again, with the same request; `teddy session show` shows a complete plan.',
+    'The answer was cut off, or the endpoint ended it abnormally, for example with `content_filter`. The part that arrived is kept; if it is a complete plan, the plan stays pending and is not run.',
+    '`teddy session plan` without `-m` asks again, with the same request; `teddy session show` shows the plan, if it is complete.',
   ],
   EMPTY_ANSWER: ['The model gave an empty answer.', '`teddy session plan` without `-m` asks again.'],
   PAGE_FAILED: ['A page could not be fetched.', 'Check the URL; the report has the reason.'],
-  SERVER_UNREACHABLE: ['`teddy serve` does not answer at the URL of `--server`.', 'Start it, or omit `--server`.'],
+  SERVER_UNREACHABLE: [
+    '`teddy serve` does not answer at the URL given with `--server`.',
+    'Start the server, or omit `--server`.',
+  ],
   REMOTE_UNREACHABLE: [
     'The remote cannot be reached.',
     "Check the network and the remote's URL, then run the command again.",
   ],
   REMOTE_REFUSED: [
     'The remote refused the push. Nothing was changed there.',
-    'Check its rules: protected branches, hooks, quotas.',
+    "Check the remote's rules: protected branches, hooks, quotas.",
   ],
   INTERRUPTED: ['You interrupted the command.', 'Run it again to continue. `teddy status` shows what is unfinished.'],
 };
@@ -374,7 +389,7 @@ export function renderErrors(): string {
   const codes = Object.entries(exitCodes) as [ErrorCode, number][];
   return [
     `# Errors\n\n${generated}`,
-    'An error says what happened, has a code in brackets, and says what to do next:\n',
+    'An error message says what happened, with a code in brackets, and what to do next:\n',
     '```\nerror: Turn 01 has a plan but no report. [PLAN_PENDING]\nhint:  Run `teddy session execute` first, or `teddy session show 01` to read the plan.\n```\n',
     'With `--json`, the error is a document on stdout. Codes and exit codes do not change between versions.\n',
     '## Exit codes\n',

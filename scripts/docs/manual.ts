@@ -20,7 +20,7 @@ export function renderManual(): string {
     escape(
       'You say what you want, and a model answers with a plan. You approve the plan action by action, and teddy runs it.',
     ),
-    escape('The message, the plan and the outcome are each a commit on the branch of the session, next to the code.'),
+    escape("The message, the plan and the outcome each become a commit on the session's branch, alongside the code."),
     ...groups.flatMap((group) => [
       `.SH ${escape(group.toUpperCase())}`,
       ...commands.filter((command) => command.group === group).flatMap(renderCommand),
