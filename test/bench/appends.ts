@@ -67,7 +67,7 @@ export async function measureObjects(env: Env, runs: number): Promise<Row> {
   await project.repository.close();
   rmSync(dir, { recursive: true });
   return {
-    what: 'objects of a turn with a 200 KB log, durable',
+    what: "durable write of a turn's objects, 200 KB log",
     against: 'one deflated, fsynced write of the log',
     oursMs: ours,
     againstMs: against,
@@ -119,7 +119,7 @@ export async function measureAppend(env: Env, runs: number): Promise<Row> {
   );
   await appender.project.repository.close();
   return {
-    what: 'append of that turn, with the ref',
+    what: 'append of that turn, including the ref',
     against: 'git plumbing with core.fsync=all',
     oursMs: ours,
     againstMs: against,
@@ -222,7 +222,7 @@ export async function measureOnLine(env: Env, runs: number, large: string): Prom
   await appender.project.repository.close();
   return {
     what: 'append on the line, 50,000 files',
-    against: 'git commit of one file there',
+    against: 'git commit of one file in the same repository',
     oursMs: ours,
     againstMs: against,
     figure: ratio,

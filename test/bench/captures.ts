@@ -55,7 +55,7 @@ function measureHook({ root, env, hook, log }: Captured): Row {
   writeFileSync(join(root, '.git', 'teddy', 'spool', 'drainer'), '');
   const oursMs = median(times);
   return {
-    what: `a hook of an agent, median of ${calls} calls`,
+    what: `an agent's hook, median of ${calls} calls`,
     against: '`sh -c :`',
     oursMs,
     againstMs: median(against),
@@ -99,7 +99,7 @@ async function measureGate({ root, env, hook, log }: Captured): Promise<Row> {
     appendFileSync(path, write.result(id).join(''));
   }
   const oursMs = median(answered);
-  const what = 'from a verdict to the agent that waits';
+  const what = 'time until a waiting agent gets the verdict';
   return { what, against: '', oursMs, againstMs: null, figure: oursMs, unit: 'ms', aim: 500 };
 }
 

@@ -125,7 +125,7 @@ async function measureRemote(
     aim: 1.5,
   });
   return [
-    toRow(`session push of one, to a remote of ${of}`, 'git push of it', push),
+    toRow(`session push of one session, to a remote with ${of}`, 'git push of its branch', push),
     toRow(`session sync of ${of}, nothing new`, 'git fetch, git push --dry-run', sync),
   ];
 }

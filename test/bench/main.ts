@@ -60,7 +60,7 @@ try {
   rows.push(await measureLargeAppend(env, runs, large));
   if (rows.length > maxRows) throw new Error(`There are ${rows.length} rows, and at most ${maxRows} are wanted.`);
   const about = { node: process.version, git: gitVersion(), runs };
-  const line = `(node ${about.node}, ${about.git}, medians of ${runs}; of sessions of 1,000 turns, of ${reviewRuns})`;
+  const line = `(node ${about.node}, ${about.git}, medians of ${runs} runs; for sessions of 1,000 turns, of ${reviewRuns} runs)`;
   if (process.argv.includes('--json'))
     process.stdout.write(`${JSON.stringify({ schema: 'teddy.bench/1', about, rows }, null, 2)}\n`);
   else process.stdout.write(`${renderRows(rows)}\n${line}\n`);

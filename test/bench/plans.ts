@@ -40,7 +40,7 @@ export async function measurePlans(runs: number): Promise<Row[]> {
     });
     rows.push({
       what: `parse 10 MiB, ${what}`,
-      against: 'the same of 1 MiB',
+      against: 'the same for 1 MiB',
       oursMs: largeMs,
       againstMs: smallMs,
       figure: largeMs / smallMs,
@@ -54,7 +54,7 @@ export async function measurePlans(runs: number): Promise<Row[]> {
   const pair = { find: '  const value = compute(12, options);\n  return value;\n', replace: 'x\n', line: 1, column: 1 };
   const missMs = await medianOf(runs, () => void applyEdit(text, { pairs: [pair], matchAll: false }));
   rows.push({
-    what: 'EDIT that misses in 40,000 lines',
+    what: 'EDIT without a match in 40,000 lines',
     against: 'the time',
     oursMs: missMs,
     againstMs: null,

@@ -155,11 +155,11 @@ export async function measureLookAlikes(env: Env, runs: number): Promise<Row[]> 
   const names = () => runProcess('git', ['for-each-ref', '--format=%(refname) %(contents)'], root, env);
   const coldMs = await timeMs(list);
   const { ours: warmMs, against } = await comparePairs(runs, list, names);
-  const what = 'list beside 10,000 branches named like sessions';
+  const what = 'list among 10,000 branches named like sessions';
   const row = { against: 'git for-each-ref with contents', againstMs: against, unit: 'ms' as const, aim: 1000 };
   return [
-    { ...row, what: `${what}, the first one`, oursMs: coldMs, figure: coldMs },
-    { ...row, what: `${what}, then`, oursMs: warmMs, figure: warmMs },
+    { ...row, what: `${what}, first run`, oursMs: coldMs, figure: coldMs },
+    { ...row, what: `${what}, later runs`, oursMs: warmMs, figure: warmMs },
   ];
 }
 

@@ -85,7 +85,7 @@ async function measurePush(env: Env, runs: number, { dir, root }: Places): Promi
   );
   return toSyncRow(
     `session push of ${count} turns (${toRate(entries, times.ours)} entries/s)`,
-    'git push of it',
+    'git push of its branch',
     times,
   );
 }
@@ -102,7 +102,7 @@ async function measurePull(env: Env, runs: number, { dir, root }: Places): Promi
   );
   return toSyncRow(
     `session pull of ${count} turns (${toRate(entries, times.ours)} entries/s)`,
-    'git fetch of it',
+    'git fetch of its branch',
     times,
   );
 }

@@ -164,6 +164,6 @@ async function readUrl(...outputs: Readable[]): Promise<string> {
 }
 
 function toMemoryRow(how: string, oursMs: number, figure: number): Row {
-  const what = `write session ${how}, 10 MiB of JSON: peak memory over that of 1 KiB`;
+  const what = `write session ${how}, 10 MiB of JSON: peak memory above that for 1 KiB`;
   return { what, against: '', oursMs, againstMs: null, figure, unit: 'MB', aim: 50 };
 }
