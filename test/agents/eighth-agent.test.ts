@@ -89,7 +89,7 @@ test('its hooks are installed and taken out, its logs are found and imported, an
   const found: string[] = [];
   for await (const log of logs.find([dir], 0)) found.push(`${log.agent} ${log.path}`);
   expect(found).toEqual([`eighth ${join(home, '.eighth/logs/s8.jsonl')}`]);
-  expect(grown.findAgentTrace({ EIGHTH_AGENT: '1' }, [])?.seen).toContain('The Eighth has started this');
+  expect(grown.findAgentTrace({ EIGHTH_AGENT: '1' }, [])?.seen).toContain('The Eighth started this');
   const formats = await grown.loadImportFormats();
   const text = '{"eighth":true,"who":"person","text":"Sort the list","session":"s8"}\n';
   expect(formats.detect(text)).toBe('eighth');

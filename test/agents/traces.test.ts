@@ -27,7 +27,7 @@ describe('an agent has started it', () => {
     ['AI_AGENT', 'something-new', 'an AI agent'],
   ])('where %s is %s', (variable, value, agent) => {
     expect(findAgentTrace({ [variable]: value }, [])?.seen).toMatch(
-      new RegExp(`^${agent} has started this: ${variable}(?:=${value})? is set\\.$`, 'i'),
+      new RegExp(`^${agent} started this: ${variable}(?:=${value})? is set\\.$`, 'i'),
     );
   });
 
@@ -48,7 +48,7 @@ describe('an agent has started it', () => {
     'pi',
   ])('where %s is above it, whatever the environment says', (line) => {
     expect(findAgentTrace({}, started(line))).toEqual({
-      seen: expect.stringMatching(/ has started this: process 20 is its program\.$/) as string,
+      seen: expect.stringMatching(/ started this: process 20 is its program\.$/) as string,
       pid: 20,
     });
   });

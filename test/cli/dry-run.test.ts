@@ -98,7 +98,7 @@ test('it says how an edit is found, what a question asks, and that what a comman
     '6/6 PROMPT Which one? ...\n  Which one?',
     '  - this\n  - that',
   ]);
-  expect(stderr).toMatch(/^teddy cannot know what a command would change, so /);
+  expect(stderr).toMatch(/^teddy cannot predict what a command would change, so /);
 });
 
 test('all problems are named at once with their places in the plan, and what is valid is shown', async () => {

@@ -62,7 +62,9 @@ describe('with --replan', () => {
     await project.repo.git('config', 'teddy.maxTurns', '2');
     const done = await execute('-y', '--replan', '5');
     expect(done.exitCode).toBe(1);
-    expect(done.stderr).toMatch(/plan\.md:\d+:\d+:[\s\S]*warning: teddy asked for no other plan: .*spent its budget/);
+    expect(done.stderr).toMatch(
+      /plan\.md:\d+:\d+:[\s\S]*warning: teddy did not ask for another plan. .*spent its budget/,
+    );
     expect(done.stderr).toContain('git config teddy.maxTurns');
     expect(project.server.requests()).toHaveLength(1);
     expect(await lastSubject()).toContain('turn 02 report');
@@ -107,7 +109,7 @@ describe('with --replan', () => {
       ],
       replanStopped: {
         reason: 'same_problems',
-        message: 'The same problems occurred twice, so teddy asked for no other plan.',
+        message: 'The same problems occurred twice, so teddy did not ask for another plan.',
       },
     });
     await project.ok('session', 'plan', '-m', 'Well?');

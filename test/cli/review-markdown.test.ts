@@ -143,8 +143,8 @@ describe('a review', () => {
     expect(text.length).toBeLessThan(65_536);
     expect(text).toContain('<summary>Turn 1200: Message 1200.');
     expect(text).not.toContain('<summary>Turn 01:');
-    expect(text).toMatch(/The details of turns 01 to \d+ are left out for length\./);
-    expect(text).toMatch(/[\d,]+ older rows left out for length/);
+    expect(text).toMatch(/The details of turns 01 to \d+ are omitted for length\./);
+    expect(text).toMatch(/[\d,]+ older rows omitted for length/);
     expect(text).toContain('## Changed files');
     const shown = text.match(/^<details>/gm)?.length ?? 0;
     expect(shown).toBeGreaterThan(10);

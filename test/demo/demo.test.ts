@@ -35,7 +35,7 @@ test('it says that the answers are recorded, and shows the graph with the failur
 test('it names a page, which is there and is what the repository gives', () => {
   const file = /^file:\/\/(\S+\.html)$/m.exec(demo.output)?.[1] ?? '';
   expect(readFileSync(file, 'utf8')).toContain('<meta name="generator" content="git-teddy ');
-  expect(demo.output).toContain(`${file}: the same as the repository gives`);
+  expect(demo.output).toContain(`${file}: the same as the page rendered from the repository`);
 });
 
 test('it uses no colours where nobody sees them', () => {

@@ -157,7 +157,7 @@ test('names with blanks are quoted, and a file with a name that no log can hold 
   ]);
   expect((await note()).split('\n')[0]).toBe('"---"');
   expect(said).toEqual([
-    'The authorship log leaves out files that are too large, or that have names it cannot hold: ' +
+    'The authorship log leaves out files that are too large or have names it cannot represent: ' +
       'a"quote.txt, latin-\uFFFD, new\nline.txt.',
   ]);
 });

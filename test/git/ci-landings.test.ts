@@ -76,7 +76,7 @@ async function forge(landing: Oid, files: Record<string, string | null>): Promis
   return forged;
 }
 
-const good = { ok: true, text: 'All sessions are what they say.', faults: [], unproven: [] };
+const good = { ok: true, text: 'All sessions hold up.', faults: [], unproven: [] };
 const strange = 'The content in the landing comes neither from its session nor from the commit before it.';
 
 describe('the code of a landing', () => {
@@ -92,7 +92,7 @@ describe('the code of a landing', () => {
     await undoTurn(project, { selector: line });
     await land();
     const { checked, text } = await check();
-    expect(text).toBe('All sessions are what they say. 1 commit without a session: not looked at.');
+    expect(text).toBe('All sessions hold up. 1 commit without a session: not checked.');
     expect(checked.landings.map(({ faults, unproven }) => [...faults, ...unproven])).toEqual([[], [], []]);
   });
 
@@ -107,7 +107,7 @@ describe('the code of a landing', () => {
     ] as const)
       expect(await check(await forge(landing, files))).toMatchObject({
         ok: false,
-        text: '1 landing is not what the session gives.',
+        text: '1 landing is not what the session produces.',
         faults: [`${path}: ${message}`],
       });
   });
@@ -170,11 +170,11 @@ describe('the code of a landing', () => {
     expect(await check()).toMatchObject({
       ...byHand,
       ok: false,
-      text: 'Nothing differs, and not all of it is proven. 1 commit without a session: not looked at.',
+      text: 'Nothing differs, but not everything is proven. 1 commit without a session: not checked.',
     });
     expect(await check('pr', {}, project, false)).toMatchObject({
       ok: true,
-      text: 'Nothing differs. What is not proven was let pass by --no-strict. 1 commit without a session: not looked at.',
+      text: 'Nothing differs. --no-strict let the unproven parts pass. 1 commit without a session: not checked.',
     });
     expect(await check(await forge(solved, { 'evil.txt': 'evil\n' }), {}, project, false)).toMatchObject({
       ...byHand,
@@ -230,7 +230,7 @@ describe('the approvals of a landing', () => {
     await land();
     expect(await check()).toMatchObject({
       ok: false,
-      text: '1 approval is missing. 1 commit without a session: not looked at.',
+      text: '1 approval is missing. 1 commit without a session: not checked.',
       checked: { approval: { needed: 'others', isFromBase: true } },
     });
   });
@@ -283,12 +283,12 @@ describe('a line that is not in the clone', () => {
     await inClone([], async (there) => {
       const found = await check('pr', {}, there);
       const tip = (await repo.git('rev-parse', line)).slice(0, 10);
-      expect(found).toMatchObject({ ok: false, text: 'Nothing differs, and not all of it is proven.', faults: [] });
+      expect(found).toMatchObject({ ok: false, text: 'Nothing differs, but not everything is proven.', faults: [] });
       expect(found.unproven).toEqual([
         `${session} has not been pushed as far as ${tip} (no remote has it). Push the session: \`teddy session push -s ${session}\``,
       ]);
       expect((await check('pr', {}, there, false)).ok).toBe(true);
-      const unseen = { ok: false, text: '1 landing could not be checked for what is asked for.' };
+      const unseen = { ok: false, text: '1 landing could not be checked against the requirements.' };
       expect(await check('pr', { requireApproval: 'anybody' }, there, false)).toMatchObject(unseen);
       expect(await check('pr', {}, there, false, true)).toMatchObject(unseen);
     });
@@ -302,9 +302,9 @@ describe('what no session explains', () => {
     await repo.git('switch', '--quiet', 'pr');
     await repo.commit({ 'own.txt': 'own\n' }, 'By hand');
     await repo.git('merge', '--quiet', '--no-edit', 'main');
-    const text = 'There is no teddy session in this change. 1 commit without a session: not looked at.';
+    const text = 'There is no teddy session in this change. 1 commit without a session: not checked.';
     expect(await check()).toMatchObject({ ok: true, text });
-    const wanted = '1 commit without a session, and --require-session asks for one.';
+    const wanted = '1 commit without a session, but --require-session requires one.';
     expect(await check('pr', {}, project, true, true)).toMatchObject({ ok: false, text: wanted });
     await repo.write('evil.txt', 'evil\n');
     await repo.git('add', '--all');
@@ -324,7 +324,7 @@ describe('what no session explains', () => {
     expect({ ok, squashes: checked.squashes }).toEqual({ ok: false, squashes: [{ commit: squash, session }] });
     expect(text).toMatch(/^Session files came without the commits that made them\./);
     expect(hints).toEqual([
-      `Take ${squash.slice(0, 10)} out, and bring the code without \`.teddy/\`: \`teddy session land ${session}\`.`,
+      `Take ${squash.slice(0, 10)} and land the code without \`.teddy/\`: \`teddy session land ${session}\`.`,
     ]);
   });
 });

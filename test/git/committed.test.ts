@@ -135,6 +135,6 @@ test('land says as which commit it is there', async () => {
   const last = await commit({ 'b.txt': 'two\n' });
   const landing = landSession(project, { target: line.session });
   await expect(landing).rejects.toThrow(
-    `main already has all code of teddy/${line.session}, committed as ${last.slice(0, 10)}.`,
+    `main already has all code from teddy/${line.session}, committed as ${last.slice(0, 10)}.`,
   );
 });

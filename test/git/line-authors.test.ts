@@ -367,7 +367,7 @@ test('past a commit that blame.ignoreRevsFile names, the author is guessed besid
   await repo.git('restore', 'a.txt');
   const terminal = { columns: 200, style: (_: string, text: string) => text } as unknown as Terminal;
   expect(renderWhy(terminal, await explainPlace(project, { place: 'a.txt:2' }))).toMatch(
-    /\nBy .*: Format\nGuess {5}before that, turn 01 of \S+-one, .*: so git guesses, past a commit of blame\.ignoreRevsFile\n/,
+    /\nBy .*: Format\nGuess {5}before that, turn 01 of \S+-one, .*: so git guesses past a commit in blame\.ignoreRevsFile\n/,
   );
   expect(toWhyDocument(await explainPlace(project, { place: 'a.txt:2' })).stories).toMatchObject([
     { kind: 'person', guess: { kind: 'turn', turn: { session, turn: '01' } } },
@@ -378,8 +378,8 @@ test('past a commit that blame.ignoreRevsFile names, the author is guessed besid
   await repo.git('config', '--add', 'blame.ignoreRevsFile', 'missing');
   await expectGuesses(
     guessed,
-    'blame.ignoreRevsFile names missing, which cannot be read: nothing is guessed by it.',
-    `${repo.root}/.others names "not-a-commit", which is no commit here.`,
+    'blame.ignoreRevsFile names missing, which cannot be read, so teddy ignores it.',
+    `${repo.root}/.others names "not-a-commit", which is not a commit in this repository.`,
   );
 });
 
@@ -703,7 +703,7 @@ test('are unknown where a shallow clone has left out who brought them, an agent 
     { model: 'gpt', files: { 'four.txt': 'four.txt\n' } },
     { model: 'gpt', files: { 'five.txt': 'five.txt\n' } },
   ]);
-  const there = 'The history of this clone is cut off there. `git fetch --unshallow` brings the rest.';
+  const there = "This clone's history is cut off there. `git fetch --unshallow` fetches the rest.";
   const captured = agent.ref.slice('refs/heads/'.length);
   const wanted = [
     [`teddy/${made}`, 3, { 'one.txt': there, 'two.txt': there, 'three.txt': 'turn 03' }],

@@ -50,9 +50,9 @@ test('are those of git log, down to the start of the session or the end of the c
     expect(review.files.map(({ path }) => path)).toEqual(depth === 1 ? [] : ['mine.txt']);
     await countCost(cloned, line);
     await countStats(cloned, { sinceMs: null, signal: new AbortController().signal });
-    const cutOff = `The history of ${session} is cut off in this clone: it has nothing before X. \`git fetch --unshallow\` gets the rest.`;
+    const cutOff = `The history of ${session} is cut off in this clone: it has nothing before X. \`git fetch --unshallow\` fetches the rest.`;
     const shallow =
-      'This clone is shallow: some turns and authors of lines are unknown. `git fetch --unshallow` fetches the rest.';
+      'This clone is shallow: some turns and line authors are unknown. `git fetch --unshallow` fetches the rest.';
     expect(warned.map((text) => text.replace(/[0-9a-f]{10}/, 'X'))).toEqual(
       depth === null ? [] : [cutOff, cutOff, shallow],
     );

@@ -6,7 +6,7 @@ test.each([
   [
     ["fatal: Unable to create temporary file '.git/objects/pack/tmp_pack_x': Permission denied"],
     'WRITE_FAILED',
-    /that you may write in the repository/,
+    /that you may write to the repository/,
   ],
   [
     ["error: cannot lock ref 'refs/x': Unable to create '.git/x.lock': Read-only file system"],

@@ -168,7 +168,7 @@ describe('replay in a repository of git', () => {
     expect(await repo.fingerprint()).toEqual(before);
     expect(turns.map(({ differences }) => differences)).toMatchObject([
       [],
-      [{ action: 1, message: expect.stringContaining('removed the repository of its work tree') }],
+      [{ action: 1, message: expect.stringContaining("removed its work tree's repository") }],
       [],
     ]);
   });
@@ -189,7 +189,7 @@ test('what a command prints is not comparable after a rebase, which gave it othe
   const { turns } = await replayLine(there, await findRecorded(there, 'rebased'), { runsCommands: true });
   const [turn] = turns;
   expect(turn?.actions.map(({ outcome, note }) => [outcome, note])).toEqual([
-    ['not_compared', 'its output is not comparable after a rebase: it ran on other files'],
+    ['not_compared', 'its output cannot be compared after a rebase, because it ran on different files'],
     ['different', 'The exit code was 0, but is 1.'],
   ]);
   expect(turn).toMatchObject({ proven: 1, unproven: [], differences: [{ action: 2 }] });

@@ -321,7 +321,7 @@ describe('a work tree whose command was killed in the checkout', () => {
     await writeFile(join(root(), 'dir/mine.txt'), 'mine\n');
     for (let times = 0; times < 2; times += 1)
       expect(await use(async ({ workspace }) => workspace?.repair())).toEqual([
-        `${root()} was never finished, and holds files that its commit does not have. Move them away; the next command removes the rest.`,
+        `${root()} was never finished, and contains files that its commit does not have. Move them away; the next command removes the rest.`,
       ]);
     expect(await readFile(join(root(), 'dir/mine.txt'), 'utf8')).toBe('mine\n');
     await rm(join(root(), 'dir/mine.txt'));

@@ -657,7 +657,7 @@ describe('an approval', () => {
   });
 
   test('is nothing that a link gives which a program of an agent has asked for', async () => {
-    project.agent.behind = { seen: 'Codex has started this: CODEX_CI is set.', pid: null };
+    project.agent.behind = { seen: 'Codex started this: CODEX_CI is set.', pid: null };
     const { body } = await server.call('POST', '/api/page-links', { session });
     expect(body).toMatchObject({ mayApprove: false });
     cookie = await enter();
@@ -668,7 +668,7 @@ describe('an approval', () => {
   test('is taken from the page in the browser that the server has opened, also where an agent has started it', async () => {
     const opened: string[] = [];
     await reopen({ openBrowser: async (url) => opened.push(url) > 0 });
-    project.agent.trace = { seen: 'Codex has started this: CODEX_CI is set.', pid: null };
+    project.agent.trace = { seen: 'Codex started this: CODEX_CI is set.', pid: null };
     project.agent.behind = project.agent.trace;
     const answer = await server.call('POST', '/api/page-openings', { session });
     expect(answer).toMatchObject({ status: 200, body: { opened: true } });

@@ -83,7 +83,7 @@ describe('an operation', () => {
     await writeFile(join(root, 'teddy'), 'in the way');
     await expect(open()).rejects.toMatchObject({
       code: 'WRITE_FAILED',
-      message: expect.stringMatching(/^The note of a move could not be written: /) as string,
+      message: expect.stringMatching(/^The note about a move could not be written: /) as string,
     });
     await expect(journal().left(kind)).rejects.toMatchObject({ code: 'WRITE_FAILED' });
   });

@@ -161,7 +161,7 @@ describe('plan_verdict', () => {
       { name: 'plan_verdict', arguments: { session, turn: '01', waitSeconds: 600 } },
       { onprogress: ({ message }) => said.push(message ?? '') },
     );
-    await expect.poll(() => said).toEqual(['Turn 01 waits for a verdict.']);
+    await expect.poll(() => said).toEqual(['Turn 01 is waiting for a verdict.']);
     await judge('approved', session);
     expect((await waiting).structuredContent).toMatchObject({ status: 'approved' });
   });
@@ -274,7 +274,7 @@ describe('memos', () => {
   test('proposals at the same time are all kept, up to fifty', async () => {
     await Promise.all(Array.from({ length: 50 }, (_, at) => mcp.call('memo_propose', { fact: `Fact ${at}` })));
     expect(await listProposed(project)).toHaveLength(50);
-    expect(await mcp.refuses('memo_propose', { fact: 'One more' })).toContain('50 memos are proposed already');
+    expect(await mcp.refuses('memo_propose', { fact: 'One more' })).toContain('50 memos are already proposed');
   });
 
   test('a secret, several lines and nothing are refused', async () => {

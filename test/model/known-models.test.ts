@@ -85,7 +85,7 @@ test.each([
   await expect(open().find('openai', 'gpt-x')).rejects.toMatchObject({
     code: 'BAD_SETTING',
     message: expect.stringContaining(
-      `teddy.model.gpt-x.${name} is "${value}" (git config (local .git/config)), and it takes ${expected}`,
+      `teddy.model.gpt-x.${name} is "${value}" (git config (local .git/config)), but it takes ${expected}`,
     ) as string,
     hint: expect.stringContaining(`\`git config teddy.model.gpt-x.${name} `) as string,
   });

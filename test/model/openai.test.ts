@@ -141,7 +141,7 @@ describe('an answer', () => {
     const events = await collect(model.answer(request()));
     expect(textOf(events)).toBe('one two three no');
     expect(events).toContainEqual({ type: 'thought', text: 'hm' });
-    expect(warnings).toEqual([expect.stringContaining('are left out: reference, image_url.')]);
+    expect(warnings).toEqual([expect.stringContaining('were left out: reference, image_url.')]);
   });
 
   test('leaves the reasoning of the model out', async () => {

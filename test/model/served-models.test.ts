@@ -343,7 +343,7 @@ describe('the window', () => {
     const { kept, said } = await choose('ollama');
     expect(kept).toEqual([['http://127.0.0.1:11434/v1', { window: 4096, answer: null, price: null }]]);
     expect(said.join()).toMatch(
-      /^warning: Ollama shows m only the last 4,096 tokens .*silently cuts.* supports 131,072\. .*num_ctx/,
+      /^warning: Ollama shows m only the last 4,096 tokens .*silently drops.* supports 131,072\. .*num_ctx/,
     );
     expect((await choose('ollama', { contextTokens: '4000' })).said).toEqual([]);
     expect((await choose('ollama', { contextTokens: '9000' })).said).toHaveLength(1);

@@ -152,7 +152,7 @@ async function makeOwn(step: Steps, root: string): Promise<void> {
   await step.plan(root, 'Fail', plan(command('exit 7'), create('never.txt', 'never\n')));
   await step.execute(root);
   await step.plan(root, 'Something that is not there', plan(edit('none.txt', 'a', 'b')));
-  await step.plan(root, 'Only talk', 'Only words, and no plan.\n', '--instead');
+  await step.plan(root, 'Only talk', 'Only words, but no plan.\n', '--instead');
   await step.teddy(root, ['memo', 'add', 'The port is 8080.']);
   writeFileSync(join(root, 'mine.txt'), 'mine\n');
   step.git(root, 'add', 'mine.txt');

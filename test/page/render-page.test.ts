@@ -131,7 +131,7 @@ describe('a turn', () => {
       'npm test ended with exit code 1.',
       'Look at the log.',
       '1 test failed',
-      'Not changed by an action of the plan',
+      'Not changed by an action in the plan',
     ])
       expect(text).toContain(words);
   });
@@ -241,7 +241,7 @@ describe('a turn', () => {
     const text = toText(
       inTurn({ parts: [{ kind: 'reply', text: { text: 'Long', cut }, isSpoken: false, isPartial: true }] }),
     );
-    expect(text).toContain('49,737,856 more characters are not on this page: git show abc:plan.md prints it all.');
+    expect(text).toContain('49,737,856 more characters are not on this page: git show abc:plan.md prints all of them.');
     expect(text).toContain('(interrupted)');
   });
 

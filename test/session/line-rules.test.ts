@@ -34,21 +34,21 @@ describe('the trailers', () => {
     [
       'in other case',
       plan.replace('Teddy-Turn', 'teddy-turn'),
-      'The trailer Teddy-turn is not spelled as teddy spells it.',
+      'The trailer Teddy-turn is not spelled the way teddy spells it.',
     ],
     [
       'twice, once in other case',
       `${plan.trimEnd()}\nteddy-entry: report\n`,
-      'The trailer Teddy-Entry stands there more than once.',
+      'The trailer Teddy-Entry appears more than once.',
     ],
     ['of a later format', plan.replace('Format: 1', 'Format: 2'), 'The trailer Teddy-Format cannot be "2".'],
     ['of a turn 00', plan.replace('Turn: 01', 'Turn: 00'), 'The trailer Teddy-Turn cannot be "00".'],
-    ['without a turn', plan.replace(/Teddy-Turn: .*\n/, ''), 'An entry of the kind plan names its turn.'],
+    ['without a turn', plan.replace(/Teddy-Turn: .*\n/, ''), 'An entry of kind plan must name its turn.'],
     ['with an id that is no UUID v7', plan.replace(/-7000-/, '-4000-'), /^The trailer Teddy-Entry-Id cannot be/],
     [
       'that are only some',
       'x\n\nTeddy-Session: 20260124-add-login\n',
-      'It has trailers of an entry, and lacks Teddy-Entry.',
+      "It has an entry's trailers but lacks Teddy-Entry.",
     ],
   ])('%s are told', (_, message, problem) => {
     expect(checkMessage(message).problems).toContainEqual(
@@ -88,32 +88,32 @@ describe('the order', () => {
     expect(order(facts, ...begun, entry('plan', '02'))).toEqual([]);
     expect(order({ ...facts, hasMessage: false }, ...begun, entry('exchange', '02'), entry('plan', '02'))).toEqual([]);
     expect(order({ ...facts, isAgentPlan: false }, ...begun, entry('plan', '02'))).toEqual([
-      'Turn 02 cannot begin with an entry of the kind plan.',
+      'Turn 02 cannot begin with an entry of kind plan.',
     ]);
-    expect(order(facts, ...begun, entry('plan', '01'))).toEqual(['Turn 01 has a plan already.']);
+    expect(order(facts, ...begun, entry('plan', '01'))).toEqual(['Turn 01 already has a plan.']);
   });
 
   test.each([
-    ['no start', calm, [entry('message', '01')], 'A session begins with start.'],
+    ['no start', calm, [entry('message', '01')], 'A session must begin with a start entry.'],
     ['a gap', calm, [...begun, entry('message', '03')], 'Turn 03 follows turn 01.'],
     [
       'a report without a plan',
       calm,
       [...begun, entry('message', '02'), entry('report', '02')],
-      'Turn 02 has a report and no plan.',
+      'Turn 02 has a report but no plan.',
     ],
-    ['a second plan', calm, [...begun, entry('plan', '01')], 'Turn 01 has a plan already.'],
+    ['a second plan', calm, [...begun, entry('plan', '01')], 'Turn 01 already has a plan.'],
     [
       'a plan without a message',
       { latest: null, hasMessage: false },
       [...begun, entry('reply', '02'), entry('plan', '02')],
-      'Turn 02 has a plan and no message.',
+      'Turn 02 has a plan but no message.',
     ],
     [
       'a message into a closed turn',
       calm,
       [...begun, entry('message', '01')],
-      'A message comes into turn 01, which is closed.',
+      'A message was added to turn 01, which is closed.',
     ],
     [
       'a turn while a plan waits',
@@ -125,13 +125,13 @@ describe('the order', () => {
       'a turn that a plan opens',
       calm,
       [...begun, entry('plan', '02')],
-      'Turn 02 cannot begin with an entry of the kind plan.',
+      'Turn 02 cannot begin with an entry of kind plan.',
     ],
     [
       'a branch turn without a branch',
       calm,
       [...begun, entry('message', '02-branch-01')],
-      'Turn 02-branch-01 cannot begin with an entry of the kind message.',
+      'Turn 02-branch-01 cannot begin with an entry of kind message.',
     ],
   ] as [string, OrderFacts, Entry[], string][])('with %s is told', (_, facts, entries, problem) => {
     expect(order(facts, ...entries)).toEqual([problem]);
@@ -140,7 +140,7 @@ describe('the order', () => {
   test('with an entry for the second time is told', () => {
     const [first] = begun;
     expect(order(calm, ...begun, { ...entry('undo', '01'), id: first?.id ?? '' })).toEqual([
-      `The entry ${first?.id} is on the line already.`,
+      `The entry ${first?.id} is already on the line.`,
     ]);
   });
 });
@@ -149,8 +149,8 @@ test.each([
   ['src/.GIT./config', 'The path goes into a .git directory.'],
   ['a/git~1/hooks', 'The path goes into a .git directory.'],
   ['.g\u200cit/config', 'The path goes into a .git directory.'],
-  ['../out', 'The path leads out of the directory that it stands in.'],
-  ['a\\..\\..\\out', 'The path leads out of the directory that it stands in.'],
+  ['../out', 'The path leads out of its directory.'],
+  ['a\\..\\..\\out', 'The path leads out of its directory.'],
   ['.TEDDY/x', 'The path is .teddy in another spelling.'],
   ['a//b', 'A part of the path is empty.'],
   ['.github/x', null],

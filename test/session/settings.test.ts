@@ -69,9 +69,9 @@ test.each([
   ['Co-authored-by: {model} <a@b.c>', 'Co-authored-by is for people'],
   ['Reviewed-By: {model}', 'Reviewed-By is for people'],
   ['Teddy-Landed-From: {model}', "Teddy-Landed-From is one of teddy's own trailers"],
-  ['Assisted-by: {modle}', 'it may have the placeholders {tool} and {model}, and "{modle}" is neither'],
-  ['Assisted-by: {model', 'it may have the placeholders {tool} and {model}, and "{model" is neither'],
-  ['Assisted-by: model}', 'it may have the placeholders {tool} and {model}, and "}" is neither'],
+  ['Assisted-by: {modle}', 'it may have the placeholders {tool} and {model}, but "{modle}" is neither'],
+  ['Assisted-by: {model', 'it may have the placeholders {tool} and {model}, but "{model" is neither'],
+  ['Assisted-by: model}', 'it may have the placeholders {tool} and {model}, but "}" is neither'],
 ])('no trailer is made by the form %j', (text, problem) => {
   expect(parseSetting('assistedBy', text)).toEqual({ problem: expect.stringContaining(problem) });
 });

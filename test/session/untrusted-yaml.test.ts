@@ -66,9 +66,9 @@ describe('what no session has', () => {
     ["%YAML 1.1\n---\na: 'x'\n", 'line 1: it has a directive (%YAML 1.1)'],
     ["a: 'x'\nb: 1\n'a': 2\n", 'line 3: the key "a" appears twice'],
     ['a: { b: 1, "b": 2 }\n', 'line 1: the key "b" appears twice'],
-    ["? [a]\n: 'x'\n", 'line 1: it has a key that is no text'],
+    ["? [a]\n: 'x'\n", 'line 1: it has a key that is not text'],
     [`${'- '.repeat(1000)}x\n`, 'it is nested more deeply than any report'],
-    [`a: '${'x'.repeat(yamlLimits.length)}'\n`, 'it has 8,388,614 characters, and at most 8,388,608 are read'],
+    [`a: '${'x'.repeat(yamlLimits.length)}'\n`, 'it has 8,388,614 characters, but teddy reads at most 8,388,608'],
     [`[${'x, '.repeat(150_000)}]\n`, 'it has more than 250,000 parts'],
   ])('%.40j is refused, and why', (yaml, reason) => {
     expect(() => parseUntrustedYaml(yaml)).toThrow(reason);

@@ -1,4 +1,4 @@
-/** What a contributor adds, by the row of the checklists in `src/README.md` that says how. */
+/** The additions of a contributor, by the row of the checklists in `src/README.md` that says how. */
 import type { Change } from './grown-source.ts';
 
 const eighth = `

@@ -111,7 +111,7 @@ export function watchScreen() {
       notify();
     },
     ended,
-    /** What a run offers with these keys. */
+    /** The members of a run whose keys are typed with this function. */
     withKeys: (press: (keys: string) => void) => ({
       raw: () => raw,
       text,

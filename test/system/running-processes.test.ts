@@ -67,7 +67,7 @@ describe('an agent is found', () => {
     expect(await behind({})).toBeNull();
     expect(await behind({ chain: async () => [claude] })).toMatchObject({ pid: 20 });
     expect(await behind({ environment: async () => ({ GEMINI_CLI: '1' }) })).toMatchObject({ pid: null });
-    const unknown = { seen: 'It is unknown which program has requested this.', pid: null };
+    const unknown = { seen: 'It is unknown which program requested this.', pid: null };
     expect(await behind({ connected: async () => null })).toEqual(unknown);
     expect(await behind({ environment: async () => null })).toEqual(unknown);
     expect(await behind({ chain: async () => null })).toEqual(unknown);

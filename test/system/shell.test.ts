@@ -444,7 +444,7 @@ describe('the end', () => {
         'and starts others for ever',
         'setsid -f bash -c \'trap "" TERM; while :; do sleep 0.02 & wait; done\'; sleep 0.1',
       ],
-      ['as a command of a script that teddy runs', 'setsid -f env TEDDY_COMMAND="$TEDDY_COMMAND inner" sleep 600'],
+      ['as a command in a script that teddy runs', 'setsid -f env TEDDY_COMMAND="$TEDDY_COMMAND inner" sleep 600'],
     ];
     const left = (mark: string) =>
       spawnSync(

@@ -78,7 +78,7 @@ test.each(['socks5://p:1', 'socks5h://ada:word@p:1', 'ftp://ada:word@p:1'])(
 
 test('an address that is none is refused without its password', () => {
   expect(() => find('https://a.example/', { https_proxy: 'http://ada:word@[' })).toThrow(
-    'https_proxy does not hold the address of a proxy',
+    'https_proxy does not contain the address of a proxy',
   );
 });
 

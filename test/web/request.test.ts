@@ -211,10 +211,10 @@ describe('behind a proxy', () => {
   });
 
   test.each([
-    [407, 'http', 'Put the user name and password of the proxy into HTTP_PROXY, as http://user:password@host:port'],
-    [407, 'https', 'Put the user name and password of the proxy into HTTPS_PROXY, as http://user:password@host:port'],
-    [403, 'https', 'Ask the operator of the proxy to allow server.test, or add it to NO_PROXY'],
-    [302, 'https', 'Ask the operator of the proxy to allow server.test, or add it to NO_PROXY'],
+    [407, 'http', "Put the proxy's user name and password in HTTP_PROXY, as http://user:password@host:port"],
+    [407, 'https', "Put the proxy's user name and password in HTTPS_PROXY, as http://user:password@host:port"],
+    [403, 'https', "Ask the proxy's operator to allow server.test, or add it to NO_PROXY"],
+    [302, 'https', "Ask the proxy's operator to allow server.test, or add it to NO_PROXY"],
     [502, 'https', undefined],
   ])('its refusal is told: %i over %s', async (refuses, scheme, advice) => {
     const { host } = await useProxy({ refuses }, 'ada:word@');

@@ -80,7 +80,7 @@ describe('format against the target', () => {
   test('LF in a file that has CRLF throughout is a finding', async () => {
     const { findings } = await validate('a.txt', 'a\nb\n', { base: 'a\r\nb\r\n' });
     expect(findings.map(({ message }) => message)).toEqual([
-      'All lines of the target end in CRLF, those of the content in LF.',
+      'All lines in the target end in CRLF, but those in the content end in LF.',
     ]);
   });
 
@@ -95,7 +95,7 @@ describe('format against the target', () => {
   test('mixed endings of a new file are a note', async () => {
     const { findings, notes } = await validate('a.txt', 'a\r\nb\n');
     expect(findings).toEqual([]);
-    expect(notes).toEqual(['Some lines of the content end in LF, others in CRLF.']);
+    expect(notes).toEqual(['Some lines in the content end in LF, others in CRLF.']);
   });
 
   test('a final newline that gets lost is a finding, at the last line', async () => {
@@ -126,7 +126,7 @@ describe('format against the target', () => {
   test('what is appended to a last line without a newline is noted', async () => {
     const { final, notes } = await validate('a.txt', 'b\n', { base: 'a', operation: 'append' });
     expect(new TextDecoder().decode(final)).toBe('ab\n');
-    expect(notes).toEqual(['The last line of the target had no newline: what is appended begins on that line.']);
+    expect(notes).toEqual(["The target's last line had no newline: the appended text begins on that line."]);
   });
 
   test('an overwrite that loses more than half of the target is a finding', async () => {

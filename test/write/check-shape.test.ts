@@ -75,7 +75,7 @@ describe('a fence round the whole content', () => {
     const { findings, final, notes } = await validate('a.py', '```python\nprint("é")\n```\n');
     expect(findings).toEqual([]);
     expect(text(final)).toBe('print("é")\n');
-    expect(notes).toEqual(['A code fence round the whole content was taken away.']);
+    expect(notes).toEqual(['A code fence around the whole content was removed.']);
   });
 
   test('is taken away with empty lines around it and without a last newline', async () => {

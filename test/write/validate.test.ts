@@ -145,7 +145,7 @@ describe('secrets', () => {
     expect(findings).toEqual([
       {
         check: 'secrets',
-        message: 'This looks like a secret (token); content is committed, so it must not hold any.',
+        message: 'This looks like a secret (token); content is committed, so it must not contain any.',
         line: 2,
       },
     ]);

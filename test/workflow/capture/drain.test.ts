@@ -277,7 +277,7 @@ describe('the hooks of a turn', () => {
   test('of an agent that nobody knows are a problem, and nothing else', async () => {
     const setting = await setUp();
     setting.spool.bells.push({ agent: 'other', at: 1, ppid: 1, payload: {} });
-    const problems = ['A hook was called by an agent that teddy does not know: other.'];
+    const problems = ['An agent that teddy does not recognize called a hook: other.'];
     expect(await run(setting)).toMatchObject({ problems });
     expect(setting.capture.saved.get('last-drain')).toMatchObject({ problems });
     await sweepAll(setting);

@@ -72,7 +72,7 @@ async function setBack({ ref }: WaitingPlan, count = 2): Promise<void> {
   for await (const { oid } of store.firstParents((await store.resolve(ref)) as Oid)) commits.push(oid);
   const [old] = commits;
   const at = commits[Math.min(count, commits.length - 1)];
-  if (old === undefined || at === undefined) throw new Error('The line is there.');
+  if (old === undefined || at === undefined) throw new Error('The line exists');
   await store.updateRefs([{ ref, old, new: at }], 'set back');
 }
 
@@ -186,7 +186,7 @@ describe('the agent', () => {
   });
 
   test.each([
-    ['its file has another plan by now', { planFile: '/plan.md' }, `${firstPlan}3. Send all of it away.\n`],
+    ['its file has a different plan now', { planFile: '/plan.md' }, `${firstPlan}3. Send all of it away.\n`],
     ['its file has changed beside the text of the call', { plan: firstPlan, planFile: '/plan.md' }, '# Other\n'],
     ['its file is gone', { planFile: '/plan.md' }, null],
     ['its call names neither a text nor a file', {}, firstPlan],

@@ -98,8 +98,8 @@ test('stopping leaves the hooks to other repositories; the script goes with the 
 
 test.each<[string, () => unknown, RegExp]>([
   ['the script is missing', () => (script = 'missing'), /script that all hooks run is missing/],
-  ['its program is gone', () => (script = 'broken'), /is gone/],
-  ['hooks were changed', () => setHooks('codex', 'changed'), /Some hooks of Codex/],
+  ['its program is gone', () => (script = 'broken'), /no longer exists/],
+  ['hooks were changed', () => setHooks('codex', 'changed'), /Some hooks for Codex/],
   [
     'Codex is not trusted',
     () => (agents = agents.map((a) => ({ ...a, trusted: a.name === 'codex' ? false : null }))),
@@ -113,9 +113,9 @@ test.each<[string, () => unknown, RegExp]>([
   [
     'an agent never called, and has worked',
     () => (codexLog = { at: 4_000_000_000, cwd: '/project/src' }),
-    /Codex has worked here, and its hooks have never/,
+    /Codex has worked here, but its hooks have never/,
   ],
-  ['lines could not be read', () => spoolState({ unreadable: 2 }), /2 notes of hooks could not be read/],
+  ['lines could not be read', () => spoolState({ unreadable: 2 }), /2 recorded hook calls could not be read/],
   ['a bell waits', () => spoolState({ waiting: [{ agent: 'codex', bytes: 1, oldest: 1 }] }), /nothing is reading them/],
   ['the spool is gone', () => spoolState({ exists: false }), /spool is missing/],
 ])('status tells that %s', async (_, change, warning) => {
@@ -139,7 +139,7 @@ test('status names the command that brings a line back: it was renamed, deleted 
   const branch = 'refs/heads/teddy/20260124-gone' as RefName;
   await store.updateRefs([{ ref: branch, old: null, new: oid }], 'test');
   expect(await warnings()).toEqual([
-    expect.stringMatching(/is back, or another session has it .*`teddy capture sweep`/),
+    expect.stringMatching(/is back, or another session uses that name now: `teddy capture sweep`/),
   ]);
   await store.updateRefs([{ ref: branch, old: oid, new: null }], 'test');
   const keep = (ref: string) => store.updateRefs([{ ref: ref as RefName, old: null, new: oid }], 'test');

@@ -474,7 +474,7 @@ describe('a cut connection', () => {
   });
 
   test('is got over: the model goes on where the content stops, with the seam checked', async () => {
-    const line = 'A line of more than forty bytes, which comes twice.\n';
+    const line = 'a line in more than forty bytes, which comes twice.\n';
     const project = await memoryProject();
     await start(project, scriptedModel(calling(call('a.txt')), broken(`one\n${line}`))).result.catch(() => undefined);
     const [id = ''] = leftIds(project);
@@ -500,7 +500,7 @@ describe('a cut connection', () => {
     const refused = await failureOf(start(project, unasked, { id }));
     expect([refused.code, refused.hint]).toEqual([
       'NOT_ON_LINE',
-      `Go back, and go on: \`git switch teddy/${session}\`, \`teddy write ask --resume ${id}\`.`,
+      `Switch back, and go on: \`git switch teddy/${session}\`, \`teddy write ask --resume ${id}\`.`,
     ]);
     expect(unasked.requests).toEqual([]);
     const home = `teddy/${session}`;

@@ -838,7 +838,7 @@ describe('calls that a crash has interrupted', () => {
     expectValid(model);
     expect(project.staged).toEqual([]);
     expect(project.said.join('\n')).toContain(
-      '2 tool calls of an interrupted command, 1 without a result, were saved in turn 01.',
+      '2 tool calls from an interrupted command, 1 without a result, were saved in turn 01.',
     );
   });
 

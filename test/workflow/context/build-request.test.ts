@@ -476,7 +476,7 @@ describe('files of the model’s own list that the budget has no room for', () =
       ['middle.txt', 'shown', null],
     ]);
     expect(shown.notes.map((note) => `warning: ${note}`)).toEqual([expect.stringMatching(said)]);
-    expect(shown.why).toMatchObject({ isShown: false, reasons: ['it does not fit the budget of the request'] });
+    expect(shown.why).toMatchObject({ isShown: false, reasons: ["it does not fit the request's budget"] });
   });
 });
 

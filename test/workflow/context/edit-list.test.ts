@@ -100,7 +100,7 @@ describe('adding to the list of a session', () => {
     const project = await begin();
     await edit(project, 'add', ['.']);
     await say(project, 'Go', 'x');
-    const said = 'warning: Your lists show the model files with names that suggest secrets: .env.';
+    const said = 'warning: Your context lists show the model files whose names suggest secrets: .env.';
     expect(project.said).toContain(said);
     project.said.length = 0;
     await edit(project, 'drop', ['.env']);
@@ -115,7 +115,7 @@ describe('adding to the list of a session', () => {
     await expect(edit(project, 'add', ['src'])).rejects.toMatchObject({
       code: 'CONTEXT_TOO_LARGE',
       message: expect.stringMatching(
-        /^That adds 2 files with about \d+ tokens, .* session\.context was not changed\.$/,
+        /^That would add 2 files with about \d+ tokens, .* session\.context was not changed\.$/,
       ),
     });
     expect(await linesOf(project)).toEqual([]);

@@ -180,7 +180,7 @@ describe('hooks that were installed', () => {
     [
       'whose program is gone',
       () => (isOnPath = false),
-      `${source.program.main} is gone, but the hooks start teddy from there`,
+      `${source.program.main} no longer exists, but the hooks start teddy from there`,
     ],
     [
       'where git does not look',

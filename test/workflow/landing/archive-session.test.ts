@@ -98,7 +98,7 @@ test('one branch of a session is not taken for the session, unless nothing else 
   for (const target of [`teddy/${session}--01-branch-01`, `${session}--01-branch-01`])
     await expect(archiveSession(project, target)).rejects.toMatchObject({
       code: 'USAGE',
-      message: `teddy/${session}--01-branch-01 is one branch of ${session}, and \`teddy session archive\` takes a whole session.`,
+      message: `teddy/${session}--01-branch-01 is one branch of ${session}, but \`teddy session archive\` works on a whole session.`,
       hint: `All of it: \`teddy session archive ${session}\`.`,
     });
   expect(await tipsOf(project, 'refs/')).toEqual(refs);

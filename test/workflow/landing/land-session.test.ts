@@ -85,7 +85,7 @@ test('a restored turn whose undo has landed does not come again, and the way to 
   await landSession(project, {});
   expect(await pathsOf(project, 'main')).toEqual(['README.md', 'two.txt']);
   expect(project.said.join('\n')).toContain(
-    `Not all of it has landed: Landing an undo removed code of this session from main`,
+    `Not all of it has landed: Landing an undo removed this session's code from main`,
   );
   project.said.length = 0;
   await turn(project, 'Three', create('three.txt'));
@@ -120,7 +120,7 @@ slowTest('three landings in a row bring what is new each time, with commits on t
   await landSession(project, {});
   await expect(landSession(project, {})).rejects.toMatchObject({
     code: 'NOTHING_TO_LAND',
-    message: `main already has all code of ${line}.`,
+    message: `main already has all code from ${line}.`,
   });
   await commitOn(project, 'main', { 'README.md': '# Theirs\n' });
   await turn(project, 'Two', edit('one.txt', 'one.txt', 'two'));
@@ -170,7 +170,7 @@ slowTest('what came to the branch by other ways counts as well: a merge, a squas
   await project.setRef('refs/heads/main', merge);
   await expect(landSession(project, {})).rejects.toMatchObject({
     code: 'NOTHING_TO_LAND',
-    message: `main already has all code of ${line}.`,
+    message: `main already has all code from ${line}.`,
   });
   await turn(project, 'Four', edit('three.txt', 'three.txt', 'four'));
   expect((await landSession(project, {})).changes).toMatchObject([{ path: 'three.txt', change: 'modified' }]);
@@ -241,7 +241,7 @@ test('another line of a session lands beside the first one, and says so', async 
     changes: [{ path: 'two.txt', change: 'added' }],
     archive: null,
   });
-  expect(project.said.join('\n')).toMatch(/main already had code of another branch of 20260124-add-login \(\w{10}\)/);
+  expect(project.said.join('\n')).toMatch(/main already had code from another branch of 20260124-add-login \(\w{10}\)/);
   expect(project.said.join('\n')).toContain('try-again has a custom name and is not archived');
 });
 
@@ -299,9 +299,7 @@ test('a plan that is being executed is told as one', async () => {
     ref: `refs/heads/${line}` as RefName,
   });
   await landSession(project, {});
-  expect(project.said).toContain(
-    `warning: Turn 02 is being executed by process ${process.pid}: nothing of it is landed.`,
-  );
+  expect(project.said).toContain(`warning: Turn 02 is being executed by process ${process.pid}: none of it is landed.`);
 });
 
 test('edits that are not committed and a plan that is pending are said, and stay where they are', async () => {
@@ -309,7 +307,7 @@ test('edits that are not committed and a plan that is pending are said, and stay
   await say(project, 'Two', planOf([create('two.txt')]));
   await project.write({ 'README.md': 'mine\n', 'new.txt': 'new\n' });
   await landSession(project, {});
-  expect(project.said).toContain('warning: Turn 02 has a plan that was not executed: nothing of it is landed.');
+  expect(project.said).toContain('warning: Turn 02 has a plan that was not executed: none of it is landed.');
   expect(project.said).toContain(
     `warning: 2 files differ from the tip of ${line} in /project, and only what is committed is landed: README.md, new.txt.`,
   );
@@ -425,7 +423,7 @@ test('an archive with other commits is left as it is, and one that is ahead stay
   await turn(project, 'Two', create('two.txt'));
   expect(await landSession(project, {})).toMatchObject({ archive: null });
   expect(await store.resolve(archive)).toBe(main);
-  expect(project.said.at(-1)).toContain(`${archive} holds other commits than ${line}`);
+  expect(project.said.at(-1)).toContain(`${archive} contains commits other than ${line}`);
 });
 
 slowTest(
@@ -451,7 +449,7 @@ slowTest(
     const asked: string[] = [];
     project.notices.confirm = async (question) => (asked.push(question), false);
     await expect(landSession(project, {})).rejects.toMatchObject(refusal);
-    expect(asked).toEqual([`${line} was not begun here, and names release as the branch to land on. Land it there?`]);
+    expect(asked).toEqual([`${line} was not started here, and names release as the branch to land on. Land it there?`]);
     expect(await project.tipOf('release')).toBe(before);
     // Who began it is not asked, and neither is who has said yes, or names the branch.
     for (const oid of own) project.trusted.add(oid);
@@ -534,7 +532,7 @@ test('commits of the branch where the session began are counted before they come
   const landed = await landSession(project, { onto: 'main', edit });
   expect(landed.changes.map(({ path }) => path)).toEqual(['d1.txt', 'd2.txt', 'one.txt']);
   expect(known).toEqual([
-    `warning: 2 commits of develop come along: ${session} began there, and main does not have them.`,
+    `warning: 2 commits from develop come along: ${session} started there, and main does not have them.`,
   ]);
   expect(along()).toEqual(known);
   await turn(project, 'Two', create('two.txt'));
@@ -549,7 +547,7 @@ test('edits from before the first message land only when the user says so', asyn
   const before = await project.tipOf('main');
   await expect(landSession(project, { onto: 'main', message: 'It is done' })).rejects.toMatchObject({
     code: 'OWN_EDITS',
-    message: expect.stringContaining('your own edits of README.md'),
+    message: expect.stringContaining('your own edits to README.md'),
     hint: expect.stringMatching(
       `^To land them too: \`teddy session land -s ${line} --onto main -m 'It is done' --with-own-edits\`\\. To leave`,
     ),
@@ -564,7 +562,7 @@ test('edits from before the first message land only when the user says so', asyn
   expect((await landSession(project, { isDryRun: true })).ownEdits).toMatchObject([{ path: 'README.md', of: null }]);
   const landed = await landSession(answer(true), {});
   expect(landed.ownEdits).toMatchObject([{ path: 'README.md', of: null }]);
-  expect(landed.message).toContain('Do it\n\n- 01 Do it\n- own edits, not of a plan: README.md\n');
+  expect(landed.message).toContain('Do it\n\n- 01 Do it\n- own edits, not part of a plan: README.md\n');
   expect(asked).toHaveLength(2);
 });
 
@@ -738,7 +736,7 @@ test('a dry run names what would stop the landing, and is as silent and as still
   // The landing itself would ask then.
   project.notices.confirm = async () => expect.unreachable('A dry run asks nothing.');
   expect(await dry()).toBeNull();
-  expect(project.said.join('\n')).toContain('The landing asks about your own edits of README.md');
+  expect(project.said.join('\n')).toContain('Landing asks about your own edits to README.md');
   await project.switchTo('main');
   await project.write({ 'one.txt': 'mine\n' });
   const refs = await project.repository.store.listRefs('refs/');
@@ -792,7 +790,7 @@ test('own edits are left out by the command that is named, which takes them off 
   expect(snapshot).toBeGreaterThan(0);
   await expect(landSession(project, {})).rejects.toMatchObject({
     hint: expect.stringMatching(
-      /To leave them out: `git revert --no-edit [0-9a-f]{10}` takes them off .*, and then land/,
+      /To leave them out: `git revert --no-edit [0-9a-f]{10}` removes them from .*, and then land/,
     ),
   });
   await project.switchTo('main');
@@ -876,9 +874,9 @@ test('a file that another agent’s session left so is told as that one’s', as
   await turn(project, 'One', create('one.txt'));
   await expect(landSession(project, {})).rejects.toMatchObject({
     code: 'OWN_EDITS',
-    message: expect.stringContaining(`your own edits of README.md and hello.txt of ${first.session} from before`),
+    message: expect.stringContaining(`your own edits to README.md and hello.txt of ${first.session} from before`),
   });
   const { message, ownEdits } = await landSession(project, { withOwnEdits: true });
-  expect(message).toContain(`\n- own edits, not of a plan: README.md\n- hello.txt of ${first.session}\n`);
+  expect(message).toContain(`\n- own edits, not part of a plan: README.md\n- hello.txt of ${first.session}\n`);
   expect(ownEdits.map(({ of }) => of)).toEqual(expect.arrayContaining([null, first.session]));
 });

@@ -145,7 +145,7 @@ describe('the other files of .teddy/', () => {
     const { report } = await run(failing);
     expect(report.action_logs[0]).toMatchObject({
       status: 'FAILURE',
-      details: { reason: expect.stringContaining('could not be taken back: .teddy is in the way.') as string },
+      details: { reason: expect.stringContaining('could not be reverted: .teddy is in the way.') as string },
     });
     expect(report.action_logs[0]?.details).not.toHaveProperty('restored');
   });

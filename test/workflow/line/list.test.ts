@@ -342,7 +342,7 @@ describe('at an older entry with a detached HEAD', () => {
     await project.repository.store.updateRefs([early], 'gone');
     await expect(say(project, 'Three', planOf([create('three.txt')]))).rejects.toMatchObject({
       code: 'NOT_ON_LINE',
-      hint: 'Make one here: `git switch -c add-login-again`, or branch off at turn 02 for another try: `teddy session branch 02`.',
+      hint: 'Create one here: `git switch -c add-login-again`, or branch off at turn 02 for another try: `teddy session branch 02`.',
     });
     expect(await project.tipOf(line)).toBe(tip);
     expect((await branchSession(project, { turn: '02', switch: true })).turn).toBe('02-branch-01');

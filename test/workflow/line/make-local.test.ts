@@ -31,7 +31,7 @@ test('a line that a plain fetch has brought is checked before it becomes a branc
     code: 'HOSTILE_SESSION',
     exitCode: 1,
     message: expect.stringMatching(
-      new RegExp(`^No local branch was made for ${line}: it fails the checks \\(.*plan\\.md`),
+      new RegExp(`^No local branch was created for ${line}: it fails the checks \\(.*plan\\.md`),
     ) as string,
     hint: `To look at it: \`teddy session verify ${forged.slice(0, 16)}\`. Ask whoever pushed it.`,
   };

@@ -173,7 +173,7 @@ describe('session new', () => {
     await start(project);
     await start(project);
     expect(project.said).toContain(
-      `There already is a session ${session}, so this one is ${session}-2. To continue that one: git switch ${line}`,
+      `A session called ${session} already exists, so this one is ${session}-2. To continue that one: git switch ${line}`,
     );
     await project.repository.store.updateRefs(
       [{ ref: `refs/heads/${line}-2` as RefName, old: await project.tipOf(`${line}-2`), new: null }],

@@ -118,7 +118,7 @@ describe('an answer that an interrupted command had received', () => {
     expect(await anchored(project)).toEqual({ [place.id]: text });
     expect(project.said.at(-1) ?? '').not.toContain('turn 01.');
     expect(project.said.join('\n')).toMatch(
-      /saved separately: `git cat-file -p [0-9a-f]{40}`\. Turn 01 .* no longer waits for it/,
+      /saved separately: `git cat-file -p [0-9a-f]{40}`\. Turn 01 .* no longer waiting for it/,
     );
 
     // The same again, as after a crash: one anchor, no entry.

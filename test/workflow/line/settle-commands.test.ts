@@ -111,7 +111,7 @@ describe('a command of a conversation that was killed', () => {
     expect(types).toEqual(['user', 'tool_use', 'tool_result recovered', 'assistant']);
     const said = warnings(project);
     expect(said.findIndex((text) => text.includes('Commands may not change'))).toBe(0);
-    expect(said[1]).toContain('1 tool call of an interrupted command');
+    expect(said[1]).toContain('1 tool call from an interrupted command');
   });
 
   test('leaves what the user had edited before it as they had it, byte for byte', async () => {
@@ -138,7 +138,7 @@ describe('a command of a conversation that was killed', () => {
       await expect(go(project), name).rejects.toMatchObject({
         code: 'LOCKED',
         message:
-          'A command of turn 01 is still running (process group 4711); the conversation that started it was killed.',
+          'A command in turn 01 is still running (process group 4711); the conversation that started it was killed.',
         hint: 'Wait for it, or stop it: `kill -- -4711`.',
       });
     }
@@ -147,7 +147,7 @@ describe('a command of a conversation that was killed', () => {
     await expect(say(project, 'And now?', 'Fine.')).rejects.toMatchObject({
       code: 'LOCKED',
       message:
-        'A command of turn 01 is still running (outside its process group, as 12, 34); the conversation that started it was killed.',
+        'A command in turn 01 is still running (outside its process group, as 12, 34); the conversation that started it was killed.',
       hint: 'Wait for it, or stop it: `kill -- 12 34`.',
     });
     project.shellOf = shellOf;
@@ -233,7 +233,7 @@ describe('a command of a conversation that was killed', () => {
     for (const { facts } of project.noted) Object.assign(facts ?? {}, { root: '/gone', isLinked: true });
     await say(project, undefined, 'Fine.');
     expect(warnings(project)[0]).toBe(
-      'warning: /gone is gone, so the command of turn 01 that was interrupted there is forgotten.',
+      'warning: /gone is gone, so the command in turn 01 that was interrupted there is forgotten.',
     );
     expect(project.noted).toEqual([]);
   });

@@ -37,7 +37,7 @@ describe('with teddy.snapshot=all', () => {
       'edited\n',
       null,
     ]);
-    expect(project.said).toContain('Your own edits of 3 files were committed as a snapshot (2 of them new).');
+    expect(project.said).toContain('Your own edits to 3 files were committed as a snapshot (2 of them new).');
     const status = await project.repository.workspace.status({ untracked: true });
     expect(status).toEqual({ edits: [], unmerged: [], untracked: [] });
   });
@@ -46,7 +46,7 @@ describe('with teddy.snapshot=all', () => {
     const project = await begin();
     await project.write({ 'new.txt': 'n\n' });
     await say(project, 'Go on', 'Fine.');
-    expect(project.said).toContain('Your own edits of 1 file were committed as a snapshot (1 of them new).');
+    expect(project.said).toContain('Your own edits to 1 file were committed as a snapshot (1 of them new).');
   });
 
   slowTest('secrets, by name and by content, and what has 1 MiB or more stay away, each with its reason', async () => {
@@ -74,8 +74,8 @@ describe('with teddy.snapshot=all', () => {
     const said = project.said.find((text) => text.startsWith('warning: Left out of the snapshot: ')) ?? '';
     for (const reason of [
       '.env (named like a secret)',
-      'notes.txt (it holds a secret)',
-      'wide.txt (it holds a secret)',
+      'notes.txt (it contains a secret)',
+      'wide.txt (it contains a secret)',
       'exact.bin (1 MiB or more)',
       '.teddy/mine.txt (only teddy itself adds files to .teddy/)',
     ])
@@ -101,7 +101,7 @@ describe('with teddy.snapshot=all', () => {
       },
     }));
     await say(hindered, 'Go on', 'Fine.');
-    expect(project.said).toContain('Your own edits of 1 file were committed as a snapshot (1 of them new).');
+    expect(project.said).toContain('Your own edits to 1 file were committed as a snapshot (1 of them new).');
     expect(project.said).toContain('warning: Left out of the snapshot: locked.txt (it cannot be read).');
   });
 

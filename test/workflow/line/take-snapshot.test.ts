@@ -19,7 +19,7 @@ describe('the user’s own edits', () => {
     expect(await project.readAt(tip, 'a.txt')).toBe('edited\n');
     expect(await project.readAt(tip, 'b.txt')).toBeNull();
     expect(await project.readAt(tip, 'untracked.txt')).toBeNull();
-    expect(project.said).toContain('Your own edits of 2 files were committed as a snapshot.');
+    expect(project.said).toContain('Your own edits to 2 files were committed as a snapshot.');
     const status = await project.repository.workspace.status({ untracked: true });
     expect(status).toEqual({ edits: [], unmerged: [], untracked: ['untracked.txt'] });
   });

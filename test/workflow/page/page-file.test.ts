@@ -120,7 +120,7 @@ describe('a page is not verified', () => {
     const main = await project.tipOf('main');
     await expect(verify(text.replaceAll(tip, main))).rejects.toMatchObject({
       code: 'UNKNOWN_COMMIT',
-      message: `The page was made from ${main.slice(0, 10)}, which is not a commit of ${session}.`,
+      message: `The page was made from ${main.slice(0, 10)}, which is not a commit in ${session}.`,
     });
   });
 

@@ -158,7 +158,7 @@ describe('the trees of a report', () => {
       const [first] = parseReport(known ?? '').action_logs.map(({ tree }) => tree);
       const wrong = withLogs((log) => (log.index === 2 && first !== undefined ? { ...log, tree: first } : log));
       expect((await judge(project, await forge(project, tip, { report: wrong }))).differences).toMatchObject([
-        { action: 2, message: expect.stringContaining('is not what the plan gives') },
+        { action: 2, message: expect.stringContaining('is not the tree that the plan produces') },
       ]);
       const second = parseReport(known ?? '').action_logs[1]?.tree as Oid;
       const quiet = withLogs((log) => (log.index === 3 ? { ...log, tree: second } : log));

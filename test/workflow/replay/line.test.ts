@@ -95,7 +95,7 @@ describe('replay of honest turns', () => {
     );
     const outcomes = ['EDIT not_compared', 'EXECUTE not_run', 'CREATE same'];
     const { actions, unproven } = await expectSame(outcomes, {}, 'not_compared');
-    expect(actions[0]?.note).toContain('a commit of the user');
+    expect(actions[0]?.note).toContain('a commit by the user');
     expect(unproven.map(({ path }) => path)).toEqual(['src/app.ts']);
   });
 

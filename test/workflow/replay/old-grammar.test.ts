@@ -143,7 +143,7 @@ describe('a report of now', () => {
 
   test('is different with a grammar that this teddy does not know, and verify reads it', async () => {
     const tip = await record(planOf([create('a.txt')]), { grammar: 4 });
-    const message = expect.stringContaining('grammar 4, which this teddy does not know');
+    const message = expect.stringContaining('grammar 4, which this version of teddy does not support');
     expect(await replay(tip)).toMatchObject({ outcome: 'different', differences: [{ message }] });
     expect((await verifyLine(project, await findRecorded(project, tip))).violations).toEqual([]);
   });

@@ -100,7 +100,7 @@ describe('entries', () => {
     ['is of another turn', (text) => text.replace('Teddy-Turn: 01', 'Teddy-Turn: 02')],
     ['has lost its trailers', () => 'Mine\n'],
   ])('a report whose plan %s differs', async (_, message) => {
-    const missing = { turn: '01', path: `${dir}/report.md`, message: 'No entry before it brings the plan of turn 01.' };
+    const missing = { turn: '01', path: `${dir}/report.md`, message: 'No earlier entry contains the plan of turn 01.' };
     expect(await forgePlan(message)).toContainEqual(expect.objectContaining(missing));
   });
 
@@ -108,7 +108,10 @@ describe('entries', () => {
     const found = await differencesOf(entry, [{ path: 'evil.sh' as RepoPath, bytes: Buffer.from('evil\n') }]);
     const [kind] = entry.split(' ');
     expect(found).toContainEqual(
-      expect.objectContaining({ path: 'evil.sh', message: `An entry of the kind ${kind} changes code.` }),
+      expect.objectContaining({
+        path: 'evil.sh',
+        message: `An entry of kind ${kind} changes code, which it must not.`,
+      }),
     );
   });
 

@@ -36,7 +36,7 @@ slowTest(
     expect(large.text).toContain('| 01 | Make it | Do it | SUCCESS |');
     expect(large.text).toContain('| 02 | Make another | Do it | SUCCESS, undone |');
     expect(large.text).toMatch(
-      /The details of turns 01 to 5\d are left out for length\. .* `teddy session show 5\d -s /,
+      /The details of turns 01 to 5\d are omitted for length\. .* `teddy session show 5\d -s /,
     );
     expect(large.text.length).toBeLessThan(65_536);
   },

@@ -271,7 +271,7 @@ describe('cost', () => {
     expect(drawn).toMatch(/^01 .* ~\$3\.42 {2}scripted {2}One$/m);
     expect(drawn).toMatch(/^02 .* \$0\.5000 {2}scripted {2}Two$/m);
     expect(drawn).toMatch(/^total .* ~\$3\.92$/m);
-    expect(drawn).toContain('~ marks a cost estimated from the prices of the models.');
+    expect(drawn).toContain("~ marks a cost estimated from the models' prices.");
     expect(drawn).not.toContain('No price');
     const { total } = await countAllCosts({ ...priced, models });
     expect(total.estimatedUsd).toBeCloseTo(3.42);

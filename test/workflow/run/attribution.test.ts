@@ -156,7 +156,7 @@ describe('a command', () => {
     expect(leftOut.toSorted()).toEqual([
       '.env: named like a secret',
       'big.bin: over 1 MiB',
-      'holds.txt: it holds a secret',
+      'holds.txt: it contains a secret',
     ]);
     expect(status.untracked).toEqual(['.env', 'big.bin', 'holds.txt']);
   });
@@ -168,8 +168,8 @@ describe('a command', () => {
     const { committed, leftOut, report } = await told(project);
     expect(committed).toEqual(['modified a.txt']);
     expect(leftOut.toSorted()).toEqual([
-      '[masked: PASSWORD]/deep.txt: its name holds a secret',
-      'login-[masked: PASSWORD].log: its name holds a secret',
+      '[masked: PASSWORD]/deep.txt: its name contains a secret',
+      'login-[masked: PASSWORD].log: its name contains a secret',
     ]);
     expect(JSON.stringify(report.changes)).not.toContain('hunter2');
   });

@@ -129,7 +129,7 @@ describe('a run', () => {
     };
     const { report } = await run(project, { approver: asking });
     expect(report.run_summary.status).toBe('FAILURE');
-    expect(report.action_logs[0]?.details?.reason).toContain('a.txt was changed while the approval was asked for');
+    expect(report.action_logs[0]?.details?.reason).toContain('a.txt was changed while teddy was asking for approval');
     const left = await project.repository.workspace.readDisk('a.txt' as Parameters<Workspace['readDisk']>[0]);
     expect(new TextDecoder().decode(left ?? undefined)).toBe('theirs\n');
   });

@@ -411,7 +411,7 @@ test('verify wants an approval of what was run, and of nothing else', async () =
 });
 
 describe('an agent', () => {
-  const agent = { seen: 'Claude Code has started this: CLAUDECODE is set.', pid: null };
+  const agent = { seen: 'Claude Code started this: CLAUDECODE is set.', pid: null };
   const execute = (by: 'user' | 'flag') => run(project, { approver: { ...approver(), by } });
 
   test('approves nothing, is told why, and may reject', async () => {

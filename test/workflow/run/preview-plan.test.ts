@@ -166,7 +166,7 @@ test('a line that only a remote has is refused, and no branch is made of it', as
   const before = await project.repository.store.listRefs('refs/');
   await expect(previewPlan(project, { selector: session })).rejects.toMatchObject({
     code: 'NO_PENDING_PLAN',
-    hint: expect.stringMatching(/^Make the branch: `git switch -c 'ada'\\''s&co' [0-9a-f]{12}`\.$/),
+    hint: expect.stringMatching(/^Create the branch: `git switch -c 'ada'\\''s&co' [0-9a-f]{12}`\.$/),
   });
   expect(await project.repository.store.listRefs('refs/')).toEqual(before);
 });

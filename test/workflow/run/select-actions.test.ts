@@ -35,7 +35,7 @@ test('an edit of a file that a skipped action would have made is not valid', asy
   await expect(run(project, { approver: person, skip: [1] })).rejects.toMatchObject({
     code: 'VALIDATION_FAILED',
     message: expect.stringMatching(
-      /^The chosen actions are not valid by themselves: plan\.md:\d+:\d+: EDIT made\.txt: /,
+      /^The chosen actions are not valid on their own: plan\.md:\d+:\d+: EDIT made\.txt: /,
     ),
     hint: expect.stringContaining('the plan is still pending'),
   });
@@ -106,7 +106,7 @@ test('after a failure an action that was not selected is still said to be that',
 test.each([
   [{ only: [4] }, '--only: there is no action 4.'],
   [{ skip: [0] }, '--skip: there is no action 0.'],
-  [{ only: [1], skip: [1] }, 'No action of the plan is left to run.'],
+  [{ only: [1], skip: [1] }, 'No action in the plan is left to run.'],
 ])('%j is refused, and the plan stays pending', async (selection, message) => {
   const project = await pending(create('one.txt'), create('two.txt'));
   const tip = await project.tipOf(line);

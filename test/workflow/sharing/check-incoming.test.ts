@@ -218,7 +218,7 @@ test('another session under the name of one that is here, or that came first, is
     'Teddy-Entry-Id: 019bf000-0000-7000-8000-00000000f00d',
   );
   const forged = await commitTree((await store.readDir(first, '' as RepoPath))?.entries ?? [], [main], message);
-  const reason = 'it is another session that has the same name';
+  const reason = 'it is a different session with the same name';
   const branch = `${ref}--01-branch-01` as RefName;
   const { accepted, refused } = await checkIncoming(project, [
     { ref: branch, tip: forged, local: null },

@@ -264,7 +264,7 @@ describe('two clones that have both added to a line', () => {
     expect(await bea.tipOf(line)).toBe(await ada.tipOf(line));
     expect((await workspace.head()).oid).toBe(later);
     expect(await bea.read('notes.txt')).toBe(await bea.readAt(later as unknown as Oid, 'notes.txt'));
-    expect(bea.said).toContainEqual(expect.stringMatching(/is on teddy\/20260124-add-login--02-branch-\d+ now/));
+    expect(bea.said).toContainEqual(expect.stringMatching(/is now on teddy\/20260124-add-login--02-branch-\d+/));
   });
 
   test('and a push that is behind is refused, with what to do', async () => {
@@ -341,7 +341,7 @@ describe('a line that is checked out', () => {
     const { root } = bea.repository.workspace;
     expect(told).toEqual([
       `HEAD in ${root} would move to ${line}--02-branch-01; no file would change.`,
-      `HEAD in ${root} is on ${line}--02-branch-01 now; no file has changed.`,
+      `HEAD in ${root} is now on ${line}--02-branch-01; no file has changed.`,
     ]);
   });
 
@@ -707,7 +707,7 @@ describe('what must not pass', () => {
     const shared = await pullSessions(bea, { ...request, all: true });
     expect(shared.lines.find(({ ref }) => ref === evil)).toMatchObject({
       did: [],
-      problem: { code: 'HOSTILE_SESSION', message: expect.stringContaining('teddy/20260125-evil of origin') },
+      problem: { code: 'HOSTILE_SESSION', message: expect.stringContaining('teddy/20260125-evil from origin') },
     });
     expect(await listMemos(bea)).toEqual(['Use pnpm']);
     const refs = await bea.repository.store.listRefs('refs/');
@@ -783,7 +783,7 @@ describe('a line that is not what it says', () => {
     const shared = await pullSessions(ada, request);
     expect(shared.lines.find(({ ref }) => ref === main)?.problem).toMatchObject({
       code: 'HOSTILE_SESSION',
-      hint: `Nothing of it was stored here. To look at it: \`git fetch origin ${main} && teddy session verify FETCH_HEAD\`. Ask whoever pushed it.`,
+      hint: `None of it was stored here. To look at it: \`git fetch origin ${main} && teddy session verify FETCH_HEAD\`. Ask whoever pushed it.`,
     });
     await append(bea, main);
     expect(did(await pushSessions(bea, { ...request, selector: session }))).toEqual({ [session]: 'pushed' });

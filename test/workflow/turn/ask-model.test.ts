@@ -56,7 +56,7 @@ describe('an answer that its endpoint ended badly', () => {
   test('before it said anything names the reason', async () => {
     await expect(say(await given.session(), 'Do it', scriptedModel(ended('')))).rejects.toMatchObject({
       code: 'EMPTY_ANSWER',
-      message: expect.stringContaining('gave an empty answer, and ended it with "content_filter"'),
+      message: expect.stringContaining('returned an empty answer, and'),
     });
   });
 });
@@ -234,7 +234,7 @@ describe('an answer that is on the line', () => {
     const commit = await project.tipOf(line);
     expect(outcome).toMatchObject({ commit, secrets: [], actions: 1, problems: [] });
     expect(project.said.filter((text) => text.startsWith('warning: '))).toEqual([
-      `warning: The answer is on its line as ${commit.slice(0, 10)}, but it could not be searched for secrets: A text could not be searched. Switch it off.`,
+      `warning: The answer is on its branch as ${commit.slice(0, 10)}, but it could not be searched for secrets: A text could not be searched. Switch it off.`,
     ]);
   });
 
@@ -248,7 +248,7 @@ describe('an answer that is on the line', () => {
     expect(outcome).toHaveProperty('problems', [expect.objectContaining({ line: expect.any(Number) })]);
     expect(project.said).toContainEqual(
       expect.stringMatching(
-        /^warning: The answer is on its line as [0-9a-f]{10}, but .* not be checked .*: EIO: i\/o error$/,
+        /^warning: The answer is on its branch as [0-9a-f]{10}, but .* not be checked .*: EIO: i\/o error$/,
       ),
     );
   });
@@ -266,7 +266,7 @@ describe('an answer that was interrupted and cannot be kept', () => {
     await expect(say(project, 'Do it', scriptedModel({ texts: ['Hal'], error: lost, meanwhile }))).rejects.toBe(lost);
     expect(project.staged).toMatchObject([{ text: 'Hal', isSaved: true }]);
     expect(project.said).toContainEqual(
-      'warning: The answer was interrupted, and what arrived (3 characters) could not be saved in turn 01: No space left. Make room.',
+      'warning: The answer was interrupted, and the part that arrived (3 characters) could not be saved in turn 01: No space left. Make room.',
     );
   });
 
@@ -296,7 +296,7 @@ describe('an answer without end', () => {
     const asked = say(project, 'Why?', scriptedModel({ texts: ['a'.repeat(11 * 1024 * 1024)] }), { mode: 'ask' });
     await expect(asked).rejects.toMatchObject({
       code: 'MODEL_FAILED',
-      hint: 'Ask for less at once; `teddy session ask` without -m tries again; the message is kept.',
+      hint: 'Ask for less at a time; `teddy session ask` without -m tries again; the message is kept.',
     });
   });
 });

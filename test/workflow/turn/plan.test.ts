@@ -381,6 +381,6 @@ describe('a line that is not checked out', () => {
     await expect(say(project, 'Go on', 'Fine.')).rejects.toMatchObject({ code: 'NO_OPEN_SESSION' });
     await say(project, 'Go on', 'Fine.', { selector: session });
     expect(await storyOfLine(project)).toEqual(["'First commit'", 'start', 'message 01', 'reply 01']);
-    expect(project.said).toContain(`Made the local branch ${line}.`);
+    expect(project.said).toContain(`Created the local branch ${line}.`);
   });
 });

@@ -25,7 +25,7 @@ test('a turn that has no end yet is refused, and nothing is made', async () => {
   await say(project, 'One', null);
   await expect(rewindTurn(project, { turn: '01' })).rejects.toMatchObject({
     code: 'TURN_OPEN',
-    message: expect.stringContaining('you cannot go back to its end: it waits for an answer.'),
+    message: expect.stringContaining('you cannot go back to its end: it is waiting for an answer.'),
     hint: `To go back to its beginning: \`teddy session branch 01 -s ${line}\`.`,
   });
   await say(project, undefined, planOf([create('one.txt')]));

@@ -61,7 +61,7 @@ test('not where two turns have the name, nor where none has', async () => {
   for (const act of [showTurn, diffTurnTo, branchSessionAt, undoTurn, rewindTurn, approve])
     await expect(act(project, { turn: '03' })).rejects.toMatchObject({
       code: 'UNKNOWN_TURN',
-      message: `Turn 03 of ${session} is not on this branch, and several others have one: ${branches.join(', ')}.`,
+      message: `Turn 03 of ${session} is not on this branch, but several other branches have one: ${branches.join(', ')}.`,
       hint: `Name the branch as well: \`-s ${branches[0]}\` or \`-s ${branches[1]}\`.`,
     });
   for (const selector of branches) expect((await showTurn(project, { turn: '03', selector })).line).toBe(selector);

@@ -168,7 +168,7 @@ describe('an undo of some files', () => {
     await undoTurn(project, {});
     await project.write({ 'one.txt': 'mine\n' });
     await expect(undoTurn(project, { turn: '02' })).rejects.toMatchObject({
-      message: expect.stringMatching(/cannot be put back whole: one\.txt \(it has changed since the undo\)/),
+      message: expect.stringMatching(/cannot be put back completely: one\.txt \(it has changed since the undo\)/),
       hint: expect.stringContaining('--partial` puts back the others'),
     });
     const partly = await undoTurn(project, { turn: '02', isPartial: true });

@@ -76,30 +76,30 @@ test('an entry says what its report and its log say', async () => {
       ({ rule, message: said }) => `${rule}: ${said}`,
     );
   };
-  const wrongPlan = 'trailers: Title, agent or model of the report are not those of the entry of its plan.';
+  const wrongPlan = "trailers: The report's title, agent or model does not match the entry of its plan.";
   expect(await relabel('report', /: SUCCESS Do it/, ': FAILURE Do it')).toEqual([
-    'trailers: The message of the entry does not say what the report says.',
+    "trailers: The entry's message does not match the report.",
   ]);
   expect(await relabel('plan', /plan: Do it/, 'plan: Do more')).toEqual([
-    'trailers: The message of the entry does not say what its files say.',
+    "trailers: The entry's message does not match its files.",
     wrongPlan,
   ]);
   expect(await relabel('plan', /Teddy-Model: .*/, 'Teddy-Model: another')).toEqual([
-    'trailers: The log names a different model than the entry.',
+    'trailers: The log names a different model from the entry.',
     wrongPlan,
   ]);
   expect(await relabel('message', /Teddy-Provider: .*/, 'Teddy-Provider: openai')).toEqual([
-    'trailers: The log names a different provider than the entry.',
+    'trailers: The log names a different provider from the entry.',
   ]);
   expect(await relabel('message', /message: One/, 'message: One\u001B[2J')).toEqual([
     'trailers: Its message has control characters.',
-    'trailers: The message of the entry does not say what its files say.',
+    "trailers: The entry's message does not match its files.",
   ]);
 });
 
 test('a file has the mode that its report says', async () => {
   const two = { path: 'two.txt' as RepoPath, bytes: new TextEncoder().encode('two.txt\n') };
-  const message = 'report: The file has the mode 100755, which the report does not say.';
+  const message = 'report: The file has the mode 100755, which the report does not record.';
   const { violations } = await forge('report', { ...two, mode: '100755' });
   expect(violations.map((one) => `${one.rule}: ${one.message}`)).toEqual([message]);
 });

@@ -231,7 +231,7 @@ test('an entry that was committed before its session, by a clock that was ahead 
     await batch.flush();
     return verifyLine(project, { ...recorded, tip });
   };
-  const word = 'The clock was set back, or had been ahead of time: 1 entry is dated before what it follows.';
+  const word = 'The clock was set back, or had been running ahead: 1 entry is dated before what it follows.';
   expect(await verify({ author: dated(commit.author) })).toMatchObject({ violations: [], notes: [word] });
   expect(await verify({ committer: dated(commit.committer) })).toMatchObject({ violations: [], notes: [word] });
   expect(rulesOf(await verify({}))).toEqual(['trailers']);

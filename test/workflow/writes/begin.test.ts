@@ -47,10 +47,10 @@ describe('begin', () => {
     [
       'a path outside of the project',
       { target: '/etc/passwd' },
-      '/etc/passwd cannot be written: it is outside of the project.',
+      '/etc/passwd cannot be written: it is outside the project.',
     ],
-    ['a path that only a web page would read from the root', { target: '/docs/guide.md' }, 'outside of the project'],
-    ['a path in a directory of a longer name', { target: '/project-2/guide.md' }, 'outside of the project'],
+    ['a path that only a web page would read from the root', { target: '/docs/guide.md' }, 'outside the project'],
+    ['a path in a directory of a longer name', { target: '/project-2/guide.md' }, 'outside the project'],
     ['a path out of the root', { target: '/project/../guide.md' }, 'cannot be written'],
     ['a path in .git', { target: '.git/config' }, '.git/config cannot be written: it is inside `.git`.'],
     ['a directory', { target: 'src' }, 'src cannot be written: it is a directory.'],

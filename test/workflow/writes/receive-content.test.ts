@@ -153,7 +153,7 @@ describe('a content that comes at once', () => {
     source.send('x');
     source.fail(new Error('connection reset'));
     expect(await outcome).toMatchObject({ text: 'a\n', rest: 'x', isDone: true, isSaved: true });
-    expect(said).toEqual(['warning: The answer broke off behind its end marker: connection reset']);
+    expect(said).toEqual(['warning: The answer broke off after its end marker: connection reset']);
   });
 
   test('goes on where one that was saved has stopped', async () => {

@@ -84,7 +84,7 @@ describe("the user's own checker", () => {
     project.command.run = async () => ({ exitCode: 1 });
     expect(await run(project, 'a.py')).toEqual([{ check: 'checker', message: '`check` exited with 1.' }]);
     project.command.run = async () => ({ exitCode: 124, timedOut: true });
-    expect(await run(project, 'a.py')).toEqual([{ check: 'checker', message: '`check` did not end within 7 s.' }]);
+    expect(await run(project, 'a.py')).toEqual([{ check: 'checker', message: '`check` did not finish within 7 s.' }]);
   });
 
   test('runs beside all others that are set for the path', async () => {

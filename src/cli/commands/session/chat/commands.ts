@@ -88,7 +88,7 @@ export function renderChatHelp(): string {
   return [...all.map(([what, does]) => `  ${what.padEnd(widest)}  ${does}`), '', stops].join('\n');
 }
 
-const stops = 'Ctrl-C stops an answer and keeps the part that has arrived; at an empty prompt it leaves.';
+const stops = 'Ctrl-C stops an answer and keeps what has arrived; at an empty prompt, it quits.';
 
 /** Splits paths at spaces; quotes keep a path that contains spaces together. */
 export function splitPaths(rest: string): string[] {
