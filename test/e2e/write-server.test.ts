@@ -29,56 +29,14 @@ afterEach(async () => {
 const ask = (args: string[], stdin = '') => project.run(['write', ...args, '--server', url], { stdin });
 const wish = (target: string) => ['--target', target, '--operation', 'create', '--intent', 'A test'];
 
-test('a file is announced, sent in parts, corrected and committed through a server', async () => {
-  const id = (await ask(['begin', ...wish('a.json')])).stdout.trim();
-  expect(await ask(['append', id], '{ "a":')).toMatchObject({ exitCode: 0, stdout: '6\n' });
-  expect(await ask(['append', id, '--offset', '4'], '":')).toMatchObject({ exitCode: 0, stdout: '6\n' });
-  expect((await ask(['list', id])).stdout).toContain('create a.json: A test\n6 bytes');
-  const wrong = await ask(['finalize', id]);
-  expect(wrong).toMatchObject({ exitCode: 1, stdout: '' });
-  expect(wrong.stderr).toMatch(/^1\. syntax, line 1, column 7: /m);
-  expect(wrong.stderr).toContain('error: Content validation failed: line 1, column 7: ');
-  expect(wrong.stderr).toContain('Please fix and try again. [VALIDATION_FAILED]');
-  expect(await ask(['finalize', id], '{ "a": 1 }\n')).toMatchObject({
-    exitCode: 0,
-    stdout: expect.stringMatching(/^a\.json [0-9a-f]{10}\n$/),
-  });
-  expect((await ask(['list'])).stdout).toContain(`${id}  committed`);
-});
-
-test("a check of the user's that is set while the server runs counts", async () => {
-  await project.repo.git('config', 'teddy.validate.*.txt.command', 'echo not today; exit 7');
-  const refused = await ask(['stream', ...wish('a.txt')], 'text\nDONE\n');
-  expect(refused.exitCode).toBe(1);
-  expect(refused.stderr).toContain('not today');
-  expect(await project.repo.list('.')).not.toContain('a.txt');
-});
-
-test('a stream goes to a server as it comes, byte for byte, and what follows DONE is kept', async () => {
-  const content = 'Zeile äöü 🧸\r\nDONE.\n';
-  const done = await ask(['stream', ...wish('a.txt')], `${content}DONE\nBye.\n`);
-  expect(done).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^a\.txt /) });
-  expect(await project.repo.read('a.txt')).toBe(content);
+test('a stream goes through a server, is checked as the user has set it by then, and what follows DONE is kept', async () => {
+  const done = await ask(['stream', ...wish('a.txt')], 'one\nDONE\nBye.\n');
+  expect(done).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^a\.txt /) as string });
   expect(done.stderr).toContain('The text after DONE (5 bytes) is not in a.txt');
-});
-
-test('a stream without DONE stays with the server, and the commands that it names go on with it', async () => {
-  const cut = await ask(['stream', ...wish('a.txt')], 'one\n');
-  expect(cut).toMatchObject({ exitCode: 1, stdout: '' });
-  const [finalize = '', goOn = ''] = [...cut.stderr.matchAll(/`teddy (write [^`]+)`/g)].map((match) => match[1]);
-  expect(await project.run(goOn.split(' '), { stdin: 'two\n' })).toMatchObject({ exitCode: 0, stdout: '8\n' });
-  expect(await project.run(finalize.split(' '))).toMatchObject({ exitCode: 0 });
-  expect(await project.repo.read('a.txt')).toBe('one\ntwo\n');
-});
-
-test('one session is active at a time, and cancel frees it; an id that is not known is exit code 2', async () => {
-  const id = (await ask(['begin', ...wish('a.txt')])).stdout.trim();
-  const second = await ask(['begin', ...wish('b.txt')]);
-  expect(second.exitCode).toBe(3);
-  expect(second.stderr).toContain('Cannot start new session: Another write session is already active.');
-  expect(await ask(['cancel', id])).toMatchObject({ exitCode: 0 });
-  expect(await ask(['append', id], 'x')).toMatchObject({ exitCode: 2 });
-  expect(await ask(['begin', ...wish('b.txt')])).toMatchObject({ exitCode: 0 });
+  await project.repo.git('config', 'teddy.validate.*.txt.command', 'echo not today; exit 7');
+  const refused = await ask(['stream', ...wish('b.txt')], 'text\nDONE\n');
+  expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('not today') as string });
+  expect(await project.repo.list('.')).not.toContain('b.txt');
 });
 
 const startStream = (target: string, to = ['--server', url]) =>
@@ -97,7 +55,12 @@ async function untilBegun(): Promise<string> {
   throw new Error('No session has begun.');
 }
 
-test('Ctrl-C sends what had come to the server, and says how to go on there', async () => {
+test('Ctrl-C leaves no empty session at the server; it sends what had come, and says how to go on there', async () => {
+  const empty = startStream('a.txt');
+  await untilBegun();
+  empty.child.kill('SIGINT');
+  expect(await empty.result).toMatchObject({ exitCode: 130 });
+  expect(await listed()).toEqual([]);
   const { child, result } = startStream('a.txt');
   const id = await untilBegun();
   child.stdin.write('one\ntwo\nthr');
@@ -125,10 +88,8 @@ const follow = (command: string) =>
   });
 
 test.each<[when: string, before: string, after: string, code: number]>([
-  ['before the first save, and the content is ended', '', 'one\ntwo ü\nDONE\n', 5],
   ['before the first save, and no end comes', '', 'one\ntwo ü\n', 1],
   ['after a save, and the content is ended', 'one\n', 'two ü\nDONE\n', 5],
-  ['after a save, and no end comes', 'one\n', 'two ü\n', 1],
 ])('a server that dies %s loses nothing of stdin, and a command goes on with it', async (_, before, after, code) => {
   const { child, said, result } = startStream('a.txt');
   const id = await untilBegun();
@@ -143,15 +104,6 @@ test.each<[when: string, before: string, after: string, code: number]>([
   expect({ exitCode, stderr }).toEqual({ exitCode: code, stderr: expect.stringMatching(way) as string });
   await follow(way.exec(stderr)?.[1] ?? '');
   expect(await project.repo.read('a.txt')).toBe('one\ntwo ü\n');
-});
-
-test('Ctrl-C before anything has come leaves no session at the server', async () => {
-  const { child, result } = startStream('a.txt');
-  await untilBegun();
-  child.kill('SIGINT');
-  expect(await result).toMatchObject({ exitCode: 130 });
-  expect(await listed()).toEqual([]);
-  expect(await ask(['begin', ...wish('b.txt')])).toMatchObject({ exitCode: 0 });
 });
 
 test('a server is asked from outside of every repository, with the token of the environment', async () => {
@@ -177,19 +129,4 @@ test('a server is asked from outside of every repository, with the token of the 
   } finally {
     await rm(cwd, { recursive: true });
   }
-});
-
-test('begin through a server says nothing of sessions that were interrupted here', async () => {
-  const { child, result } = startStream('a.txt', []);
-  child.stdin.write('one\n');
-  // It asks only when everything is saved.
-  await new Promise<void>((resolve) =>
-    child.stderr.on('data', (text: string) => text.includes('reply DONE') && resolve()),
-  );
-  child.kill('SIGKILL');
-  await result;
-  const begun = await ask(['begin', ...wish('b.txt')]);
-  expect(begun).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining('interrupted') });
-  await ask(['cancel', begun.stdout.trim()]);
-  expect((await project.run(['write', 'begin', ...wish('b.txt')])).stderr).toContain('interrupted');
 });
