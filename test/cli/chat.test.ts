@@ -172,3 +172,43 @@ describe('say', () => {
     await project.refuses('USAGE', 2, ['session', 'say', '--role', 'user', '--interrupted', '-m', 'x']);
   });
 });
+
+describe('a call', () => {
+  const command = { text: '', toolCalls: [{ name: 'run_command', arguments: '{"command":"echo ran > made.txt"}' }] };
+
+  test('is in the one document of --json, with the answer', async () => {
+    const session = await open([command, { text: 'It failed.', usage: { prompt_tokens: 10, completion_tokens: 5 } }]);
+    project.memory.command.run = async () => ({ exitCode: 3 });
+    const { exitCode, stdout, stderr } = await chat('-y', '--json', '-m', 'Run it');
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toMatchObject({
+      schema: 'teddy.chat/1',
+      session,
+      line: `teddy/${session}`,
+      turn: '01',
+      entry: 'reply',
+      commit: await project.repo.git('rev-parse', 'HEAD'),
+      text: 'It failed.',
+      calls: [{ name: 'run_command', summary: 'run_command echo ran > made.txt', outcome: 'failed' }],
+      usage: { output: expect.any(Number) },
+    });
+  });
+
+  test('that nobody can approve is denied: 4, and what ran before it is kept', async () => {
+    const read = { name: 'read_file', arguments: '{"path":"src/app.ts"}' };
+    await open([{ ...command, toolCalls: [read, ...command.toolCalls] }, command]);
+    const denied = await chat('-m', 'Run it');
+    expect(denied).toMatchObject({ exitCode: 4, stdout: '' });
+    expect(denied.stderr).toMatch(/\[NOT_APPROVED\]\nhint: {2}Use -y to approve/);
+    expect(denied.stderr).toContain('run_command echo ran > made.txt\n  denied\n');
+    const json = await chat('--json', '-m', 'Run it again');
+    expect(json).toMatchObject({ exitCode: 4, stderr: '' });
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      entry: 'exchange',
+      text: null,
+      calls: [{ name: 'run_command', outcome: 'denied' }],
+    });
+    const history = await project.ok('session', 'history', '--format', 'openai');
+    for (const text of ['export const port', 'Tool execution denied by user']) expect(history).toContain(text);
+  });
+});

@@ -65,3 +65,52 @@ test('an answer that is cut in mid-stream is kept in part, and asking again answ
   expect((await transcript(session)).map(({ type }) => type)).toEqual(['user', 'assistant_partial', 'assistant']);
   await project.ok('session', 'execute', '-y');
 });
+
+test('with --no-stream or teddy.stream=off the answer is asked for in one piece, and kept and shown like any other', async () => {
+  const usage = { prompt_tokens: 12, completion_tokens: 3 };
+  project = await openMemoryTeddy({ answers: [{ status: 500 }, { text: answer, usage }, 'Which one?', 'That one.'] });
+  const session = await project.begin('whole');
+  const planned = await project.run(['session', 'plan', '-m', 'Make it', '--no-stream']);
+  expect(planned).toMatchObject({ exitCode: 0, stdout: answer });
+  expect(planned.stderr).toContain('12 tokens in, 3 out');
+  expect(await readTurn(session, '01', 'plan.md')).toBe(answer);
+  await project.ok('session', 'execute', '-y');
+  await project.repo.git('config', 'teddy.stream', 'off');
+  const reply = await project.run(['session', 'plan', '-m', 'And on']);
+  expect(reply).toMatchObject({
+    exitCode: 0,
+    stdout: 'Which one?\n',
+    stderr: expect.stringContaining('not a plan') as string,
+  });
+  expect(await project.ok('session', 'chat', '-m', 'You say')).toBe('That one.\n');
+  expect(project.server.requests().map(({ body }) => body['stream'])).toEqual([false, false, false, false]);
+});
+
+test("Anthropic's messages need its own key, and give a plan and a conversation with tools", async () => {
+  project = await openMemoryTeddy({
+    answers: [
+      { text: answer, usage: { prompt_tokens: 1234, completion_tokens: 56 } },
+      { text: 'I look.', toolCalls: [{ name: 'read_file', arguments: '{"path":"made.txt"}' }] },
+      'It says so.',
+    ],
+  });
+  const session = await project.begin('claude');
+  await project.repo.git('config', 'teddy.provider', 'anthropic');
+  await project.repo.git('config', 'teddy.model', 'claude-test');
+  const without = await project.run(['session', 'plan', '-m', 'Make it']);
+  expect(without).toMatchObject({ exitCode: 5 });
+  expect(without.stderr).toContain('The provider anthropic needs a key, but none was found.');
+  expect(without.stderr).toContain('Set ANTHROPIC_API_KEY');
+  expect(project.server.requests()).toEqual([]);
+  const env = { ANTHROPIC_API_KEY: 'sk-ant-0123456789abc', ANTHROPIC_BASE_URL: project.server.url };
+  const planned = await project.run(['session', 'plan'], { env });
+  expect(planned).toMatchObject({ exitCode: 0, stdout: answer });
+  expect(planned.stderr).toContain('asking claude-test at http://127.0.0.1:');
+  expect(planned.stderr).toContain('1,234 tokens in, 56 out');
+  expect(project.server.requests()[0]).toMatchObject({ path: '/v1/messages', model: 'claude-test' });
+  await project.ok('session', 'execute', '-y');
+  const talked = await project.run(['session', 'chat', '-m', 'What does made.txt say?'], { env });
+  expect(talked).toMatchObject({ exitCode: 0, stdout: 'It says so.\n' });
+  const said = await transcript(session, '02');
+  expect(said.map(({ type }) => type)).toEqual(['user', 'assistant', 'tool_use', 'tool_result', 'assistant']);
+});

@@ -2,7 +2,7 @@
 import { openMemoryBegun, openMemoryTeddy, type MemoryTeddy } from '../support/memory-teddy.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import { ctrlC, ctrlD, type TerminalRun } from '../support/run-in-terminal.ts';
-import { createPlan } from '../support/teddy-project.ts';
+import { createPlan, executeAction, planOf } from '../support/teddy-project.ts';
 
 let project: MemoryTeddy;
 
@@ -169,4 +169,17 @@ test('a message of a conversation is asked again there, with its tools', async (
   const [, , again] = project.server.requests();
   expect(again?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool']);
   expect(again?.body['tools']).toHaveLength(6);
+});
+
+test('a plan that fails ends as with execute, and the next step is named', async () => {
+  project = await openMemoryTeddy();
+  await project.begin('failing');
+  project.memory.command.run = async () => ({ exitCode: 3 });
+  await project.plan(planOf(executeAction('exit 3')));
+  const failed = await project.run(['session', 'resume', '-y']);
+  expect(failed).toMatchObject({ exitCode: 1 });
+  expect(failed.stderr.trimEnd().split('\n').at(-1)).toBe('Next: teddy session plan -m "..."');
+  await project.plan(createPlan('README.md', 'x\n'));
+  expect(await project.run(['session', 'resume', '-y'])).toMatchObject({ exitCode: 1 });
+  expect((await project.report()).run_summary.status).toBe('VALIDATION_FAILED');
 });

@@ -107,3 +107,34 @@ describe('in a terminal', () => {
     expect(run.text()).toContain('[NOT_APPROVED]');
   });
 });
+
+test('paths and commits go to stdout, all words to stderr; --json has both in one document', async () => {
+  const answers = () => [
+    announce('a.txt', 'create', 'I begin.'),
+    'A\nDONE',
+    announce('b.txt'),
+    'B\nDONE',
+    'That is all.',
+  ];
+  await open(answers());
+  const { stdout, stderr, exitCode } = await ask();
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/^a\.txt [0-9a-f]{10}\nb\.txt [0-9a-f]{10}\n$/);
+  for (const words of ['I begin.', 'That is all.']) expect(stderr).toContain(words);
+  expect(stderr).not.toContain('Waiting');
+  await project.close();
+  await open(answers());
+  const { schema, files, said } = parse((await ask('--json')).stdout);
+  expect({ schema, said }).toEqual({ schema: 'teddy.write-ask/1', said: ['I begin.', 'That is all.'] });
+  expect(files).toMatchObject([
+    { written_path: 'a.txt', operation: 'create', commit: expect.stringMatching(/^[0-9a-f]{40}$/) as string },
+    { written_path: 'b.txt', operation: 'create' },
+  ]);
+});
+
+test('what was committed before a failure is named', async () => {
+  await open([announce('a.txt'), 'A\nDONE', announce('a.json'), '{"a": \nDONE', '{"a": \nDONE']);
+  const result = await ask('--json');
+  expect(result.exitCode).toBe(1);
+  expect(parse(result.stdout).error?.hint).toMatch(/Committed before that: a\.txt [0-9a-f]{40}\./);
+});

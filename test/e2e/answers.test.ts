@@ -53,29 +53,6 @@ test.each([[[]], [['--json']]])(
   },
 );
 
-test('what was killed is on the line after execute as well, and show has it', async () => {
-  project = await openTeddyProject({ answers: [longAnswer], chunkSize: 64, chunkDelayMs: 10 });
-  await project.begin('killed');
-  const saved = await killInMidStream(['session', 'plan', '-m', 'Make it long']);
-  const refused = await project.run(['session', 'execute', '-y']);
-  expect(refused.exitCode).toBe(3);
-  const shown = JSON.parse(await project.ok('session', 'show', '--json')) as { reply: string; replyIsPartial: boolean };
-  expect(shown.replyIsPartial).toBe(true);
-  expect(shown.reply.startsWith(saved)).toBe(true);
-  expect((await project.subjects()).filter((subject) => subject.includes('interrupted answer'))).toHaveLength(1);
-});
-
-test('an answer of a running command is left alone by another', async () => {
-  project = await openTeddyProject({ answers: [longAnswer], chunkSize: 64, chunkDelayMs: 40 });
-  const session = await project.begin('busy');
-  const run = project.start(['session', 'plan', '-m', 'Make it long']);
-  await waitForSavedAnswer(project.repo.root);
-  expect((await project.run(['session', 'execute', '-y'])).exitCode).toBe(3);
-  expect((await run.result).exitCode).toBe(0);
-  expect((await records(session)).map(({ type }) => type)).toEqual(['user', 'assistant']);
-  expect(await staged()).toEqual([]);
-});
-
 test('an interrupted answer is kept once, and its staging is gone', async () => {
   project = await openTeddyProject({ answers: [longAnswer], chunkSize: 64, chunkDelayMs: 10 });
   const session = await project.begin('stopped');

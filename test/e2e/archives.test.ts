@@ -31,13 +31,6 @@ afterAll(() => project.close());
 const lineOf = (session: string) => `refs/heads/teddy/${session}` as RefName;
 const refs = (...below: string[]) => project.repo.git('for-each-ref', '--format=%(refname)', ...below);
 
-test('a remote that is none is told before anything is archived', async () => {
-  const before = await refs();
-  const args = ['session', 'archive', open, '--remote=typo'];
-  expect(await project.refuses('UNKNOWN_REMOTE', 2, args)).toContain('There is no remote "typo".');
-  expect(await refs()).toBe(before);
-});
-
 test('sessions go to a remote of their own, and an archive comes from there with its month', async () => {
   const { repo } = project;
   const [code, sessions, root] = ['code.git', 'sessions.git', 'bea'].map((name) => join(repo.root, '.git', name)) as [

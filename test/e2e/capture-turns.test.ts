@@ -1,7 +1,7 @@
 /** Turns of an agent with the hook and the built executable: what hooks announce is on a line, also where drainers are killed. */
 import { spawnSync } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -87,12 +87,6 @@ async function textsOf(line: string): Promise<string[]> {
   );
 }
 
-async function drainer(): Promise<number | null> {
-  const text = await readFile(join(repo.root, '.git/teddy/spool/drainer'), 'utf8').catch(() => '');
-  const pid = Number(text.split('\n')[0]);
-  return pid > 0 ? pid : null;
-}
-
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   for (let time = 0; time < 400; time += 1) {
     if (await isSo()) return;
@@ -134,63 +128,6 @@ test('a turn with hooks is on a line while the user stays where they are', async
   expect(await repo.git('log', '-1', '--format=%s', 'main')).toBe('Add a file');
 });
 
-test('git switches to a captured line when it knows the files of the agent that lie in the work tree', async () => {
-  take('Add a file', 'It is there.');
-  await writeFile(join(repo.root, 'a.txt'), 'two\n');
-  await writeFile(join(repo.root, 'b.txt'), 'made by the agent\n');
-  await until(async () => (await lines()).length === 1 && (await subjects((await lines())[0] ?? '')).length === 4);
-  const [line = ''] = await lines();
-  const refused = await teddy('session', 'undo', '-s', line);
-  expect(refused.stderr).toContain(`hint:  Give it a work tree: \`git worktree add <directory> ${line}\`.`);
-  await expect(repo.git('switch', '--quiet', line)).rejects.toThrow('would be overwritten');
-  await repo.git('add', '--all');
-  await repo.git('switch', '--quiet', line);
-  expect(await repo.git('status', '--porcelain', '--branch')).toBe(`## ${line}`);
-});
-
-/** It may have come to its end since it was looked for. */
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
-}
-
-test('what is broken of capture is in the status', async () => {
-  expect((await teddy('status')).stdout).not.toContain('Capture:');
-  await rm(join(home, '.local/share/teddy/agent-hook'));
-  const missing = /The script that all hooks run is missing \(.*agent-hook\): `teddy capture install`\./;
-  for (const words of [['status'], []])
-    expect((await teddy(...words)).stdout).toMatch(new RegExp(`^Capture: ${missing.source}$`, 'm'));
-  const { captureWarnings } = JSON.parse((await teddy('status', '--json')).stdout) as { captureWarnings: string[] };
-  expect(captureWarnings).toEqual([expect.stringMatching(missing)]);
-});
-
-test('drainers that are killed lose nothing and double nothing', async () => {
-  const turns = 12;
-  const expected: string[] = [];
-  for (let turn = 1; turn <= turns; turn += 1) {
-    ring('UserPromptSubmit', { prompt: `Message ${turn}` });
-    write('user', `Message ${turn}`);
-    ring('Stop', { last_assistant_message: `Answer ${turn}` });
-    write('assistant', `Answer ${turn}`);
-    expected.push(`Message ${turn}`, `Answer ${turn}`);
-    await sleep(40 * turn);
-    const pid = await drainer();
-    if (pid !== null) kill(pid);
-  }
-  await until(async () => {
-    const drained = await teddy('capture', 'drain', '--json');
-    return drained.exitCode === 0 && (JSON.parse(drained.stdout) as { isBusy: boolean }).isBusy === false;
-  });
-  const found = await lines();
-  expect(found).toHaveLength(1);
-  expect(await textsOf(found[0] ?? '')).toEqual(expected);
-  const verified = await teddy('session', 'verify', found[0] ?? '');
-  expect(verified.exitCode, verified.stdout).toBe(0);
-});
-
 test("the agent's turn that a sync has moved to a branch is answered there, and the next ones follow it", async () => {
   const [remote, clone] = [join(home, 'remote.git'), join(home, 'clone')];
   await repo.git('init', '--quiet', '--bare', remote);
@@ -226,34 +163,4 @@ test("the agent's turn that a sync has moved to a branch is answered there, and 
   expect(await textsOf(branch)).toEqual([...both, 'Add another', 'Done.', 'And a third', 'Also done.']);
   await go(repo.root, 'session', 'verify', '--all');
   await go(repo.root, 'session', 'sync', '-s', line);
-});
-
-test('the files of another work tree that is on the line stay as they are', async () => {
-  const look = join(home, 'look');
-  /** The line, by now, on which the turn is. */
-  const makeFile = async (name: string, message: string) => {
-    ring('UserPromptSubmit', { prompt: message });
-    write('user', message);
-    let line = '';
-    await until(async () => {
-      line = (await lines()).at(-1) ?? 'main';
-      return (await textsOf(line)).at(-1) === message;
-    });
-    await writeFile(join(repo.root, name), 'made by the agent\n');
-    ring('Stop', { last_assistant_message: 'Done.' });
-    write('assistant', 'Done.');
-    await until(async () => (await subjects(line)).at(-1)?.includes('changed by claude-code') === true);
-    return line;
-  };
-  const line = await makeFile('b.txt', 'Add a file');
-  await repo.git('worktree', 'add', '--quiet', look, line);
-  const tip = await repo.git('rev-parse', line);
-  const branch = await makeFile('c.txt', 'Add another');
-  expect(branch).toBe(`${line}--02-branch-01`);
-  expect(await repo.git('rev-parse', line)).toBe(tip);
-  expect(await repo.git('-C', look, 'status', '--porcelain')).toBe('');
-  expect(await textsOf(branch)).toEqual(['Add a file', 'Done.', 'Add another', 'Done.']);
-  expect(await repo.git('show', `${branch}:c.txt`)).toBe('made by the agent');
-  const verified = await teddy('session', 'verify', '--all');
-  expect(verified.exitCode, verified.stdout).toBe(0);
 });

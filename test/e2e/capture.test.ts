@@ -1,17 +1,5 @@
 /** `teddy capture install`, `status` and `uninstall` with a home of their own: what else is in an agent's files stays. */
-import {
-  chmod,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  realpath,
-  rm,
-  stat,
-  symlink,
-  utimes,
-  writeFile,
-} from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -38,12 +26,6 @@ async function put(path: string, text: string): Promise<void> {
 }
 const read = (path: string) => readFile(inHome(path), 'utf8');
 
-/** An agent on the PATH, wherever the home is. */
-async function putCodexOnPath(): Promise<void> {
-  await put('bin/codex', '#!/bin/sh\n');
-  await chmod(inHome('bin/codex'), 0o755);
-}
-
 /** No agent of the machine's is on the PATH. */
 const env = () => ({
   HOME: home,
@@ -56,19 +38,19 @@ const env = () => ({
 });
 const run = (...words: string[]) => runTeddy(['capture', ...words], { cwd: repo.root, env: env() });
 
+/** What it says on stderr. */
+async function expectRefused(exitCode: number, code: string, ...words: string[]): Promise<string> {
+  const refused = await run(...words);
+  expect(refused).toMatchObject({ exitCode, stderr: expect.stringContaining(`[${code}]`) as string });
+  return refused.stderr;
+}
+
 interface Status {
   captured: boolean;
   paused: boolean;
   script: { state: string };
   warnings: string[];
-  agents: {
-    name: string;
-    found: boolean;
-    hooks: string;
-    trusted: boolean | null;
-    sessions: number;
-    lastBell: unknown;
-  }[];
+  agents: { name: string; hooks: string; trusted: boolean | null }[];
 }
 const readStatus = async () => JSON.parse((await run('status', '--json')).stdout) as Status;
 const hooksOf = async (name: string) => (await readStatus()).agents.find((agent) => agent.name === name)?.hooks;
@@ -138,111 +120,40 @@ test('every agent gets its hooks, and uninstalling restores every file to the by
   expect((await readStatus()).captured).toBe(false);
 });
 
-test('a file that was changed since keeps the change, and loses only the hooks', async () => {
-  await putAll();
-  await run('install', '--yes');
-  const claude = (await read('.claude/settings.json')).replace('opus', 'sonnet');
-  await put('.claude/settings.json', claude);
-  const { stdout } = await run('uninstall', '--agent', 'claude-code', '--json');
-  expect(JSON.parse(stdout)).toMatchObject({ agents: [{ name: 'claude-code', outcome: 'removed' }], stopped: false });
-  expect(await read('.claude/settings.json')).toBe(claudeSettings.replace('opus', 'sonnet'));
-  expect(await hooksOf('codex')).toBe('installed');
-  expect((await readStatus()).captured).toBe(true);
-});
-
-test('uninstalling in one repository leaves the hooks to others, and says so', async () => {
+test('what cannot be changed stays as it is, a link stays a link, and a file keeps its mode; the others are installed', async () => {
+  const mine = {
+    '.qwen/settings.json': 'not json at all',
+    '.config/opencode/plugin/teddy.js': 'export const Mine = 1;\n',
+    '.config/opencode/package.json': '{"dependencies":{"mine":"1.0.0"}}',
+    '.gemini/settings.json': '{}',
+  };
+  for (const [path, text] of Object.entries(mine)) await put(path, text);
+  const gemini = inHome('.gemini/settings.json');
+  await chmod(gemini, 0o444);
   await put('.codex/config.toml', '');
-  await run('install', '-y');
-  const { stderr, exitCode } = await run('uninstall');
-  expect(exitCode).toBe(0);
-  expect(stderr).toContain('The hooks of Codex stay for other repositories');
-  expect(await hooksOf('codex')).toBe('installed');
-  expect(await repo.gitSucceeds('config', '--local', 'teddy.capture')).toBe(false);
-  await expect(stat(join(repo.root, '.git/teddy/spool'))).rejects.toMatchObject({ code: 'ENOENT' });
-});
-
-test('what was noted and not read is kept, and is there again after the next installation', async () => {
-  await put('.codex/config.toml', '');
-  await run('install', '-y');
-  const spool = join(repo.root, '.git/teddy/spool');
-  await writeFile(join(spool, 'codex.jsonl'), 'noted\n');
-  expect((await run('uninstall')).stderr).toContain('spool.kept');
-  expect((await run('install', '-y')).exitCode).toBe(0);
-  expect(await readFile(join(spool, 'codex.jsonl'), 'utf8')).toBe('noted\n');
-});
-
-test('without a terminal nothing is installed unless it is said', async () => {
-  await put('.claude/settings.json', claudeSettings);
-  await putCodexOnPath();
-  const before = await listHome();
-  const { exitCode, stderr } = await run('install');
-  expect(stderr).toContain(inHome('.codex/hooks.json'));
-  expect(exitCode).toBe(4);
-  expect(stderr).toContain(inHome('.claude/settings.json'));
-  expect(stderr).toContain('teddy capture install --yes');
-  expect(await listHome()).toEqual(before);
-  expect((await readStatus()).captured).toBe(false);
-});
-
-test.each([
-  ['no JSON', 'not json at all', /is not JSON/],
-  ['no object', '[]', /is JSON, but not an object/],
-  ['hooks in another form', '{"hooks": {"Stop": {"a": 1}}}', /"Stop" in its "hooks" that is not a list/],
-])('a file with %s stays as it is, and the others are installed', async (_, text, reason) => {
-  await put('.claude/settings.json', text);
-  await put('.codex/config.toml', '');
-  const { exitCode, stderr } = await run('install', '--yes');
-  expect(exitCode).toBe(3);
-  expect(stderr).toMatch(reason);
-  expect(await read('.claude/settings.json')).toBe(text);
-  expect(await hooksOf('codex')).toBe('installed');
-  expect(await hooksOf('claude-code')).toBe('unknown');
-});
-
-test('a read-only file stays as it is', async () => {
-  await put('.claude/settings.json', '{}');
-  await chmod(inHome('.claude/settings.json'), 0o444);
-  const { exitCode, stderr } = await run('install', '--yes');
-  expect(exitCode).toBe(3);
-  expect(stderr).toContain('read-only');
-  expect(await read('.claude/settings.json')).toBe('{}');
-  // There is nothing of ours to remove.
-  expect((await run('uninstall', '--all')).exitCode).toBe(0);
-  await chmod(inHome('.claude/settings.json'), 0o644);
-  await run('install', '--yes');
-  await chmod(inHome('.claude/settings.json'), 0o444);
-  expect((await run('install', '--yes')).exitCode).toBe(0);
-  expect((await run('uninstall', '--all')).exitCode).toBe(3);
-  expect(await hooksOf('claude-code')).toBe('installed');
-});
-
-test('a link stays a link, and the mode of a file stays', async () => {
+  const dotfile = inHome('dotfiles/claude.json');
   await put('dotfiles/claude.json', '{}\n');
-  await chmod(inHome('dotfiles/claude.json'), 0o640);
+  await chmod(dotfile, 0o640);
   await mkdir(inHome('.claude'));
   await symlink('../dotfiles/claude.json', inHome('.claude/settings.json'));
-  await run('install', '--yes');
-  expect(await hooksOf('claude-code')).toBe('installed');
-  expect(await read('dotfiles/claude.json')).toContain('agent-hook');
-  expect((await stat(inHome('dotfiles/claude.json'))).mode & 0o777).toBe(0o640);
-  await run('uninstall', '--all');
+  const { exitCode, stderr } = await run('install', '--yes');
+  expect(exitCode).toBe(3);
+  for (const reason of ['is not JSON', 'read-only']) expect(stderr).toContain(reason);
+  for (const [path, text] of Object.entries(mine)) expect(await read(path)).toBe(text);
+  const states = { codex: 'installed', 'claude-code': 'installed', qwen: 'unknown', gemini: 'missing' };
+  for (const [name, state] of Object.entries(states)) expect(await hooksOf(name), name).toBe(state);
+  expect(await readFile(dotfile, 'utf8')).toContain('agent-hook');
+  expect((await stat(dotfile)).mode & 0o777).toBe(0o640);
+  // Nobody can tell whether what is not JSON has our hooks.
+  expect((await run('uninstall', '--all')).exitCode).toBe(3);
   expect(await read('.claude/settings.json')).toBe('{}\n');
-});
-
-test('a plugin of the same name that is somebody’s stays', async () => {
-  await put('.config/opencode/plugin/teddy.js', 'export const Mine = 1;\n');
-  expect((await run('install', '--yes')).exitCode).toBe(3);
-  expect(await read('.config/opencode/plugin/teddy.js')).toBe('export const Mine = 1;\n');
-  expect((await run('uninstall', '--all')).exitCode).toBe(0);
-  expect(await read('.config/opencode/plugin/teddy.js')).toBe('export const Mine = 1;\n');
-});
-
-test('packages of the user’s beside opencode’s plugins stay as they are', async () => {
-  await put('.config/opencode/package.json', '{"dependencies":{"mine":"1.0.0"}}');
-  await run('install', '--yes');
-  expect((await readdir(inHome('.config/opencode'))).toSorted()).toEqual(['package.json', 'plugin']);
-  await run('uninstall', '--all');
-  expect(await read('.config/opencode/package.json')).toBe('{"dependencies":{"mine":"1.0.0"}}');
+  for (const [path, text] of Object.entries(mine)) expect(await read(path)).toBe(text);
+  await chmod(gemini, 0o644);
+  await run('install', '--yes', '--agent', 'gemini');
+  await chmod(gemini, 0o444);
+  expect((await run('install', '--yes', '--agent', 'gemini')).exitCode).toBe(0);
+  expect((await run('uninstall', '--all')).exitCode).toBe(3);
+  expect(await hooksOf('gemini')).toBe('installed');
 });
 
 test('Codex is told apart by what its user has trusted', async () => {
@@ -277,7 +188,12 @@ test('status and doctor say what is wrong, each with its way out', async () => {
   expect((await readStatus()).script.state).toBe('broken');
   expect(await doctor()).toEqual([expect.stringContaining("capture: The program that the agents' hooks start")]);
   await rm(join(data(), 'agent-hook'));
-  expect((await readStatus()).warnings).toEqual([expect.stringContaining('is missing')]);
+  const missing = /The script that all hooks run is missing \(.*agent-hook\): `teddy capture install`\./;
+  expect((await readStatus()).warnings).toEqual([expect.stringMatching(missing)]);
+  for (const words of [['status'], []]) {
+    const { stdout } = await runTeddy(words, { cwd: repo.root, env: env() });
+    expect(stdout).toMatch(new RegExp(`^Capture: ${missing.source}$`, 'm'));
+  }
   expect(await doctor()).toEqual([expect.stringContaining('capture: The script')]);
   await run('install', '--yes');
   const settings = JSON.parse(await read('.claude/settings.json')) as { hooks: Record<string, unknown> };
@@ -289,72 +205,39 @@ test('status and doctor say what is wrong, each with its way out', async () => {
   expect(await hooksOf('claude-code')).toBe('installed');
   await rm(join(repo.root, '.git/teddy/spool'), { recursive: true });
   expect(await doctor()).toContainEqual(expect.stringContaining('the spool is missing'));
-  const logs = inHome('.claude/projects', repo.root.replace(/[^A-Za-z0-9]/g, '-'));
-  await run('install', '--yes');
-  await mkdir(logs, { recursive: true });
-  const line = {
-    type: 'user',
-    uuid: 'u1',
-    sessionId: 'a',
-    cwd: repo.root,
-    message: { role: 'user', content: 'Hello' },
-  };
-  await writeFile(join(logs, 'a.jsonl'), `${JSON.stringify(line)}\n`);
-  expect((await readStatus()).warnings.join('\n')).not.toContain('never called');
-  const later = new Date(Date.now() + 3_600_000);
-  await utimes(join(logs, 'a.jsonl'), later, later);
-  expect((await readStatus()).warnings.join('\n')).toContain('its hooks have never called');
 });
 
-test('what waits without a drainer is told', async () => {
-  await put('.claude/settings.json', '{}');
-  await run('install', '--yes');
-  const noted = join(repo.root, '.git/teddy/spool/claude-code.jsonl');
-  await writeFile(noted, 'noted\n');
-  expect((await readStatus()).warnings).toEqual([]);
-  await utimes(noted, new Date(Date.now() - 120_000), new Date(Date.now() - 120_000));
-  expect((await readStatus()).warnings).toEqual([expect.stringContaining('teddy capture sweep')]);
-  expect((await run('sweep')).exitCode).toBe(0);
-  expect((await readStatus()).warnings.join('\n')).not.toContain('nothing is reading them');
-});
-
-test('a pause and a drain are only for a repository that is captured', async () => {
-  await putCodexOnPath();
-  for (const command of ['pause', 'drain']) {
-    const { exitCode, stderr } = await run(command);
-    expect([exitCode, stderr]).toEqual([3, expect.stringContaining('[NOT_CAPTURED]')]);
-  }
-  await put('.claude/settings.json', '{}');
-  await run('install', '--yes');
-  expect((await run('pause')).exitCode).toBe(0);
-  expect((await readStatus()).paused).toBe(true);
-  const teddyStatus = () => runTeddy(['status'], { cwd: repo.root, env: env() });
-  expect((await teddyStatus()).stdout).toContain('Capturing other agents is paused: `teddy capture resume`.\n');
-  expect((await run('resume')).exitCode).toBe(0);
-  expect((await teddyStatus()).stdout).not.toContain('paused');
-  expect((await readStatus()).paused).toBe(false);
-});
-
-test('bad input is refused, and nothing has changed', async () => {
-  for (const [words, code] of [
-    [['install', '--yes'], 'UNKNOWN_AGENT'],
-    [['install', '--yes', '--agent', 'cursor'], 'UNKNOWN_AGENT'],
-    [['uninstall', '--all', '--agent', 'codex'], 'USAGE'],
-  ] as const) {
-    const { exitCode, stderr } = await run(...words);
-    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(`[${code}]`)]);
-  }
+test('without a terminal nothing is installed unless it is said; pauses, gates and other repositories are told', async () => {
+  const all = (words: string[], cwd = repo.root) => runTeddy(words, { cwd, env: env() });
+  await expectRefused(2, 'UNKNOWN_AGENT', 'install', '--yes');
   expect(await listHome()).toEqual({});
-  const outside = await runTeddy(['capture', 'uninstall'], { cwd: home, env: env() });
-  expect(outside.stderr).toContain('[NOT_A_REPOSITORY]');
-  expect((await runTeddy(['capture', 'uninstall', '--all'], { cwd: home, env: env() })).exitCode).toBe(0);
-});
+  await put('bin/codex', '#!/bin/sh\n');
+  await chmod(inHome('bin/codex'), 0o755);
+  await put('.claude/settings.json', claudeSettings);
+  const before = await listHome();
+  await expectRefused(2, 'UNKNOWN_AGENT', 'install', '--yes', '--agent', 'cursor');
+  await expectRefused(2, 'USAGE', 'uninstall', '--all', '--agent', 'codex');
+  for (const command of ['pause', 'drain']) await expectRefused(3, 'NOT_CAPTURED', command);
+  const said = await expectRefused(4, 'NOT_APPROVED', 'install');
+  for (const text of [inHome('.codex/hooks.json'), inHome('.claude/settings.json'), 'teddy capture install --yes'])
+    expect(said).toContain(text);
+  expect(await listHome()).toEqual(before);
+  expect((await all(['capture', 'uninstall'], home)).stderr).toContain('[NOT_A_REPOSITORY]');
 
-test('says where plans wait, and where they do so no more', async () => {
-  const agent = ['--agent', 'claude-code', '--yes'];
-  const gated = await run('install', '--gate', ...agent);
+  const gated = await run('install', '--gate', '--yes');
   expect(gated.stderr).toContain("Claude Code's plans now wait for a verdict here");
   expect((await run('status')).stdout).toContain('hooks installed, plans wait for a verdict');
-  expect((await run('install', '--no-gate', ...agent)).stderr).not.toContain("Claude Code's plans");
+  expect((await run('install', '--no-gate', '--yes')).stderr).not.toContain("Claude Code's plans");
   expect((await run('status')).stdout).not.toContain('plans wait');
+  expect((await run('pause')).exitCode).toBe(0);
+  expect((await readStatus()).paused).toBe(true);
+  expect((await all(['status'])).stdout).toContain('Capturing other agents is paused: `teddy capture resume`.\n');
+  expect((await run('resume')).exitCode).toBe(0);
+  expect((await readStatus()).paused).toBe(false);
+  expect((await all(['status'])).stdout).not.toContain('paused');
+  expect((await run('uninstall')).stderr).toContain('The hooks of Claude Code, Codex stay for other repositories');
+  expect(await hooksOf('codex')).toBe('installed');
+  expect(await repo.gitSucceeds('config', '--local', 'teddy.capture')).toBe(false);
+  await expect(stat(join(repo.root, '.git/teddy/spool'))).rejects.toMatchObject({ code: 'ENOENT' });
+  expect((await all(['capture', 'uninstall', '--all'], home)).exitCode).toBe(0);
 });

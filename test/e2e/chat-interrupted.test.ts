@@ -1,5 +1,5 @@
 /** A `session chat` that was killed while a command of its model ran. */
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { endGroup, killChat, runningInGroup, waitHere } from '../support/interrupted-run.ts';
@@ -67,12 +67,6 @@ test.each(goOn)('what it wrote in .teddy/ is put back before %s does anything', 
   expect(await listNotes()).toEqual([]);
 });
 
-test('its call is closed after that, and the conversation goes on', async () => {
-  await endGroup(await openKilled('Fine.'));
-  expect(await project.run(['session', 'chat', '-m', 'Go on'])).toMatchObject({ exitCode: 0, stdout: 'Fine.\n' });
-  expect(await project.ok('session', 'history', '--format', 'openai')).toContain('interrupted by a crash');
-});
-
 test('its note is for its user alone', async () => {
   const group = await openKilled();
   await endGroup(group);
@@ -80,34 +74,4 @@ test('its note is for its user alone', async () => {
   expect(names).toEqual([expect.stringMatching(/^command-[0-9a-f]{16}\.json$/)]);
   expect((await stat(notesDir())).mode & 0o777).toBe(0o700);
   for (const name of names) expect((await stat(join(notesDir(), name))).mode & 0o777).toBe(0o600);
-});
-
-test('with a damaged note nothing is put back: the note is named, and without it all goes on', async () => {
-  await endGroup(await openKilled('Fine.'));
-  const path = join(notesDir(), (await listNotes())[0] ?? '');
-  await writeFile(path, (await readFile(path, 'utf8')).replace('"root":"/', '"root":"/x'));
-  const said = await project.refuses('DAMAGED_SESSION', 1, ['session', 'chat', '-m', 'Go on']);
-  expect(said).toContain(path);
-  expect(said).toContain('git diff HEAD -- .teddy');
-  expect(await project.repo.read(memos)).toBe('- "evil fact"\n');
-  await project.repo.git('checkout', '--', '.teddy');
-  await rm(path);
-  expect(await project.run(['session', 'chat', '-m', 'Go on'])).toMatchObject({ exitCode: 0 });
-  expect(await listNotes()).toEqual([]);
-});
-
-test('on another branch it stops what would build on it, and says how to go back', async () => {
-  await endGroup(await openKilled('Fine.'));
-  const { git, root } = project.repo;
-  await git('stash', '--quiet');
-  await git('switch', '--quiet', 'main');
-  const [session = ''] = (await git('branch', '--list', 'teddy/*killed', '--format=%(refname:short)')).split('\n');
-  const said = await project.refuses('RUN_INTERRUPTED', 3, ['session', 'chat', '-s', session, '-m', 'Go on']);
-  expect(said).toContain(`git -C ${root} switch ${session}`);
-  await project.refuses('RUN_INTERRUPTED', 3, ['session', 'new', 'other']);
-  await git('switch', '--quiet', session);
-  await git('stash', 'pop', '--quiet');
-  const { stderr } = await project.run(['session', 'chat', '-m', 'Go on']);
-  expect(stderr).toContain('Commands may not change .teddy/');
-  expect(await project.repo.read(memos)).toBe('');
 });

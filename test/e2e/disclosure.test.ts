@@ -48,34 +48,6 @@ test('a landing shows, lists and has the trailer, beside those that somebody wri
   expect(await trailersOf('main')).toEqual(['Signed-off-by: Ada <ada@example.org>', named, from]);
 });
 
-test('a landing that is merged by hand has it as well', async () => {
-  await turn();
-  const { repo } = project;
-  await repo.git('switch', '--quiet', 'main');
-  await repo.commit({ 'b.txt': 'theirs\n' }, 'Theirs');
-  const refused = await project.run(['session', 'land', session]);
-  expect(refused.exitCode).toBe(3);
-  const [, pick = ''] = /`git (cherry-pick [0-9a-f]+)`/.exec(refused.stderr) ?? [];
-  expect(await repo.gitSucceeds(...pick.split(' '))).toBe(false);
-  await repo.write('b.txt', 'both\n');
-  await repo.git('add', 'b.txt');
-  await repo.git('-c', 'core.editor=true', 'cherry-pick', '--continue');
-  const tip = await repo.git('rev-parse', `teddy/${session}`);
-  expect(await trailersOf()).toEqual([named, `Teddy-Landed-From: ${session}@${tip}`]);
-  await repo.git('switch', '--quiet', `teddy/${session}`);
-});
-
-test('a form that makes no trailer, or speaks for a person, is refused where it is set and where it is used', async () => {
-  const refused = await project.refuses('BAD_SETTING', 2, ['config', 'set', 'assistedBy', 'Signed-off-by: {model}']);
-  expect(refused).toContain('Signed-off-by is for people');
-  await project.repo.git('config', 'teddy.assistedBy', 'Assisted-by: {mdl}');
-  const used = await project.run(['session', 'land', '--dry-run']);
-  expect(used.stderr).toContain(
-    'and it may have the placeholders {tool} and {model}, and "{mdl}" is neither. [BAD_SETTING]',
-  );
-  await project.repo.git('config', '--unset', 'teddy.assistedBy');
-});
-
 /** git with an editor that does this with the file `$1`. */
 async function commitIn(script: string, ...args: string[]): Promise<void> {
   const path = join(project.repo.root, '.git', 'editor');

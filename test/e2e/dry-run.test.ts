@@ -1,11 +1,8 @@
 /** `session execute --dry-run`: all that the plan would do, and not a byte of the repository is another one afterwards. */
 import { createHash } from 'node:crypto';
-import { lstat, mkdtemp, readdir, readFile, realpath, rm, utimes } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { lstat, readdir, readFile, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { hasTerminal, runInTerminal } from '../support/run-in-terminal.ts';
-import { openScratchRepository } from '../support/scratch-repository.ts';
 import {
   createAction,
   editAction,
@@ -126,52 +123,5 @@ describe('--json', () => {
     await project.repo.git('apply', '--reverse', '.git/preview.diff');
     await project.ok('session', 'execute', '-y', '--skip', '4-6');
     expect(await Promise.all(['a.txt', 'src/app.ts'].map((path) => project.repo.read(path)))).toEqual(predicted);
-  });
-});
-
-test('a line that another work tree has is looked at there, and both work trees stay as they are', async () => {
-  const { repo } = project;
-  await project.plan(planOf(...valid));
-  await repo.git('switch', '--quiet', 'main');
-  await project.begin('newer', '--no-switch');
-  const place = join(await realpath(await mkdtemp(join(tmpdir(), 'teddy-linked-'))), 'tree');
-  await repo.git('worktree', 'add', '--quiet', place, `teddy/${session}`);
-  try {
-    const linked = openScratchRepository(place);
-    await linked.write('src/app.ts', 'const a = 1;\nthere\n');
-    await repo.write('src/app.ts', 'const a = 1;\nhere\n');
-    const before = [await look(), await linked.fingerprint()];
-    const { files } = await preview('-s', session, '--only', '3');
-    expect(files[0]?.diff).toContain('\n there\n');
-    expect([await look(), await linked.fingerprint()]).toEqual(before);
-  } finally {
-    await repo.git('worktree', 'remove', '--force', place);
-    await rm(join(place, '..'), { recursive: true, force: true });
-  }
-});
-
-test('a line that is checked out nowhere, or only on a remote, is refused, and no branch is made', async () => {
-  const { repo } = project;
-  await project.plan(planOf(...valid));
-  await repo.git('switch', '--quiet', 'main');
-  await project.refuses('NOT_ON_LINE', 3, ['session', 'execute', '--dry-run', '-s', session]);
-  await repo.git('update-ref', `refs/remotes/origin/teddy/${session}`, `teddy/${session}`);
-  await repo.git('branch', '--quiet', '-D', `teddy/${session}`);
-  const said = await project.refuses('NO_PENDING_PLAN', 3, ['session', 'execute', '--dry-run', '-s', session]);
-  expect(said).toContain(`git switch -c teddy/${session} `);
-});
-
-describe.skipIf(!hasTerminal)('at a terminal', () => {
-  test('it goes through the pager, in colour, with control characters shown and not obeyed', async () => {
-    const lines = Array.from({ length: 60 }, (_, n) => `line ${n}\n`).join('');
-    await project.plan(planOf(createAction('long.txt', `${lines}\u001b[7m\n`), editAction('src/app.ts', '1', '2')));
-    const run = runInTerminal(['session', 'execute', '--dry-run'], {
-      cwd: project.repo.root,
-      env: { ...project.env, GIT_PAGER: 'sed s/^/paged:/' },
-    });
-    expect(await run.exitCode).toBe(0);
-    expect(run.raw()).toContain('paged:\u001b[32m+line 59\u001b[39m');
-    expect(run.raw()).toContain('+␛[7m');
-    expect(run.raw()).toContain('\u001b[7m2\u001b[27m');
   });
 });

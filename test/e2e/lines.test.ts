@@ -30,23 +30,6 @@ afterEach(async () => {
 const branchesOf = async (place: string) =>
   (await project.repo.git('-C', place, 'for-each-ref', '--format=%(refname:short)', 'refs/heads')).split('\n');
 
-test('a renamed line is listed, verified, counted and pushed under the name that it has', async () => {
-  await project.repo.git('branch', '-m', 'feature/login');
-  await project.repo.commit({ 'own.txt': 'mine\n' }, 'Mine');
-  expect(await project.ok('session', 'list')).toMatch(
-    new RegExp(`^\\* ${session}  1 turn  \\d+ s +closed  Try it on feature/login$`, 'm'),
-  );
-  expect(await project.ok('session', 'verify', '--all')).toMatch(
-    /^feature\/login: 4 entries in 1 turn: no fault \([1-9]\d* log sections? checked against the commits\)\n$/,
-  );
-  expect(await project.ok('session', 'stats', 'feature/login')).toContain(`${session} (feature/login)\n`);
-  expect(await project.ok('session', 'log', '--graph')).toContain('feature/login');
-  expect(await project.ok('session', 'push')).toBe('feature/login  pushed\nteddy/global  pushed\n');
-  expect(await branchesOf(join(outside, 'origin.git'))).toEqual(['feature/login', 'main', 'teddy/global']);
-  await project.ok('session', 'sync');
-  expect(await branchesOf(project.repo.root)).toEqual(['feature/login', 'main', 'teddy/global']);
-});
-
 test('in a clone of a colleague nothing is taken that was not named, and an archive here deletes nothing elsewhere', async () => {
   await project.ok('session', 'push');
   const clone = join(outside, 'clone');
@@ -119,20 +102,4 @@ test('a memo of somebody who stands on teddy/global leaves index and files as th
   await project.refuses('USAGE', 2, ['session', 'new', 'x']);
   await project.repo.write('memos.yaml', '- mine\n');
   await project.refuses('UNCOMMITTED_EDITS', 3, ['memo', 'add', 'spaces']);
-});
-
-test('status says where one is, also as teddy alone', async () => {
-  expect(await project.ok()).toBe(await project.ok('status'));
-  expect(await project.ok('status')).toBe(
-    `On teddy/${session}.\nTurn 01 is closed.\nNext: teddy session plan -m "what you want"\n  or: teddy session land\n`,
-  );
-  await project.repo.git('switch', '--quiet', '--detach', 'HEAD~1');
-  expect(await project.ok('status')).toContain(`(detached), at an entry of ${session}.`);
-  await project.repo.git('switch', '--quiet', 'main');
-  expect(await project.ok('status')).toContain(`Next: git switch teddy/${session}\n`);
-  await project.repo.git('switch', '--quiet', `teddy/${session}`);
-  await project.repo.git('update-ref', '-d', `refs/heads/teddy/${session}`);
-  expect(await project.ok('status')).toMatch(/^Next: teddy doctor$/m);
-  await project.ok('doctor', '--fix');
-  expect(await project.ok('status')).toContain('Turn 01 is closed.');
 });

@@ -44,27 +44,3 @@ test('every look works in a bare clone, changes nothing and says what it is with
   );
   expect(await project.repo.fingerprint()).toEqual(before);
 });
-
-test('each is refused with exit 2 for what is not there', async () => {
-  await project.refuses('UNKNOWN_SESSION', 2, ['session', 'review', 'nothing-such']);
-  await project.refuses('UNKNOWN_TURN', 2, ['session', 'diff', '01', '07']);
-  await project.refuses('USAGE', 2, ['session', 'stats', '--since', '1d', session]);
-  await project.refuses('USAGE', 2, ['session', 'diff', '01', '--only=words']);
-});
-
-test('a review mentions nobody and closes nothing', async () => {
-  const text = await project.ok('session', 'review');
-  expect(text).toContain('> Make a.txt, @&#8203;ada. fixes \\#&#8203;1');
-  expect(text).toContain('1. CREATE `a.txt`: SUCCESS');
-});
-
-test('a search says how many lines were too long for an expression that repeats something', async () => {
-  await project.plan(createPlan('b.txt', 'B\n'), `Long ${'a '.repeat(10_000)}`);
-  const { exitCode, stderr } = await project.run(['session', 'search', '--in', 'message', '-E', 'o+ng']);
-  expect([exitCode, stderr]).toEqual([
-    1,
-    expect.stringMatching(
-      /\n1 line of more than 20,000 characters was not searched, because the expression repeats something\.\n$/,
-    ),
-  ]);
-});

@@ -168,44 +168,6 @@ describe('planted secrets', () => {
     expect(files.length).toBeGreaterThan(5);
     expect(files.filter(({ text }) => secretsIn(text).length > 0)).toEqual([]);
   });
-
-  test('stay where they were after an interrupted answer, and in traces', async () => {
-    const { repo } = project;
-    await teddy(['session', 'new', 'try-it']);
-    const traced = { env: { ...env, TEDDY_DEBUG: '1' } };
-    const { stderr, exitCode } = await project.run(['session', 'plan', '-m', `Use ${secrets.environment}`], traced);
-    expect(exitCode).toBe(0);
-    expect(stderr).toContain('git ');
-    expect(secretsIn(stderr)).toEqual([]);
-    const objects = await readObjects(repo.root);
-    expect(objects.filter(({ type, text }) => type === 'commit' && secretsIn(text).length > 0)).toEqual([]);
-  });
-
-  test('of a plan are kept and told by line and kind', async () => {
-    await teddy(['session', 'new', 'try-it']);
-    const plan = planOf(createAction('a.txt', `${secrets.tracked}\n`));
-    const line = plan.split('\n').findIndex((text) => text.includes(secrets.tracked)) + 1;
-    const result = await project.run(['session', 'plan', '-m', 'Do it', '--from', '-', '--json'], { env, stdin: plan });
-    expect(JSON.parse(result.stdout)).toMatchObject({ secrets: [{ kind: 'github token', line }], text: plan });
-    await teddy(['session', 'execute', '--reject']);
-    const told = await project.run(['session', 'plan', '-m', 'Do it', '--from', '-'], { env, stdin: plan });
-    expect(told.stderr).toContain(`plan.md:${line} contains a secret (github token)`);
-    expect(secretsIn(told.stderr)).toEqual([]);
-  });
-
-  test('are not masked with teddy.redact=false, which is said; a tracked file cannot say it', async () => {
-    const { repo } = project;
-    await teddy(['session', 'new', 'try-it']);
-    await repo.commit({ '.teddy/config.yaml': 'redact: false\n' }, 'Settings');
-    const masked = await project.run(['session', 'plan', '-m', secrets.tracked, '--dry-run'], { env });
-    expect(masked.stdout).toContain('[masked: github token]');
-    await repo.git('config', 'teddy.redact', 'false');
-    const plain = await project.run(['session', 'plan', '-m', secrets.tracked, '--dry-run'], { env });
-    expect(plain.stdout).toContain(secrets.tracked);
-    expect(plain.stderr.match(/Secrets are NOT masked/g)).toHaveLength(1);
-    await repo.git('config', 'teddy.redact', 'nope');
-    await project.refuses('BAD_SETTING', 2, ['session', 'plan', '-m', 'Do it', '--dry-run']);
-  });
 });
 
 test('the executable does not carry the library that one rule of the preset reads certificates with', async () => {

@@ -85,15 +85,6 @@ test('a plan is handed in, rejected by a person in another terminal, handed in a
   expect(mcp.stderr()).toContain('The name was changed to');
 });
 
-test('a plan that is handed in on a line of the user is called what its heading says', async () => {
-  const session = await project.begin('port');
-  const mcp = await connect();
-  await mcp.call('plan_submit', { plan: '# Port it to C#\n\n1. Begin.\n', message: 'Port it', session });
-  expect(await project.repo.git('log', '-1', '--format=%s', `teddy/${session}`)).toContain('plan: Port it to C');
-  await project.ok('session', 'verify', session);
-  await mcp.client.close();
-});
-
 test('stdout is the protocol alone, whatever is asked, and it ends with 0', async () => {
   for (const end of ['stdin', 'SIGTERM', 'SIGINT'] as const) {
     const { child, ended, stdout } = startServer(end === 'stdin' ? ['--json'] : []);
@@ -158,15 +149,6 @@ test('arguments that are null are none', async () => {
   expect(find('get null')?.error).toEqual(find('get none')?.error);
   expect(find('get none')?.error).toMatchObject({ code: -32_602 });
   child.kill();
-});
-
-test('a client that leaves in the middle of an answer ends it', async () => {
-  const { child, ended } = startServer();
-  child.stdin.write(hello);
-  child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })}\n`);
-  child.stdout.destroy();
-  child.stdin.destroy();
-  expect(await ended).toEqual([0, null]);
 });
 
 test('without a repository there is an error on stderr and nothing on stdout', async () => {

@@ -3,7 +3,7 @@ import { chmod, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { letters } from '../support/planted-secrets.ts';
-import { createPlan, executeAction, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';
+import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
 const token = 'ghp_' + letters(36, 7);
@@ -82,42 +82,6 @@ test('with teddy.snapshot=all the harmless ones are committed as git would, the 
   expect(await repo.git('log', '-1', '--name-only', '--format=')).toBe(`.teddy/sessions/${id}/01/report.md\nmade.txt`);
 });
 
-test('a project cannot switch that on for whoever clones it', async () => {
-  const { repo } = project;
-  await repo.commit({ '.teddy/config.yaml': 'snapshot: all\n' });
-  await project.begin('tracked');
-  await repo.write('mine.txt', 'mine\n');
-  const planned = await project.plan(createPlan('made.txt', 'made\n'));
-  expect(planned.stderr).toContain('snapshot is ignored: only your own configuration may set that');
-  expect(await repo.git('status', '--porcelain')).toBe('?? mine.txt');
-});
-
-test('of what a command makes, the report leaves out secrets by name and content and what is over 1 MiB', async () => {
-  const { repo } = project;
-  await project.begin('made');
-  await repo.write('ignored.sh', `printf 'token = %s\\n' '${token}' > token.txt\n`);
-  const script = [
-    'sh ignored.sh',
-    'echo x > .npmrc',
-    `head -c ${megabyte} /dev/zero > exact.bin`,
-    `head -c ${megabyte + 1} /dev/zero > over.bin`,
-    'ln -s /nowhere/else link',
-    'echo ok > fine.txt',
-  ].join('\n');
-  await project.plan(planOf(executeAction(script)));
-  const executed = await project.run(['session', 'execute', '-y']);
-  expect(executed).toMatchObject({ exitCode: 0 });
-  for (const said of [
-    'token.txt is not in the commit: it holds a secret.',
-    '.npmrc is not in the commit: named like a secret.',
-    'over.bin is not in the commit: over 1 MiB.',
-  ])
-    expect(executed.stderr).toContain(said);
-  expect((await project.report()).changes.map(({ path }) => path)).toEqual(['exact.bin', 'fine.txt', 'link']);
-  expect(await repo.read('token.txt')).toContain(token);
-  expect(await repo.git('status', '--porcelain')).toBe('?? .npmrc\n?? over.bin\n?? token.txt');
-});
-
 test('with a linked work tree inside the project, that one is another repository', async () => {
   const { repo } = project;
   await project.begin('linked');
@@ -128,30 +92,4 @@ test('with a linked work tree inside the project, that one is another repository
   expect(planned.stderr).toContain('Left out of the snapshot: wt/ (it is another repository).');
   expect(await snapshotted()).toEqual(['A 100644 new.txt']);
   await repo.git('worktree', 'remove', '--force', 'wt');
-});
-
-test('a required filter that fails stops the turn with its own words, and nothing has changed', async () => {
-  const { repo } = project;
-  await repo.commit({ '.gitattributes': '*.z filter=broken\n' });
-  await project.begin('filter');
-  await repo.git('config', 'teddy.snapshot', 'all');
-  await repo.git('config', 'filter.broken.clean', 'false');
-  await repo.git('config', 'filter.broken.required', 'true');
-  await repo.write('x.z', 'y\n');
-  await project.refuses('SNAPSHOT_FAILED', 1, ['session', 'plan', '-m', 'Go on', '--provider', 'manual']);
-  await repo.git('config', '--remove-section', 'filter.broken');
-});
-
-test('through a clean filter the stored text may differ, and the file still joins', async () => {
-  const { repo } = project;
-  await repo.commit({ '.gitattributes': '*.up filter=upper\n*.txt text\n' });
-  await project.begin('clean');
-  await repo.git('config', 'teddy.snapshot', 'all');
-  await repo.git('config', 'filter.upper.clean', 'tr a-z A-Z');
-  await repo.write('x.up', 'shout\n');
-  await repo.write('windows.txt', 'a\r\nb\r\n');
-  await project.plan(createPlan('made.txt', 'made\n'));
-  expect(await snapshotted()).toEqual(['A 100644 windows.txt', 'A 100644 x.up']);
-  expect(await repo.git('show', 'HEAD:x.up')).toBe('SHOUT');
-  expect(await repo.git('status', '--porcelain')).toBe('');
 });

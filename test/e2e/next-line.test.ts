@@ -19,25 +19,6 @@ async function say(session: string | null, answer: string): Promise<string | und
   return lastLine((await project.run(args, { stdin: answer })).stderr);
 }
 
-test('after a plan for another line the next command names it, and no longer where HEAD is on it', async () => {
-  const first = await project.begin('first');
-  const second = await project.begin('second', '--no-switch');
-  expect(await say(second, createPlan('a.txt', 'a\n'))).toBe(
-    `Next: git switch teddy/${second} && teddy session execute`,
-  );
-  expect(await say(first, createPlan('b.txt', 'b\n'))).toBe('Next: teddy session execute');
-  await project.ok('session', 'execute', '--reject', '-s', first);
-  expect(await say(first, 'Only words.\n')).toBe('Next: teddy session plan -m "..."');
-});
-
-test('a branch is answered from stdin, which is read once', async () => {
-  await project.begin('main-one');
-  await say(null, createPlan('a.txt', 'a\n'));
-  const again = ['session', 'branch', '01', '-m', 'Again', '--from', '-'];
-  expect(await project.run(again, { stdin: createPlan('b.txt', 'b\n') })).toMatchObject({ exitCode: 0 });
-  expect((await project.subjects())[0]).toBe('turn 01-branch-01 plan: Try it');
-});
-
 test('a branch that is not switched to is named, and so is a line that is executed in another work tree', async () => {
   const { repo } = project;
   const session = await project.begin('main-one');

@@ -50,23 +50,6 @@ describe('teddy session open', () => {
     });
     expect(shown['command']).toBe(`codex resume ${String(shown['id'])}`);
   });
-
-  test.each([
-    ['an agent that it does not know', ['add-login', '--with', 'nobody'], 'UNKNOWN_AGENT'],
-    ['a session that it does not know', ['remove-login', '--with', 'codex'], 'UNKNOWN_SESSION'],
-    ['a turn that it does not know', ['add-login:05', '--with', 'codex'], 'UNKNOWN_TURN'],
-    ['no agent', ['add-login'], 'USAGE'],
-    ['no session', ['--with', 'codex'], 'USAGE'],
-  ])('refuses %s, and leaves nothing behind', async (_what, args, code) => {
-    await project.refuses(code, 2, ['session', 'open', ...args], { env: { HOME: home } });
-    expect(await readdir(home)).toEqual([]);
-  });
-
-  test('refuses to guess where the home is', async () => {
-    await project.refuses('SYSTEM_FAILED', 1, ['session', 'open', 'add-login', '--with', 'codex'], {
-      env: { HOME: undefined },
-    });
-  });
 });
 
 async function logs(): Promise<string[]> {

@@ -52,30 +52,6 @@ async function allObjects(): Promise<string> {
   return stdout;
 }
 
-test('URLs of this machine, of its networks and of other schemes are refused, each with its reason', async () => {
-  expect(
-    await refusals(
-      'https://169.254.169.254/latest/meta-data/',
-      'https://localhost:8443/admin',
-      'https://[::1]/',
-      'https://0x7f000001/',
-      'https://[::ffff:a9fe:a9fe]/',
-      'http://example.com',
-      'file:///etc/passwd',
-      'https://ada:word@example.com/',
-    ),
-  ).toEqual([
-    'READ https://169.254.169.254/latest/meta-data/: 169.254.169.254 is not a public address.',
-    'READ https://localhost:8443/admin: it names this machine.',
-    'READ https://[::1]/: [::1] is not a public address.',
-    'READ https://0x7f000001/: 127.0.0.1 is not a public address.',
-    'READ https://[::ffff:a9fe:a9fe]/: [::ffff:a9fe:a9fe] is not a public address.',
-    'READ http://example.com: only `https://` is fetched, not `http://`.',
-    'READ file:///etc/passwd: only `https://` is fetched, not `file://`.',
-    'READ https://ada:word@example.com/: it has a user name or a password in it.',
-  ]);
-});
-
 test('paths that leave the project, secrets and ignored files are refused, and nothing of them is kept', async () => {
   const { repo } = project;
   await repo.write('.env', `TOKEN=${canary}\n`);
@@ -154,13 +130,4 @@ test('what becomes a file of secrets during the run is not read', async () => {
   ]);
   await project.plan(planOf(read('README.md')));
   expect(await allObjects()).not.toContain(canary);
-});
-
-test('PRUNE is run and changes nothing but the report', async () => {
-  await project.plan(planOf('### PRUNE\n- **Resource:** README.md\n'));
-  await project.ok('session', 'execute', '-y');
-  const report = await project.report();
-  expect(report.run_summary.status).toBe('SUCCESS');
-  expect(report.changes).toEqual([]);
-  expect(await project.repo.read('README.md')).toBe('# Scratch\n');
 });

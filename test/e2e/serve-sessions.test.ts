@@ -109,49 +109,4 @@ describe('teddy serve, for front ends', () => {
     expect(await say(record, 'u3', 'three')).toMatchObject({ status: 200, body: { isNew: false } });
     expect(await say(record, 'u3', 'other')).toMatchObject({ status: 409, body: { code: 'ENTRY_EXISTS' } });
   });
-
-  test('two clients at once while the command line appends as well: each record is there exactly once', async () => {
-    const { record } = await serve();
-    const client = await listen(record);
-    const sent = ['x', 'y'].flatMap((name) => Array.from({ length: 4 }, (_, at) => `${name}${at}`));
-    const both = ['x', 'y'].map(async (name) => {
-      for (const id of sent.filter((one) => one.startsWith(name))) {
-        expect(await say(record, id, id, 'assistant')).toMatchObject({ status: 200, body: { isNew: true } });
-      }
-    });
-    const heard = ['one', 'two', 'three'];
-    const typed = heard.map(async (text) => {
-      const { exitCode, stderr } = await project.run(['session', 'say', '--voice', '-m', text, '--id', text]);
-      expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
-    });
-    await Promise.all([...both, ...typed]);
-    await client.until(1 + sent.length + heard.length);
-    const said = told(client).map((text) => text.replace(/^\S+ \S+ /, ''));
-    expect(said.toSorted()).toEqual([...sent, ...heard].toSorted());
-  });
-
-  test('an open stream does not keep the server from stopping, and no word is in its log', async () => {
-    const { record, kill, result } = await serve();
-    const client = await listen(record);
-    await say(record, 'u1', 'a private word');
-    await client.until(2);
-    kill('SIGTERM');
-    const { exitCode, stderr } = await result;
-    expect(exitCode).toBe(0);
-    await client.ended;
-    expect(client.events.at(-1)).toMatchObject({ event: 'end', data: { reason: 'stopped' } });
-    expect(stderr).not.toContain('private');
-    expect(stderr).not.toContain(record.token);
-    const lines = stderr.trim().split('\n').slice(1);
-    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
-      { level: 'info', message: expect.stringContaining(session) as string },
-      { method: 'POST', path: `/api/sessions/${session}/entries`, status: 200 },
-      { method: 'GET', path: `/api/sessions/${session}/events`, status: 200 },
-    ]);
-  });
-
-  test('its help names the calls', async () => {
-    const help = await project.ok('serve', '--help');
-    for (const text of ['/entries', '/events', '/history', '/api/write-session']) expect(help).toContain(text);
-  });
 });

@@ -88,15 +88,6 @@ describe('teddy serve', () => {
     expect(await repo.list('.git/teddy')).not.toContain('server.json');
   });
 
-  test('a second server of the repository is refused and named the first', async () => {
-    const { record } = await serve('--port', '0');
-    const { exitCode, stdout, stderr } = await runTeddy(['serve'], { cwd: repo.root, asProcess: true });
-    expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: '' });
-    expect(stderr).toContain(record.url);
-    expect(stderr).toContain('[SERVER_RUNNING]');
-    expect(await call(record, 'GET', '')).toMatchObject({ status: 200, body: { sessions: [] } });
-  });
-
   test('after a crash another server begins, and a client goes on where it was', async () => {
     const first = await serve('--port', '0');
     const id = await begin(first.record, 'a.txt');
@@ -113,15 +104,6 @@ describe('teddy serve', () => {
     });
     expect(await call(record, 'POST', '/finalize', { session_id: id })).toMatchObject({ status: 200 });
     expect(await repo.read('a.txt')).toBe('one\ntwo\n');
-  });
-
-  test('what a crash has left does not block the next session', async () => {
-    const first = await serve('--port', '0');
-    await begin(first.record, 'a.txt');
-    first.kill('SIGKILL');
-    await first.result;
-    const { record } = await serve('--port', '0');
-    await begin(record, 'b.txt');
   });
 
   test('a finalize that is under way when it is to stop is finished and answered', async () => {
@@ -160,16 +142,5 @@ describe('teddy serve', () => {
     expect(await repo.list('.git/teddy')).not.toContain('server.json.lock');
     await new Promise((resolve) => taken.close(resolve));
     expect((await serve('--port', String(port))).record.port).toBe(port);
-  });
-
-  test.each(['x', '-1', '65536', '80.5', ''])('--port=%s is wrong usage', async (text) => {
-    const { exitCode, stderr } = await runTeddy(['serve', `--port=${text}`], { cwd: repo.root });
-    expect({ exitCode, stderr }).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('[USAGE]') as string });
-  });
-
-  test('its help names the token, the port and the description of the calls', async () => {
-    const { exitCode, stdout } = await runTeddy(['serve', '--help'], { cwd: repo.root });
-    expect(exitCode).toBe(0);
-    for (const text of ['server.json', '--port <n>', '/openapi.json', '127.0.0.1']) expect(stdout).toContain(text);
   });
 });

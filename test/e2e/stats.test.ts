@@ -72,9 +72,3 @@ test('a file that got another name is counted under that', async () => {
     bySession: [{ lines: 2, turns: 5, spent: { answers: 4 } }],
   });
 });
-
-test('a repository without sessions has none', async () => {
-  const empty = await openTeddyProject();
-  expect(await empty.ok('session', 'stats')).toMatch(/^Sessions +0\nTurns +0\n[^]*Cost +none\n/);
-  await empty.close();
-});

@@ -74,18 +74,3 @@ test('a session goes over http to a second clone, both add to it at once, and bo
   expect(await ada.repo.git('for-each-ref', 'refs/teddy/quarantine/')).toBe('');
   await shared.fsck();
 });
-
-test('a line of forged entries stays out, is named, and the pull exits 1', async () => {
-  const tree = await bea.git('rev-parse', 'HEAD^{tree}');
-  const message = await bea.git('log', '-1', '--format=%B');
-  const forged = await bea.git('commit-tree', tree, '-p', 'main', '-m', message.replaceAll(session, '20260101-evil'));
-  await bea.git('push', '--quiet', 'origin', `${forged}:refs/heads/teddy/20260101-evil`);
-  const before = await refsOf(ada.repo);
-  const pulled = await ada.run(['session', 'pull', '--all']);
-  expect(pulled).toMatchObject({ exitCode: 1 });
-  expect(pulled.stderr).toMatch(
-    /^error: teddy\/20260101-evil of origin was refused: it fails the checks \(.+\)\. \[HOSTILE_SESSION\]$/m,
-  );
-  expect(await refsOf(ada.repo)).toBe(before);
-  expect(await ada.repo.gitSucceeds('rev-parse', '--verify', 'refs/remotes/origin/teddy/20260101-evil')).toBe(false);
-});

@@ -28,8 +28,6 @@ function inTerminal(...args: string[]): TerminalRun {
   return runInTerminal(args, { cwd: project.repo.root, env: project.env });
 }
 
-const isPending = async () => (await project.ok('session', 'list')).includes('pending plan');
-
 describe.skipIf(!hasTerminal)('at a terminal', () => {
   test('Ctrl-C while a command runs ends its whole group, reports ABORTED, and exits 130', async () => {
     await openWithPlan(
@@ -116,20 +114,5 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     for (const pager of ['no-such-pager', 'cat', '']) {
       expect(await show({ GIT_PAGER: pager })).toContain('\n  line 59\n');
     }
-  });
-});
-
-describe.skipIf(!hasTerminal)('an answer by hand', () => {
-  test('without a file is written in the editor of the user', async () => {
-    project = await openTeddyProject();
-    await project.begin('by-hand');
-    await project.ok('session', 'plan', '--provider', 'manual', '-m', 'Make a file');
-    await project.repo.write('answer-by-hand.md', createPlan('made.txt', 'x\n'));
-    const env = { ...project.env, GIT_EDITOR: `cp '${project.repo.root}/answer-by-hand.md'` };
-    const run = runInTerminal(['session', 'plan', '--provider', 'manual'], { cwd: project.repo.root, env });
-    await run.waitFor('[r]un it, [k]eep? ');
-    run.press('\u0004');
-    expect(await run.exitCode).toBe(0);
-    expect(await isPending()).toBe(true);
   });
 });

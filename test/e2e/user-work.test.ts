@@ -1,10 +1,6 @@
 /** The repository belongs to the user: what they have in it survives, or nothing happens at all. */
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createPlan, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';
-import { openScratchRepository } from '../support/scratch-repository.ts';
 
 let project: TeddyProject;
 const answer = createPlan('made.txt', 'made\n');
@@ -139,52 +135,4 @@ test('in the middle of a merge, rebase, cherry-pick, revert or bisect everything
   await project.refuses('OPERATION_IN_PROGRESS', 3, ['session', 'branch', '01']);
   await project.refuses('OPERATION_IN_PROGRESS', 3, ['session', 'execute', '-y']);
   await repo.git('merge', '--abort');
-});
-
-test('a lock of somebody else is waited for, then reported with nothing changed, and never removed', async () => {
-  const { repo } = project;
-  await project.begin('locked');
-  await repo.write('.git/index.lock', '');
-  const said = await project.refuses('LOCKED', 3, ['session', 'plan', '-m', 'x']);
-  expect(said).toContain('index.lock');
-  expect(await repo.list('.git')).toContain('index.lock');
-  await rm(join(repo.root, '.git/index.lock'));
-  await project.plan(answer);
-});
-
-test('a line that another work tree has is worked on there, and the own work tree is left alone', async () => {
-  const { repo } = project;
-  const session = await project.begin('elsewhere', '--no-switch');
-  const place = join(await realpath(await mkdtemp(join(tmpdir(), 'teddy-linked-'))), 'tree');
-  try {
-    await repo.git('worktree', 'add', '--quiet', place, `teddy/${session}`);
-    const linked = openScratchRepository(place);
-    await linked.write('a.txt', 'edited there\n');
-    await repo.write('a.txt', 'edited here\n');
-    const before = await repo.fingerprint();
-    const planned = await project.plan(answer, 'There', '-s', session);
-    expect(planned.stderr).toContain(place);
-    await project.ok('session', 'execute', '-y', '-s', session);
-    expect(await linked.read('made.txt')).toBe('made\n');
-    expect(await repo.git('show', `teddy/${session}:a.txt`)).toBe('edited there');
-    expect(await linked.git('status', '--porcelain')).toBe('');
-    const after = await repo.fingerprint();
-    expect({ ...after, refs: [] }).toEqual({ ...before, refs: [] });
-  } finally {
-    await repo.git('worktree', 'remove', '--force', place);
-    await rm(join(place, '..'), { recursive: true, force: true });
-  }
-});
-
-test('a line that is checked out nowhere can be planned on but not executed', async () => {
-  const { repo } = project;
-  const session = await project.begin('nowhere', '--no-switch');
-  await repo.write('a.txt', 'edited\n');
-  const before = await repo.fingerprint();
-  await project.plan(answer, 'From afar', '-s', session);
-  const { refs: _, ...after } = await repo.fingerprint();
-  expect(before).toMatchObject(after);
-  expect(await repo.git('show', `teddy/${session}:a.txt`)).toBe('a');
-  const said = await project.refuses('NOT_ON_LINE', 3, ['session', 'execute', '-y', '-s', session]);
-  expect(said).toContain(`git switch teddy/${session}`);
 });

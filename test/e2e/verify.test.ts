@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAction, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';
@@ -63,26 +62,4 @@ test('a plan that was rewritten is exit 1, with commit, turn and file, on one li
   ]);
   const { json } = await verify();
   expect(json).toMatchObject({ ok: false, lines: [{ violations: [{ rule: 'published', commit, path, turn: null }] }] });
-});
-
-test('after a squash merge, with the branch gone and its archive fetched, all that looks back finds the session by its id', async () => {
-  const { repo } = project;
-  await repo.git('switch', '-q', 'main');
-  await repo.git('branch', '-qD', `teddy/${session}--02-branch-01`);
-  await project.ok('session', 'land', session);
-  await project.ok('session', 'archive', session);
-  expect(await repo.gitSucceeds('rev-parse', '--verify', '--quiet', `teddy/${session}`)).toBe(false);
-  const clone = join(repo.root, '.git', 'clone');
-  await repo.git('clone', '-q', '--bare', `file://${repo.root}`, clone);
-  await repo.git('-C', clone, 'fetch', '-q', 'origin', 'refs/teddy/archive/*:refs/teddy/archive/*');
-  try {
-    for (const args of [['show', '01', '-s'], ['verify'], ['replay'], ['history', '-s']]) {
-      const looked = ['session', ...args, session];
-      const here = await project.ok(...looked);
-      expect(await project.run(looked, { cwd: clone })).toMatchObject({ exitCode: 0, stdout: here });
-      expect(here.length).toBeGreaterThan(50);
-    }
-  } finally {
-    await rm(clone, { recursive: true, force: true });
-  }
 });

@@ -40,16 +40,6 @@ test('the browser of BROWSER is given the link, in the place of %s or as the las
   await expect.poll(opened).toBe(second.stdout);
 });
 
-test('where no browser can be started, the link is printed and that is said', async () => {
-  await project.begin('look');
-  await view(['--no-open']);
-  const { exitCode, stderr } = await project.run(['view'], { env: { BROWSER: '/nothing/there' } });
-  expect({ exitCode, stderr }).toMatchObject({
-    exitCode: 0,
-    stderr: expect.stringContaining('Open the link yourself.'),
-  });
-});
-
 test('with --json it is one document, and nothing is opened', async () => {
   const session = await project.begin('look');
   const run = await view(['--json', '--no-open']);
@@ -60,12 +50,6 @@ test('with --json it is one document, and nothing is opened', async () => {
   });
   const { stdout } = await project.run(['session', 'view', session, '--json'], { env: { BROWSER: 'false' } });
   expect(JSON.parse(stdout)).toMatchObject({ isOwnServer: false });
-});
-
-test('without a session there is nothing to look at, and no server is started', async () => {
-  await project.refuses('UNKNOWN_SESSION', 2, ['session', 'view']);
-  await project.refuses('UNKNOWN_SESSION', 2, ['session', 'view', 'nothing']);
-  await project.refuses('USAGE', 2, ['session', 'view', 'nothing', '--list']);
 });
 
 test('a server that makes no links is named, with the way out', async () => {

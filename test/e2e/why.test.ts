@@ -65,22 +65,6 @@ $`,
   );
 });
 
-test('a cherry-picked report tells who asked, and what was planned', async () => {
-  const { repo } = project;
-  const report = (
-    await repo.git('log', '-1', '--format=%H', '--grep', '^Teddy-Entry: report', `teddy/${session}`)
-  ).trim();
-  await repo.git('switch', '--quiet', '--detach', `${report}~3`);
-  await repo.git('cherry-pick', report);
-  const text = await project.ok('why', 'src/app.ts:2');
-  expect(text).toContain(
-    `\nTurn      01 of ${session}, commit ${(await repo.git('rev-parse', 'HEAD')).slice(0, 10)}\n`,
-  );
-  expect(text).toMatch(/\nAsked {5}by Ada Example on .*\n {10}Say who wrote the second line\.\n/);
-  expect(text).toContain('\nAnswer    an answer by hand\nPlanned   Try it\n');
-  await repo.git('switch', '--quiet', 'main');
-});
-
 test('a person’s line is theirs, and a file has the stories of all its lines', async () => {
   expect(await project.ok('why', 'src/app.ts:3')).toContain(': Change the third line\n');
   const whole = await project.ok('why', 'src/app.ts');

@@ -1,6 +1,6 @@
 /** Sessions side by side, each in a linked work tree of its own. */
 import { execFile } from 'node:child_process';
-import { mkdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, realpath } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -173,56 +173,9 @@ describe('--worktree', () => {
     expect(await list()).toHaveLength(1);
     expect(await ownPart(repo)).toEqual(before);
   });
-
-  test('is refused where the main work tree is on the line, and where nothing is to be done', async () => {
-    await project.begin('try-it');
-    await project.refuses('LINE_CHECKED_OUT', 3, ['session', 'plan', '-m', 'Do it', '--worktree']);
-    await repo.git('switch', '--quiet', 'main');
-    await project.refuses('USAGE', 2, ['session', 'plan', '-m', 'Do it', '--worktree', '--dry-run']);
-    await project.refuses('USAGE', 2, ['session', 'execute', '--worktree', '--dry-run']);
-    await project.refuses('EMPTY_MESSAGE', 2, ['session', 'plan', '-m', ' ', '--worktree']);
-  });
-
-  test('works in a bare repository, also for a name with spaces', async () => {
-    const bare = `${repo.root} of ü.git`;
-    await repo.git('clone', '--quiet', '--bare', repo.root, bare);
-    for (const [key, value] of [
-      ['user.name', 'Ada Example'],
-      ['user.email', 'ada@example.org'],
-    ])
-      await repo.git(`--git-dir=${bare}`, 'config', key ?? '', value ?? '');
-    const made = await project.run(['session', 'new', 'try-it', '--worktree'], { cwd: bare });
-    const session = made.stdout.trim().split('/').at(-1) ?? '';
-    const root = join(bare, 'teddy/worktrees', session);
-    expect(made.stdout).toBe(`${root}/.teddy/sessions/${session}\n`);
-    expect(made.stderr).toContain(`cd '${root}' && `);
-    const args = ['session', 'plan', '--from', '-', '-m', 'Do it'];
-    expect(await project.run(args, { cwd: bare, stdin: createPlan('a.txt', 'A\n') })).toMatchObject({ exitCode: 0 });
-    expect(await project.run(['session', 'execute', '-y'], { cwd: root })).toMatchObject({ exitCode: 0 });
-    expect(await openScratchRepository(root).git('status', '--short')).toBe('');
-    expect(await project.run(['worktree', 'remove', session], { cwd: bare })).toMatchObject({ exitCode: 0 });
-    await rm(bare, { recursive: true });
-  });
 });
 
 describe('worktree remove', () => {
-  test('never takes changes with it, and takes what git ignores, which is said', async () => {
-    const { session, linked } = await begin('try-it');
-    await linked.write('mine.txt', 'mine\n');
-    const said = await project.refuses('UNCOMMITTED_EDITS', 3, ['worktree', 'remove', session]);
-    expect(said).toContain('1 uncommitted change');
-    expect(await linked.read('mine.txt')).toBe('mine\n');
-    await linked.git('add', 'mine.txt');
-    await project.refuses('UNCOMMITTED_EDITS', 3, ['worktree', 'remove', session]);
-    await linked.git('commit', '--quiet', '-m', 'Mine');
-    await linked.write('node_modules/x.js', 'x');
-    const removed = await project.run(['worktree', 'remove', session]);
-    expect(removed).toMatchObject({ exitCode: 0, stdout: `${linked.root}\n` });
-    expect(removed.stderr).toContain('with the files that git ignores: node_modules/.');
-    expect(await repo.git('show', `teddy/${session}:mine.txt`)).toBe('mine');
-    expect(await list()).toEqual([]);
-  });
-
   test('is refused where one stands, by its path or its session', async () => {
     const { session, linked } = await begin('try-it');
     await mkdir(join(linked.root, 'src/deep'));
@@ -231,60 +184,6 @@ describe('worktree remove', () => {
       await project.refuses('WORK_TREE_IN_USE', 3, ['worktree', 'remove', name], { cwd });
     }
     expect(await project.ok('worktree', 'remove', linked.root)).toBe(`${linked.root}\n`);
-  });
-
-  test('while an answer arrives loses nothing of it', async () => {
-    const { session } = await begin('try-it');
-    const running = project.start(['session', 'plan', '-s', session, '-m', 'Do it slowly']);
-    await running.waitForOutput(/asking/);
-    const removed = await project.run(['worktree', 'remove', session]);
-    const planned = await running.result;
-    expect([removed.exitCode, planned.exitCode]).toEqual([0, 1]);
-    expect(planned.stderr).toContain('[NO_WORK_TREE]');
-    const again = await project.plan(createPlan('a.txt', 'A\n'), 'Again', '-s', session, '--worktree');
-    expect(again.stderr).toContain('was saved in turn 01');
-    expect(await repo.git('log', '-1', '--format=%B', `teddy/${session}~2`)).toContain(
-      'turn 01 reply: interrupted answer',
-    );
-  });
-
-  test('--ended takes the lines that were merged, and keeps what has changes', async () => {
-    const merged = await begin('merged');
-    const edited = await begin('edited');
-    const going = await begin('going');
-    for (const { session } of [merged, edited])
-      await repo.git('merge', '--quiet', '--no-ff', '--no-edit', `teddy/${session}`);
-    await writeFile(join(edited.linked.root, 'mine.txt'), 'mine\n');
-    const result = await project.run(['worktree', 'remove', '--ended']);
-    expect(result).toMatchObject({ exitCode: 3, stdout: `${merged.linked.root}\n` });
-    expect(result.stderr).toContain(`Kept the work tree of teddy/${edited.session}: `);
-    expect((await list()).map(({ session }) => session).toSorted()).toEqual([edited.session, going.session]);
-    await rm(join(edited.linked.root, 'mine.txt'));
-    const { stdout } = await project.run(['worktree', 'remove', '--ended', '--json']);
-    expect(JSON.parse(stdout)).toMatchObject({
-      schema: 'teddy.worktree-remove/1',
-      removed: [{ path: edited.linked.root }],
-      kept: [],
-    });
-  });
-
-  test('leaves to git what teddy has not made, and asks which one', async () => {
-    const session = await project.begin('try-it', '--no-switch');
-    const elsewhere = `${repo.root}-elsewhere`;
-    await repo.git('worktree', 'add', '--quiet', elsewhere, `teddy/${session}`);
-    expect(await list()).toMatchObject([{ path: elsewhere }]);
-    expect(await project.refuses('WORK_TREE_IN_USE', 3, ['worktree', 'remove', session])).toContain(
-      'git worktree remove',
-    );
-    await project.refuses('USAGE', 2, ['worktree', 'remove']);
-    await project.refuses('USAGE', 2, ['worktree', 'remove', session, '--ended']);
-    await project.refuses('UNKNOWN_WORK_TREE', 2, ['worktree', 'remove', 'other']);
-    await rm(elsewhere, { recursive: true });
-    expect(await list()).toEqual([]);
-    const planned = await project.run(['session', 'plan', '-s', session, '-m', 'x', '--worktree', '--from', '-'], {
-      stdin: 'Hi.',
-    });
-    expect(planned.stderr).toContain('git worktree prune');
   });
 });
 
