@@ -1,4 +1,4 @@
-/** `teddy session chat` at a terminal: a conversation, its questions and commands, and Ctrl-C at any moment. */
+/** `teddy session chat` at a terminal: a conversation, its questions and commands. Signals and real commands are in e2e. */
 import { openMemoryBegun, type MemoryTeddy } from '../support/memory-teddy.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ServerAnswer } from '../support/model-server.ts';
@@ -250,5 +250,179 @@ describe('a conversation', () => {
     const again = chat();
     await again.play([prompt, ctrlD, 'Turn 01 has a message without an answer: /retry asks again.']);
     expect(await again.exitCode).toBe(0);
+  });
+
+  test('a and p allow commands for the rest of the session, and /allowed lists them and takes one back', async () => {
+    await open([
+      command('echo one'),
+      'Ran.',
+      command('echo two'),
+      command('echo one'),
+      'Ran.',
+      command('echo one'),
+      'No.',
+    ]);
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('Run it\r');
+    expect(await run.waitFor('Allow this? [y,a,p,n,i,?] ')).toContain(
+      'run_command echo one\np: every command that begins with "echo one"\n',
+    );
+    run.press('?\r');
+    expect(await run.waitFor(allow)).toContain('do not ask again about commands that begin with `echo one`');
+    run.press('a\r');
+    expect(await run.waitFor(prompt)).toContain('Allowed for this session: echo one.');
+    run.press('Again\r');
+    expect(await run.waitFor(allow)).toContain('run_command echo two');
+    run.press('p\r');
+    expect(await run.waitFor(prompt)).toMatch(/Allowed for this session: echo two \.\.\.\..*run_command echo one\n/s);
+    run.press('/allowed\r');
+    expect(await run.waitFor(prompt)).toContain('1  echo one\n2  echo two ...\n');
+    run.press('/allowed drop 3\r');
+    expect(await run.waitFor(prompt)).toContain('No allowed command has the number 3.');
+    run.press('/allowed drop 1\r');
+    expect(await run.waitFor(prompt)).toContain('teddy will ask about it again: echo one');
+    run.press('Once more\r');
+    await run.waitFor(allow);
+    run.press('n\r');
+    await run.waitFor(prompt);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+  });
+
+  test('a call is not done when it is denied, when it is answered with an instruction, and after Ctrl-C', async () => {
+    const call = command('echo no > made.txt');
+    await open([call, 'As you wish.', call, 'So be it.', command('rm *.tmp')]);
+    await project.repo.write('kept.tmp', 'kept\n');
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('Run it\r');
+    await run.waitFor(allow);
+    run.press('n\r');
+    expect(await run.waitFor(prompt)).toMatch(/ {2}denied\n.*say what the model should do instead/s);
+    run.press('Leave it\r');
+    expect(await run.waitFor(prompt)).toContain('As you wish.');
+    expect(JSON.stringify(sent())).toContain('Tool execution denied by user');
+
+    run.press('Run it again\r');
+    await run.waitFor(allow);
+    run.press('i\r');
+    await run.waitFor('What should the model do instead? ');
+    run.press('\r');
+    await run.waitFor(allow);
+    run.press('i\r');
+    await run.waitFor('What should the model do instead? ');
+    run.press('Use printf\r');
+    expect(await run.waitFor(prompt)).toMatch(/ {2}not run; the model follows your instruction\n.*So be it\./s);
+    expect(JSON.stringify(sent())).toContain('Nothing was run. The user says instead: Use printf');
+
+    // The first words of this one say too little for p.
+    run.press('Clean up\r');
+    expect(await run.waitFor('Allow this? [y,a,n,i,?] ')).not.toContain('every command that begins');
+    run.press('p\r');
+    await run.waitFor('Allow this? [y,a,n,i,?] ');
+    run.press(ctrlC);
+    expect(await run.waitFor(prompt)).toContain('Stopped.');
+    run.press('/quit\r');
+    expect(await run.exitCode).toBe(0);
+    expect(await project.repo.read('kept.tmp')).toBe('kept\n');
+    expect(await project.repo.list('.')).not.toContain('made.txt');
+    expect((await project.subjects())[0]).toMatch(/^turn \d\d exchange: call run_command$/);
+  });
+
+  test('Ctrl-C stops an answer, keeps its part, and the next message goes on', async () => {
+    await open([{ text: 'One two three four five six seven eight nine ten' }, 'Fine.'], {
+      chunkSize: 4,
+      chunkDelayMs: 150,
+    });
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('Count\r');
+    await run.waitFor('One two');
+    run.press(ctrlC);
+    const stopped = await run.waitFor(prompt);
+    expect(stopped).toMatch(/what arrived \(\d+ characters\) was saved in turn 01/);
+    expect(stopped).toContain('Stopped. Use /retry to ask again');
+    expect(stopped).not.toContain('[INTERRUPTED]');
+    run.press('Go on\r');
+    await run.waitFor('Fine.');
+    await run.waitFor(prompt);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+    const history = await project.ok('session', 'history', '--format', 'openai');
+    expect(history).toMatch(/One two.*\[interrupted\]/);
+    expect(JSON.stringify(sent())).toContain('One two');
+  });
+
+  test('/plan, /execute, /undo, /branch and /history do what the commands of the shell do', async () => {
+    await open([createPlan('a.txt', 'A\n'), 'Another way.']);
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('/history\r');
+    expect(await run.waitFor(prompt)).toContain('There are no messages yet.');
+    run.press('/execute\r');
+    expect(await run.waitFor(prompt)).toContain('[NO_PENDING_PLAN]');
+    run.press('/plan Make a.txt\r');
+    expect(await run.waitFor(prompt)).toMatch(
+      /a plan with 1 action committed as .*Turn 01 has a pending plan: \/execute/s,
+    );
+    run.press('And more\r');
+    const pending = await run.waitFor(prompt);
+    expect(pending).toMatch(/\[PLAN_PENDING\]\nhint: {2}\/execute runs it\./);
+    expect(project.server.requests()).toHaveLength(1);
+    run.press('/execute\r');
+    await run.waitFor(',q,?] ');
+    run.press('y\r');
+    expect(await run.waitFor(prompt)).toMatch(/SUCCESS turn 01 of \S+: 1 file changed/);
+    run.press('/undo\r');
+    expect(await run.waitFor(prompt)).toContain('1 file of turn 01 taken back');
+    run.press('/branch 01 Do it differently\r');
+    const branched = await run.waitFor(prompt);
+    expect(branched).toMatch(/Switched to the new branch teddy\/\d{8}-talk--01-branch-01, turn 01-branch-01\./);
+    expect(branched).toContain('Another way.');
+    run.press('/history\r');
+    expect(await run.waitFor('Another way.')).toContain('Do it differently');
+    await run.waitFor(prompt);
+    run.press('/quit\r');
+    expect(await run.exitCode).toBe(0);
+    expect((await project.repo.git('branch', '--show-current')).trim()).toMatch(/--01-branch-01$/);
+    expect((await project.subjects())[0]).toBe('turn 01-branch-01 reply: Another way.');
+  });
+
+  test('a file that the model writes is asked about and committed', async () => {
+    await open([
+      call('WritePlanTool_begin', { intent: 'a guide', target_file: 'guide.md', operation: 'create' }),
+      '# Guide\n\nDONE\n',
+      'It is there.',
+    ]);
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('Write a guide\r');
+    expect(await run.waitFor(allow)).toContain('WritePlanTool_begin create guide.md (a guide)');
+    run.press('y\r');
+    const written = await run.waitFor(prompt);
+    expect(written).toMatch(/ {2}guide\.md was written and committed as [0-9a-f]{10}\n.*It is there\./s);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+    expect(await project.repo.read('guide.md')).toBe('# Guide\n\n');
+    expect((await project.subjects()).join()).toContain('write: create guide.md');
+  });
+
+  test('it stays on its line when HEAD is switched meanwhile', async () => {
+    await open(['One.', 'Two.']);
+    const branch = (await project.repo.git('branch', '--show-current')).trim();
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('First\r');
+    await run.waitFor('One.');
+    await run.waitFor(prompt);
+    await project.begin('newer');
+    run.press('Second\r');
+    await run.waitFor('Two.');
+    await run.waitFor(prompt);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+    expect(await project.subjects(branch)).toContain('turn 02 reply: Two.');
+    expect((await project.subjects())[0]).toMatch(/^start: \d{8}-newer$/);
   });
 });

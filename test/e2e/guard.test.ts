@@ -34,22 +34,22 @@ test('lists that a command writes are as before, its text is kept, and no snapsh
   expect(await repo.git('status', '--porcelain')).toBe('');
 });
 
-test.each([
-  ['staged', `${evil}; git add -A .teddy`],
-  ['committed', `${evil}; git commit --quiet -am Theirs`],
-  ['hidden from git', `${evil}; git update-index --assume-unchanged .teddy/global.context .teddy/memos.yaml`],
-  ['replaced by links', 'rm .teddy/global.context; ln -s ../.env .teddy/global.context'],
-  ['removed as a whole', 'rm -rf .teddy'],
-  ['made executable and rewritten in place', `chmod +x .teddy/*.context; ${evil}`],
-])('also when they were %s', async (_, script) => {
+test('nor when they were committed, hidden from git, replaced by links, or removed as a whole', async () => {
   const { repo } = project;
   const texts = ['.teddy/global.context', '.teddy/memos.yaml', `.teddy/sessions/${session}/session.context`];
   const before = await Promise.all(texts.map(repo.read));
-  expect(await execute(script)).toMatchObject({ exitCode: 0 });
-  expect(await Promise.all(texts.map(repo.read))).toEqual(before);
-  await project.plan('Fine.', 'Go on');
-  expect(await Promise.all(texts.map(repo.read))).toEqual(before);
-  for (const path of texts) expect(await repo.git('show', `HEAD:${path}`)).not.toContain('.env');
+  for (const script of [
+    `${evil}; git commit --quiet -am Theirs`,
+    `${evil}; git update-index --assume-unchanged .teddy/global.context .teddy/memos.yaml`,
+    'rm .teddy/global.context; ln -s ../.env .teddy/global.context',
+    `chmod +x .teddy/*.context; ${evil}; git add -A .teddy`,
+    'rm -rf .teddy',
+  ]) {
+    expect(await execute(script), script).toMatchObject({ exitCode: 0 });
+    expect(await Promise.all(texts.map(repo.read)), script).toEqual(before);
+    await project.plan('Fine.', 'Go on');
+    for (const path of texts) expect(await repo.git('show', `HEAD:${path}`), script).not.toContain('.env');
+  }
   for (const name of ['memos.yaml', 'global.context'])
     expect(await repo.git('show', `teddy/global:${name}`)).not.toContain('.env');
 });
@@ -90,31 +90,23 @@ test('settings that a command makes are gone, kept as text, in no commit, and ru
   expect(await project.ok('config', '--json')).not.toContain('reviewer');
 });
 
-test.each([
-  ['changes', `echo 'maxTurns: 9' > ${config}`],
-  ['changes and stages', `echo 'maxTurns: 9' > ${config}; git add -A`],
-  ['deletes', `rm ${config}`],
-  ['deletes and stages', `git rm --quiet ${config}`],
-  ['hides from git and changes', `git update-index --assume-unchanged ${config}; echo 'maxTurns: 9' > ${config}`],
-])('settings that the project tracks and a command %s are put back and named', async (_, script) => {
+test('settings that the project tracks and a command changes, deletes, stages or hides are put back and named', async () => {
   const { repo } = project;
   await repo.commit({ [config]: 'maxTurns: 50\n' }, 'Settings');
-  const executed = await execute(script);
-  expect(executed).toMatchObject({ exitCode: 0 });
-  expect(executed.stderr).toContain(`warning: Action 1 changed ${config}.`);
-  expect((await project.report()).changes).toEqual([]);
-  expect(await repo.read(config)).toBe('maxTurns: 50\n');
-  expect(await repo.git('show', `HEAD:${config}`)).toBe('maxTurns: 50');
-  expect(await repo.git('status', '--porcelain')).toBe('');
-});
-
-test('settings of the user that git does not know stay as the user wrote them', async () => {
-  const { repo } = project;
-  await repo.write(config, 'maxTurns: 50\n');
-  expect((await execute('echo made > made.txt')).stderr).not.toContain(config);
-  expect(await repo.read(config)).toBe('maxTurns: 50\n');
-  await execute(`echo 'maxTurns: 9' > ${config}`);
-  expect(await repo.read(config)).toBe('maxTurns: 50\n');
+  for (const script of [
+    `echo 'maxTurns: 9' > ${config}`,
+    `echo 'maxTurns: 9' > ${config}; git add -A`,
+    `git rm --quiet ${config}`,
+    `git update-index --assume-unchanged ${config}; echo 'maxTurns: 9' > ${config}`,
+  ]) {
+    const executed = await execute(script);
+    expect(executed, script).toMatchObject({ exitCode: 0 });
+    expect(executed.stderr, script).toContain(`warning: Action 1 changed ${config}.`);
+    expect((await project.report()).changes, script).toEqual([]);
+    expect(await repo.read(config), script).toBe('maxTurns: 50\n');
+    expect(await repo.git('show', `HEAD:${config}`), script).toBe('maxTurns: 50');
+    expect(await repo.git('status', '--porcelain'), script).toBe('');
+  }
 });
 
 test('a directory that became a link is refused by name, and nothing behind it is merged', async () => {

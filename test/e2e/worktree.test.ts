@@ -1,6 +1,6 @@
 /** Sessions side by side, each in a linked work tree of its own. */
 import { execFile } from 'node:child_process';
-import { mkdir, realpath } from 'node:fs/promises';
+import { mkdir, realpath, rm } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -176,14 +176,43 @@ describe('--worktree', () => {
 });
 
 describe('worktree remove', () => {
-  test('is refused where one stands, by its path or its session', async () => {
+  test('never takes changes with it, nor one that somebody stands in or has made; it says what git ignored', async () => {
     const { session, linked } = await begin('try-it');
+    const refused = (code: string, name: string, cwd = repo.root) =>
+      project.refuses(code, 3, ['worktree', 'remove', name], { cwd });
+    await linked.write('mine.txt', 'mine\n');
+    expect(await refused('UNCOMMITTED_EDITS', session)).toContain('1 uncommitted change');
+    await linked.git('add', 'mine.txt');
+    await linked.git('commit', '--quiet', '-m', 'Mine');
     await mkdir(join(linked.root, 'src/deep'));
-    const cwd = join(linked.root, 'src/deep');
-    for (const name of [session, linked.root, '../..']) {
-      await project.refuses('WORK_TREE_IN_USE', 3, ['worktree', 'remove', name], { cwd });
-    }
-    expect(await project.ok('worktree', 'remove', linked.root)).toBe(`${linked.root}\n`);
+    for (const name of [session, linked.root, '../..'])
+      await refused('WORK_TREE_IN_USE', name, join(linked.root, 'src/deep'));
+    const other = await project.begin('other', '--no-switch');
+    const elsewhere = `${repo.root}-elsewhere`;
+    await repo.git('worktree', 'add', '--quiet', elsewhere, `teddy/${other}`);
+    expect(await refused('WORK_TREE_IN_USE', other)).toContain('git worktree remove');
+    await linked.write('node_modules/x.js', 'x');
+    const removed = await project.run(['worktree', 'remove', session]);
+    expect(removed).toMatchObject({ exitCode: 0, stdout: `${linked.root}\n` });
+    expect(removed.stderr).toContain('with the files that git ignores: node_modules/.');
+    expect(await repo.git('show', `teddy/${session}:mine.txt`)).toBe('mine');
+    await rm(elsewhere, { recursive: true });
+    expect(await list()).toEqual([]);
+  });
+
+  test('--ended takes the lines that were merged, and keeps what has changes', async () => {
+    const [merged, edited, going] = [await begin('merged'), await begin('edited'), await begin('going')];
+    for (const { session } of [merged, edited])
+      await repo.git('merge', '--quiet', '--no-ff', '--no-edit', `teddy/${session}`);
+    await edited.linked.write('mine.txt', 'mine\n');
+    const { exitCode, stdout } = await project.run(['worktree', 'remove', '--ended', '--json']);
+    expect(exitCode).toBe(3);
+    expect(JSON.parse(stdout)).toMatchObject({
+      schema: 'teddy.worktree-remove/1',
+      removed: [{ path: merged.linked.root }],
+      kept: [{ path: edited.linked.root }],
+    });
+    expect((await list()).map(({ session }) => session).toSorted()).toEqual([edited.session, going.session]);
   });
 });
 
