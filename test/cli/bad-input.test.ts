@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => project.close());
 
-test('outside a repository every command says so', async () => {
+test('outside a repository every command says so, and commands are completed all the same', async () => {
   const cwd = await mkdtemp(join(tmpdir(), 'teddy-nowhere-'));
   const env = { ...process.env, GIT_CEILING_DIRECTORIES: tmpdir() };
   for (const line of ['init', 'session new x', 'session list', 'session plan -m x', 'doctor']) {
@@ -24,6 +24,9 @@ test('outside a repository every command says so', async () => {
     expect(stdout, line).toBe('');
     expect(stderr, line).toMatch(/\[NOT_A_REPOSITORY\]\n(?:.*\n)*hint: .*git init/m);
   }
+  const asked = memoryContext({ words: ['complete', '--', 'session', 'la'], cwd, env });
+  expect(await runCommand(asked)).toBe(0);
+  expect(asked.read()).toMatchObject({ stdout: expect.stringMatching(/^land\t/) as string, stderr: '' });
   await rm(cwd, { recursive: true });
 });
 

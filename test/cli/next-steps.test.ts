@@ -87,3 +87,15 @@ test('teddy alone is status, which says where one is, off the line as well', asy
   await project.repo.git('switch', '--quiet', 'main');
   expect(await project.ok('status')).toContain(`Next: git switch teddy/${session}\n`);
 });
+
+test('a branch that is not switched to is named', async () => {
+  project = await openMemoryTeddy();
+  const session = await project.begin('main-one');
+  await say(null, createPlan('a.txt', 'a\n'));
+  const branch = async (...more: string[]) =>
+    lastLine((await project.run(['session', 'branch', '01', '--no-switch', ...more])).stderr);
+  expect(await branch('-m', 'Again', '--no-plan')).toContain(
+    `Next: teddy session plan -s teddy/${session}--01-branch-01`,
+  );
+  expect(await branch()).toBe(`Next: teddy session plan -s teddy/${session}--01-branch-02 -m "what to do instead"`);
+});

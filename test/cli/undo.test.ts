@@ -73,3 +73,20 @@ test('rewind switches to the end of a turn, and the next turn goes on after it',
     commit: report,
   });
 });
+
+test('the switch that is refused names what can be done with this command', async () => {
+  const { memory: project } = teddy;
+  const session = await teddy.begin('ways');
+  await turn(editAction('a.txt', 'a', 'A'));
+  await turn(editAction('a.txt', 'A', 'AA'));
+  await project.write({ 'a.txt': 'mine\n' });
+  const rewound = await teddy.run(['session', 'rewind', '01']);
+  expect(rewound).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('[FILES_IN_THE_WAY]') as string });
+  expect(rewound.stderr).not.toContain('--no-switch');
+  await teddy.refuses('UNKNOWN_TURN', 2, ['session', 'rewind', '09']);
+  const branched = await teddy.run(['session', 'branch', '01']);
+  expect(branched.exitCode).toBe(3);
+  expect(branched.stderr).toContain('To make it without switching: --no-switch.');
+  await teddy.ok('session', 'branch', '01', '--no-switch');
+  expect(await teddy.repo.git('branch', '--show-current')).toBe(`teddy/${session}`);
+});

@@ -87,26 +87,6 @@ test('sessions go to a remote of their own, and an archive comes from there with
   expect(await archives()).toBe([archive, other].toSorted().join('\n'));
 });
 
-test('a branch that was pushed before its session went on goes by the command that a sync prints', async () => {
-  const { repo } = project;
-  const session = await project.begin('outgrown');
-  for (const file of ['first.txt', 'second.txt']) {
-    await project.plan(createPlan(file, 'A\n'));
-    await project.ok('session', 'execute', '-y');
-    if (file === 'first.txt') await project.ok('session', 'push');
-  }
-  await repo.git('switch', '--quiet', 'main');
-  await project.ok('session', 'archive', session);
-  const synced = await project.run(['session', 'sync', '--all']);
-  const [, hint = ''] =
-    /^sessions still has .*\. To archive the whole session, and delete it there: teddy (.*)$/m.exec(synced.stderr) ??
-    [];
-  expect(hint).toBe(`session archive ${session} --remote=sessions`);
-  expect(await project.ok('session', 'list', '--archived')).toMatch(new RegExp(`${session} +2 turns .* archived `));
-  expect(await project.ok(...hint.split(' '), '-y')).toBe(`Deleted teddy/${session} on sessions\n`);
-  expect((await project.run(['session', 'sync', '--all'])).stderr).not.toContain('still has');
-});
-
 test('git packs many refs at once, and leaves no note', async () => {
   const { repo } = project;
   const open = await openProject({

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hasTerminal, runInTerminal } from '../support/run-in-terminal.ts';
-import { runTeddy, teddyPath } from '../support/run-teddy.ts';
+import { teddyPath } from '../support/run-teddy.ts';
 import { openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
@@ -62,33 +62,6 @@ test('bash completes commands, options and session names, and may load the scrip
   expect(await askBash(['teddy', 'completion', 'f'])).toEqual(['fish']);
 });
 
-/** The exit code that a shell gets at Tab: 0 has it offer files as well, 4 does not. */
-async function askDirective(...words: string[]): Promise<string> {
-  const { stdout } = await runTeddy(['complete', '--', ...words], { cwd: project.repo.root });
-  return stdout.trimEnd().split('\n').at(-1) ?? '';
-}
-
-test('files are offered where a file is taken, and only there', async () => {
-  for (const words of [
-    ['plan', '--from', ''],
-    ['session', 'plan', '--recording', ''],
-    ['session', 'import', ''],
-    ['session', 'context', 'add', 'one.txt', ''],
-    ['session', 'verify', ''],
-    ['session', 'export', '--jsonl', ''],
-    ['write', 'finalize', '--content', ''],
-  ])
-    expect(await askDirective(...words), words.join(' ')).toBe(':0');
-  for (const words of [
-    ['session', 'new', '--from', ''],
-    ['session', 'land', ''],
-    ['global', 'edit', ''],
-    ['session', 'plan', '-m', ''],
-    ['pl'],
-  ])
-    expect(await askDirective(...words), words.join(' ')).toBe(':4');
-});
-
 const gitCompletion = '/usr/share/bash-completion/completions/git';
 
 test.runIf(hasTerminal && existsSync(gitCompletion))(
@@ -124,11 +97,6 @@ test.runIf(hasTerminal && existsSync(gitCompletion))(
   },
 );
 
-test('a group is offered with what it is for', async () => {
-  const { stdout } = await runTeddy(['complete', '--', 'mem'], { cwd: project.repo.root });
-  expect(stdout).toContain('memo\tfacts that teddy tells every session of this repository\n');
-});
-
 test('bash runs nothing of what is typed, and writes to no file', async () => {
   await project.repo.write('kept.txt', 'kept\n');
   for (const word of ['$(touch made)', '`touch made`', '"$(touch made)"', ';touch made', '> kept.txt'])
@@ -146,19 +114,4 @@ test.for(['zsh', 'fish'])('%s loads its script', async (shell, context) => {
       ? 'autoload -U compinit && compinit -D && source <(teddy completion zsh)'
       : 'teddy completion fish | source';
   expect(await runShell(shell, `${load}; echo loaded`)).toEqual({ stdout: 'loaded\n', stderr: '' });
-});
-
-test('outside a repository commands are completed, and nothing else is said', async () => {
-  const { stdout, stderr, exitCode } = await runTeddy(['complete', '--', 'session', 'la'], { cwd: '/' });
-  expect({ stdout, stderr, exitCode }).toMatchObject({
-    stdout: expect.stringMatching(/^land\t/) as string,
-    stderr: '',
-    exitCode: 0,
-  });
-});
-
-test('a shell that is not known is refused with those that are', async () => {
-  const { stderr, exitCode } = await runTeddy(['completion', 'csh'], { cwd: '/' });
-  expect(stderr).toContain('Choose bash, zsh or fish.');
-  expect(exitCode).toBe(2);
 });

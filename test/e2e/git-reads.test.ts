@@ -17,39 +17,33 @@ async function makeSession(): Promise<string> {
   return session;
 }
 
-test('git show of a report is the outcome and the code change together', async () => {
+test('git show of a report has outcome and code, no text forges a trailer, and the diff is a pull request', async () => {
   project = await openTeddyProject({ answers: [createPlan('src/route.ts', 'export {};\n')] });
   const session = await makeSession();
-  const stat = await project.repo.git('show', '--stat=120', '--format=%B', 'HEAD');
-  expect(stat).toContain('src/route.ts');
-  expect(stat).toContain(`.teddy/sessions/${session}/01/report.md`);
-  expect(stat).toContain('2 files changed');
-  expect(stat).toContain('Teddy-Status: SUCCESS');
-  const reports = await project.repo.git('log', '--format=%s', '--grep=^Teddy-Entry: report', `teddy/${session}`);
+  const { git } = project.repo;
+  const stat = await git('show', '--stat=120', '--format=%B', 'HEAD');
+  for (const part of [
+    'src/route.ts',
+    `.teddy/sessions/${session}/01/report.md`,
+    '2 files changed',
+    'Teddy-Status: SUCCESS',
+  ])
+    expect(stat).toContain(part);
+  const reports = await git('log', '--format=%s', '--grep=^Teddy-Entry: report', `teddy/${session}`);
   expect(reports).toBe('turn 01 report: SUCCESS Try it');
-});
-
-test('a text of the user cannot forge a trailer', async () => {
-  project = await openTeddyProject({ answers: [createPlan('src/route.ts', 'export {};\n')] });
-  await makeSession();
-  const trailers = await project.repo.git('log', '-1', '--format=%(trailers:only)', '--grep=^Teddy-Entry: message');
+  const trailers = await git('log', '-1', '--format=%(trailers:only)', '--grep=^Teddy-Entry: message');
   expect(trailers).toContain('Teddy-Entry: message');
   expect(trailers).not.toMatch(/forged|nobody/);
-});
 
-test('the diff against main is a pull request that the context log does not drown', async () => {
-  project = await openTeddyProject({ answers: [createPlan('src/route.ts', 'export {};\n')] });
-  const session = await makeSession();
-  await project.repo.git('switch', '--quiet', 'main');
-  const numstat = await project.repo.git('diff', '--numstat', `main...teddy/${session}`);
+  // The context log does not drown the diff against main.
+  await git('switch', '--quiet', 'main');
+  const range = `main...teddy/${session}`;
+  const numstat = await git('diff', '--numstat', range);
   expect(numstat).toMatch(/^1\t0\tsrc\/route\.ts$/m);
-  expect(numstat).toMatch(/^-\t-\t\.teddy\/sessions\/\S+\/01\/_context\.log$/m);
-  expect(numstat).toMatch(/^-\t-\t\.teddy\/sessions\/\S+\/01\/transcript\.jsonl$/m);
-  const diff = await project.repo.git('diff', `main...teddy/${session}`);
-  expect(diff.split('\n').length).toBeLessThan(150);
-  expect(await project.repo.git('diff', '--name-only', `main...teddy/${session}`, '--', ':!.teddy')).toBe(
-    'src/route.ts',
-  );
+  for (const name of ['_context.log', 'transcript.jsonl'])
+    expect(numstat).toMatch(new RegExp(`^-\\t-\\t\\.teddy/sessions/\\S+/01/${name}$`, 'm'));
+  expect((await git('diff', range)).split('\n').length).toBeLessThan(150);
+  expect(await git('diff', '--name-only', range, '--', ':!.teddy')).toBe('src/route.ts');
 });
 
 test('a clone lists the session of its remote and goes on with it', async () => {

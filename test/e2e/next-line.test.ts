@@ -19,26 +19,20 @@ async function say(session: string | null, answer: string): Promise<string | und
   return lastLine((await project.run(args, { stdin: answer })).stderr);
 }
 
-test('a branch that is not switched to is named, and so is a line that is executed in another work tree', async () => {
+test('a line that is executed in another work tree is named, and so is the branch of a rewind there', async () => {
   const { repo } = project;
-  const session = await project.begin('main-one');
-  await say(null, createPlan('a.txt', 'a\n'));
-  const branch = `teddy/${session}--01-branch-01`;
-  const made = await project.run(['session', 'branch', '01', '--no-switch', '-m', 'Again', '--no-plan']);
-  expect(lastLine(made.stderr)).toContain(`Next: teddy session plan -s ${branch}`);
-  expect(lastLine((await project.run(['session', 'branch', '01', '--no-switch'])).stderr)).toBe(
-    `Next: teddy session plan -s teddy/${session}--01-branch-02 -m "what to do instead"`,
-  );
-  await repo.git('worktree', 'add', '--quiet', join(repo.root, '.git/linked'), `teddy/${session}--01-branch-02`);
-  const other = `teddy/${session}--01-branch-02`;
-  expect(await say(other, createPlan('a.txt', 'a\n'))).toBe(`Next: teddy session execute -s ${other}`);
-  const rejected = await project.run(['session', 'execute', '--reject', '-s', other]);
-  expect(lastLine(rejected.stderr)).toBe(`Next: teddy session plan -s ${other} -m "..."`);
-  await say(other, createPlan('c.txt', 'c\n'));
-  const resumed = await project.run(['session', 'resume', '-y', '-s', other]);
-  expect(lastLine(resumed.stderr)).toBe(`Next: teddy session plan -s ${other} -m "..."`);
-  const rewound = await project.run(['session', 'rewind', '02', '-s', other]);
-  expect(lastLine(rewound.stderr)).toContain(`Next: teddy session plan -s teddy/${session}--03-branch-01 -m "..."`);
+  const session = await project.begin('main-one', '--no-switch');
+  const line = `teddy/${session}`;
+  await repo.git('worktree', 'add', '--quiet', join(repo.root, '.git/linked'), line);
+  const next = `Next: teddy session plan -s ${session} -m "..."`;
+  expect(await say(line, createPlan('a.txt', 'a\n'))).toBe(`Next: teddy session execute -s ${session}`);
+  const rejected = await project.run(['session', 'execute', '--reject', '-s', line]);
+  expect(lastLine(rejected.stderr)).toBe(next);
+  await say(line, createPlan('c.txt', 'c\n'));
+  const resumed = await project.run(['session', 'resume', '-y', '-s', line]);
+  expect(lastLine(resumed.stderr)).toBe(next);
+  const rewound = await project.run(['session', 'rewind', '01', '-s', line]);
+  expect(lastLine(rewound.stderr)).toContain(`Next: teddy session plan -s ${line}--02-branch-01 -m "..."`);
 });
 
 test('a bare clone is told of what can be done in it', async () => {

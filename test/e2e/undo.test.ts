@@ -27,13 +27,6 @@ async function turn(...actions: string[]): Promise<void> {
   await project.ok('session', 'execute', '-y');
 }
 
-const everything = () =>
-  turn(
-    editAction('a.txt', 'a', 'A'),
-    createAction('deep/er/new.txt', 'new\n'),
-    executeAction('chmod +x run.sh && rm -r old.txt'),
-  );
-
 test('the directory that the user stands in stays, whatever a command takes out of it', async () => {
   const { repo } = project;
   await project.begin('stand');
@@ -50,25 +43,46 @@ test('the directory that the user stands in stays, whatever a command takes out 
   expect(await repo.list('deep/er')).toEqual([]);
 });
 
-test('undo puts back content, mode and deleted files, and removes what the turn made with its directories', async () => {
+/** The files of the project, without those of teddy. */
+const code = async () => {
+  const { workTree } = await project.repo.fingerprint();
+  return Object.fromEntries(Object.entries(workTree).filter(([path]) => !path.startsWith('.teddy/')));
+};
+
+test('undo takes back content, mode, deletions and directories, and puts them back, as often as is wanted', async () => {
   const { repo } = project;
-  await project.begin('undo');
-  const before = await repo.fingerprint();
-  await everything();
-  expect(await repo.git('diff', '--name-only', 'HEAD~1', '--', ':!.teddy')).not.toBe('');
+  const session = await project.begin('redo');
+  const before = await code();
+  await turn(
+    editAction('a.txt', 'a', 'A'),
+    createAction('deep/er/new.txt', 'new\n'),
+    executeAction('chmod +x run.sh && rm -r old.txt'),
+  );
+  const made = await code();
   const report = await repo.git('rev-parse', 'HEAD');
-  expect(await project.ok('session', 'undo')).toMatch(/^4 files of turn 01 taken back, undo [0-9a-f]{10}\n$/);
-  const after = (await repo.fingerprint()).workTree;
-  const code = (files: Record<string, string>) =>
-    Object.fromEntries(Object.entries(files).filter(([path]) => !path.startsWith('.teddy/')));
-  expect(code(after)).toEqual(code(before.workTree));
-  expect(await repo.list('deep')).toEqual([]);
+  const undone = await project.run(['session', 'undo']);
+  expect(undone.stdout).toMatch(/^4 files of turn 01 taken back, undo [0-9a-f]{10}\n$/);
+  expect(undone.stderr).toContain('Back: teddy session undo 01\n');
+  expect(await code()).toEqual(before);
   expect(await repo.list('.')).not.toContain('deep');
   expect((await stat(join(repo.root, 'run.sh'))).mode & 0o111).toBe(0);
   expect(await repo.git('status', '--porcelain')).toBe('');
   expect(await repo.git('diff', '--name-only', `${report}~1`, 'HEAD', '--', ':!.teddy')).toBe('');
   expect(await repo.git('rev-parse', 'HEAD~1')).toBe(report);
-  expect((await project.subjects())[0]).toBe('turn 01 undo: 4 files of turn 01 taken back');
+
+  expect(await project.ok('session', 'undo', '01')).toMatch(/^4 files of turn 01 put back, undo [0-9a-f]{10}\n$/);
+  expect(await code()).toEqual(made);
+  expect(await repo.git('symbolic-ref', '--short', 'HEAD')).toBe(`teddy/${session}`);
+  expect(await repo.git('status', '--porcelain')).toBe('');
+  expect(await project.ok('session', 'show', '01')).toContain(`Turn 01 of ${session}: closed`);
+  expect(JSON.parse(await project.ok('session', 'undo', '--json'))).toMatchObject({ redo: false });
+  expect(await project.ok('session', 'show', '01')).toContain(`Turn 01 of ${session}: undone`);
+  expect(JSON.parse(await project.ok('session', 'undo', '01', '--json'))).toMatchObject({ redo: true });
+  for (const verb of ['verify', 'replay']) await project.ok('session', verb);
+  expect(await project.ok('why', 'a.txt:1')).toMatch(/Turn +01 of/);
+  await repo.git('switch', '--quiet', 'main');
+  expect(await project.ok('session', 'land', session)).toContain('4 files');
+  expect(await repo.read('a.txt')).toBe('A\n');
 });
 
 test.each([
@@ -90,34 +104,6 @@ test.each([
   await repo.git('stash', 'drop', '--quiet');
 });
 
-test('undo of an undone turn puts it back on the same branch, as often as is wanted, and all who look agree', async () => {
-  const { repo } = project;
-  const session = await project.begin('redo');
-  await everything();
-  const made = (await repo.fingerprint()).workTree;
-  const code = (files: Record<string, string>) =>
-    Object.fromEntries(Object.entries(files).filter(([path]) => !path.startsWith('.teddy/')));
-  const undone = await project.run(['session', 'undo']);
-  expect(undone.stderr).toContain('Back: teddy session undo 01\n');
-  const back = await project.run(['session', 'undo', '01']);
-  expect(back.stdout).toMatch(/^4 files of turn 01 put back, undo [0-9a-f]{10}\n$/);
-  expect(code((await repo.fingerprint()).workTree)).toEqual(code(made));
-  expect(await repo.git('symbolic-ref', '--short', 'HEAD')).toBe(`teddy/${session}`);
-  expect(await repo.git('status', '--porcelain')).toBe('');
-  expect((await project.subjects())[0]).toBe('turn 01 undo: 4 files of turn 01 put back');
-  expect(await project.ok('session', 'show', '01')).toContain(`Turn 01 of ${session}: closed`);
-  expect(JSON.parse(await project.ok('session', 'undo', '--json'))).toMatchObject({ redo: false });
-  expect(await project.ok('session', 'show', '01')).toContain(`Turn 01 of ${session}: undone`);
-  expect(JSON.parse(await project.ok('session', 'undo', '01', '--json'))).toMatchObject({ redo: true });
-  await project.ok('session', 'verify');
-  await project.ok('session', 'replay');
-  expect(await project.ok('why', 'a.txt:1')).toMatch(/Turn +01 of/);
-  await repo.git('switch', '--quiet', 'main');
-  expect(await project.ok('session', 'land', session)).toContain('4 files');
-  expect(await repo.read('a.txt')).toBe('A\n');
-  expect(await repo.git('log', '-1', '--format=%s')).toBe('Try it');
-});
-
 test('undo goes on to the turn before when the newest is undone, and through the filters of git', async () => {
   const { repo } = project;
   await repo.commit({ '.gitattributes': '*.txt text eol=crlf\n' });
@@ -132,22 +118,6 @@ test('undo goes on to the turn before when the newest is undone, and through the
   expect(await repo.git('status', '--porcelain')).toBe('');
 });
 
-test('the switch that is refused says what can be done with this command', async () => {
-  const { repo } = project;
-  const session = await project.begin('ways');
-  await turn(editAction('a.txt', 'a', 'A'));
-  await turn(editAction('a.txt', 'A', 'AA'));
-  await repo.write('a.txt', 'mine\n');
-  const rewound = await project.refuses('FILES_IN_THE_WAY', 3, ['session', 'rewind', '01']);
-  expect(rewound).toContain('Commit or stash those edits');
-  expect(rewound).not.toContain('--no-switch');
-  await project.refuses('UNKNOWN_TURN', 2, ['session', 'rewind', '09']);
-  const branched = await project.refuses('FILES_IN_THE_WAY', 3, ['session', 'branch', '01']);
-  expect(branched).toContain('To make it without switching: --no-switch.');
-  await project.ok('session', 'branch', '01', '--no-switch');
-  expect(await repo.git('symbolic-ref', '--short', 'HEAD')).toBe(`teddy/${session}`);
-});
-
 test('undo takes back links that were made, changed, deleted, and exchanged for files and directories', async () => {
   const { repo } = project;
   const at = (path: string) => join(repo.root, path);
@@ -158,7 +128,7 @@ test('undo takes back links that were made, changed, deleted, and exchanged for 
   await repo.git('add', '--all');
   await repo.commit({ 'dir/one.txt': '1\n', 'dir/two.txt': '2\n', 'other/one.txt': 'not this\n', 'plain.txt': 'p\n' });
   await project.begin('links');
-  const before = await repo.fingerprint();
+  const before = await code();
   await turn(
     executeAction(
       [
@@ -177,9 +147,7 @@ test('undo takes back links that were made, changed, deleted, and exchanged for 
   expect(await readlink(at('to-directory'))).toBe('nowhere/at all');
   expect((await repo.list('.')).includes('made')).toBe(false);
   expect(await repo.read('other/one.txt')).toBe('not this\n');
-  const code = (files: Record<string, string>) =>
-    Object.fromEntries(Object.entries(files).filter(([path]) => !path.startsWith('.teddy/')));
-  expect(code((await repo.fingerprint()).workTree)).toEqual(code(before.workTree));
+  expect(await code()).toEqual(before);
   expect(await repo.git('status', '--porcelain')).toBe('');
   expect(await repo.git('diff', '--name-only', `${report}~1`, 'HEAD', '--', ':!.teddy')).toBe('');
 });

@@ -47,11 +47,8 @@ test('staged, unstaged and untracked work, stash, config and other branches surv
   expect(await repo.git('show', '--name-only', '--format=', snapshot)).toBe('a.txt\nb.txt');
   expect(await repo.git('show', `${snapshot}:a.txt`)).toBe('staged');
   expect(await repo.git('log', '-1', '--name-only', '--format=')).not.toContain('a.txt');
-});
 
-test('a file that is only meant to be added is partly staged: it is refused with nothing changed', async () => {
-  const { repo } = project;
-  await project.begin('partly');
+  // A file that is only meant to be added is partly staged.
   await repo.write('new.txt', 'new\n');
   await repo.git('add', '--intent-to-add', 'new.txt');
   expect(await project.refuses('PARTIALLY_STAGED', 3, ['session', 'plan', '-m', 'x'])).toContain('new.txt');
@@ -67,40 +64,16 @@ test('in the middle of a merge, rebase, cherry-pick, revert or bisect everything
   await project.ok('session', 'execute', '-y');
   await repo.commit({ 'a.txt': 'mine\n' }, 'Mine');
   await repo.commit({ 'a.txt': 'mine again\n' }, 'Mine again');
-  const operations: [string[], string[]][] = [
-    [
-      ['merge', 'side'],
-      ['merge', '--abort'],
-    ],
-    [
-      ['cherry-pick', 'side'],
-      ['cherry-pick', '--abort'],
-    ],
-    [
-      ['revert', '--no-edit', 'HEAD~1'],
-      ['revert', '--abort'],
-    ],
-    [
-      ['rebase', 'side'],
-      ['rebase', '--abort'],
-    ],
-    [
-      ['bisect', 'start'],
-      ['bisect', 'reset'],
-    ],
-    [
-      ['cherry-pick', 'side', 'main'],
-      ['cherry-pick', '--abort'],
-    ],
-    [
-      ['revert', '--no-edit', 'HEAD~1', 'HEAD'],
-      ['revert', '--abort'],
-    ],
-    [
-      ['am', '--3way', '.git/side.patch'],
-      ['am', '--abort'],
-    ],
-  ];
+  const operations = [
+    ['merge side', 'merge --abort'],
+    ['cherry-pick side', 'cherry-pick --abort'],
+    ['revert --no-edit HEAD~1', 'revert --abort'],
+    ['rebase side', 'rebase --abort'],
+    ['bisect start', 'bisect reset'],
+    ['cherry-pick side main', 'cherry-pick --abort'],
+    ['revert --no-edit HEAD~1 HEAD', 'revert --abort'],
+    ['am --3way .git/side.patch', 'am --abort'],
+  ].map((row) => row.map((command) => command.split(' ')) as [begin: string[], abort: string[]]);
   await repo.write('.git/side.patch', `${await repo.git('format-patch', '-1', '--stdout', 'side')}\n`);
   for (const [begin, abort] of operations) {
     await repo.git(...begin).catch(() => '');

@@ -92,26 +92,20 @@ Ada Example, <commit>: First commit
 
 /** Reads `git blame --porcelain` by the rules of its manual alone; rows that it does not know are passed over. */
 function readPorcelain(text: string): string[] {
-  const known = new Map<string, Map<string, string>>();
-  const lines: string[] = [];
-  let commit = '';
-  for (const row of text.split('\n')) {
+  const known = new Map<string, Record<string, string>>();
+  let oid = '';
+  return text.split('\n').flatMap((row) => {
+    const [key = '', ...value] = row.split(' ');
+    const about = known.get(oid);
     if (row.startsWith('\t')) {
-      const about = known.get(commit);
-      lines.push(
-        `${commit} ${about?.get('author')} ${about?.get('summary')} ${about?.get('filename')}|${row.slice(1)}`,
-      );
-      commit = '';
-    } else if (commit === '') {
-      const [oid = '', original = '', line = ''] = row.split(' ');
-      commit = `${oid} ${original} ${line}`.split(' ')[0] ?? '';
-      if (oid !== '' && !known.has(commit)) known.set(commit, new Map());
-    } else {
-      const [key = '', ...value] = row.split(' ');
-      known.get(commit)?.set(key, value.join(' '));
+      const line = `${oid} ${about?.['author']} ${about?.['summary']} ${about?.['filename']}|${row.slice(1)}`;
+      oid = '';
+      return [line];
     }
-  }
-  return lines;
+    if (oid === '') known.set((oid = key), known.get(key) ?? {});
+    else Object.assign(about ?? {}, { [key]: value.join(' ') });
+    return [];
+  });
 }
 
 test('--porcelain reads as git’s does, and is git’s where no session is concerned', async () => {
@@ -137,33 +131,33 @@ test('paths are relative to the current folder, and a revision or a bare reposit
   await rm(bare, { recursive: true });
 });
 
-test('what is not committed is nobody’s yet', async () => {
+test('what is not committed is nobody’s yet, and nothing but the cache is written', async () => {
   await project.repo.write('README.md', '# Scratch\nmore\n');
   expect(await project.ok('blame', 'README.md')).toContain('not committed yet\n2  more\n');
+  const before = await project.repo.fingerprint();
+  await project.ok('blame', 'src/app.ts');
+  await project.ok('why', 'src/app.ts:2');
+  expect(await project.repo.fingerprint()).toEqual(before);
   await project.repo.git('restore', 'README.md');
 });
 
 test('bad input is refused with the way out', async () => {
   const { repo } = project;
-  expect(await project.refuses('FILE_NOT_FOUND', 2, ['why', 'src/none.ts:1'])).toContain(
-    'There is no file src/none.ts.',
-  );
-  expect(await project.refuses('FILE_NOT_FOUND', 2, ['why', 'src'])).toContain('git ls-files :/src');
-  expect(await project.refuses('FILE_NOT_FOUND', 2, ['why', '.'])).toContain('The root of the project is a directory.');
-  expect(await project.refuses('FILE_NOT_FOUND', 2, ['blame', '../outside.txt'])).toContain('outside.txt');
-  expect(await project.refuses('USAGE', 2, ['why', 'src/app.ts:9'])).toContain('src/app.ts has 4 lines.');
-  expect(await project.refuses('USAGE', 2, ['why', 'src/app.ts:3-2'])).toContain('3-2 names no lines.');
-  expect(await project.refuses('UNKNOWN_COMMIT', 2, ['why', 'src/app.ts', '--rev=--all'])).toContain(
-    'git does not know the commit "--all"',
-  );
-  expect(await project.refuses('USAGE', 2, ['why', 'src/app.ts:2-9'])).toContain('src/app.ts has 4 lines.');
-  expect(await project.refuses('USAGE', 2, ['why', 'src/app.ts:3-'])).toContain('3- names no lines.');
-  expect(await project.refuses('USAGE', 2, ['why', 'src/app.ts:'])).toContain('Nothing follows the colon.');
-  expect(await project.refuses('USAGE', 2, ['why', 'src/app.ts', '-L', '2'])).toContain('FILE:3-5');
-  expect(await project.refuses('FILE_NOT_FOUND', 2, ['why', '../outside.txt'])).toContain('it leaves the project');
-  expect(await project.refuses('FILE_NOT_FOUND', 2, ['why', 'none.txt', '--rev', 'main~1'])).toMatch(
-    /There is no file none\.txt in "main~1"\.[^]*`git ls-tree -r --full-tree --name-only 'main~1'`/,
-  );
+  for (const [code, text, ...words] of [
+    ['FILE_NOT_FOUND', 'There is no file src/none.ts.', 'why', 'src/none.ts:1'],
+    ['FILE_NOT_FOUND', 'git ls-files :/src', 'why', 'src'],
+    ['FILE_NOT_FOUND', 'The root of the project is a directory.', 'why', '.'],
+    ['FILE_NOT_FOUND', 'it leaves the project', 'blame', '../outside.txt'],
+    ['USAGE', 'src/app.ts has 4 lines.', 'why', 'src/app.ts:9'],
+    ['USAGE', 'src/app.ts has 4 lines.', 'why', 'src/app.ts:2-9'],
+    ['USAGE', '3-2 names no lines.', 'why', 'src/app.ts:3-2'],
+    ['USAGE', '3- names no lines.', 'why', 'src/app.ts:3-'],
+    ['USAGE', 'Nothing follows the colon.', 'why', 'src/app.ts:'],
+    ['USAGE', 'FILE:3-5', 'why', 'src/app.ts', '-L', '2'],
+    ['UNKNOWN_COMMIT', 'git does not know the commit "--all"', 'why', 'src/app.ts', '--rev=--all'],
+    ['FILE_NOT_FOUND', "`git ls-tree -r --full-tree --name-only 'main~1'`", 'why', 'none.txt', '--rev', 'main~1'],
+  ])
+    expect(await project.refuses(code ?? '', 2, words), words.join(' ')).toContain(text);
   const both = await project.run(['blame', 'src/app.ts', '--porcelain', '--json']);
   expect(both).toMatchObject({ exitCode: 2, stdout: expect.stringContaining('cannot be combined') as string });
   await repo.write('untracked.txt', 'x\n');
@@ -172,13 +166,6 @@ test('bad input is refused with the way out', async () => {
   await rm(join(repo.root, 'src/app.ts'));
   expect(await project.refuses('FILE_NOT_FOUND', 2, ['why', 'src/app.ts:1'])).toContain('--rev HEAD');
   await repo.git('restore', 'src/app.ts');
-});
-
-test('nothing but the cache is written', async () => {
-  const before = await project.repo.fingerprint();
-  await project.ok('blame', 'src/app.ts');
-  await project.ok('why', 'src/app.ts:2');
-  expect(await project.repo.fingerprint()).toEqual(before);
 });
 
 test('why names the line of the turn where another line of the session has a turn of that name', async () => {
