@@ -66,3 +66,10 @@ test('session open refuses an agent that it does not know, and names what is mis
   ])
     await project.refuses(code ?? '', 2, ['session', 'open', ...args]);
 });
+
+test('the link of a page is shown to no agent', async () => {
+  await project.begin('asked');
+  project.memory.agent.trace = { seen: 'Claude Code has started this.', pid: null };
+  const said = await project.refuses('AGENT_MAY_NOT_APPROVE', 3, ['session', 'view', '--no-open']);
+  expect(said).toContain('only a person may use it. Claude Code has started this.');
+});

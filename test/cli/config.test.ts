@@ -54,3 +54,29 @@ test('a key that would travel unencrypted to another machine is warned about bef
   const keyless = await project.run(['session', 'plan'], { env: { ...env, ...noKey } });
   expect(keyless.stderr).not.toContain('unencrypted');
 });
+
+test('what a setting does not take is refused with the way out, and the key is never shown', async () => {
+  project = await openMemoryTeddy();
+  for (const [words, code, text] of [
+    ['set temperature warm', 'BAD_SETTING', 'it takes a number'],
+    ['set baseUrl http://u:secret@h/', 'BAD_SETTING', 'without user name, password'],
+    ['set modle x', 'BAD_SETTING', 'Is it model?'],
+    ['set key sk-1', 'BAD_SETTING', 'no setting stores it'],
+    ['set model', 'USAGE', 'teddy config set <name> <value>'],
+    ['unset model x', 'USAGE', 'teddy config unset <name>'],
+    ['set sessionsRemote nosuch', 'UNKNOWN_REMOTE', 'Add it: `git remote add nosuch <url>`; or name another one:'],
+    ['model x', 'USAGE', 'To set one: `teddy config set model x`.'],
+  ] as const)
+    expect(await project.refuses(code, 2, ['config', ...words.split(' ')]), words).toContain(text);
+  await project.refuses('BAD_SETTING', 2, ['config', 'set', 'model', '']);
+  expect(await project.refuses('BAD_SETTING', 2, ['config', 'key'])).toContain(
+    'The key is never printed, and no setting stores it.',
+  );
+  const before = await project.repo.fingerprint();
+  const shown = await project.run(['config']);
+  expect(shown.stdout).toMatch(/^key +set +environment OPENAI_API_KEY +/m);
+  expect(shown.stdout + shown.stderr).not.toContain('sk-test-0123456789');
+  expect(await project.ok('config', 'teddy.MODEL')).toBe('gpt-test\n');
+  expect(await project.run(['config', 'maxTurns'])).toMatchObject({ exitCode: 0, stdout: '' });
+  expect(await project.repo.fingerprint()).toEqual(before);
+});
