@@ -67,6 +67,13 @@ test('session open refuses an agent that it does not know, and names what is mis
     await project.refuses(code ?? '', 2, ['session', 'open', ...args]);
 });
 
+test('doctor tells in two lines that there is nothing to fix, and exits with 0', async () => {
+  await project.begin('healthy');
+  const { exitCode, stdout, stderr } = await project.run(['doctor']);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(stdout).toMatch(/^Checked: 1 line, .+\nNothing to fix\.\n$/);
+});
+
 test('the link of a page is shown to no agent', async () => {
   await project.begin('asked');
   project.memory.agent.trace = { seen: 'Claude Code has started this.', pid: null };

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { endGroup, killRun, waitHere } from '../support/interrupted-run.ts';
-import { runTeddy } from '../support/run-teddy.ts';
 import { createAction, executeAction, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
@@ -23,17 +22,6 @@ async function examine(...args: string[]): Promise<Finding & { exitCode: number 
   const { exitCode, stdout } = await project.run(['doctor', '--json', ...args]);
   return { exitCode, ...(JSON.parse(stdout) as Finding) };
 }
-
-test('a healthy repository is told so in two lines, with exit code 0; where there is none it is 2', async () => {
-  const { exitCode, stdout, stderr } = await project.run(['doctor']);
-  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-  expect(stdout).toMatch(/^Checked: 1 line, .+\nNothing to fix\.\n$/);
-  const nowhere = await mkdtemp(join(tmpdir(), 'teddy-nowhere-'));
-  const told = await runTeddy(['doctor', '--json'], { cwd: nowhere });
-  await rm(nowhere, { recursive: true });
-  expect(told.exitCode).toBe(2);
-  expect(JSON.parse(told.stdout)).toMatchObject({ schema: 'teddy.error/1', error: { code: 'NOT_A_REPOSITORY' } });
-});
 
 test('a run that was killed is named with what to do, and is left; once settled, nothing is to mend', async () => {
   await project.plan(planOf(createAction('a.txt', 'A\n'), executeAction(`echo x > b.txt; ${waitHere}`)));

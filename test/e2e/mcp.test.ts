@@ -97,58 +97,6 @@ test('stdout is the protocol alone, whatever is asked, and it ends with 0', asyn
   }
 });
 
-test('a message that is too long is refused, wherever its id stands, and the next ones are answered', async () => {
-  const { child, ended, stdout } = startServer();
-  const mebibyte = 'x'.repeat(1024 * 1024);
-  // A server that has left takes nothing more.
-  const write = (text: string) => Promise.race([ended, new Promise((resolve) => child.stdin.write(text, resolve))]);
-  await write(hello);
-  const request = { jsonrpc: '2.0', method: 'tools/call' };
-  const params = { name: 'memo_propose', arguments: { fact: '|' } };
-  for (const [message, mebibytes] of [
-    [{ id: 'first', ...request, params }, 17],
-    [{ ...request, params, id: -7 }, 18],
-    [{ ...request, params: { ...params, _meta: { id: 1 } } }, 17],
-    [{ ...request, params, id: 'fits' }, 15],
-  ] as const) {
-    const [before = '', behind = ''] = JSON.stringify(message).split('|');
-    await write(before);
-    for (let count = 0; count < mebibytes; count += 1) await write(mebibyte);
-    await write(`${behind}\n`);
-  }
-  child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 'ping', method: 'ping' })}\n`);
-  await expect.poll(() => stdout().split('\n').length).toBe(7);
-  const rows = stdout().trimEnd().split('\n');
-  const answers = rows.map((row) => JSON.parse(row) as { id: unknown; error?: { code: number; message: string } });
-  const refused = answers.filter(({ error }) => error !== undefined);
-  expect(refused.map(({ id }) => id)).toEqual(['first', -7, null]);
-  for (const { error } of refused)
-    expect(error).toEqual({ code: -32_600, message: expect.stringMatching(/more than 16 MiB.*\nNext: /) as string });
-  expect(answers.map(({ id }) => id)).toEqual(expect.arrayContaining([0, 'fits', 'ping']));
-  child.stdin.end();
-  expect(await ended).toEqual([0, null]);
-});
-
-test('arguments that are null are none', async () => {
-  const { child, stdout } = startServer();
-  child.stdin.write(hello);
-  const ask = (id: string, method: string, params: object) =>
-    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
-  for (const [id, given] of Object.entries({ null: { arguments: null }, none: {} })) {
-    ask(`call ${id}`, 'tools/call', { name: 'memo_list', ...given });
-    ask(`get ${id}`, 'prompts/get', { name: 'resume', ...given });
-  }
-  await expect.poll(() => stdout().split('\n').length).toBe(6);
-  const rows = stdout().trimEnd().split('\n');
-  const answers = rows.map((row) => JSON.parse(row) as { id: string; result?: object; error?: object });
-  const find = (id: string) => answers.find((answer) => answer.id === id);
-  expect(find('call null')?.result).toMatchObject({ structuredContent: { memos: [] } });
-  expect(find('call null')?.result).toEqual(find('call none')?.result);
-  expect(find('get null')?.error).toEqual(find('get none')?.error);
-  expect(find('get none')?.error).toMatchObject({ code: -32_602 });
-  child.kill();
-});
-
 test('without a repository there is an error on stderr and nothing on stdout', async () => {
   const options = { cwd: tmpdir(), env: { GIT_CEILING_DIRECTORIES: tmpdir() } };
   const { exitCode, stdout, stderr } = await startTeddy(['mcp', '--json'], options).result;

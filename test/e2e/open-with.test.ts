@@ -34,21 +34,17 @@ describe('teddy session open', () => {
     expect(stderr).toContain('install claude-code first');
     expect(stderr).toContain(`Next: claude --resume ${id}\n`);
     expect(await readFile(path ?? '', 'utf8')).toContain('It is done.');
-  });
-
-  test('prints one document with --json', async () => {
-    const { stdout } = await open('add-login:01', '--with', 'codex', '--json');
-    const shown = JSON.parse(stdout) as Record<string, unknown>;
-    const [path] = await logs();
+    await rm(path ?? '');
+    const shown = JSON.parse((await open('add-login:01', '--with', 'codex', '--json')).stdout) as { id: string };
     expect(shown).toMatchObject({
       schema: 'teddy.session-open/1',
       agent: 'codex',
       turn: '01',
       turns: 1,
-      path,
+      path: (await logs())[0],
       isInstalled: false,
+      command: `codex resume ${shown.id}`,
     });
-    expect(shown['command']).toBe(`codex resume ${String(shown['id'])}`);
   });
 });
 

@@ -104,20 +104,6 @@ test.each([
   await repo.git('stash', 'drop', '--quiet');
 });
 
-test('undo goes on to the turn before when the newest is undone, and through the filters of git', async () => {
-  const { repo } = project;
-  await repo.commit({ '.gitattributes': '*.txt text eol=crlf\n' });
-  await project.begin('twice');
-  await turn(editAction('a.txt', 'a', 'A'));
-  await turn(executeAction('rm b.txt'));
-  await project.ok('session', 'undo');
-  expect(await repo.read('b.txt')).toBe('b\r\n');
-  expect(await repo.git('status', '--porcelain')).toBe('');
-  expect(await project.ok('session', 'undo')).toContain('of turn 01');
-  expect(await repo.git('show', 'HEAD:a.txt')).toBe('a');
-  expect(await repo.git('status', '--porcelain')).toBe('');
-});
-
 test('undo takes back links that were made, changed, deleted, and exchanged for files and directories', async () => {
   const { repo } = project;
   const at = (path: string) => join(repo.root, path);

@@ -239,6 +239,52 @@ describe('over two streams', () => {
     await ended;
   });
 
+  test('a message that is too long is refused, wherever its id stands, and the next ones are answered', async () => {
+    const { stdin, ended, send, lines } = serve();
+    const mebibyte = 'x'.repeat(1024 * 1024);
+    const write = (text: string) => new Promise((resolve) => stdin.write(text, resolve));
+    send(hello);
+    const request = { jsonrpc: '2.0', method: 'tools/call' };
+    const params = { name: 'memo_propose', arguments: { fact: '|' } };
+    for (const [message, mebibytes] of [
+      [{ id: 'first', ...request, params }, 17],
+      [{ ...request, params, id: -7 }, 18],
+      [{ ...request, params: { ...params, _meta: { id: 1 } } }, 17],
+      [{ ...request, params, id: 'fits' }, 15],
+    ] as const) {
+      const [before = '', behind = ''] = JSON.stringify(message).split('|');
+      await write(before);
+      for (let count = 0; count < mebibytes; count += 1) await write(mebibyte);
+      await write(`${behind}\n`);
+    }
+    send({ jsonrpc: '2.0', id: 'ping', method: 'ping' });
+    await expect.poll(lines).toHaveLength(6);
+    const refused = lines().filter(({ error }) => error !== undefined);
+    expect(refused.map(({ id }) => id)).toEqual(['first', -7, null]);
+    for (const { error } of refused)
+      expect(error).toEqual({ code: -32_600, message: expect.stringMatching(/more than 16 MiB.*\nNext: /) });
+    expect(lines().map(({ id }) => id)).toEqual(expect.arrayContaining([0, 'fits', 'ping']));
+    stdin.end();
+    await ended;
+  });
+
+  test('arguments that are null are none', async () => {
+    const { stdin, ended, send, lines } = serve();
+    send(hello);
+    for (const [id, given] of Object.entries({ null: { arguments: null }, none: {} })) {
+      send({ jsonrpc: '2.0', id: `call ${id}`, method: 'tools/call', params: { name: 'memo_list', ...given } });
+      send({ jsonrpc: '2.0', id: `get ${id}`, method: 'prompts/get', params: { name: 'resume', ...given } });
+    }
+    await expect.poll(lines).toHaveLength(5);
+    const find = (wanted: string) => lines().find(({ id }) => id === wanted);
+    expect(find('call null')?.['result']).toMatchObject({ structuredContent: { memos: [] } });
+    expect(find('call null')?.['result']).toEqual(find('call none')?.['result']);
+    expect(find('get null')?.['error']).toEqual(find('get none')?.['error']);
+    expect(find('get none')?.['error']).toMatchObject({ code: -32_602 });
+    stdin.end();
+    await ended;
+  });
+
   test('it ends with stdin, with stdout, and with the signal, whatever is under way', async () => {
     await mcp.call('plan_submit', { plan: '# Plan', message: 'Add login' });
     for (const end of ['stdin', 'stdout', 'signal', 'cut'] as const) {
