@@ -1,8 +1,6 @@
 /** Archives by month, a remote for sessions, and what puts many away, as a person sees them. */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openProject } from '../../src/app.ts';
 import { archiveRef, type RefName } from '../../src/names.ts';
 import { runTeddy } from '../support/run-teddy.ts';
 import { openScratchRepository } from '../support/scratch-repository.ts';
@@ -29,7 +27,6 @@ beforeAll(async () => {
 afterAll(() => project.close());
 
 const lineOf = (session: string) => `refs/heads/teddy/${session}` as RefName;
-const refs = (...below: string[]) => project.repo.git('for-each-ref', '--format=%(refname)', ...below);
 
 test('sessions go to a remote of their own, and an archive comes from there with its month', async () => {
   const { repo } = project;
@@ -85,21 +82,4 @@ test('sessions go to a remote of their own, and an archive comes from there with
   });
   expect(await teddy(...hint.split(' '))).toMatchObject({ exitCode: 0 });
   expect(await archives()).toBe([archive, other].toSorted().join('\n'));
-});
-
-test('git packs many refs at once, and leaves no note', async () => {
-  const { repo } = project;
-  const open = await openProject({
-    cwd: repo.root,
-    env: process.env,
-    notices: { info: () => undefined, warn: () => undefined },
-  });
-  const loose = archiveRef(lineOf(landed));
-  const before = await refs();
-  await open.repository.store.packRefs([loose]);
-  await open.repository.close();
-  expect(await refs()).toBe(before);
-  expect(await readFile(join(repo.root, '.git', 'packed-refs'), 'utf8')).toContain(` ${loose}\n`);
-  expect(await repo.list('.git/refs/teddy/archive')).toEqual([]);
-  expect((await repo.list('.git/teddy')).filter((name) => name.startsWith('refs-'))).toEqual([]);
 });

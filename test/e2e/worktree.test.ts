@@ -153,28 +153,6 @@ test('two plans run at the same time in two work trees, and neither sees the oth
   }
 });
 
-describe('--worktree', () => {
-  test('of plan and execute makes the work tree of a line that is checked out nowhere, and uses it again', async () => {
-    const session = await project.begin('try-it', '--no-switch');
-    const refused = await project.refuses('NO_PENDING_PLAN', 3, ['session', 'execute', '-s', session, '--worktree']);
-    expect(refused).not.toContain('Made');
-    const before = await ownPart(repo);
-    const planned = await project.plan(createPlan('a.txt', 'A\n'), 'Do it', '-s', session, '--worktree');
-    const [tree] = await list();
-    expect(planned.stderr).toContain(`Made the work tree ${tree?.path}.\nSession ${session}, in ${tree?.path}.\n`);
-    await project.ok('session', 'execute', '-s', session, '--worktree', '-y');
-    expect(await openScratchRepository(tree?.path ?? '').read('a.txt')).toBe('A\n');
-    const again = await project.run(['session', 'plan', '--worktree', '--from', '-', '-m', 'More'], {
-      cwd: tree?.path ?? '',
-      stdin: createPlan('b.txt', 'B\n'),
-    });
-    expect(again).toMatchObject({ exitCode: 0 });
-    expect(again.stderr).not.toContain('Made');
-    expect(await list()).toHaveLength(1);
-    expect(await ownPart(repo)).toEqual(before);
-  });
-});
-
 describe('worktree remove', () => {
   test('never takes changes with it, nor one that somebody stands in or has made; it says what git ignored', async () => {
     const { session, linked } = await begin('try-it');

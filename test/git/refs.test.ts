@@ -152,3 +152,13 @@ test('a prefix lists what is below it, with a glob as well', async () => {
     { ref: 'refs/heads/two/b', oid: second },
   ]);
 });
+
+test('many refs are packed at once, and no note is left', async () => {
+  const ref = refOf('to-be-packed');
+  await update([{ ref, old: null, new: first }]);
+  await repository.store.packRefs([ref]);
+  expect(await readFile(join(repo.root, '.git', 'packed-refs'), 'utf8')).toContain(`${first} ${ref}\n`);
+  expect(await repo.list('.git/refs/heads')).not.toContain('to-be-packed');
+  expect(await tipOf('to-be-packed')).toBe(first);
+  expect((await repo.list('.git/teddy')).filter((name) => name.startsWith('refs-'))).toEqual([]);
+});

@@ -21,6 +21,7 @@ test('its six settings are read, numbers as they are written', async () => {
     },
     warnings: [],
   });
+  expect(await read('notes: git-ai\n')).toEqual({ values: { notes: 'git-ai' }, warnings: [] });
 });
 
 test.each(['', '# nothing\n', '---\n', '{}', 'null'])('%j says nothing', async (text) => {

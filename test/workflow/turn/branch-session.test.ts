@@ -54,7 +54,8 @@ describe('a conversation branch', () => {
   slowTest('is answered on the exact same context: only who is asked, prompt and message are new', async () => {
     const project = await twoTurns();
     await branch(project, '02');
-    await project.write({ 'src/a.ts': 'changed\n' });
+    // Whoever builds the context anew shows this.
+    await project.write({ 'README.md': '# Later\n', 'src/a.ts': 'changed\n' });
     const model = scriptedModel(planOf([create('other.txt')]));
     expect(await say(project, 'Two, differently', model, { agent: 'dev' })).toMatchObject({ turn: '02-branch-01' });
     const before = parseContextLog((await project.readAt(await project.tipOf(line), `${dir}/02/_context.log`)) ?? '');
