@@ -49,21 +49,6 @@ describe.skipIf(!hasTerminal)('when the terminal is closed', () => {
     expect(await isPending()).toBe(true);
   });
 
-  test('at a later question what was done is reported as ABORTED', async () => {
-    await openWithPlan(createAction('one.txt', '1\n'), createAction('two.txt', '2\n'));
-    const run = inTerminal('session', 'execute');
-    await run.waitFor(',q,?] ');
-    run.press('y\n');
-    await run.waitFor(',q,?] ');
-    await run.close();
-    await ended();
-    expect(Number(await project.repo.read('.git/ended'))).toBe(hungUp);
-    const report = await project.report();
-    expect(report.run_summary.status).toBe('ABORTED');
-    expect(report.changes.map(({ path }) => path)).toEqual(['one.txt']);
-    expect(has('two.txt')).toBe(false);
-  });
-
   test('while a command prints, it is ended and reported as ABORTED, and no command after it runs', async () => {
     await openWithPlan(
       executeAction('echo "at $$"; while sleep 0.05; do echo tick; done'),

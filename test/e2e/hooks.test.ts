@@ -127,24 +127,14 @@ test('an editor that is left without a message still calls the commit off', asyn
   await linked.git('restore', '.');
 });
 
-test('a merge, a fixup and a commit off the line have no such trailer', async () => {
-  await edit('4\n');
-  await linked.git('commit', '--quiet', '-a', '--fixup=HEAD');
-  expect(await message()).not.toContain('Teddy-During');
-  await project.repo.commit({ 'b.txt': 'b\n' }, 'B');
-  expect(await project.repo.git('log', '-1', '--format=%B')).toBe('B\n');
-  await linked.git('merge', '--quiet', '--no-ff', '-m', 'Merge it', 'main');
-  expect(await message()).toBe('Merge it\n');
-});
-
 test('after a switch to a line one is told where one is, by whatever name, and nothing elsewhere', async () => {
-  const again = await git(['checkout', '-q', '-b', 'try-again', `${branch}~1`]);
-  const place = `try-again, a branch of session ${session}, turn 01 has a plan to execute; next: teddy session execute`;
-  expect(again).toEqual({ exitCode: 0, output: `teddy: ${place}\n` });
-  expect(await git(['checkout', '-q', '--detach', branch])).toEqual({ exitCode: 0, output: '' });
-  expect(await git(['switch', '-q', '-c', 'elsewhere', 'main'])).toEqual({ exitCode: 0, output: '' });
-  const back = await git(['switch', '-q', branch]);
-  expect(back.output).toBe(`teddy: session ${session}, turn 01 has a plan to execute; next: teddy session execute\n`);
+  const place = `session ${session}, turn 01 has a plan to execute; next: teddy session execute`;
+  for (const [args, output] of [
+    [['checkout', '-q', '-b', 'try-again', `${branch}~1`], `teddy: try-again, a branch of ${place}\n`],
+    [['switch', '-q', '-c', 'elsewhere', 'main'], ''],
+    [['switch', '-q', branch], `teddy: ${place}\n`],
+  ] as const)
+    expect(await git([...args])).toEqual({ exitCode: 0, output });
   await linked.git('branch', '-q', '-D', 'elsewhere');
 });
 

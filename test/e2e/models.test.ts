@@ -42,32 +42,26 @@ test('recorded answers come from a directory, a branch or a bundle, and are labe
   const tapes = join(repo.root, '.git', 'tapes');
   await mkdir(tapes);
   await writeFile(join(tapes, '01.md'), answer);
-  await project.begin('from-directory');
-  const fromDirectory = await project.run(['session', 'plan', '-m', 'Hello', '--recording', tapes]);
-  expect(fromDirectory).toMatchObject({ exitCode: 0, stdout: answer });
-  expect(fromDirectory.stderr).toMatch(/recorded/i);
-  const recording = await repo.git('branch', '--show-current');
-
-  await repo.git('switch', '--quiet', 'main');
-  await project.begin('from-branch');
-  const fromBranch = await project.run(['session', 'plan', '-m', 'Hello', '--recording', recording]);
-  expect(fromBranch).toMatchObject({ exitCode: 0, stdout: answer });
+  const bundle = join(tapes, 'one.bundle');
+  const plan = ['session', 'plan', '-m', 'Hello', '--recording'];
+  for (const [name, ...recording] of [
+    ['directory', tapes],
+    ['branch', 'teddy/global'],
+    ['bundle', bundle, '--provider=recorded'],
+  ]) {
+    const last = await repo.git('branch', '--show-current');
+    if (name === 'branch') recording[0] = last;
+    if (name === 'bundle') await repo.git('bundle', 'create', '--quiet', bundle, last);
+    await repo.git('switch', '--quiet', 'main');
+    await project.begin(`from-${name}`);
+    const planned = await project.run([...plan, ...recording]);
+    expect(planned, name).toMatchObject({ exitCode: 0, stdout: answer });
+    expect(planned.stderr, name).toMatch(/recorded/i);
+  }
   expect(await repo.git('log', '-1', '--format=%(trailers:key=Teddy-Provider,valueonly)')).toContain('recorded');
-
-  await repo.git('bundle', 'create', '--quiet', join(tapes, 'one.bundle'), recording);
-  await repo.git('switch', '--quiet', 'main');
-  await project.begin('from-bundle');
-  const fromBundle = await project.run([
-    'session',
-    'plan',
-    '-m',
-    'Hello',
-    '--provider=recorded',
-    '--recording',
-    join(tapes, 'one.bundle'),
-  ]);
-  expect(fromBundle).toMatchObject({ exitCode: 0, stdout: answer });
   await project.ok('session', 'execute', '-y');
-  await project.refuses('BAD_RECORDING', 2, ['session', 'plan', '-m', 'x', '--recording', 'no-such-thing']);
-  await project.refuses('USAGE', 2, ['session', 'plan', '-m', 'x', '--recording', tapes, '--from', '-']);
+  await project.refuses('BAD_RECORDING', 2, [...plan, 'no-such-thing']);
+  await project.refuses('USAGE', 2, [...plan, tapes, '--from', '-']);
+  await repo.write('.git/tapes/02.md', 'As recorded.\n');
+  expect(await project.ok('session', 'chat', '-m', 'Hello', '--recording', tapes)).toBe('As recorded.\n');
 });
