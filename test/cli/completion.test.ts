@@ -1,4 +1,4 @@
-/** What a shell is offered at Tab. The scripts that ask for it are tried with real shells, in e2e/completion. */
+/** At Tab, a shell is offered commands, options and files. The scripts that ask for them are tried with real shells, in e2e. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openMemoryTeddy, type MemoryTeddy } from '../support/memory-teddy.ts';
 

@@ -1,4 +1,4 @@
-/** What comes next, as `status` and the last line of a command say it. */
+/** The next step is named by `status` and by the last line of each command. */
 import { afterEach, expect, test } from 'vitest';
 import { openMemoryTeddy, type MemoryTeddy } from '../support/memory-teddy.ts';
 import { createPlan } from '../support/teddy-project.ts';

@@ -1,4 +1,4 @@
-/** What the commands of a plan do to files of every kind: the report, the commit, the index and the disk agree about it. */
+/** Commands of a plan do things to files of every kind: the report, the commit, the index and the disk agree about it. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { letters } from '../support/planted-secrets.ts';
 import { executeAction, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';

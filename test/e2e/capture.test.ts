@@ -38,7 +38,7 @@ const env = () => ({
 });
 const run = (...words: string[]) => runTeddy(['capture', ...words], { cwd: repo.root, env: env() });
 
-/** What it says on stderr. */
+/** Returns stderr. */
 async function expectRefused(exitCode: number, code: string, ...words: string[]): Promise<string> {
   const refused = await run(...words);
   expect(refused).toMatchObject({ exitCode, stderr: expect.stringContaining(`[${code}]`) as string });
