@@ -69,3 +69,27 @@ describe('agents', () => {
     expect(agentOf(await preview())).toBe('pathfinder');
   });
 });
+
+test('a list of somebody else is shown once at a terminal: no stops, yes goes on and is remembered', async () => {
+  project = await openMemoryTeddy();
+  const { memory } = project;
+  await editGlobal(memory, 'global.context', async () => '.env\n\u001b[31mred\n');
+  await project.begin('shared');
+  memory.trusted.clear();
+  await memory.setRef('refs/remotes/origin/main', await memory.tipOf('main'));
+  const question = 'Use them? [y,n,q,?] ';
+  const plan = () => project.inTerminal(['session', 'plan', '-m', 'x']);
+  const first = plan();
+  const shown = await first.waitFor(question);
+  expect(shown).toContain('--- global.context on teddy/global');
+  expect(shown).toContain('\n.env\n\u241b[31mred\n');
+  first.press('what\n');
+  await first.waitFor(question);
+  first.press('n\n');
+  expect(await first.exitCode).toBe(4);
+  const second = plan();
+  await second.waitFor(question);
+  second.press('y\n');
+  expect(await second.exitCode).toBe(5);
+  expect((await project.run(['session', 'plan'])).stderr).not.toContain('NOT_APPROVED');
+});

@@ -62,3 +62,18 @@ test('the directory of a replay that was killed is found once its process is dea
   expect((await examine('--fix')).findings).toMatchObject(found.map((one) => ({ ...one, outcome: 'mended' })));
   expect(await examine()).toMatchObject({ exitCode: 0, findings: [] });
 });
+
+test('--fix says what it did, and exits with 0 when all is mended', async () => {
+  const branch = await project.repo.git('branch', '--show-current');
+  const tip = await project.repo.git('rev-parse', 'HEAD');
+  await project.repo.git('switch', '--quiet', 'main');
+  await project.repo.git('branch', '-D', '--quiet', branch);
+  const dry = await project.run(['doctor']);
+  expect(dry).toMatchObject({ exitCode: 1 });
+  expect(dry.stdout).toContain(`--fix creates the branch ${branch} there.`);
+  const { exitCode, stdout } = await project.run(['doctor', '--fix']);
+  expect(exitCode).toBe(0);
+  expect(stdout).toContain(`They are now on the branch ${branch}.`);
+  expect(stdout).toContain('1 fixed, 0 left.');
+  expect(await project.repo.git('rev-parse', branch)).toBe(tip);
+});

@@ -81,6 +81,7 @@ test('a line that is meant from elsewhere is planned, executed and undone in its
   const secret = ['q7Xw93', 'kdZz0p', 'LmT4vB'].join('');
   await repo.write('.env', `API_TOKEN=${secret}\n`);
   await linked.write('README.md', `edited there: ${secret}\n`);
+  await linked.write('src/app.ts', 'export const port = 8080;\nthere\n');
   const before = await ownPart(repo);
   const plan = planOf(
     editAction('src/app.ts', 'export const port = 8080;', 'export const port = 9090;'),
@@ -90,6 +91,7 @@ test('a line that is meant from elsewhere is planned, executed and undone in its
   const log = await linked.read(`.teddy/sessions/${session}/01/_context.log`);
   expect(log).toContain('edited there: [masked');
   expect(log).not.toContain('not committed here');
+  expect(await project.ok('session', 'execute', '--dry-run', '-s', session)).toContain('\n there\n');
   await project.ok('session', 'execute', '-s', session, '-y');
   expect(await ownPart(repo)).toEqual(before);
   expect(await linked.read('where.txt')).toBe(`${linked.root}\nteddy/${session}\n`);
