@@ -84,12 +84,10 @@ test('a list of somebody else is shown once at a terminal: no stops, yes goes on
   expect(shown).toContain('--- global.context on teddy/global');
   expect(shown).toContain('\n.env\n\u241b[31mred\n');
   first.press('what\n');
-  await first.waitFor(question);
-  first.press('n\n');
+  await first.play([question, 'n\n']);
   expect(await first.exitCode).toBe(4);
   const second = plan();
-  await second.waitFor(question);
-  second.press('y\n');
+  await second.play([question, 'y\n']);
   expect(await second.exitCode).toBe(5);
   expect((await project.run(['session', 'plan'])).stderr).not.toContain('NOT_APPROVED');
 });

@@ -263,30 +263,19 @@ describe('a conversation', () => {
       'No.',
     ]);
     const run = chat();
-    await run.waitFor(prompt);
-    run.press('Run it\r');
-    expect(await run.waitFor('Allow this? [y,a,p,n,i,?] ')).toContain(
-      'run_command echo one\np: every command that begins with "echo one"\n',
+    await run.play(
+      [prompt, 'Run it\r'],
+      ['Allow this? [y,a,p,n,i,?] ', '?\r', 'run_command echo one\np: every command that begins with "echo one"\n'],
+      [allow, 'a\r', 'do not ask again about commands that begin with `echo one`'],
+      [prompt, 'Again\r', 'Allowed for this session: echo one.'],
+      [allow, 'p\r', 'run_command echo two'],
+      [prompt, '/allowed\r', /Allowed for this session: echo two \.\.\.\..*run_command echo one\n/s],
+      [prompt, '/allowed drop 3\r', '1  echo one\n2  echo two ...\n'],
+      [prompt, '/allowed drop 1\r', 'No allowed command has the number 3.'],
+      [prompt, 'Once more\r', 'teddy will ask about it again: echo one'],
+      [allow, 'n\r'],
+      [prompt, ctrlD],
     );
-    run.press('?\r');
-    expect(await run.waitFor(allow)).toContain('do not ask again about commands that begin with `echo one`');
-    run.press('a\r');
-    expect(await run.waitFor(prompt)).toContain('Allowed for this session: echo one.');
-    run.press('Again\r');
-    expect(await run.waitFor(allow)).toContain('run_command echo two');
-    run.press('p\r');
-    expect(await run.waitFor(prompt)).toMatch(/Allowed for this session: echo two \.\.\.\..*run_command echo one\n/s);
-    run.press('/allowed\r');
-    expect(await run.waitFor(prompt)).toContain('1  echo one\n2  echo two ...\n');
-    run.press('/allowed drop 3\r');
-    expect(await run.waitFor(prompt)).toContain('No allowed command has the number 3.');
-    run.press('/allowed drop 1\r');
-    expect(await run.waitFor(prompt)).toContain('teddy will ask about it again: echo one');
-    run.press('Once more\r');
-    await run.waitFor(allow);
-    run.press('n\r');
-    await run.waitFor(prompt);
-    run.press(ctrlD);
     expect(await run.exitCode).toBe(0);
   });
 
@@ -295,35 +284,29 @@ describe('a conversation', () => {
     await open([call, 'As you wish.', call, 'So be it.', command('rm *.tmp')]);
     await project.repo.write('kept.tmp', 'kept\n');
     const run = chat();
-    await run.waitFor(prompt);
-    run.press('Run it\r');
-    await run.waitFor(allow);
-    run.press('n\r');
-    expect(await run.waitFor(prompt)).toMatch(/ {2}denied\n.*say what the model should do instead/s);
-    run.press('Leave it\r');
-    expect(await run.waitFor(prompt)).toContain('As you wish.');
+    await run.play(
+      [prompt, 'Run it\r'],
+      [allow, 'n\r'],
+      [prompt, 'Leave it\r', / {2}denied\n.*say what the model should do instead/s],
+      [prompt, '', 'As you wish.'],
+    );
     expect(JSON.stringify(sent())).toContain('Tool execution denied by user');
 
     run.press('Run it again\r');
-    await run.waitFor(allow);
-    run.press('i\r');
-    await run.waitFor('What should the model do instead? ');
-    run.press('\r');
-    await run.waitFor(allow);
-    run.press('i\r');
-    await run.waitFor('What should the model do instead? ');
-    run.press('Use printf\r');
-    expect(await run.waitFor(prompt)).toMatch(/ {2}not run; the model follows your instruction\n.*So be it\./s);
+    await run.play(
+      [allow, 'i\r'],
+      ['What should the model do instead? ', '\r'],
+      [allow, 'i\r'],
+      ['What should the model do instead? ', 'Use printf\r'],
+      [prompt, '', / {2}not run; the model follows your instruction\n.*So be it\./s],
+    );
     expect(JSON.stringify(sent())).toContain('Nothing was run. The user says instead: Use printf');
 
     // The first words of this one say too little for p.
     run.press('Clean up\r');
     expect(await run.waitFor('Allow this? [y,a,n,i,?] ')).not.toContain('every command that begins');
     run.press('p\r');
-    await run.waitFor('Allow this? [y,a,n,i,?] ');
-    run.press(ctrlC);
-    expect(await run.waitFor(prompt)).toContain('Stopped.');
-    run.press('/quit\r');
+    await run.play(['Allow this? [y,a,n,i,?] ', ctrlC], [prompt, '/quit\r', 'Stopped.']);
     expect(await run.exitCode).toBe(0);
     expect(await project.repo.read('kept.tmp')).toBe('kept\n');
     expect(await project.repo.list('.')).not.toContain('made.txt');
@@ -336,18 +319,14 @@ describe('a conversation', () => {
       chunkDelayMs: 150,
     });
     const run = chat();
-    await run.waitFor(prompt);
-    run.press('Count\r');
-    await run.waitFor('One two');
-    run.press(ctrlC);
+    await run.play([prompt, 'Count\r'], ['One two', ctrlC]);
     const stopped = await run.waitFor(prompt);
     expect(stopped).toMatch(/what arrived \(\d+ characters\) was saved in turn 01/);
     expect(stopped).toContain('Stopped. Use /retry to ask again');
     expect(stopped).not.toContain('[INTERRUPTED]');
     run.press('Go on\r');
     await run.waitFor('Fine.');
-    await run.waitFor(prompt);
-    run.press(ctrlD);
+    await run.play([prompt, ctrlD]);
     expect(await run.exitCode).toBe(0);
     const history = await project.ok('session', 'history', '--format', 'openai');
     expect(history).toMatch(/One two.*\[interrupted\]/);
@@ -357,33 +336,27 @@ describe('a conversation', () => {
   test('/plan, /execute, /undo, /branch and /history do what the commands of the shell do', async () => {
     await open([createPlan('a.txt', 'A\n'), 'Another way.']);
     const run = chat();
-    await run.waitFor(prompt);
-    run.press('/history\r');
-    expect(await run.waitFor(prompt)).toContain('There are no messages yet.');
-    run.press('/execute\r');
-    expect(await run.waitFor(prompt)).toContain('[NO_PENDING_PLAN]');
-    run.press('/plan Make a.txt\r');
-    expect(await run.waitFor(prompt)).toMatch(
-      /a plan with 1 action committed as .*Turn 01 has a pending plan: \/execute/s,
+    await run.play(
+      [prompt, '/history\r'],
+      [prompt, '/execute\r', 'There are no messages yet.'],
+      [prompt, '/plan Make a.txt\r', '[NO_PENDING_PLAN]'],
+      [prompt, 'And more\r', /a plan with 1 action committed as .*Turn 01 has a pending plan: \/execute/s],
     );
-    run.press('And more\r');
     const pending = await run.waitFor(prompt);
     expect(pending).toMatch(/\[PLAN_PENDING\]\nhint: {2}\/execute runs it\./);
     expect(project.server.requests()).toHaveLength(1);
     run.press('/execute\r');
-    await run.waitFor(',q,?] ');
-    run.press('y\r');
-    expect(await run.waitFor(prompt)).toMatch(/SUCCESS turn 01 of \S+: 1 file changed/);
-    run.press('/undo\r');
-    expect(await run.waitFor(prompt)).toContain('1 file of turn 01 taken back');
-    run.press('/branch 01 Do it differently\r');
+    await run.play(
+      [',q,?] ', 'y\r'],
+      [prompt, '/undo\r', /SUCCESS turn 01 of \S+: 1 file changed/],
+      [prompt, '/branch 01 Do it differently\r', '1 file of turn 01 taken back'],
+    );
     const branched = await run.waitFor(prompt);
     expect(branched).toMatch(/Switched to the new branch teddy\/\d{8}-talk--01-branch-01, turn 01-branch-01\./);
     expect(branched).toContain('Another way.');
     run.press('/history\r');
     expect(await run.waitFor('Another way.')).toContain('Do it differently');
-    await run.waitFor(prompt);
-    run.press('/quit\r');
+    await run.play([prompt, '/quit\r']);
     expect(await run.exitCode).toBe(0);
     expect((await project.repo.git('branch', '--show-current')).trim()).toMatch(/--01-branch-01$/);
     expect((await project.subjects())[0]).toBe('turn 01-branch-01 reply: Another way.');
@@ -396,10 +369,7 @@ describe('a conversation', () => {
       'It is there.',
     ]);
     const run = chat();
-    await run.waitFor(prompt);
-    run.press('Write a guide\r');
-    expect(await run.waitFor(allow)).toContain('WritePlanTool_begin create guide.md (a guide)');
-    run.press('y\r');
+    await run.play([prompt, 'Write a guide\r'], [allow, 'y\r', 'WritePlanTool_begin create guide.md (a guide)']);
     const written = await run.waitFor(prompt);
     expect(written).toMatch(/ {2}guide\.md was written and committed as [0-9a-f]{10}\n.*It is there\./s);
     run.press(ctrlD);
@@ -412,15 +382,13 @@ describe('a conversation', () => {
     await open(['One.', 'Two.']);
     const branch = (await project.repo.git('branch', '--show-current')).trim();
     const run = chat();
-    await run.waitFor(prompt);
-    run.press('First\r');
+    await run.play([prompt, 'First\r']);
     await run.waitFor('One.');
     await run.waitFor(prompt);
     await project.begin('newer');
     run.press('Second\r');
     await run.waitFor('Two.');
-    await run.waitFor(prompt);
-    run.press(ctrlD);
+    await run.play([prompt, ctrlD]);
     expect(await run.exitCode).toBe(0);
     expect(await project.subjects(branch)).toContain('turn 02 reply: Two.');
     expect((await project.subjects())[0]).toMatch(/^start: \d{8}-newer$/);

@@ -56,10 +56,7 @@ describe('at a terminal', () => {
       }
     const run = await ask('session', 'resume');
     run.press('x\n');
-    await run.waitFor(question);
-    run.press('r\n');
-    await run.waitFor(',q,?] ');
-    run.press('y\n');
+    await run.play([question, 'r\n'], [',q,?] ', 'y\n']);
     expect(await run.exitCode).toBe(1);
     expect(await statuses()).toEqual(['SUCCESS', 'FAILURE', 'SUCCESS']);
     expect(await changes()).toEqual([
@@ -80,8 +77,7 @@ describe('at a terminal', () => {
     await project.ok(...execute, '--reject');
     await kill();
     const kept = project.inTerminal([...execute, '-y']);
-    await kept.waitFor(question);
-    kept.press('keep\n');
+    await kept.play([question, 'keep\n']);
     expect(await kept.exitCode).toBe(0);
     expect(await statuses()).toEqual(['SUCCESS', 'ABORTED', 'SKIPPED']);
     expect((await project.report()).run_summary.status).toBe('ABORTED');

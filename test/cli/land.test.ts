@@ -64,8 +64,7 @@ test('a session lands with HEAD where it was, is archived, found by its id, and 
 test('Ctrl-C at a question says to run the command again', async () => {
   await project.repo.git('switch', '--quiet', 'main');
   const run = project.inTerminal(['session', 'delete', session]);
-  await run.waitFor('Delete them? [y/N] ');
-  run.press(ctrlC);
+  await run.play(['Delete them? [y/N] ', ctrlC]);
   expect(await run.exitCode).toBe(130);
   expect(run.text()).toContain('[INTERRUPTED]\nhint:  Run the command again: it asks once more.\n');
 });

@@ -24,18 +24,14 @@ describe.skipIf(!hasTerminal)('before an action runs', () => {
     const run = await ask([createAction('a.txt', 'planned\n'), executeAction('echo planned > b.txt')], {
       GIT_EDITOR: editor,
     });
-    await run.waitFor(question);
-    run.press('e\n');
-    expect(await run.waitFor(question)).toContain('failed: it ended with exit code 3');
-    run.press('e\n');
-    expect(await run.waitFor(question)).toContain('+mine');
-    run.press('y\n');
-    await run.waitFor(question);
-    run.press('e\n');
-    expect(await run.waitFor(question)).toContain('The script is empty');
-    run.press('e\n');
-    expect(await run.waitFor(question)).toContain('$ echo mine > b.txt');
-    run.press('y\n');
+    await run.play(
+      [question, 'e\n'],
+      [question, 'e\n', 'failed: it ended with exit code 3'],
+      [question, 'y\n', '+mine'],
+      [question, 'e\n'],
+      [question, 'e\n', 'The script is empty'],
+      [question, 'y\n', '$ echo mine > b.txt'],
+    );
     expect(await run.exitCode).toBe(0);
     expect(await project.repo.read('a.txt')).toBe('mine\n');
     expect(await project.repo.read('b.txt')).toBe('mine\n');
@@ -55,12 +51,11 @@ describe.skipIf(!hasTerminal)('before an action runs', () => {
     expect(cut).toMatch(/\.\.\. \d+ more lines \(d shows all\)\n/);
     expect(cut).not.toContain('+line 59');
     run.press('d\n');
-    expect(await run.waitFor(question)).toContain('paged:+line 59');
-    run.press('x\n');
-    await run.waitFor('Close the turn, and skip the rest? [y,n] ');
-    run.press('y\n');
-    await run.waitFor('Why? (Enter for no reason) ');
-    run.press('\n');
+    await run.play(
+      [question, 'x\n', 'paged:+line 59'],
+      ['Close the turn, and skip the rest? [y,n] ', 'y\n'],
+      ['Why? (Enter for no reason) ', '\n'],
+    );
     expect(await run.exitCode).toBe(4);
     const report = await project.report();
     expect(report.run_summary.status).toBe('ABORTED');

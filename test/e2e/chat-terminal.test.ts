@@ -59,10 +59,7 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     expect(first).not.toMatch(question);
 
     run.press('Run it\r');
-    expect(await run.waitFor(allow)).toContain('run_command echo one; echo two >&2;');
-    run.press('?\r');
-    expect(await run.waitFor(allow)).toContain('y  yes, allow it once');
-    run.press('y\r');
+    await run.play([allow, '?\r', 'run_command echo one; echo two >&2;'], [allow, 'y\r', 'y  yes, allow it once']);
     const second = await run.waitFor(prompt);
     expect(second).toMatch(/^ {2}one$/m);
     expect(second).toMatch(/^ {2}two$/m);
@@ -90,13 +87,9 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
   test('what was typed before a question of /execute approves nothing', async () => {
     await open([createPlan('a.txt', 'A\n')]);
     const run = chat();
-    await run.waitFor(prompt);
-    run.press('/plan Make a.txt\r');
+    await run.play([prompt, '/plan Make a.txt\r']);
     await run.waitFor('/execute runs it');
-    await run.waitFor(prompt);
-    run.press('/execute\r');
-    await run.waitFor('/execute\n');
-    run.press('y\r');
+    await run.play([prompt, '/execute\r'], ['/execute\n', 'y\r']);
     await run.waitFor(',q,?] ');
     await new Promise((resolve) => setTimeout(resolve, 300));
     await expect(project.repo.read('a.txt')).rejects.toThrow('ENOENT');
@@ -110,15 +103,9 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
   test('Ctrl-C ends a running command, and what it had done is kept', async () => {
     await open([command('echo be""gun; sleep 30; echo en""ded'), 'Fine.']);
     const run = chat('-y');
-    await run.waitFor(prompt);
-    run.press('Run it\r');
-    await run.waitFor('begun');
-    run.press(ctrlC);
-    expect(await run.waitFor(prompt)).toMatch(/ {2}stopped\n/);
-    run.press('/retry\r');
+    await run.play([prompt, 'Run it\r'], ['begun', ctrlC], [prompt, '/retry\r', / {2}stopped\n/]);
     await run.waitFor('Fine.');
-    await run.waitFor(prompt);
-    run.press(ctrlC);
+    await run.play([prompt, ctrlC]);
     expect(await run.exitCode).toBe(130);
     expect(JSON.stringify(sent())).toContain('Tool execution aborted by user');
     expect(run.text()).not.toContain('ended');
@@ -127,20 +114,15 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
   test('a second Ctrl-C leaves at once, without waiting for a command that does not end', async () => {
     await open([command('trap \'\' TERM INT; echo be""gun; for i in 1 2 3 4 5 6 7 8 9; do sleep 1; done'), 'Fine.']);
     const run = chat('-y');
-    await run.waitFor(prompt);
-    run.press('Run it\r');
-    await run.waitFor('begun');
-    run.press(ctrlC);
+    await run.play([prompt, 'Run it\r'], ['begun', ctrlC]);
     await new Promise((resolve) => setTimeout(resolve, 300));
     run.press(ctrlC);
     expect(await run.exitCode).toBe(130);
     expect(run.text()).toContain('Exiting at once');
     const again = chat();
-    expect(await again.waitFor(prompt)).toContain('/retry asks again');
-    again.press('/retry\r');
+    await again.play([prompt, '/retry\r', '/retry asks again']);
     await again.waitFor('Fine.');
-    await again.waitFor(prompt);
-    again.press(ctrlD);
+    await again.play([prompt, ctrlD]);
     expect(await again.exitCode).toBe(0);
     expect(JSON.stringify(sent())).toContain('was interrupted by a crash; its result is not known');
   });
@@ -161,8 +143,7 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     await idle.close();
     await ended();
     const run = start();
-    await run.waitFor(prompt);
-    run.press('Count\r');
+    await run.play([prompt, 'Count\r']);
     await run.waitFor('One two');
     await run.close();
     await ended();
@@ -173,8 +154,7 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     await open([{ text: 'One two three four five six seven eight nine ten' }], { chunkSize: 4, chunkDelayMs: 200 });
     const through = 'echo $$ > .git/pid; exec';
     const run = runInTerminal(['session', 'chat'], { cwd: project.repo.root, env: project.env, through });
-    await run.waitFor(prompt);
-    run.press('Count\r');
+    await run.play([prompt, 'Count\r']);
     await run.waitFor('One two');
     process.kill(Number(await project.repo.read('.git/pid')), 'SIGTERM');
     expect(await run.exitCode).toBe(130);

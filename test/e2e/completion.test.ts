@@ -74,10 +74,7 @@ test.runIf(hasTerminal && existsSync(gitCompletion))(
     });
     await project.repo.write('answer-of-mine.md', 'text\n');
     const press = async (keys: string, shown: string) => {
-      await run.waitFor('bash> ');
-      run.press(keys);
-      await run.waitFor(shown);
-      run.press('\u0015\n');
+      await run.play(['bash> ', keys], [shown, '\u0015\n']);
     };
     try {
       await press(`source <(teddy completion bash); source ${gitCompletion}; echo lo''aded\n`, 'loaded');
@@ -88,8 +85,7 @@ test.runIf(hasTerminal && existsSync(gitCompletion))(
       await press('git -C . teddy session pl\t', 'git -C . teddy session plan ');
       await press(`git teddy session land ${session.slice(0, 3)}\t`, `${session} `);
       await press('git teddy plan --from answ\t', 'answer-of-mine.md ');
-      await run.waitFor('bash> ');
-      run.press('exit\n');
+      await run.play(['bash> ', 'exit\n']);
       expect(await run.exitCode).toBe(0);
     } finally {
       await run.close();

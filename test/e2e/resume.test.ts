@@ -33,16 +33,12 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
   test('e opens the editor for a longer message, and a text of comments alone is none', async () => {
     await openWithNothing(answer);
     const empty = inTerminal({ GIT_EDITOR: 'true' });
-    await empty.waitFor('Message: ');
-    empty.press('e\n');
+    await empty.play(['Message: ', 'e\n']);
     expect(await empty.exitCode).toBe(0);
     expect(project.server.requests()).toHaveLength(0);
     await project.repo.write('.git/message', 'Make a file\n\n# not this\nwith two lines\n');
     const run = inTerminal({ GIT_EDITOR: `cp '${project.repo.root}/.git/message'` });
-    await run.waitFor('Message: ');
-    run.press('e\n');
-    await run.waitFor('[k]eep? ');
-    run.press('k\n');
+    await run.play(['Message: ', 'e\n'], ['[k]eep? ', 'k\n']);
     expect(await run.exitCode).toBe(0);
     expect(await project.repo.git('log', '-1', '--skip=1', '--format=%B')).toMatch(
       /^turn 01 message: Make a file\n\n\nwith two lines/,
@@ -54,8 +50,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     await project.repo.git('config', 'teddy.provider', 'manual');
     await project.repo.write('.git/answer.md', answer);
     const run = inTerminal({ GIT_EDITOR: `cp '${project.repo.root}/.git/answer.md'` });
-    await run.waitFor('[k]eep? ');
-    run.press('k\n');
+    await run.play(['[k]eep? ', 'k\n']);
     expect(await run.exitCode).toBe(0);
     expect(await project.repo.read(`.teddy/sessions/${session}/01/plan.md`)).toBe(answer);
   });

@@ -65,9 +65,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     await run.waitFor('\nat ');
     await run.waitFor('\n');
     await project.repo.write('pid', /\nat (\d+)/.exec(run.text())?.[1] ?? '');
-    await run.waitFor('Running 1/1, ');
-    run.press(ctrlZ);
-    expect(await run.waitFor('STOPPED')).toMatch(/T\n$/);
+    await run.play(['Running 1/1, ', ctrlZ], ['STOPPED', '', /T\n$/]);
     await run.waitFor('over\nSUCCESS 1/1 EXECUTE echo');
     expect(await run.exitCode).toBe(0);
     expect((await project.report()).action_logs[0]?.details).toMatchObject({ return_code: 0, timed_out: false });
@@ -76,11 +74,9 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
   test('after Ctrl-Z and fg, a question hears its answer', async () => {
     await openWithPlan(planOf(createAction('one.txt', '1\n')));
     const run = inShell('echo STOPPED', 'session', 'execute');
-    await run.waitFor(question);
-    run.press(ctrlZ);
+    await run.play([question, ctrlZ]);
     await run.waitFor('STOPPED');
-    await run.waitFor(question);
-    run.press('y\n');
+    await run.play([question, 'y\n']);
     expect(await run.exitCode).toBe(0);
     expect((await project.report()).run_summary.status).toBe('SUCCESS');
   });
@@ -89,11 +85,9 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     project = await openTeddyProject();
     await project.begin('talk');
     const run = inShell('echo STOPPED', 'session', 'chat');
-    await run.waitFor('> ');
-    run.press(`/qu${ctrlZ}`);
+    await run.play(['> ', `/qu${ctrlZ}`]);
     await run.waitFor('STOPPED');
-    await run.waitFor('> /qu');
-    run.press('it\n');
+    await run.play(['> /qu', 'it\n']);
     expect(await run.exitCode).toBe(0);
   });
 
