@@ -76,7 +76,7 @@ test('doctor tells in two lines that there is nothing to fix, and exits with 0',
 
 test('the link of a page is shown to no agent', async () => {
   await project.begin('asked');
-  project.memory.agent.trace = { seen: 'Claude Code has started this.', pid: null };
+  project.memory.agent.trace = { seen: 'Claude Code started this.', pid: null };
   const said = await project.refuses('AGENT_MAY_NOT_APPROVE', 3, ['session', 'view', '--no-open']);
-  expect(said).toContain('only a person may use it. Claude Code has started this.');
+  expect(said).toContain('only a person may use it. Claude Code started this.');
 });

@@ -78,7 +78,7 @@ test('a page that differs is told with the place, in words and in JSON', async (
   await writeFile(file, changed);
   const { exitCode, stdout } = await verify(file);
   expect(exitCode).toBe(1);
-  expect(stdout).toMatch(/: different from what the repository gives, first in .*line \d+: /);
+  expect(stdout).toMatch(/: different from the page rendered from the repository, first in .*line \d+: /);
   const json = await verify(file, '--json');
   expect(json.exitCode).toBe(1);
   expect(JSON.parse(json.stdout)).toMatchObject({

@@ -31,7 +31,7 @@ test('--worktree makes the work tree of a line that is checked out nowhere, and 
     sessions: { workTrees: { path: string }[] }[];
   };
   const [path = ''] = sessions.flatMap(({ workTrees }) => workTrees.map((tree) => tree.path));
-  expect(planned.stderr).toContain(`Made the work tree ${path}.\nSession ${session}, in ${path}.\n`);
+  expect(planned.stderr).toContain(`Created the work tree ${path}.\nSession ${session}, in ${path}.\n`);
   const again = await project.run(['session', 'execute', '-s', session, '--worktree', '-y']);
   expect(again).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining('Made') as string });
   await project.close();

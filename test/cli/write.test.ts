@@ -271,7 +271,7 @@ describe('recover', () => {
     const id = await orphan('one\n');
     const active = (await begin('b.txt')).stdout.trim();
     const cleaned = await project.ok('write', 'cancel', '--ended');
-    expect(cleaned).toContain(`Cleared the write session ${id} of a.txt; what it had received: git cat-file -p `);
+    expect(cleaned).toContain(`Cleared the write session ${id} of a.txt; its content: git cat-file -p `);
     expect(await project.ok('write', 'cancel', '--ended')).toBe('');
     for (const wrong of [[active, '--ended'], ['--ended', '--server', 'http://127.0.0.1:1'], []])
       await project.refuses('USAGE', 2, ['write', 'cancel', ...wrong]);

@@ -31,7 +31,7 @@ test('an agent whose variables are gone is known by its program', () => {
   const teddy = [process.execPath, teddyPath, 'session', 'approve'];
   const words = ['env', '-i', `HOME=${HOME}`, `PATH=${PATH}`, ...teddy];
   const { status, stderr } = spawnSync(join(bin, 'claude'), words, { cwd: project.repo.root, encoding: 'utf8' });
-  expect(stderr).toMatch(/Claude Code has started this: process \d+ is its program\. \[AGENT_MAY_NOT_APPROVE\]/);
+  expect(stderr).toMatch(/Claude Code started this: process \d+ is its program\. \[AGENT_MAY_NOT_APPROVE\]/);
   expect(status).toBe(3);
 });
 

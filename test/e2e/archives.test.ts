@@ -71,14 +71,14 @@ test('sessions go to a remote of their own, and an archive comes from there with
   const month = archive.split('/')[3] ?? '';
   const pulled = await teddy('session', 'pull', '--all');
   expect(pulled.exitCode).toBe(0);
-  const [, hint = ''] = /To fetch those of a month: teddy (.*)\n/.exec(pulled.stderr) ?? [];
+  const [, hint = ''] = /To fetch those from one month: teddy (.*)\n/.exec(pulled.stderr) ?? [];
   expect(hint).toBe(`session pull sessions --all --archive ${month}`);
   const archives = () => bea.git('for-each-ref', '--format=%(refname)', 'refs/teddy/archive');
   expect(await archives()).toBe('');
   expect(await teddy('session', 'sync', '--all', '--archive', '2026-13')).toMatchObject({
     exitCode: 2,
     stderr:
-      'error: --archive cannot be "2026-13". [USAGE]\nhint:  Give the year and the month of the sessions: --archive 2026-01.\n',
+      'error: --archive cannot be "2026-13". [USAGE]\nhint:  Use the year and month of the sessions: --archive 2026-01.\n',
   });
   expect(await teddy(...hint.split(' '))).toMatchObject({ exitCode: 0 });
   expect(await archives()).toBe([archive, other].toSorted().join('\n'));

@@ -49,7 +49,7 @@ test('a command owns all that it does; what stays out of the commit is named wit
   for (const [path, reason] of [
     ['.env', 'named like a secret'],
     ['over.bin', 'over 1 MiB'],
-    ['token.txt', 'it holds a secret'],
+    ['token.txt', 'it contains a secret'],
   ])
     expect(stderr).toContain(`${path} is not in the commit: ${reason}`);
   expect(stderr).toContain('its name is not UTF-8');

@@ -235,7 +235,7 @@ test('without a terminal nothing is installed unless it is said; pauses, gates a
   expect((await run('resume')).exitCode).toBe(0);
   expect((await readStatus()).paused).toBe(false);
   expect((await all(['status'])).stdout).not.toContain('paused');
-  expect((await run('uninstall')).stderr).toContain('The hooks of Claude Code, Codex stay for other repositories');
+  expect((await run('uninstall')).stderr).toContain('The hooks for Claude Code, Codex stay for other repositories');
   expect(await hooksOf('codex')).toBe('installed');
   expect(await repo.gitSucceeds('config', '--local', 'teddy.capture')).toBe(false);
   await expect(stat(join(repo.root, '.git/teddy/spool'))).rejects.toMatchObject({ code: 'ENOENT' });

@@ -41,7 +41,7 @@ test('everything on the line is refused while the command still runs, and nothin
   try {
     for (const [, args] of goOn) {
       const said = await project.refuses('LOCKED', 3, args, { stdin: 'x\nDONE\n' });
-      expect(said).toContain(`A command of turn 01 is still running (process group ${group}); the conversation`);
+      expect(said).toContain(`A command in turn 01 is still running (process group ${group}); the conversation`);
       expect(said).toContain(`kill -- -${group}`);
     }
     expect(await runningInGroup(group)).not.toEqual([]);

@@ -108,7 +108,7 @@ test('context add and drop take paths from where the user stands, and refuse wha
   const added = await project.run(['session', 'context', 'add', 'app.ts', '../docs'], { cwd });
   expect(added.stdout).toMatch(/^\+ src\/app\.ts {2}\d+ tokens\n\+ docs\/a\.md {2}\d+ tokens\n$/);
   const secret = await project.run(['session', 'context', 'add', '.env']);
-  expect(secret.stderr).toContain('warning: .env has a name like a secret, ');
+  expect(secret.stderr).toContain('warning: .env has a name that suggests a secret, ');
   const shown = await project.ok('session', 'context');
   expect(shown).toMatch(
     /\nBudget.*: about [\d,]+ of [\d,]+ tokens, [\d,]+ left\n {2}\[p+t+f+\.+\]\n {2}prompt [\d,]+, memos 0, /,

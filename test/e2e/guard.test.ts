@@ -73,7 +73,7 @@ test('what a command stages in .teddy/ is unstaged, and the next turn is not ref
 test('an index that cannot be put back makes the action a failure that says why', async () => {
   const executed = await execute('echo y > .teddy/evil; git add -A; : > .git/index.lock');
   expect(executed.exitCode).not.toBe(0);
-  expect(executed.stderr).toContain('could not be taken back');
+  expect(executed.stderr).toContain('could not be reverted');
 });
 
 test('settings that a command makes are gone, kept as text, in no commit, and rule no turn', async () => {
@@ -112,7 +112,7 @@ test('a directory that became a link is refused by name, and nothing behind it i
   const global = await repo.git('rev-parse', 'teddy/global');
   const executed = await execute(`mv .teddy elsewhere; ln -s elsewhere .teddy; ${evil}`);
   expect(executed.exitCode).not.toBe(0);
-  expect(executed.stderr).toContain('could not be taken back: .teddy is in the way');
+  expect(executed.stderr).toContain('could not be reverted: .teddy is in the way');
   // Its hint cannot work before the link is gone, which the next error says.
   const again = await project.start(['session', 'execute', '-y']).result;
   expect(again.stderr).toContain('after action 1, before its report was written. [RUN_INTERRUPTED]');

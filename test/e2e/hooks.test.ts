@@ -56,7 +56,7 @@ async function editor(script: string): Promise<Record<string, string>> {
 
 test('doctor and install say where the hooks are, and `hook` knows no other', async () => {
   const dir = `${project.repo.root}/.git/hooks`;
-  expect((await project.run(['doctor'])).stdout).toContain(", hooks of git (teddy's are not installed)");
+  expect((await project.run(['doctor'])).stdout).toContain(", git hooks (teddy's are not installed)");
   const installed = await project.run(['hooks', 'install'], { cwd: linked.root });
   expect(installed).toMatchObject({ exitCode: 0, stdout: '' });
   expect(installed.stderr).toContain(`Hooks in ${dir}\n  prepare-commit-msg  installed\n`);

@@ -77,7 +77,7 @@ test('says where it lies when its line is elsewhere or nowhere, and is taken bac
   const said = await project.refuses('RUN_INTERRUPTED', 3, [...execute, '-s', session, '--interrupted=rollback']);
   expect(said).toContain(`was interrupted in ${root}, and its branch is now checked out in ${other}.`);
   expect(said).toContain(
-    `Switch this work tree to another branch, then the other one back: \`git -C ${root} switch teddy/${session}\`.`,
+    `Switch this work tree to another branch, then switch the other one back: \`git -C ${root} switch teddy/${session}\`.`,
   );
   await git('-C', other, 'switch', '--quiet', '--create', 'away');
   await git('switch', '--quiet', `teddy/${session}`);

@@ -72,7 +72,7 @@ test.each(['a revert', 'a revert of a merge'])('code that the branch has lost by
   expect(refused).toContain('main no longer has all of it');
   follow(refused, 'bring it back: ');
   expect(await repo.git('show', 'main:one.txt')).toBe('one');
-  expect(await project.refuses('NOTHING_TO_LAND', 3, ['session', 'land', id])).toContain('has all code of');
+  expect(await project.refuses('NOTHING_TO_LAND', 3, ['session', 'land', id])).toContain('has all code from');
   await project.ok('session', 'verify', id);
 });
 

@@ -48,12 +48,12 @@ test('with teddy.snapshot=all the harmless ones are committed as git would, the 
   const before = (await repo.fingerprint()).workTree;
 
   const planned = await project.plan(createPlan('made.txt', 'made\n'));
-  expect(planned.stderr).toContain('Your own edits of 7 files were committed as a snapshot (6 of them new)');
+  expect(planned.stderr).toContain('Your own edits to 7 files were committed as a snapshot (6 of them new)');
   const warning = planned.stderr.split('\n').find((text) => text.includes('Left out of the snapshot: ')) ?? '';
   for (const named of [
     'exact.bin (1 MiB or more)',
     'inner/ (it is another repository)',
-    'token.bin (it holds a secret)',
+    'token.bin (it contains a secret)',
   ])
     expect(warning).toContain(named);
   expect((await snapshotted()).toSorted()).toEqual(

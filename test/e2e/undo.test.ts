@@ -147,7 +147,7 @@ test('a link that was changed since stays, and nothing is written beyond it', as
   await rm(at('dir'));
   await symlink('third', at('dir'));
   expect(await project.refuses('FILE_MODIFIED', 3, ['session', 'undo'])).toContain(
-    'Turn 01 cannot be taken back whole: dir (it has changed since the turn)',
+    'Turn 01 cannot be taken back completely: dir (it has changed since the turn)',
   );
   const { exitCode, stdout } = await project.run(['session', 'undo', '--partial', '--json']);
   expect(exitCode).toBe(0);

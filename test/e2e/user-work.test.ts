@@ -33,7 +33,7 @@ test('staged, unstaged and untracked work, stash, config and other branches surv
   expect(afterNew).toMatchObject(before.workTree);
 
   const planned = await project.plan(answer);
-  expect(planned.stderr).toContain('Your own edits of 2 files were committed as a snapshot (1 of them staged)');
+  expect(planned.stderr).toContain('Your own edits to 2 files were committed as a snapshot (1 of them staged)');
   await project.ok('session', 'execute', '-y');
   const after = await repo.fingerprint();
   expect(after.workTree).toMatchObject(before.workTree);

@@ -56,7 +56,7 @@ test('a plan that was rewritten is exit 1, with commit, turn and file, on one li
     `::stop-commands::${token}`,
     `teddy/${session}: 4 entries in 1 turn: no fault (4 log sections checked against the commits)`,
     `teddy/${session}--02-branch-01: 0 entries in 1 turn: 1 fault`,
-    `  ${commit.slice(0, 10)} published ${path}: A commit that is not an entry changes a file of the session.`,
+    `  ${commit.slice(0, 10)} published ${path}: A commit that is not an entry changes a session file.`,
     `::${token}::`,
     '',
   ]);

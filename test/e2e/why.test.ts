@@ -146,15 +146,15 @@ test('bad input is refused with the way out', async () => {
   for (const [code, text, ...words] of [
     ['FILE_NOT_FOUND', 'There is no file src/none.ts.', 'why', 'src/none.ts:1'],
     ['FILE_NOT_FOUND', 'git ls-files :/src', 'why', 'src'],
-    ['FILE_NOT_FOUND', 'The root of the project is a directory.', 'why', '.'],
+    ['FILE_NOT_FOUND', 'The project root is a directory.', 'why', '.'],
     ['FILE_NOT_FOUND', 'it leaves the project', 'blame', '../outside.txt'],
     ['USAGE', 'src/app.ts has 4 lines.', 'why', 'src/app.ts:9'],
     ['USAGE', 'src/app.ts has 4 lines.', 'why', 'src/app.ts:2-9'],
-    ['USAGE', '3-2 names no lines.', 'why', 'src/app.ts:3-2'],
-    ['USAGE', '3- names no lines.', 'why', 'src/app.ts:3-'],
-    ['USAGE', 'Nothing follows the colon.', 'why', 'src/app.ts:'],
+    ['USAGE', '3-2 does not name any lines.', 'why', 'src/app.ts:3-2'],
+    ['USAGE', '3- does not name any lines.', 'why', 'src/app.ts:3-'],
+    ['USAGE', 'There is nothing after the colon.', 'why', 'src/app.ts:'],
     ['USAGE', 'FILE:3-5', 'why', 'src/app.ts', '-L', '2'],
-    ['UNKNOWN_COMMIT', 'git does not know the commit "--all"', 'why', 'src/app.ts', '--rev=--all'],
+    ['UNKNOWN_COMMIT', 'git cannot find the commit "--all"', 'why', 'src/app.ts', '--rev=--all'],
     ['FILE_NOT_FOUND', "`git ls-tree -r --full-tree --name-only 'main~1'`", 'why', 'none.txt', '--rev', 'main~1'],
   ])
     expect(await project.refuses(code ?? '', 2, words), words.join(' ')).toContain(text);
