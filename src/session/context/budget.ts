@@ -1,4 +1,7 @@
-/** A request's token budget: how large the request is, how much history fits, and what is too large even without history. */
+/**
+ * A request's token budget: the size of the request, how much history fits, and which requests are too large even
+ * without history.
+ */
 import { TeddyError } from '../../errors.ts';
 import { countTokens, type LogSection } from './context-log-sections.ts';
 import type { ContextLog } from './context-log.ts';
@@ -20,7 +23,7 @@ export function toBudget(
   const usual = windowOf(model);
   const most = window ?? usual.window;
   const kept = maxAnswer ?? answer ?? usual.answer;
-  // Some models may fill their whole window with an answer; keep most of it for the request.
+  // Some models may fill their whole window with an answer; keep most of the window for the request.
   return window ? most - Math.min(kept, Math.floor(most / 4)) : most - Math.min(kept, most - 1);
 }
 
@@ -42,7 +45,7 @@ export function countFitting(turnTokens: readonly number[], budget: number, meas
   return fits;
 }
 
-/** Bounds the number of turns that fit. Each turn may have nearly one token less than its estimate, which is rounded up. */
+/** Bounds the number of turns that fit. A turn may be almost one token below its estimate, which is rounded up. */
 function boundCount(turnTokens: readonly number[], room: number): { surely: number; perhaps: number } {
   let total = 0;
   let [surely, perhaps] = [0, 0];
@@ -98,14 +101,14 @@ function listLargest(sections: readonly LogSection[]): string {
 
 /** The size of a model's window. */
 interface ModelWindow {
-  /** The tokens of request and answer combined. */
+  /** The number of tokens in the request and the answer combined. */
   window: number;
   /** The tokens reserved for the answer, including its reasoning. */
   answer: number;
 }
 
 /**
- * The published windows, with prefixes of model names; the longest matching prefix counts. `answer` is the published
+ * The published windows, with prefixes of model names; the longest matching prefix wins. `answer` is the published
  * maximum, or less if that maximum would fill the entire window.
  */
 const windows: readonly [window: number, answer: number, names: string][] = [

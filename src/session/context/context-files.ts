@@ -6,7 +6,7 @@ import type { Oid, RepoPath } from '../../names.ts';
 /** Why a file is only listed. `budget`: the request has no room for its text. */
 export type NotShownReason = 'binary' | 'large' | 'budget';
 
-/** The store of the shown bytes: a blob of the repository, or only the log. */
+/** The storage for the shown bytes: a blob in the repository, or only the log. */
 export type FileSource = { kind: 'blob'; oid: Oid } | { kind: 'stored' };
 
 export type ShownFile =
@@ -42,14 +42,14 @@ async function readContextFile(file: SettledFile, blobs: Blobs): Promise<ShownFi
   if (source.kind === 'missing') return { kind: 'missing', path };
   if (source.kind === 'stored') return toShownFile(file, source.bytes);
   if (aloneBy === null) {
-    // Check the size first, so that a huge file in a listed directory is not read in vain.
+    // Check the size first, to avoid reading a huge file from a listed directory for nothing.
     const bytes = await blobs.size(source.oid);
     if (bytes !== null && bytes > maxShownBytes) return { kind: 'not-shown', path, bytes, reason: 'large' };
   }
   return toShownFile(file, await blobs.read(source.oid));
 }
 
-/** Lists the files that the model asked for and does not get, with the reasons. Omits entries of the user's own lists. */
+/** Lists the files that the model asked for but does not get, with reasons. Omits entries from the user's own lists. */
 export function toRefused(leftOut: readonly LeftOut[]): ShownFile[] {
   const asked = leftOut.filter(({ place, isQuiet }) => place.level === 'turn' && !isQuiet);
   const refused = [...new Map(asked.map(({ path, reason }) => [path, reason]))].map(([path, reason]): ShownFile => ({
@@ -70,8 +70,8 @@ function shorten(path: string): string {
 }
 
 /**
- * Returns the paths for `turn.context`. Omits files that are listed but not shown: in the next turn, such a literal
- * path would count as named alone and be shown.
+ * Returns the paths for `turn.context`. Omits files that are listed but not shown: in the next turn, each of their
+ * literal paths would count as an explicit request and the file would be shown.
  */
 export function turnContextPaths(files: readonly ShownFile[]): string[] {
   return files.filter((file) => file.kind === 'shown' || file.kind === 'missing').map((file) => file.path);

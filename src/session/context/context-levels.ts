@@ -1,4 +1,4 @@
-/** The lines of a context's three levels, in the order in which they apply. */
+/** The lines in a context's three levels, in the order in which they apply. */
 import { type ContextLine, parseContextLine } from './context-lines.ts';
 import { isPattern } from './context-target.ts';
 
@@ -18,14 +18,17 @@ interface PlacedLine {
   refusal: { kind: 'refused'; reason: string } | null;
 }
 
-/** teddy matches each pattern against every file of the project, so without a limit a model's list could take minutes. */
+/** teddy matches each pattern against every project file, so without a limit a model's list could take minutes. */
 const maxPatterns = 100;
 const tooMany = {
   kind: 'refused' as const,
   reason: `the list has more than ${maxPatterns} patterns; name directories`,
 };
 
-/** Reads the levels. `global` and `session` are the texts of the user's lists, `turn` the lines of the turn's own list. */
+/**
+ * Reads the levels. `global` and `session` contain the text of the user's lists; `turn` contains the lines of the
+ * turn's own list.
+ */
 export function readLevels(levels: { global: string; session: string; turn: readonly string[] }): PlacedLine[] {
   let patterns = 0;
   const read = (level: ContextLevel, texts: readonly string[]) =>

@@ -1,11 +1,11 @@
-/** The lines of a context list: `global.context`, `session.context`, `turn.context` and a plan's Context Vault. */
+/** The lines in a context list: `global.context`, `session.context`, `turn.context` and a plan's Context Vault. */
 import { formatCount } from '../text/format-count.ts';
 import { quotePath, unquotePath } from '../paths/paths.ts';
 
 export interface ContextLine {
   /** True for `!`, which removes what earlier lines added. */
   removes: boolean;
-  /** The path or pattern as written, without comment, `!` and quotes. */
+  /** The path or pattern as written, without its comment, `!` or quotes. */
   text: string;
   /** True when the line is a JSON string, which names exactly one file, whatever characters it contains. */
   literal: boolean;
@@ -27,7 +27,7 @@ export function renderTurnContext(paths: readonly string[]): string {
   return paths.map((path) => `${renderLiteral(path)}\n`).join('');
 }
 
-/** Appends a line to a list; `text` is a path or a pattern as typed by a user. Drops the lines that say the opposite. */
+/** Appends a line to a list; `text` is a path or a pattern as typed by a user. Drops any lines that do the opposite. */
 export function addContextLine(list: string, text: string, { removes = false }: { removes?: boolean } = {}): string {
   const kept = dropContextLine(list, text, { removes: !removes });
   const line = `${removes ? '!' : ''}${renderLiteral(text)}\n`;
@@ -127,7 +127,7 @@ function onceEach(lines: TurnLine[]): TurnLine[] {
   });
 }
 
-/** Quotes names with special characters, because the name of a file that is deleted later must not parse as a pattern. */
+/** Quotes names with special characters, so that a file's name does not parse as a pattern once the file is deleted. */
 function renderExactly(path: string): string {
   return /[*?[{`]/.test(path) && !path.includes('://') ? quotePath(path) : renderLiteral(path);
 }

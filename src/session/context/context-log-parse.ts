@@ -16,12 +16,12 @@ import { readPlainYaml } from '../yaml/plain-yaml.ts';
 import { parseUntrustedYaml, YamlFault } from '../yaml/untrusted-yaml.ts';
 
 interface FrontMatter extends RequestInfo {
-  /** The estimated tokens. */
+  /** The estimated number of tokens. */
   tokens: number;
   /** The number of masked secrets in all sections. */
   masked: number;
   boundary: string;
-  /** The first digits of the sha256 of all section bodies; null in logs of earlier versions. */
+  /** The first digits of the sha256 of all section bodies; null in logs from earlier versions. */
   digest: string | null;
 }
 
@@ -29,7 +29,7 @@ const isText = (value: unknown) => typeof value === 'string';
 const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) > 0;
 const isParameter = (value: unknown) => isText(value) || typeof value === 'boolean' || Number.isFinite(value);
 
-/** Checks each field. A table instead of a schema, because zod takes 25 ms to load, and teddy parses a log for every plan. */
+/** Checks each field. Not a zod schema, because zod takes 25 ms to load, and teddy parses a log for every plan. */
 const fields: Record<string, (value: unknown) => boolean> = {
   'teddy-context': (value) => value === 1,
   session: (value) => typeof value === 'string' && isSessionId(value),
@@ -50,7 +50,7 @@ export interface ParsedContextLog {
   frontMatter: FrontMatter;
   /** The sections in order: `system` first, `message` last. */
   sections: LogSection[];
-  /** Exactly the messages of the request. */
+  /** The request's messages, unchanged. */
   messages: ContextLog['messages'];
 }
 
@@ -122,7 +122,7 @@ export function replaceRequest(log: string, request: NewRequest, hash: Hash): Co
   );
 }
 
-/** Appends a text to the turns of the history. Without a history, inserts the text in the history's place, after the memos. */
+/** Appends a text to the history's turns. Without a history, inserts the text in the same place, after the memos. */
 function addToHistory(sections: LogSection[], earlier: (NewRequest['earlier'] & object) | null): LogSection[] {
   if (earlier === null) return sections;
   const known = sections.find(({ name }) => name === 'history');
@@ -135,7 +135,7 @@ function addToHistory(sections: LogSection[], earlier: (NewRequest['earlier'] & 
 }
 
 function splitSections(content: string, opening: string): LogSection[] {
-  // The boundary occurs in no body, so a marker line always follows this opening.
+  // No body contains the boundary, so a marker line always follows this opening.
   const [before, ...parts] = content.split(opening);
   if (before !== '') throw damaged('there is text before its first section');
   return parts.map((part) => {

@@ -26,7 +26,7 @@ type Provenance =
       kind: 'shown';
       source: Source | null;
       lossy: boolean;
-      /** Only in a history: teddy reduced bodies longer than this, in tokens, to their beginning and end. */
+      /** Only in a history: teddy cut bodies longer than this many tokens down to their beginning and end. */
       clipped?: number;
       masked: number;
     }
@@ -107,7 +107,10 @@ export function parseSection(label: string, body: string): LogSection | null {
   return renderLabel(section) === label ? section : null;
 }
 
-/** Estimates the tokens, including the marker line. The estimate does not depend on the boundary, so neither does what fits. */
+/**
+ * Estimates the tokens, including the marker line. The boundary does not affect the estimate, so it does not affect
+ * which sections fit.
+ */
 export function countTokens(section: LogSection): number {
   return estimateTokens(`<!-- teddy-00000000 ${renderLabel(section)} -->\n${section.body}`);
 }
@@ -186,7 +189,7 @@ function parseReason(body: string): string | null {
 }
 
 /**
- * Tells whether a section may have this provenance. Only files may be absent. Prompt, memos and files have a source;
+ * Returns true if a section may have this provenance. Only files may be absent. Prompt, memos and files have a source;
  * the other sections are derived from the line.
  */
 function belongs(name: SectionName, provenance: Provenance): boolean {

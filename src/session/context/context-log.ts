@@ -38,7 +38,7 @@ export interface ContextLogInput {
   info: RequestInfo;
   /** The agent's whole prompt. */
   system: SourcedText;
-  /** `memos.yaml` unchanged; null omits the section. The next two fields work alike. */
+  /** The unchanged `memos.yaml`; null omits the section. The next two fields work the same way. */
   memos: SourcedText | null;
   history: HistoryText | null;
   tree: { text: string; masked: number } | null;
@@ -51,12 +51,12 @@ export interface ContextLog {
   log: string;
   /** All messages of the request. */
   messages: [ModelMessage & { role: 'system' }, ModelMessage & { role: 'user' }];
-  /** The estimated tokens of the request: the sum of its sections. */
+  /** The request's estimated number of tokens: the sum of its sections. */
   tokens: number;
   sections: readonly LogSection[];
 }
 
-/** Renders the log. Equal input always gives equal bytes. `hash` is sha256 in hex. */
+/** Renders the log. Equal input always produces equal bytes. `hash` is sha256 in hex. */
 export function renderContextLog(input: ContextLogInput, hash: Hash): ContextLog {
   const { info, system, memos, history, tree, files, message } = input;
   return assembleLog(
@@ -74,15 +74,18 @@ export function renderContextLog(input: ContextLogInput, hash: Hash): ContextLog
 }
 
 interface AssembleOptions {
-  /** Counts the tokens of sections; may cache its counts. */
+  /** Counts the tokens in sections; may cache the counts. */
   count?: (sections: readonly LogSection[]) => number;
-  /** False for logs of earlier versions, which derived their boundary from the bodies, so that requests began differently. */
+  /**
+   * False for logs from earlier versions, which derived each boundary from the bodies, so that requests began
+   * differently.
+   */
   hasDigest?: boolean;
 }
 
 /**
- * Joins sections, `system` first and `message` last, with one boundary and a front matter. Replaces half a surrogate
- * pair, which no file can hold, with U+FFFD, so that the log holds exactly what teddy sends.
+ * Joins sections, `system` first and `message` last, with one boundary and a front matter. Replaces unpaired
+ * surrogates, which no file can contain, with U+FFFD, so that the log contains exactly the text that teddy sends.
  */
 export function assembleLog(
   info: RequestInfo,
@@ -117,13 +120,13 @@ function countAll(sections: readonly LogSection[]): number {
 
 function toWellFormed(section: LogSection): LogSection {
   const { body } = section;
-  // Few texts contain surrogates at all, and searching for half a pair takes far longer.
+  // Few texts contain surrogates at all, and searching for unpaired ones takes far longer.
   return /[\uD800-\uDFFF]/.test(body) ? { ...section, body: body.replace(/\p{Surrogate}/gu, '\uFFFD') } : section;
 }
 
 /**
- * Makes the boundary. All requests of a session use one boundary, so that they begin alike and a provider finds them in
- * its cache. If a body happens to contain the boundary, a counter is appended.
+ * Makes the boundary. All requests in a session use the same boundary, so that they begin alike and a provider finds
+ * them in its cache. If a body happens to contain the boundary, a counter is appended.
  */
 function findBoundary(bodies: readonly string[], digits: string): string {
   const first = `teddy-${digits}`;
@@ -156,7 +159,7 @@ function renderFrontMatter(
   ].join('\n')}\n`;
 }
 
-/** Renders a scalar here, because for these lines alone the YAML package would take longer than the rest of a request. */
+/** Renders a scalar without the YAML package, which would take longer for these lines than the rest of a request. */
 function renderScalar(value: string | number | boolean): string {
   const isPlain =
     typeof value !== 'string' || (/^[a-z][\w./-]*$/i.test(value) && !/^(?:true|false|null)$/i.test(value));

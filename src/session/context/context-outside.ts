@@ -8,7 +8,7 @@ import { whyNotAFile } from '../paths/out-of-reach.ts';
 export interface OutsideFacts {
   /** The targets of paths that are not in the tree; empty without a work tree. */
   disk: ReadonlyMap<string, FileTarget | { kind: 'unreadable'; reason: string }>;
-  /** The ignored paths among `disk`. */
+  /** The ignored paths in `disk`. */
   ignored: ReadonlySet<string>;
   /** The latest page that an approved READ fetched, keyed by the fetched URL. */
   pages: ReadonlyMap<string, Oid>;

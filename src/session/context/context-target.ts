@@ -1,4 +1,4 @@
-/** Resolves a context list's line in a project: to a file, a directory, a pattern, a page, or nothing that may be shown. */
+/** Resolves a line in a context list to a file, a directory, a pattern, a page, or nothing that may be shown. */
 import { type PathMatcher } from '../paths/context-glob.ts';
 import { unwrapPath } from '../paths/path-marks.ts';
 import { parseRepoPath } from '../paths/paths.ts';
@@ -54,7 +54,7 @@ export function isPattern(text: string): boolean {
   return /[*?[{]/.test(text);
 }
 
-/** Returns a test for whether a line with this target covers a path, existing or not. */
+/** Returns a predicate that is true for each path, existing or not, that a line with this target covers. */
 export function coversPath(target: Target): (path: string) => boolean {
   switch (target.kind) {
     case 'file':
@@ -72,7 +72,7 @@ export function coversPath(target: Target): (path: string) => boolean {
   }
 }
 
-/** Tells whether a file is teddy's own; the tree contains such files too. */
+/** Returns true if a file is teddy's own; the tree contains such files too. */
 export function isOwn(path: string): boolean {
   return path.startsWith('.teddy/');
 }
@@ -122,7 +122,7 @@ function isRoot(text: string, root: string | undefined): boolean {
   return /^(?:\.?\/)*\.?$/.test(text) || text.replace(/\/$/, '') === root;
 }
 
-/** Tells whether the path is below the directory. The empty directory is the whole project; a URL is in no directory. */
+/** Returns true if the path is below the directory. An empty directory means the whole project; a URL is in none. */
 function isBelow(path: string, directory: string): boolean {
   return directory === '' ? !path.includes('://') : path.startsWith(`${directory}/`);
 }

@@ -11,17 +11,17 @@ import { sortTree, type SortedTree } from '../paths/sorted-tree.ts';
 export interface ContextFile {
   /** A path in the project, or a URL. */
   path: string;
-  /** A blob of the tree, a page that must have been fetched as `page`, or a path that is not in the tree. */
+  /** A blob in the tree, a page that must have been fetched as `page`, or a path that is not in the tree. */
   source: { kind: 'blob'; oid: Oid } | { kind: 'page'; page: string } | { kind: 'absent'; isPattern: boolean };
   /** The line that added the file. */
   place: LinePosition;
   /** The author of a line that names exactly this file; the user takes precedence. */
   aloneBy: 'user' | 'model' | null;
-  /** True when the user's own lists add the file; it is then shown even if the model itself may not ask for it. */
+  /** True when the user's own lists add the file; teddy then shows it even if the model itself may not ask for it. */
   isUsers: boolean;
 }
 
-/** A name from a line that is not shown; for a refused line its full text, including `!`. */
+/** A name from a line that teddy does not show; for a refused line, its full text, including `!`. */
 export interface LeftOut {
   path: string;
   reason: string;

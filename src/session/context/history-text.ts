@@ -60,7 +60,7 @@ interface ClippedPart {
  */
 export function clipPart(turn: TurnName, part: HistoryPart, limit: number): ClippedPart | null {
   const { text } = part;
-  // A character never has more than three tokens, and most texts are short.
+  // A character is never more than three tokens, and most texts are short.
   if (text.length * 3 <= limit) return null;
   const tokens = estimateTokens(text);
   if (tokens <= limit) return null;
@@ -74,7 +74,7 @@ export function clipPart(turn: TurnName, part: HistoryPart, limit: number): Clip
   return { part: { ...part, text: clipped.text }, leftOut: `the ${noun} of turn ${turn} (${size})` };
 }
 
-/** Cuts at line ends if that loses little, and never within a character. */
+/** Cuts at line ends when that loses little, and never within a character. */
 function cutMiddle(turn: TurnName, { title, text }: HistoryPart, half: number) {
   const head = text.slice(0, half);
   const tail = half === 0 ? '' : text.slice(-half);
@@ -118,7 +118,7 @@ function listTurns(turns: readonly TurnName[]): string {
   return `${turns.length === 1 ? 'turn' : 'turns'} ${names.join(', ')}`;
 }
 
-/** Tells whether a turn extends a range. Only plain turns do, because `02-branch-01-03` would be unreadable. */
+/** Returns true if a turn extends a range. Only plain turns do, because `02-branch-01-03` would be unreadable. */
 function follows(turn: TurnName, last: TurnName | undefined): boolean {
   const isPlain = last !== undefined && !`${turn}${last}`.includes('-');
   return isPlain && turnNumber(turn) === turnNumber(last) + 1;

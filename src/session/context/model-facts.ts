@@ -9,7 +9,7 @@ export interface ModelPrice {
 }
 
 export interface ModelFacts {
-  /** The tokens of request and answer combined; null when unknown. */
+  /** The number of tokens in the request and the answer combined; null when unknown. */
   window: number | null;
   /** The maximum tokens of an answer; null when unknown. */
   answer: number | null;

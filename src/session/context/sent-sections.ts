@@ -10,11 +10,14 @@ export interface SentSection {
   text: string;
 }
 
-/** Splits the content so that the joined texts equal it byte for byte. Content that is not a log becomes one `message`. */
+/**
+ * Splits the content into sections. Their texts, joined, equal the content byte for byte. Content that is not a log
+ * becomes one `message`.
+ */
 export function splitSent(content: string): SentSection[] {
   const opening = /^<!-- teddy-[0-9a-f]{8,}(?:-\d+)? /.exec(content)?.[0];
   if (opening === undefined) return [{ name: 'message', label: 'message', text: content }];
-  // The boundary occurs in no body.
+  // No body contains the boundary.
   return content
     .split(opening)
     .slice(1)
@@ -26,11 +29,14 @@ export function splitSent(content: string): SentSection[] {
 
 export interface SizedSection {
   name: string;
-  /** The estimated tokens. */
+  /** The estimated number of tokens. */
   tokens: number;
 }
 
-/** Lists the largest sections first, for the user: files by their paths, and everything after the request's own text as one. */
+/**
+ * Lists the sections for the user, largest first: files by their paths, and everything after the request's own text as
+ * one section.
+ */
 export function listLargestSent(messages: readonly { role: string; content: string }[]): SizedSection[] {
   const user = messages.findIndex(({ role }) => role === 'user');
   const sized = messages.flatMap(({ role, content }, at): SizedSection[] => {

@@ -1,8 +1,8 @@
-/** How the commits of a line follow each other: along first parents only. Merged commits do not belong to the line. */
+/** The order of a line's commits: along first parents only. Merged commits do not belong to the line. */
 import type { Commit, SessionStore } from '../../ports/git.ts';
 import type { Oid } from '../../names.ts';
 
-/** Tells whether `tip` is `commit` or continues it along first parents. */
+/** Returns true if `tip` is `commit` or continues it along first parents. */
 export async function isOnLine(store: SessionStore, tip: Oid, commit: Oid): Promise<boolean> {
   if (tip === commit) return true;
   if (!(await store.isAncestor(commit, tip))) return false;
@@ -14,14 +14,16 @@ export async function isOnLine(store: SessionStore, tip: Oid, commit: Oid): Prom
 /** The maximum number of lines to check; each takes a git process or two. */
 const maxLines = 64;
 
-/** Tells whether one of the tips is on the commit's line. Also returns false when there are too many tips to check. */
+/** Returns true if one of the tips is on the commit's line; false also when there are too many tips to check. */
 export async function isOnAnyLine(store: SessionStore, tips: readonly Oid[], commit: Oid): Promise<boolean> {
   if (tips.includes(commit)) return true;
   for (const tip of tips.slice(0, maxLines)) if (await isOnLine(store, tip, commit)) return true;
   return false;
 }
 
-/** Finds a line's newest commit that one of `lines` reaches too, along first parents or not; null when there is none. */
+/**
+ * Finds a line's newest commit that is also reachable from one of `lines`, through any parents; null if there is none.
+ */
 export async function findFork(store: SessionStore, tip: Oid, lines: readonly Oid[]): Promise<Oid | null> {
   let oldest: Commit | null = null;
   for await (const found of store.firstParents(tip, [...lines])) oldest = found.commit;

@@ -17,9 +17,9 @@ const unknownModel = 'unknown';
 const planner = 'mcp';
 
 /**
- * Returns who gave an answer. `foreign` names the other agent's tool when the session is not teddy's own. Returns null
- * when teddy knows of no model: for an answer that a user pasted in, that a recording supplied, or that a front end or
- * an import added.
+ * Returns the tool and the model that gave an answer. `foreign` names the other agent's tool when the session is not
+ * teddy's own. Returns null when teddy knows of no model: for an answer that a user pasted in, that a recording
+ * supplied, or that a front end or an import added.
  */
 export function toAssistant({ kind, turn, agent, provider, model }: Entry, foreign: string | null): Assistant | null {
   if (provider === 'manual') return foreign === planner && turn === '01' ? toForeign(planner) : null;
@@ -40,7 +40,7 @@ export function joinAssistants(assistants: readonly Assistant[]): Assistant[] {
   return [...known.values()].filter(({ tool, model }) => model !== unknownModel || !named.has(tool));
 }
 
-/** Reduces a name to one word that cannot read as another trailer, as a tool, or, on a forge, as an issue or a user. */
+/** Reduces a name to one word that cannot be read as another trailer, a tool or, on a forge, an issue or a user. */
 function toWord(name: string): string {
   // A local server identifies its model by a file; the file's directory is private.
   const path = /^(?:~?\/|[A-Za-z]:[\\/])/.test(name) ? (name.split(/[\\/]/).at(-1) ?? '') : name;
@@ -83,8 +83,8 @@ export function renderDisclosure(template: string, assistants: readonly Assistan
 }
 
 /**
- * Finds trailers in messages, unchanged, that have the template's key and are not `known`: somebody else has disclosed
- * more.
+ * Finds trailers in messages that have the template's key and are not `known`: somebody else has disclosed more.
+ * Returns them unchanged.
  */
 export function findDisclosed(template: string, messages: readonly string[], known: readonly string[]): string[] {
   const { key } = splitTrailer(template);

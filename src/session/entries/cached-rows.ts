@@ -22,7 +22,7 @@ export async function readForgotten(cache: Cache): Promise<ReadonlySet<string>> 
   return new Set((await readRows(cache, forgottenKey)).flat());
 }
 
-/** Many rows, each after its name and a space, sorted by name. Only requested rows become strings. */
+/** Many rows, sorted by name; each row begins with its name and a space. Only requested rows become strings. */
 export interface NamedRows {
   get(name: string): string | undefined;
   toMap(): Map<string, string>;

@@ -42,11 +42,11 @@ const labels = [
 ];
 const ofWrites = ['Write-Session', 'Intent', 'Validation'];
 const known = [...marks, ...labels, ...ofWrites];
-/** Trailers of commits outside any line; an entry never has them. */
+/** Trailers on commits outside any line; an entry never has them. */
 const foreign = ['Landed-From', 'During'];
 const spellings = new Map([...known, ...foreign].map((name) => [name.toLowerCase(), name]));
 
-/** Checks a message; `entry` is the message, decoded. */
+/** Checks a message; `entry` is the decoded message. */
 export function checkMessage(message: string, entry: Entry | null = decodeEntry(message)): CheckedMessage {
   const last = lastParagraph(message);
   if (last.length > maxTrailersLength) return { entry: null, problems: checkLong(last) };
@@ -71,7 +71,7 @@ interface Trailer {
   value: string;
 }
 
-/** Reports overlong trailers if they claim to be an entry; any other paragraph of this length is not trailers. */
+/** Reports overlong trailers if they claim to be an entry; other paragraphs of this length do not count as trailers. */
 function checkLong(last: string): string[] {
   const claims = /^teddy-(?:session|entry|entry-id|format)[ \t]*:/im.test(last);
   const [has, may] = [formatCount(last.length), formatCount(maxTrailersLength)];
@@ -109,7 +109,7 @@ function checkPresence(trailers: readonly Trailer[]): string[] {
 
 const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** The form of each value; all other keys are labels. */
+/** The form that each key's value must have; all other keys are labels. */
 const rules: Record<string, (value: string) => boolean> = {
   Session: isSessionId,
   Entry: (value) => entryKinds.some((kind) => kind === value),
@@ -137,7 +137,7 @@ function isTime(value: string): boolean {
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/.test(value) && !Number.isNaN(Date.parse(value));
 }
 
-/** The accepted difference between several machines' clocks. */
+/** The accepted difference between the clocks of different machines. */
 export const dayMs = 24 * 60 * 60 * 1000;
 
 /** Checks the time at the beginning of an ID: a `start` is made when the session is created. */
@@ -147,7 +147,7 @@ function checkTimes(entry: Entry): string[] {
 }
 
 /**
- * Judges an ID that is older than its session. Such an ID is a forgery, unless the commit is equally old, because a
+ * Judges an ID that is older than its session. The ID is a forgery, unless the commit is equally old: in that case, a
  * clock was set back or had been ahead. Returns null when the ID is not older.
  */
 export function classifyEarlyId(entry: Entry, { author, committer }: Ident): 'forged' | 'set-back' | null {

@@ -17,7 +17,7 @@ export const entryKinds = [
 ] as const;
 export type EntryKind = (typeof entryKinds)[number];
 
-/** Tells whether such an entry may come at any time after its turn has ended. */
+/** Returns true if an entry of this kind may come at any time after its turn has ended. */
 export function mayFollowTurn(kind: EntryKind | undefined): boolean {
   return kind === 'undo' || kind === 'approval';
 }
@@ -28,7 +28,7 @@ export interface Tokens {
   input: number;
   /** All output tokens, including reasoning. */
   output: number;
-  /** The input tokens read from the endpoint's cache; absent when there were none or the endpoint did not say. */
+  /** The input tokens read from the endpoint's cache; absent when there were none or the endpoint reported none. */
   cached?: number;
   /** The output tokens that the model used for reasoning; absent under the same conditions as `cached`. */
   reasoning?: number;
@@ -120,7 +120,7 @@ function toTrailers(entry: Entry): [key: string, value: string][] {
   ];
 }
 
-/** Decodes a commit message; null when it is not an entry: the user's own commit, a landing, or an entry in a later format. */
+/** Decodes a commit message; null for the user's own commits, landings and entries in a later format. */
 export function decodeEntry(message: string): Entry | null {
   const trailers = readTrailers(message);
   const kind = entryKinds.find((known) => known === trailers.get('Entry'));
@@ -213,7 +213,7 @@ export function lastParagraph(message: string): string {
   return above === -1 ? text : text.slice(above + 2);
 }
 
-/** Reads the last paragraph's trailers, as git does. The first of equal keys counts, so appending overrides nothing. */
+/** Reads the last paragraph's trailers, as git does. A key's first value counts, so appending overrides nothing. */
 function readTrailers(message: string): Map<string, string> {
   const last = lastParagraph(message);
   const trailers = new Map<string, string>();

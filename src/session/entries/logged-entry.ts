@@ -3,7 +3,7 @@ import type { Oid, SessionId } from '../../names.ts';
 import type { Commit } from '../../ports/git.ts';
 import { decodeEntry, type Entry } from './entry.ts';
 
-/** A name and an address from a commit. Anybody can write any name; only a signature proves it. */
+/** A name and an address from a commit. Anybody can use any name; only a signature proves it. */
 export interface CommitAuthor {
   name: string;
   email: string;
@@ -20,7 +20,7 @@ export interface LoggedEntry {
   subject: string;
 }
 
-/** A decoded commit of a line, with the names in git's form. */
+/** A decoded commit on a line, with names in git's form. */
 export interface DecodedCommit extends Pick<LoggedEntry, 'commit' | 'entry' | 'subject'> {
   /** The commit's author: name, address, time. */
   ident: string;
@@ -63,7 +63,7 @@ export function identSeconds(ident: string): number {
   return Number(/ (\d+) [+-]\d{4}$/.exec(ident)?.[1] ?? 0);
 }
 
-/** Returns an empty text for a time that is not in any calendar, because a commit may contain anything. */
+/** Returns an empty text for a time outside the calendar's range, because a commit may contain any number. */
 function toIsoTime(seconds: number): string {
   const time = new Date(seconds * 1000);
   return Number.isNaN(time.getTime()) ? '' : time.toISOString();
@@ -93,7 +93,7 @@ export function toLaterId(id: string, last: Pick<Entry, 'id' | 'created'>): stri
   return `${time.slice(0, 8)}-${time.slice(8)}${idTail(id)}`;
 }
 
-/** Tells whether the time in `id` is the first one later than `last`, as happens when a clock is behind. */
+/** Returns true if the time in `id` is the earliest possible time after `last`, as happens when a clock is behind. */
 export function isLaterId(id: string, last: Pick<Entry, 'id' | 'created'>): boolean {
   return toLaterId(`00000000-0000${idTail(id)}`, last) === id;
 }

@@ -15,18 +15,18 @@ export interface NearestEntry {
 
 /** The maximum number of commits that one walk over many tips reads; a walk for the current or a named branch has no limit. */
 const maxWalked = 200_000;
-/** Also cache a result every so many commits, so that the walk for a branch that forks there ends early. */
+/** Also cache a result every this many commits, so that walks for branches that fork from older commits end early. */
 const checkpointStep = 512;
 /** A shorter walk costs no more than looking up its result. */
 const shortWalk = 32;
-/** The number of questions sent to git together. */
+/** The number of queries sent to git in one batch. */
 const readAtOnce = 512;
 const sessionsPath = '.teddy/sessions' as RepoPath;
 
 /**
- * Returns null when there is no entry at or below the commit. A commit without `.teddy/sessions` in its tree counts as
- * having none, without a walk, unless it `mayLackFiles`: on a branch named like a line, somebody may have deleted these
- * files.
+ * Returns null when there is no entry at or below the commit. If a commit's tree has no `.teddy/sessions`, the result
+ * is null without a walk, unless the commit `mayLackFiles`: on a branch named like a line, somebody may have deleted
+ * these files.
  */
 export async function findNearestEntry(
   project: SessionSource,
@@ -55,7 +55,7 @@ export async function findNearestEntry(
   return found;
 }
 
-/** Does the work of `findNearestEntry` for many tips, with one git process for all tips that are not cached. */
+/** Does the same as `findNearestEntry` for many tips, with one git process for all tips that are not cached. */
 export async function findNearestEntries(
   project: SessionSource,
   tips: readonly Oid[],
@@ -80,7 +80,7 @@ export async function findNearestEntries(
     rows,
   );
   for (const [oid, one] of nearest) found.set(oid, one);
-  // When git stops at a missing object, walk each of these alone, until the walk ends or reports the damage.
+  // When git stops at a missing object, walk each of these tips alone, until the walk ends or reports the damage.
   for (const oid of failed) found.set(oid, await findNearestEntry(project, oid));
   await addRows(cache, added);
   return found;
@@ -198,7 +198,7 @@ async function readKnown(project: SessionSource, row: Row): Promise<NearestEntry
   return entry && { oid: row, entry };
 }
 
-/** Rows stay true, so read each cache only once. */
+/** Rows never become outdated, so read each cache only once. */
 const opened = new WeakMap<Cache, Promise<Map<Oid, Row>>>();
 
 function openRows(cache: Cache): Promise<Map<Oid, Row>> {

@@ -51,7 +51,7 @@ export function decodeRow(bytes: Buffer, at: number, oidBytes: 20 | 32): { entry
   return { entry: { mode, name, oid, ...toRawName(name, bytes.subarray(space + 1, nul)) }, end };
 }
 
-/** Returns the raw bytes of a name that is not UTF-8; decoding turned such bytes into U+FFFD. */
+/** Returns the raw bytes of a name that is not UTF-8; decoding replaced its invalid bytes with U+FFFD. */
 function toRawName(name: string, raw: Buffer): Pick<TreeEntry, 'rawName'> {
   return !name.includes('\uFFFD') || Buffer.from(name).equals(raw) ? {} : { rawName: Uint8Array.from(raw) };
 }

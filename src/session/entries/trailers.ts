@@ -20,7 +20,7 @@ export function endsInTrailers(message: string): boolean {
   return trailers > 0 && (others === 0 || (last.some((line) => ofGit.test(line)) && trailers * 3 >= others));
 }
 
-/** Lists the trailers of a message unchanged, one line each, without their continuation lines. */
+/** Lists a message's trailers unchanged, one line each, without their continuation lines. */
 export function listTrailers(message: string): string[] {
   return endsInTrailers(message) ? lastOfSeveral(message).filter((line) => /^[A-Za-z0-9-]+[ \t]*:/.test(line)) : [];
 }

@@ -43,15 +43,18 @@ export interface VerifiedLine {
   /** The number of checked entries. */
   entries: number;
   turns: number;
-  /** False when this clone lacks a part of the line, so that part was not checked. */
+  /** False when this clone lacks part of the line, so that part was not checked. */
   isWhole: boolean;
-  /** The number of log sections rendered again with an equal result; `attested`: those that cannot be rendered. */
+  /**
+   * The number of log sections that teddy re-rendered with an equal result; `attested` counts the sections that cannot
+   * be re-rendered.
+   */
   derived: number;
   attested: number;
   /** The number of entries signed by one of the given keys; null when the caller gave no keys. */
   signed: number | null;
   /** In the order of the line. */
   violations: Violation[];
-  /** Full sentences about what teddy could not check here, through no fault of the line. */
+  /** Full sentences about checks that teddy could not make here, through no fault of the line. */
   notes: string[];
 }

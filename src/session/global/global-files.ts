@@ -9,17 +9,21 @@ export const attributesPath = '.teddy/.gitattributes' as RepoPath;
 /** Settings that travel with the project. Like the code, the file belongs to the user, although it is in `.teddy/`. */
 export const configPath = '.teddy/config.yaml' as RepoPath;
 
-/** Tells whether teddy publishes the path; neither commands nor the user's edits change such a path in passing. */
+/**
+ * Returns true if teddy publishes the path, which neither commands nor the user's edits may change as a side effect.
+ */
 export function isSessionPath(path: string): boolean {
   return path.startsWith('.teddy/') && path !== configPath;
 }
 
-/** Tells whether a plan's commands must not change the path: teddy publishes it, or it holds the user's settings. */
+/**
+ * Returns true if a plan's commands must not change the path: teddy publishes it, or it contains the user's settings.
+ */
 export function isGuardedPath(path: string): boolean {
   return isSessionPath(path) || path === configPath;
 }
 
-/** The `.gitattributes` of lines, so that no user setting changes our bytes, and diffs stay readable. */
+/** The `.gitattributes` on lines. It prevents user settings from changing teddy's bytes, and keeps diffs readable. */
 export const attributesText = `* -text -filter -ident -working-tree-encoding
 _context.log -diff linguist-generated
 transcript.jsonl -diff linguist-generated
@@ -79,7 +83,7 @@ export function toGlobalContext(topLevel: readonly string[]): string {
   ].join('\n');
 }
 
-/** Tells whether the file lists only documents that teddy itself would list; then its author does not matter. */
+/** Returns true if the file lists only documents that teddy itself would list; then its author does not matter. */
 export function isUsualContext(text: string): boolean {
   return text
     .split('\n')

@@ -15,10 +15,7 @@ export function mergeGlobalFile(
   return name === 'global.context' ? mergeLines(base, mine, theirs) : null;
 }
 
-/**
- * Adds to and removes from `theirs` the lines that `mine` added to or removed from `base`; keeps all other lines of
- * `theirs`.
- */
+/** Applies to `theirs` the lines that `mine` added to or removed from `base`; keeps all other lines of `theirs`. */
 export function mergeLines(base: string, mine: string, theirs: string): string {
   const baseLines = new Set(base.split('\n'));
   const mineLines = mine.split('\n').filter((line) => line !== '');

@@ -1,4 +1,4 @@
-/** Archives: refs that keep lines after their branches are gone, filed by the month of the session. */
+/** Archives: refs that keep lines after their branches are gone, filed by the session's month. */
 import { isDamage } from '../../errors.ts';
 import type { RefTip, RefUpdate, SessionStore, Store } from '../../ports/git.ts';
 import { archivePrefix, archiveRef, parseArchiveRef, type ArchiveName, type Oid, type RefName } from '../../names.ts';
@@ -21,7 +21,10 @@ export function resolveArchive(store: Pick<Store, 'resolve'>, line: RefName): Pr
   return store.resolve(archiveRef(line));
 }
 
-/** Tells whether an archive contains an entire branch. The answer for two commits never changes, so the index stores it. */
+/**
+ * Returns true if an archive contains an entire branch. The result for two commits never changes, so the index stores
+ * it.
+ */
 export async function isArchivedIn(
   store: SessionStore,
   index: LineIndex,
@@ -43,8 +46,8 @@ export async function isArchivedIn(
 }
 
 /**
- * Plans the archiving of a line up to `tip`. An archive only moves forward; an archive that is already ahead stays.
- * `inTheWay` is an archive with other commits; in that case nothing can move.
+ * Plans the archiving of a line up to `tip`. An archive only moves forward; an archive that is already ahead stays
+ * unchanged. `inTheWay` is an existing archive with other commits; in that case nothing can move.
  */
 export async function planArchive(
   store: SessionStore,

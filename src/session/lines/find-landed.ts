@@ -33,7 +33,7 @@ export async function findLanded(
     const started = own.get(starts.get(line.session)?.branch ?? '') ?? [];
     for (const oid of new Set([...usual, ...started])) {
       const base = bases.get(oid);
-      // A base branch mentions few lines, and the others do not need git.
+      // A base branch mentions only a few lines, and the others do not need git.
       const isTold = base?.entries.has(line.nearest.oid) === true || base?.landings.has(line.session) === true;
       if (base !== undefined && isTold && (await holds(project, base, line))) landed.add(line.ref);
     }
@@ -42,8 +42,8 @@ export async function findLanded(
 }
 
 /**
- * Reads the tips of the default branches, of HEAD's branch, and of each branch from which one of these sessions started
- * (by name), or its possible replacements when the branch is gone.
+ * Reads the tips of the default branches, of HEAD's branch, and of each branch, by name, from which one of these
+ * sessions started; when such a branch is gone, of its possible replacements.
  */
 export async function readBaseTips(
   project: SessionSource,
@@ -55,7 +55,7 @@ export async function readBaseTips(
   const defaults = (await readDefaultBranches(project, listed)).filter(({ ref }) => !ref.endsWith('/teddy/global'));
   const usual = new Set(defaults.map(({ oid }) => oid));
   const head = listed === undefined ? await store.resolve('HEAD') : (listed.get('HEAD' as RefName) ?? null);
-  // When HEAD is on a line's tip it is not a base, so nothing more needs to be read.
+  // A HEAD at a line's tip is not a base, so nothing more needs to be read.
   const isKnown = head === null || usual.has(head) || lines.some(({ oid }) => oid === head);
   if (!isKnown && (await findNearestEntry(project, head)) === null) usual.add(head);
   const named = new Set(lines.map(({ session }) => starts.get(session)?.branch ?? ''));
@@ -94,8 +94,8 @@ async function holds(project: SessionSource, base: BaseHistory, line: KnownLine)
 }
 
 /**
- * Tells whether everything on the line after its landed part concerns only landed turns: a verdict, or an undo that was
- * itself undone.
+ * Returns true if the entries after the line's landed part concern only landed turns: verdicts, or undos that were
+ * themselves undone.
  */
 export async function isOnlyVerdictsSince(
   { repository: { store } }: SessionSource,
@@ -109,7 +109,7 @@ export async function isOnlyVerdictsSince(
   return turnsOf(then).join() === turnsOf(now).join() && hasSameCode(store, tip, oid);
 }
 
-/** Tells whether two commits are equal outside `.teddy`. */
+/** Returns true if two commits are equal outside `.teddy`. */
 export async function hasSameCode(store: SessionStore, a: Oid, b: Oid): Promise<boolean> {
   const [one, other] = await Promise.all(
     [a, b].map(async (commit) => (await store.readDir(commit, '' as RepoPath))?.entries ?? []),
@@ -119,7 +119,7 @@ export async function hasSameCode(store: SessionStore, a: Oid, b: Oid): Promise<
   return namesOf(one).join('\n') === namesOf(other).join('\n');
 }
 
-/** Tells whether the line is an earlier state of what has landed. Entry IDs sort by time, which settles most cases. */
+/** Returns true if the line is an earlier state of a landed one. Entry IDs sort by time, which settles most cases. */
 async function isBehind(project: SessionSource, { oid, nearest }: KnownLine, tip: Oid): Promise<boolean> {
   const { store } = project.repository;
   if ((await store.resolve(tip)) === null) return false;

@@ -1,4 +1,7 @@
-/** The message of a commit that brings a session's code to another branch. It is no entry and never reads as one. */
+/**
+ * The message of a commit that lands a session's code on another branch. This commit is not an entry, and its message
+ * never parses as one.
+ */
 import { leaveOutKnown } from '../entries/assisted-by.ts';
 import { endsInTrailers } from '../entries/trailers.ts';
 import type { RefTip, SessionSource, Store } from '../../ports/git.ts';
@@ -16,7 +19,7 @@ import {
 import { readBaseStart, readDefaultBranches, type Tips } from './lines.ts';
 import { findNearestEntry } from '../entries/nearest-entry.ts';
 
-/** The session, and the tip up to which the commit brought its code. */
+/** The session, and the tip up to which the commit landed its code. */
 export interface LandedFrom {
   session: SessionId;
   tip: Oid;
@@ -26,8 +29,8 @@ export interface LandedFrom {
 export const landingText = 'Teddy-Landed-From: ';
 
 /**
- * Encodes a landing's message. `text` is subject and body. teddy's own trailers in the text become unreadable, as do
- * lines at which git would cut the message; other trailers at its end stay trailers. `landings` lists the line itself
+ * Encodes a landing's message. `text` is the subject and the body. Disarms teddy's own trailers in the text, and lines
+ * at which git would cut the message; other trailers at the text's end stay trailers. `landings` lists the line itself
  * first, then the sessions that land along with it. `assistedBy` lists trailers that go before the landings, unless the
  * text already has them.
  */
@@ -43,7 +46,10 @@ export function encodeLanding(
   return `${body}${endsInTrailers(body) ? '\n' : '\n\n'}${trailers.join('')}`;
 }
 
-/** Reads all landings in a message: when a forge squashes a branch, it copies the messages of the branch's commits. */
+/**
+ * Reads all landings in a message. There may be several, because a forge that squashes a branch copies the branch's
+ * commit messages.
+ */
 export function decodeLandings(message: string): LandedFrom[] {
   return [...message.matchAll(/^Teddy-Landed-From: (\S+)@([0-9a-f]{64}|[0-9a-f]{40})$/gm)].flatMap(
     ([, session = '', tip = '']) => (isSessionId(session) ? [{ session, tip: tip as Oid }] : []),
@@ -64,8 +70,8 @@ function indentMark(line: string): string {
 /** The branches where a line can land when its session's own branch is gone. */
 export interface OtherTargets {
   /**
-   * The remote-tracking branch from which the user can recreate the branch, as git shortens its name; null when no
-   * remote has it.
+   * The remote-tracking branch from which the user can recreate the branch, by its short name; null when no remote has
+   * it.
    */
   remote: string | null;
   /**
@@ -116,11 +122,11 @@ export async function findLandings(
   return [...new Map(landings.map((landing) => [landing.tip, landing])).values()];
 }
 
-/** Code of a line that landed on a branch and is no longer there. */
+/** A line's code that landed on a branch and is no longer on that branch. */
 export interface LostCode {
-  /** The commits that brought the code, oldest first. */
+  /** The commits that landed the code, oldest first. */
   landed: Oid[];
-  /** The arguments of the `git` command that brings the code back. */
+  /** The arguments of the `git` command that restores the code. */
   command: string;
   /** True when the branch has since changed the same lines. */
   isConflict: boolean;
@@ -151,7 +157,7 @@ export async function findLost(store: Store, { session, tip }: LandedFrom, branc
   return { ...lost, command: `cherry-pick ${lost.landed.map((oid) => oid.slice(0, 10)).join(' ')}` };
 }
 
-/** Tells whether the branch has one of the commit's files as it was before the commit. */
+/** Returns true if the branch contains one of the commit's files in the state before the commit. */
 async function isAsBefore(store: Store, parent: Oid, commit: Oid, branch: Oid): Promise<boolean> {
   for (const { path, before } of await store.diffTrees(parent, commit, { without: '.teddy' as RepoPath }))
     if ((await store.findOid(branch, path)) === before) return true;

@@ -11,7 +11,7 @@ import { parseJson } from '../text/parse-object.ts';
 import { entryMs } from '../entries/logged-entry.ts';
 import { findNearestEntries } from '../entries/nearest-entry.ts';
 
-/** The part of an entry that lists need without a read of its commit. */
+/** The part of an entry that lists need without reading its commit. */
 export type EntryHead = Pick<Entry, (typeof heads)[number]>;
 
 export interface NearestHead {
@@ -34,19 +34,19 @@ export interface LineIndex {
   /** Returns when a local main line's nearest entry was made; NaN for any other line, or an unindexed one. */
   mainMs(ref: RefName, tip: Oid): number;
   set(ref: RefName, tip: Oid, line: IndexedLine): void;
-  /** Passes all existing refs below `prefixes`, so that `save` drops the index's other refs there. */
+  /** Names all existing refs below `prefixes`; `save` then drops all other refs below them from the index. */
   setListed(prefixes: readonly string[], tips: readonly RefTip[]): void;
   /** Saves the changes if there are at least `least` of them. */
   save(least?: number): Promise<void>;
 }
 
 const cacheKey = 'lines';
-/** A save needs at least one change per so many rows: rereading a row later is cheaper than writing all rows for it. */
+/** A save needs at least one change per this many rows: rereading a row later is cheaper than rewriting all rows. */
 const rewrittenFor = 1000;
 
 const opened = new WeakMap<Cache, Promise<LineIndex>>();
 
-/** Opens a cache's index, once per process, because its rows stay true. */
+/** Opens a cache's index, once per process, because its rows never become outdated. */
 export function openLineIndex(cache: Cache): Promise<LineIndex> {
   const index = opened.get(cache) ?? readIndex(cache);
   opened.set(cache, index);

@@ -1,4 +1,4 @@
-/** The paths that a session may contain, and the ones that each kind of entry writes. */
+/** The paths that a session may contain, and the paths that each kind of entry writes. */
 import { foldPart } from '../paths/paths.ts';
 import type { Entry, EntryKind } from '../entries/entry.ts';
 import { attributesPath, globalContextPath, isSessionPath, memosPath } from '../global/global-files.ts';
@@ -26,7 +26,7 @@ function whyHostileMode(path: RepoPath, mode: string | null): string | null {
 }
 
 /**
- * Tells whether one of teddy's files belongs to this session or to all sessions. teddy does not check other sessions'
+ * Returns true if one of teddy's files belongs to this session or to all sessions. teddy does not check other sessions'
  * files.
  */
 export function isOfSession(session: SessionId, path: RepoPath): boolean {
@@ -34,7 +34,7 @@ export function isOfSession(session: SessionId, path: RepoPath): boolean {
   return !path.startsWith('.teddy/sessions/') || path.startsWith(`${sessionDir(session)}/`);
 }
 
-/** Tells whether the user may edit the file, through a snapshot or in a commit of their own. */
+/** Returns true if the user may edit the file, through a snapshot or in a commit of their own. */
 export function isEditable(session: SessionId, path: RepoPath): boolean {
   return path === memosPath || path === globalContextPath || path === joinPath(sessionDir(session), 'session.context');
 }
@@ -49,7 +49,7 @@ const turnFiles: Partial<Record<EntryKind, RegExp>> = {
   branch: /^(?:turn\.context|_context\.log)$/,
 };
 
-/** Tells whether this kind of entry may write the path, for which `isOfSession` is true. */
+/** Returns true if this kind of entry may write the path, for which `isOfSession` is true. */
 export function mayWrite(kind: EntryKind, session: SessionId, turn: TurnName | null, path: RepoPath): boolean {
   if (kind === 'start') return path === attributesPath || isEditable(session, path);
   if (kind === 'snapshot') return isEditable(session, path);
@@ -59,7 +59,7 @@ export function mayWrite(kind: EntryKind, session: SessionId, turn: TurnName | n
   return dir !== null && path.startsWith(dir) && (turnFiles[kind]?.test(path.slice(dir.length)) ?? false);
 }
 
-/** Tells whether this kind of entry may change the project's code, which is everything outside teddy's own files. */
+/** Returns true if this kind of entry may change the project's code, which is everything outside teddy's own files. */
 export function mayChangeCode(kind: EntryKind): boolean {
   return kind === 'snapshot' || kind === 'report' || kind === 'undo' || kind === 'write';
 }
@@ -75,7 +75,7 @@ export function turnOfPath(session: SessionId, path: RepoPath): { turn: string; 
 
 /** The status of an undo that reverted only some of its turn's files. */
 export const partlyUndone = 'PARTIAL';
-/** The statuses of an undo that restores everything, or only a part, that earlier undos reverted. */
+/** The statuses of an undo that restores all, or only part, of the changes that earlier undos reverted. */
 export const [redone, partlyRedone] = ['REDONE', 'PARTLY_REDONE'];
 
 type Labelled = Pick<Entry, 'kind' | 'status'>;

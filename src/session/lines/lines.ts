@@ -1,4 +1,4 @@
-/** Finds every line of the repository: each local, remote or archived branch with a nearest entry of a session. */
+/** Finds every line in the repository: each local, remote or archived branch with a nearest entry in a session. */
 import type { RefTip, SessionSource } from '../../ports/git.ts';
 import { decodeEntry } from '../entries/entry.ts';
 import {
@@ -55,7 +55,7 @@ export type Tips = ReadonlyMap<RefName, Oid>;
 
 /**
  * Lists lines and tips. `older` counts the sessions that are not among the `newest`. `stale` lists a remote's lines
- * that have no local branch and are completely in a local archive. `listed` passes the tips if git has just listed
+ * that have no local branch and are completely in a local archive. Pass the tips as `listed` if git has just listed
  * them.
  */
 export async function listLinesAndTips(
@@ -132,7 +132,7 @@ function toLine({ ref, oid }: RefTip, nearest: NearestHead): KnownLine | null {
 
 interface Defaults {
   branches: RefTip[];
-  /** The nearest entries of the branches; a fast-forward landing leaves entries there. */
+  /** The branches' nearest entries; a fast-forward landing leaves entries on a branch. */
   entries: NearestEntry[];
 }
 
@@ -144,8 +144,8 @@ async function readDefaults(project: SessionSource): Promise<Defaults> {
 }
 
 /**
- * Tells whether a branch is a line. The default branch, the session's base branch, and branches that grow from either
- * are not lines, because a fast-forward landing leaves the session's entries there.
+ * Returns true if a branch is a line. The default branch, the session's base branch, and branches that grow from either
+ * are not lines, because a fast-forward landing leaves the session's entries on them.
  */
 export async function isLine(
   project: SessionSource,
@@ -167,7 +167,7 @@ export async function isLine(
   return entry === null || !(await holds(project, entry, line.nearest));
 }
 
-/** Tells whether the first parents of a branch whose nearest entry is `entry` also contain the other entry. */
+/** Returns true if the first parents of a branch whose nearest entry is `entry` also contain the other entry. */
 async function holds(
   project: SessionSource,
   entry: NearestEntry,
@@ -178,8 +178,8 @@ async function holds(
 
 /**
  * Lists the default branches: the remote's, the local ones, which may be ahead, and `teddy/global`, because its memos
- * are entries too. When a remote's HEAD is on a session's branch, the remote's `main` counts instead. `listed`: as for
- * `listLinesAndTips`.
+ * are entries too. When a remote's HEAD is on a session's branch, the remote's `main` counts instead. `listed` is the
+ * same as for `listLinesAndTips`.
  */
 export async function readDefaultBranches(project: SessionSource, listed?: Tips): Promise<RefTip[]> {
   const { store } = project.repository;
@@ -196,7 +196,7 @@ export async function readDefaultBranches(project: SessionSource, listed?: Tips)
   return find([...theirs, ...names, globalRef]);
 }
 
-/** Tells whether the remote's branches at this commit are all sessions' branches. */
+/** Returns true if the remote's branches at this commit are all sessions' branches. */
 async function isOnSession({ store }: SessionSource['repository'], head: Oid, listed?: Tips): Promise<boolean> {
   const prefix = 'refs/remotes/origin/';
   const tips = listed === undefined ? await store.listRefs(prefix) : [...listed].map(([ref, oid]) => ({ ref, oid }));
@@ -244,7 +244,7 @@ export function chooseMain<Line extends Pick<KnownLine, 'isMain' | 'branch' | 'n
 ): Line | undefined {
   const rank = ({ isMain, branch }: Line) => (isMain ? 0 : branch === null ? 1 : 2);
   const turn = ({ nearest }: Line) => (nearest.entry.turn === null ? 0 : turnNumber(nearest.entry.turn));
-  // Entry ids sort by time.
+  // Entry IDs sort by time.
   const later = (a: Line, b: Line) => (a.nearest.entry.id < b.nearest.entry.id ? 1 : -1);
   return lines.toSorted((a, b) => rank(a) - rank(b) || turn(b) - turn(a) || later(a, b))[0];
 }

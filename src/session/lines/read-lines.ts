@@ -11,11 +11,11 @@ export interface ReadLine {
 export interface LineReader {
   push(piece: string): void;
   end(): void;
-  /** Returns how many characters of the unfinished line are held. */
+  /** Returns the number of characters of the unfinished line in the buffer. */
   heldLength(): number;
 }
 
-/** Opens a reader; `take` gets each line without its newline. */
+/** Opens a reader; `take` receives each line without its newline. */
 export function openLineReader(limits: LineLimits, take: (line: ReadLine) => void): LineReader {
   let held: string[] = [];
   let clip: LineClip | null = null;

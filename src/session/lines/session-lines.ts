@@ -1,4 +1,4 @@
-/** Lists the lines of one session: its main line, its conversation branches, and other refs on them. */
+/** Lists one session's lines: its main line, its conversation branches, and other refs that point to them. */
 import type { SessionSource } from '../../ports/git.ts';
 import { compareTurns, nameRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import { chooseMain, listLinesAndTips, type KnownLine } from './lines.ts';
@@ -41,7 +41,8 @@ export interface RefLabel {
 
 /**
  * Lists the main line first, then conversation branches sorted by turn, then differently named branches. When a line
- * exists in several places, the local branch counts, otherwise the remote one; the others become labels.
+ * exists in several places, the local branch represents it, or a remote branch if there is no local one; the others
+ * become labels.
  */
 export async function listSessionLines(
   project: SessionSource,

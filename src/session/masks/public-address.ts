@@ -1,8 +1,5 @@
 /**
- * Distinguishes public internet addresses from those of this machine, its networks, and reserved ones.
- *
- * `net.BlockList` could look up the ranges, but the core needs this too, for the lines of a context list, and must not
- * import Node modules. This module can be replaced when the core no longer needs it.
+ * Distinguishes public internet addresses from reserved ones and from the addresses of this machine and its networks.
  */
 
 type Range = readonly [base: string, prefix: number];
@@ -41,7 +38,7 @@ const reservedGroups: readonly ((groups: readonly number[]) => boolean)[] = [
 ];
 
 /**
- * Tells whether a text is a public IPv4 or IPv6 address, in any spelling that URLs accept. An IPv6 address that only
+ * Returns true if a text is a public IPv4 or IPv6 address, in any spelling that URLs accept. An IPv6 address that only
  * carries an IPv4 address (mapped, NAT64) is public if the IPv4 address is.
  */
 export function isPublicAddress(address: string): boolean {
@@ -53,12 +50,12 @@ export function isPublicAddress(address: string): boolean {
   return carried === null ? !reservedGroups.some((isIn) => isIn(groups)) : isPublicIPv4(carried);
 }
 
-/** Tells whether a parsed URL's host is an address: `127.0.0.1`, `[::1]`. */
+/** Returns true if a parsed URL's host is an address: `127.0.0.1`, `[::1]`. */
 export function isAddressHost(host: string): boolean {
   return host.startsWith('[') || /^\d+\.\d+\.\d+\.\d+$/.test(host);
 }
 
-/** Tells whether a parsed URL's host names this machine, by name or address. */
+/** Returns true if a parsed URL's host names this machine, by name or address. */
 export function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/\.$/, '');
   return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[::1?\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/.test(host);

@@ -28,8 +28,8 @@ const environmentFile = /^\.env(?:rc|[._~-].*)?$|\.env$/;
 const environmentExample = /\.(?:example|sample|template|dist|defaults)$/;
 
 /**
- * Returns true for `.env`, `.env.local`, `id_rsa`, `server.pem`, ... and false for `.env.example`. Also true for any
- * spelling that a file system treats as such a name: `.ENV`, `.env.`, `.env::$DATA`.
+ * Returns true for `.env`, `.env.local`, `id_rsa`, `server.pem`, ... and false for `.env.example`. Also returns true
+ * for any spelling that a file system treats as one of these names: `.ENV`, `.env.`, `.env::$DATA`.
  */
 export function isSecretName(path: RepoPath): boolean {
   const parts = path.split('/').map((part) => foldPart(part.normalize('NFKC')));

@@ -21,8 +21,8 @@ export function isSecretVariable(name: string): boolean {
 }
 
 /**
- * Returns false for values too short or too common to mask everywhere: words, also joined ones (`production-cluster`,
- * `us-east-1`, `user.signingKey`), numbers, dates, paths, and URLs without credentials.
+ * Returns false for values that are too short or too common to mask everywhere: words, including joined ones
+ * (`production-cluster`, `us-east-1`, `user.signingKey`), numbers, dates, paths, and URLs without credentials.
  */
 export function isSecretValue(value: string): boolean {
   if (value.length < minLength) return false;
@@ -70,7 +70,7 @@ function isPronounceable(word: string): boolean {
 }
 
 const fewestCharacters = 7;
-/** Only the end counts, because tokens of one kind begin alike. */
+/** Only the end counts, because tokens of the same kind begin alike. */
 const variedLength = 32;
 
 /** Returns false for placeholders: `xxxxxxxx`, `your_token_goes_here`. A random token has digits, or letters of both cases. */

@@ -31,7 +31,7 @@ function whyNotFetched({ protocol, username, password, hostname }: URL): string 
 }
 
 /**
- * Hides everything before the last `@` of a host. If a name with a colon, and thus a password, comes before, hides
+ * Hides everything before the last `@` of a host. If a name with a colon, and thus a password, precedes the host, hides
  * everything before the last `@` in the text. Keeps the user of an ssh address, because the user is part of the address
  * and not a secret.
  */

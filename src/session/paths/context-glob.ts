@@ -13,7 +13,7 @@ export type PathMatcher = (path: string) => boolean;
 
 /**
  * Compiles a pattern with `/` between its parts. Without a `/`, the pattern matches at every depth; with one, even a
- * leading one, it is anchored to the project's root; with one at its end, it matches everything below such a directory.
+ * leading one, it is anchored to the project's root; with a trailing one, it matches everything below the directory.
  * `*` and `?` match within a part, `**` across parts; `[...]` and `{a,b}` work. Matching is case-sensitive, and names
  * may begin with a dot.
  */

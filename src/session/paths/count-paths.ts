@@ -11,9 +11,9 @@ export const maxChangedPaths = 1_000_000;
 const maxDepth = 2048;
 
 /**
- * Returns a counting function; null stands for no tree. Beyond the limit, counting stops with a number above the limit;
- * Infinity means too deeply nested. Calls `spend` for each path and stops when it returns false, so that concurrent
- * counts can share a limit.
+ * Returns a counting function; pass null for a missing tree. Beyond the limit, counting stops with a number above the
+ * limit; Infinity means too deeply nested. Calls `spend` for each path and stops when it returns false, so that
+ * concurrent counts can share a limit.
  */
 export function pathCounter(
   readTree: (oid: Oid) => Promise<TreeEntry[]>,

@@ -5,7 +5,7 @@
  */
 import type { Grammar } from '../text/grammar.ts';
 
-/** `note` says what was removed, unless that was Markdown. `problem` is only the reason, without the path. */
+/** `note` describes the removed text, unless that was Markdown. `problem` is only the reason, without the path. */
 type WrittenPath = { text: string; note?: string } | { problem: string; hint: string };
 
 /** A value that begins with a mark: the marked text and its end. */
@@ -15,7 +15,7 @@ interface Span {
   end: number;
 }
 
-/** Paths are never this long, even shown and percent-encoded; a longer one is refused for its length. */
+/** No path is this long, even when shown and percent-encoded; a longer one is refused for its length. */
 const maxMarkedLength = 32_768;
 const maxPlainLength = 8192;
 const onePath = 'Give the path alone; each action names one file.';
@@ -185,11 +185,11 @@ function readLink(text: string): Span | null {
   return whole === null ? null : { mark: 'link', inside: whole, end: text.length };
 }
 
-/** Returns a note when a link shows one path and leads to another; undefined when it shows the destination path or its end. */
+/** Returns a note when a link shows one path and points to another; undefined when it shows the path or its end. */
 export function describeLink(value: string, path: string): string | undefined {
   const shown = /^\[([^\]]+)\]\(/.exec(value.trim())?.[1]?.replaceAll('`', '').trim() ?? '';
   const text = decodePercent(shown).replace(/^\.?\//, '');
-  // A link's text omits such marks.
+  // A link's text omits these marks.
   const plain = path.replace(/[`[\]]/g, '');
   if (!/\.\w{1,10}$/.test(text) || `/${plain}`.endsWith(`/${text}`) || text.endsWith(`/${plain}`)) return undefined;
   return `the link shows "${shorten(shown)}" and leads to "${shorten(path)}", which counts`;

@@ -1,4 +1,4 @@
-/** Parses paths from a plan or a context list. Later code that has the files checks symbolic links. */
+/** Parses paths from a plan or a context list. Later code, which has access to the files, checks symbolic links. */
 import type { RepoPath } from '../../names.ts';
 import { newestGrammar, type Grammar } from '../text/grammar.ts';
 import { describeLink, readWrittenPath } from './path-marks.ts';
@@ -7,7 +7,7 @@ import { parseJson } from '../text/parse-object.ts';
 const maxPathLength = 4096;
 
 type ParsedPath = { path: RepoPath } | { problem: string };
-/** `note` says what was removed around the path, and `hint` tells how to write the path. */
+/** `note` describes the text removed from around the path, and `hint` explains how to write the path. */
 type ParsedPlanPath = { path: RepoPath; note?: string } | { problem: string; hint?: string };
 
 /**
@@ -118,7 +118,7 @@ export function renderPathWord(path: string): string {
   return path === '' || /[\s"\p{C}\p{Z}<>]/u.test(path) ? quotePath(path) : path;
 }
 
-/** Parses the path at the beginning of a line, and returns the rest; null when a quoted path is malformed. */
+/** Parses the path at the beginning of a line, and returns the rest too; null when a quoted path is malformed. */
 export function parsePathWord(line: string): { path: string; rest: string } | null {
   const word = /^(?:"(?:[^"\\]|\\.)*"|[^\s"]+)(?= |$)/.exec(line)?.[0];
   if (word === undefined) return null;

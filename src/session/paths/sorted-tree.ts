@@ -8,7 +8,7 @@ export interface SortedTree {
   filesBelow(directory: string): readonly TreeFile[];
 }
 
-/** Takes files in git's order and sorts them if they are in another order, so that no lookup misses a file. */
+/** Takes files in git's order, and sorts them again if UTF-16 order differs, so that no lookup misses a file. */
 export function sortTree(files: readonly TreeFile[]): SortedTree {
   const sorted = isSorted(files) ? files : files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
   return {
@@ -24,7 +24,7 @@ export function sortTree(files: readonly TreeFile[]): SortedTree {
   };
 }
 
-/** Tells whether the files are sorted by UTF-16 units. git sorts by bytes, which differs only for rare characters. */
+/** Returns true if the files are sorted by UTF-16 units. git sorts by bytes, which differs only for rare characters. */
 function isSorted(files: readonly TreeFile[]): boolean {
   for (let at = 1; at < files.length; at += 1) {
     if ((files[at - 1]?.path ?? '') > (files[at]?.path ?? '')) return false;

@@ -1,4 +1,4 @@
-/** Lists the project's files within a line limit: folds deep and large directories first. */
+/** Lists the project's files within a line limit, by folding deep and large directories first. */
 import type { TreeFile } from '../../ports/git.ts';
 import { renderPathWord } from './paths.ts';
 

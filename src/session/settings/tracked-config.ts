@@ -10,7 +10,7 @@ export interface TrackedConfig {
   warnings: string[];
 }
 
-/** A handwritten file is smaller. */
+/** No handwritten file is this large. */
 export const maxTrackedConfigBytes = 16 * 1024;
 
 export const trackedConfigPath = '.teddy/config.yaml';

@@ -15,7 +15,7 @@ export interface Spending {
   reasoningTokens?: number;
   /** The cost in US dollars; null when no endpoint reported one. */
   costUsd: number | null;
-  /** The cost of all other answers, by the prices of their models; absent when no price is known. */
+  /** The cost of all other answers, at their models' prices; absent when no price is known. */
   estimatedUsd?: number;
 }
 
@@ -80,7 +80,7 @@ function toParts(cached = 0, reasoning = 0): Pick<Spending, 'cachedTokens' | 're
 }
 
 /**
- * Tells whether an entry is an answer. An imported answer was paid for elsewhere, so it counts only if its tokens are
+ * Returns true if an entry is an answer. An imported answer was paid for elsewhere, so it counts only if its tokens are
  * known.
  */
 export function isAnswer({ kind, tokens, provider }: CostedEntry): boolean {

@@ -1,14 +1,14 @@
 /**
- * Shortens a line while it arrives, and never holds more of the line than the limits allow. In JSON, or a quoted YAML
- * value, cuts each long text and drops a long list's last elements, so that the result still parses: the text after a
- * long text is often short and says what the long one is. Keeps only the beginning of any other line.
+ * Shortens a line as it arrives, and never buffers more of the line than the limits allow. In JSON, or a quoted YAML
+ * value, cuts each long text and drops a long list's last elements, so that the result still parses: a long text is
+ * often followed by a short one that identifies it. Keeps only the beginning of any other line.
  */
 import { formatCount } from './format-count.ts';
 
 export interface LineLimits {
   /** The limit for a single text, in characters. */
   text: number;
-  /** The limit for a line with its texts cut. Beyond the limit, no element is added; beyond twice the limit, nothing is. */
+  /** The limit for a line with cut texts. Beyond the limit, no element is added; beyond twice the limit, nothing is. */
   line: number;
 }
 
@@ -36,14 +36,14 @@ interface Clip {
   cut: number;
   /** The number of open lists and objects. */
   depth: number;
-  /** Skips `text`, `elements`: everything up to the end of this text or list. `rest`: up to the end of the line. */
+  /** `text` and `elements` skip everything up to the end of this text or list; `rest` skips to the end of the line. */
   skips: 'nothing' | 'text' | 'elements' | 'rest';
   /** The depth of the list that is losing elements. */
   level: number;
   inString: boolean;
-  /** The number of characters left in an escape sequence; -1 when the next character decides that. */
+  /** The number of characters left in an escape sequence; -1 when the next character determines it. */
   escape: number;
-  /** The number of characters that the text may still have; when negative, how many are cut from it. */
+  /** The number of characters that the text may still have; when negative, the number of characters cut from it. */
   room: number;
 }
 

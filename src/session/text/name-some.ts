@@ -35,7 +35,7 @@ export function nearestName<Name extends string>(wanted: string, names: readonly
   return nearest.name;
 }
 
-// Names are not longer, and the work grows with the square of the length.
+// No name is longer, and the work grows with the square of the length.
 const maxLength = 60;
 
 /** Computes the Levenshtein distance. */

@@ -1,7 +1,7 @@
 /** Finds the literal texts that every match of a JavaScript regular expression (flag `u`) contains. */
 
 export interface RegexLiterals {
-  /** Every match contains, apart from case, one text of each group. Empty when no text is certain. */
+  /** Every match contains one text from each group, ignoring case. Empty when no text is certain. */
   needed: string[][];
   /** True when the expression repeats a part, so that it may backtrack a lot. */
   repeats: boolean;

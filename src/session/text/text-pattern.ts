@@ -7,7 +7,9 @@ export const searchScopes = ['message', 'plan', 'report', 'answer', 'code'] as c
 export type SearchScope = (typeof searchScopes)[number];
 
 export interface TextPattern {
-  /** A file with a match contains one text of each group, as plain text, JSON or YAML. Empty when any file may have a match. */
+  /**
+   * A file with a match contains one text from each group, as plain text, JSON or YAML. Empty when any file may match.
+   */
   needles: string[][];
   ignoresCase: boolean;
   isIn(text: string): boolean;
@@ -109,7 +111,7 @@ const shortRun = 4;
 /** Characters that JSON and YAML writers never escape. */
 const safeRun = /[\w .,:;()[\]{}*#@!?%$^|~-]+/g;
 
-/** Finds texts that a file with this line contains. */
+/** Finds texts that every file with this line contains. */
 function toNeedles(line: string, flags: string): string[][] {
   const runs = (line.match(safeRun) ?? []).toSorted((a, b) => b.length - a.length);
   const run = (runs[0] ?? '').slice(0, maxNeedle);
@@ -132,8 +134,8 @@ function toFolded(text: string, flags: string): string[] {
 }
 
 /**
- * Returns the forms in which a file may contain the line. JSON has one form for each text, unless it has unnecessary
- * escapes; teddy always searches such a file. Returns null when there are too many forms.
+ * Returns the forms in which a file may contain the line. JSON has only one form for each text, except in files with
+ * unnecessary escapes, which teddy always searches. Returns null when there are too many forms.
  */
 function toForms(line: string, flags: string): string[] | null {
   const kept = cutNeedle(line, flags.includes('i') ? maxFolded : Infinity);

@@ -47,7 +47,7 @@ export function estimateTokens(text: string): number {
   return text === '' ? 0 : Math.max(1, Math.ceil(tokens));
 }
 
-/** Returns the weight of the `run`-th character of its class in a row; `before` is the class of the character before it. */
+/** Returns the weight of the `run`-th consecutive character of a class; `before` is the preceding character's class. */
 function weigh(kind: number, run: number, before: number): number {
   switch (kind) {
     case lower:

@@ -5,7 +5,7 @@ interface Cursor {
   at: number;
 }
 
-/** Thrown and caught only in this module: the parser must read the text. */
+/** Thrown and caught only in this module: the full parser must read the text. */
 const unknown = new Error('not plain');
 
 /**

@@ -47,7 +47,7 @@ export function parseUntrustedYaml(text: string): { document: Document; lineAt: 
 /** Version 2.9.1 reports a stack overflow as an error, but V8 may end the process first, from about 500 levels on. */
 const maxDepth = 100;
 
-/** Tells whether YAML, passed as tokens of the `Lexer`, is nested too deeply for `parseDocument`. */
+/** Returns true if YAML, passed as tokens of the `Lexer`, is nested too deeply for `parseDocument`. */
 export function isDeeplyNested(tokens: Iterable<string>): boolean {
   const parser = new Parser();
   for (const token of tokens) {
