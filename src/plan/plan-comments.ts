@@ -1,4 +1,4 @@
-/** A plan in any grammar as the user reads it: its title, and the comments on separate lines, after `>>`. */
+/** A plan in any grammar as the user reads it: its title, and the comments, on separate lines that begin with `>>`. */
 import { TeddyError } from '../errors.ts';
 
 export interface PlanComment {
@@ -10,8 +10,8 @@ export interface PlanComment {
 const mark = '>>';
 
 /**
- * Consecutive comment lines form one comment. A line of the plan itself may also begin with `>>`: a line that matches
- * the plan's next line is part of the plan. Throws USAGE when a line of the plan was changed, because the verdict
+ * Consecutive comment lines form one comment. A line in the plan itself may also begin with `>>`: a line that matches
+ * the plan's next line is part of the plan. Throws USAGE when a line in the plan was changed, because the verdict
  * applies to the unchanged plan.
  */
 export function readPlanComments(plan: string, edited: string): PlanComment[] {

@@ -22,7 +22,7 @@ export interface Plan {
   message: string | null;
 }
 
-/** The outcome of reading a plan: always complete, never thrown. teddy does not execute a plan with problems. */
+/** The outcome of reading a plan: always complete, never an exception. teddy does not execute a plan with problems. */
 export interface ParsedPlan {
   plan: Plan;
   problems: Problem[];

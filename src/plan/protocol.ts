@@ -3,8 +3,8 @@ import type { ActionSpec, BodyKind } from './actions/spec.ts';
 import { actionTypes } from './actions/actions.ts';
 
 /**
- * Returns Markdown that contains `examplePlan` in a fence. `canSearch`: the user has configured a command for RESEARCH;
- * otherwise the protocol does not mention RESEARCH.
+ * Returns Markdown that contains `examplePlan` in a fence. `canSearch` is true when the user has configured a command
+ * for RESEARCH; otherwise the protocol does not mention RESEARCH.
  */
 export function renderProtocol({ canSearch }: { canSearch: boolean }): string {
   const actions = actionTypes.filter(({ type }) => canSearch || type !== 'RESEARCH').map(renderAction);

@@ -1,4 +1,4 @@
-/** Runs a whole plan, in order, on virtual files, to find out its effects and all of its problems. */
+/** Runs a whole plan, in order, on virtual files, to find its effects and all of its problems. */
 import type { Position, Problem } from './match/problem.ts';
 import type { ParsedPlan, Plan } from './plan.ts';
 import type { RepoPath } from '../names.ts';
@@ -8,13 +8,13 @@ import { openFileWorld } from './actions/world.ts';
 import { layerFiles, type Inspect } from './effects/virtual-files.ts';
 import { foldName, pathsTo, twinAmong } from '../session/paths/twin-names.ts';
 
-/** The world for checking a plan. Missing parts are not checked. */
+/** The world for checking a plan. teddy skips the checks for missing parts. */
 export interface World extends Omit<PlanWorld, 'ignored' | 'agents' | 'canSearch'> {
-  /** Returns the untracked and ignored ones among these paths. Called at most once, and only for READ's paths. */
+  /** Returns the paths that are untracked and ignored. Called at most once, and only for READ's paths. */
   findIgnored?(paths: RepoPath[]): Promise<RepoPath[]>;
   /** Lists the names that INVOKE may use. Called only for a plan with an INVOKE. */
   listAgents?(): Promise<readonly string[]>;
-  /** Tells whether RESEARCH has a command. Called only for a plan with a RESEARCH. */
+  /** Returns true if RESEARCH has a command. Called only for a plan with a RESEARCH. */
   canSearch?(): Promise<boolean>;
 }
 

@@ -1,10 +1,10 @@
-/** Checks a request before teddy sends it: a provider would refuse an invalid one, with a message that helps no user. */
+/** Checks a request before teddy sends it: a provider's message about an invalid request would not help the user. */
 import { TeddyError } from '../../errors.ts';
 import type { ModelMessage, ModelToolCall } from '../../ports/model.ts';
 import { parseObject } from '../../session/text/parse-object.ts';
 import { countLoneSurrogates } from '../records/well-formed.ts';
 
-/** With `wrapsArguments`, arguments that are not an object are wrapped in one. Throws HISTORY_INVALID. */
+/** With `wrapsArguments`, wraps arguments that are not an object in one. Throws HISTORY_INVALID. */
 export function checkRequest(messages: readonly ModelMessage[], { wrapsArguments = false } = {}): void {
   const ids = new Set<string>();
   const open = new Set<string>();

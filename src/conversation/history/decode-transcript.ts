@@ -1,4 +1,4 @@
-/** Reads `transcript.jsonl` back. Never throws, whatever the text. */
+/** Reads `transcript.jsonl` back. Never throws, whatever the text contains. */
 import { decodeRecord } from '../records/decode-record.ts';
 import type { LineLimits } from '../../session/text/clip-line.ts';
 import { formatCount } from '../../session/text/format-count.ts';
@@ -11,7 +11,7 @@ import type { History } from './history.ts';
 import type { TranscriptRecord } from '../records/record.ts';
 import { parseJson } from '../../session/text/parse-object.ts';
 
-/** Far above any real transcript: a line may hold a tool's whole output, and an imported turn a whole long log. */
+/** Far above any real transcript: a line may contain a tool's whole output, and an imported turn a whole long log. */
 const transcriptLimits = { lineLength: 64 * 1024 * 1024, lines: 1_000_000 };
 
 /**
@@ -34,7 +34,7 @@ export interface TranscriptDecoder {
 
 /**
  * Like `decodeTranscript`, for a text that arrives in pieces. Keeps as much of a long line as `limits` allow and does
- * not repair such a line, because half of a line may mean something else.
+ * not repair the line, because half of it may mean something else.
  */
 export function openTranscriptDecoder(
   limits: LineLimits,
@@ -111,8 +111,8 @@ function addIssue(issues: LineIssue[], line: number, reason: string): void {
 }
 
 /**
- * Reads a transcript for a program that has its text or its UTF-8 bytes. Never throws: the history's repairs list the
- * lines that are not records, and call the transcript `turn`.
+ * Reads a transcript for a program that has the transcript's text or its UTF-8 bytes. Never throws: the history's
+ * repairs list the lines that are not records, and call the transcript `turn`.
  */
 export function readTranscript(
   text: string | Uint8Array,

@@ -1,4 +1,4 @@
-/** Matches results with their calls. Every call has a result: a stand-in until its own arrives. */
+/** Matches results with their calls. Every call has a result: a stand-in until the real one arrives. */
 import { addCall, addResultTo, type OpenStep, type Steps } from './fold-steps.ts';
 import type { HistoryCall, HistoryResult } from './history.ts';
 import { missingOutput, type ToolResultRecord, type ToolUseRecord } from '../records/record.ts';
@@ -54,7 +54,7 @@ export function placeResult(calls: Calls, turn: string, record: ToolResultRecord
   calls.repairs.add('late-result', turn, text);
 }
 
-/** Answers the calls that still wait at the end of the records. */
+/** Answers the calls that are still waiting at the end of the records. */
 export function endCalls(calls: Calls, recordIds: UniqueIds): void {
   const left = [...calls.waiting.values()].flat();
   for (const { call, turn, place } of left) {
@@ -76,7 +76,7 @@ function findWaiting(waiting: readonly WaitingCall[], { open }: Steps): number {
   return at;
 }
 
-/** A record without its own ID counts as a repeat when it is equal to a call that still waits. */
+/** A record without its own ID counts as a repeat when it equals a call that is still waiting. */
 function isCallAgain({ waiting, steps }: Calls, record: ToolUseRecord): boolean {
   const last = waiting.get(record.tool_call_id)?.at(-1);
   if (record.id !== '' || last === undefined || last.owner !== steps.open || last.call.name !== record.tool_name)
@@ -103,7 +103,7 @@ function toInput(input: unknown): Record<string, unknown> {
   return input === undefined || input === null ? {} : { input };
 }
 
-/** The stand-in gets its ID once it is certain to stay. */
+/** The stand-in gets its ID only when it is certain to stay. */
 function toMissing(timestamp: string): HistoryResult {
   return { id: '', timestamp, output: missingOutput, isError: true, isSynthetic: true };
 }

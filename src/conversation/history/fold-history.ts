@@ -1,4 +1,4 @@
-/** Turns the records of a session's turns into one history. Never throws, and gives equal histories for equal records. */
+/** Turns the records in a session's turns into one history. Never throws; equal records produce equal histories. */
 import { endCalls, openCalls, placeCall, placeResult, type Calls } from './fold-calls.ts';
 import { addAnswer, addSaid, endStep, interruptAnswer, openSteps, type Steps } from './fold-steps.ts';
 import type { History } from './history.ts';
@@ -17,7 +17,7 @@ import { openRepairs, showId, type RepairList } from './repairs.ts';
 import type { Transcript } from '../records/transcript.ts';
 import { countLoneSurrogates } from '../records/well-formed.ts';
 
-/** One turn's log. Records that refer to a file already hold its content. */
+/** One turn's log. Records that refer to a file already contain the file's content. */
 export interface TurnRecords {
   turn: string;
   transcript: Transcript;
@@ -38,8 +38,8 @@ interface Fold {
 }
 
 /**
- * Never throws, for any prefix or damage of a log. The history has everything that the user and the assistant said;
- * `repairs` lists what could not stay, or not unchanged. Does not change the records themselves.
+ * Never throws, however a log is cut off or damaged. The history has everything that the user and the assistant said;
+ * `repairs` lists everything that was dropped or changed. Does not change the records themselves.
  */
 export function toHistory(turns: Iterable<TurnRecords>): History {
   const fold = openFold();
@@ -108,12 +108,12 @@ function isLeftOut(fold: Fold, record: KeptRecord): boolean {
   return true;
 }
 
-/** Ignores the time of the repeat. */
+/** Ignores the time of the repeated record. */
 function saysTheSame(one: KnownRecord, other: KnownRecord): boolean {
   return JSON.stringify({ ...one, timestamp: '' }) === JSON.stringify({ ...other, timestamp: '' });
 }
 
-/** Gives a record without an ID one that is equal each time the log is read. */
+/** Gives a record without an ID one that is the same each time the log is read. */
 function toUniqueId(fold: Fold, record: KeptRecord, place: number): string {
   if (record.id === '') return fold.recordIds.take(`${fold.turn}-record-${place}`);
   if (!fold.seen.has(record.id)) fold.seen.set(record.id, record);

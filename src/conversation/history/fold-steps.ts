@@ -1,4 +1,4 @@
-/** Decides to which assistant message and turn a text or a call belongs. */
+/** Decides which assistant message and turn a text or a call belongs to. */
 import { captureSource } from '../records/record.ts';
 import type { AssistantBlock, HistoryCall, HistoryStep, HistoryTurn, UserBlock } from './history.ts';
 
@@ -42,7 +42,7 @@ export function addAnswer(steps: Steps, block: AssistantBlock): void {
   steps.lastText = texts.at(-1) ?? null;
 }
 
-/** Returns the call's step. */
+/** Adds a call and returns its step. */
 export function addCall(steps: Steps, call: HistoryCall): OpenStep {
   const open = growingStep(steps);
   takeTail(steps, open);

@@ -45,18 +45,18 @@ export interface HistoryCall {
   /** Unique in the history. */
   callId: string;
   name: string;
-  /** The call's input; a value that was not an object is wrapped in one, as its `input`. */
+  /** The call's input; a value that was not an object becomes the `input` field of one. */
   input: Record<string, unknown>;
   result: HistoryResult;
 }
 
 export interface HistoryResult {
-  /** The record's ID; a synthetic result always gets one ID per call. */
+  /** The record's ID; a synthetic result's ID is always the same for the same call. */
   id: string;
   timestamp: string;
   output: unknown;
   isError: boolean;
-  /** True when the records held no result and this one stands in. */
+  /** True when the records contained no result and this one stands in for it. */
   isSynthetic: boolean;
   reason?: ResultReason;
 }
@@ -81,7 +81,7 @@ export interface Repair {
   turn?: string;
   /** The line of the transcript, from 1. */
   line?: number;
-  /** One sentence: the problem, and the repair. */
+  /** One sentence that describes the problem and the repair. */
   text: string;
 }
 

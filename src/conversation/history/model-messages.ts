@@ -1,4 +1,4 @@
-/** Converts a request's messages from the port's form to each provider's. */
+/** Converts a request's messages from the port's form to each provider's form. */
 import type { ModelMessage } from '../../ports/model.ts';
 import { parseObject } from '../../session/text/parse-object.ts';
 import { isBlank } from '../records/blank.ts';

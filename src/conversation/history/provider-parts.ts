@@ -1,4 +1,4 @@
-/** Builds the parts of messages for every provider, in a form that each provider accepts. */
+/** Builds parts of messages in a form that every provider accepts. */
 import { isBlank } from '../records/blank.ts';
 import { toContentText } from '../records/content-text.ts';
 import type { AssistantBlock, History, HistoryResult, HistoryTurn } from './history.ts';

@@ -14,7 +14,7 @@ export interface AnthropicMessage {
   content: AnthropicBlock[];
 }
 
-/** Equal histories give equal bytes; a longer history begins with the same bytes, up to the position of a late result. */
+/** Equal histories produce equal bytes; a longer history begins with the same bytes, up to any late result. */
 export function renderAnthropic(history: History): AnthropicMessage[] {
   const ids = toProviderIds(history);
   const messages: AnthropicMessage[] = [];
@@ -33,7 +33,7 @@ export function renderAnthropic(history: History): AnthropicMessage[] {
   return withoutTrailingSpace(messages);
 }
 
-/** Appends the user's words to the message that holds the call results. */
+/** Appends the user's words to the message that contains the call results. */
 export function addBlocks(
   messages: AnthropicMessage[],
   role: AnthropicMessage['role'],

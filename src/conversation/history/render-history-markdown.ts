@@ -1,10 +1,10 @@
-/** Renders a history as Markdown for the user. Nothing said can be mistaken for a heading that names the speaker. */
+/** Renders a history as Markdown for the user. No quoted words can be mistaken for a heading that names the speaker. */
 import { renderFenced } from '../../session/text/fenced-text.ts';
 import type { AssistantBlock, History, HistoryCall, HistoryResult, HistoryStep, HistoryTurn } from './history.ts';
 import { markInterrupted, toOutputText } from './provider-parts.ts';
 import { toWellFormed } from '../records/well-formed.ts';
 
-/** Quotes the words, and fences the inputs and results of tools. An empty history gives the empty string. */
+/** Quotes the words, and fences the inputs and results of tools. Returns an empty string for an empty history. */
 export function renderMarkdown(history: History): string {
   return history.turns.flatMap(renderTurn).join('\n');
 }
@@ -42,7 +42,7 @@ function toResultTitle({ isError, isSynthetic, reason }: HistoryResult): string 
   return isError ? 'Error' : 'Result';
 }
 
-/** Quotes each line separately, with all the line ends that Markdown knows. */
+/** Quotes each line separately, with all the line ends that Markdown recognizes. */
 function renderQuoted(text: string): string {
   const lines = toWellFormed(text).split(/\r\n|\r|\n/);
   return lines.map((line) => (line === '' ? '>\n' : `> ${line}\n`)).join('');
@@ -57,7 +57,7 @@ function firstTime([step]: HistoryStep[]): string | undefined {
   return (step?.texts[0] ?? step?.calls[0])?.timestamp;
 }
 
-/** A tool's name may contain anything, but the heading must stay ours. */
+/** A tool's name may contain anything, but the heading must stay teddy's. */
 function toShownName(name: string): string {
   return name.replace(/[^\p{L}\p{N}_.:/-]/gu, '_') || 'an unnamed tool';
 }

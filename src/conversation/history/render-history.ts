@@ -12,12 +12,12 @@ export interface RenderedHistory {
 
 const firstCapacity = 1 << 20;
 
-/** Empties the array of turns as it goes. */
+/** Empties the array of turns while rendering. */
 export async function renderHistory(
   { turns, repairs }: { turns: TurnRecords[]; repairs: readonly Repair[] },
   format: HistoryFormat,
 ): Promise<RenderedHistory> {
-  // Releases the turns once they are in the history.
+  // Releases the turns as soon as they are in the history.
   const history = toHistory(takeAll(turns));
   return {
     bytes: encodeRendered(await render(history, format)),
@@ -44,7 +44,10 @@ async function render(history: History, format: HistoryFormat): Promise<unknown[
   }
 }
 
-/** Writes messages as a JSON array with one per line, all into one buffer: joining them at the end would hold them twice. */
+/**
+ * Writes messages into one buffer as a JSON array with one message per line. Joining them at the end would keep them in
+ * memory twice.
+ */
 function encodeRendered(rendered: unknown[] | string): Uint8Array {
   if (typeof rendered === 'string') return encodeText(rendered);
   const encoder = new TextEncoder();

@@ -1,9 +1,9 @@
-/** Renders a history as records, one per line: the transcript that would exist if nothing had ever gone wrong. */
+/** Renders a history as records, one per line: the transcript as it would be if nothing had ever gone wrong. */
 import type { AssistantBlock, History, HistoryCall, HistoryStep, UserBlock } from './history.ts';
 import type { KnownRecord } from '../records/record.ts';
 import { encodeRecord } from '../records/transcript.ts';
 
-/** Reading and rendering the result again gives equal bytes. */
+/** Reading the result and rendering it again produces equal bytes. */
 export function renderJsonl(history: History): string {
   const records = history.turns.flatMap(({ said, steps }) => [...said.map(toUser), ...steps.flatMap(toRecords)]);
   return records.map(encodeRecord).join('');

@@ -20,7 +20,7 @@ export type OpenaiMessage =
   | { role: 'assistant'; content: string | null; tool_calls?: OpenaiToolCall[] }
   | { role: 'tool'; tool_call_id: string; content: string };
 
-/** Equal histories give equal bytes; a longer history begins with the same bytes, up to the position of a late result. */
+/** Equal histories produce equal bytes; a longer history begins with the same bytes, up to any late result. */
 export function renderOpenai(history: History): OpenaiMessage[] {
   const ids = toProviderIds(history);
   return history.turns.flatMap((turn) => [
@@ -48,7 +48,7 @@ function renderCall({ callId, name, input }: HistoryCall, ids: Map<string, strin
   };
 }
 
-/** Says in the text that a tool has failed: these messages have no other place for that. */
+/** States in the text that a tool has failed, because these messages have no other place for that. */
 export function renderResult(result: HistoryResult): string {
   const text = toOutputText(result);
   return result.isError && !/^error\b/i.test(text) ? `Error: ${text}` : text;

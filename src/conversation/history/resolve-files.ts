@@ -10,9 +10,9 @@ export interface TurnFiles {
 }
 
 /**
- * Gives every record its content. A plan or report without a record gets one, always the same: the report, as a user
- * message, follows the plan and the questions about the plan with their answers. Leaves a record that refers to a
- * missing file unchanged, and reports it.
+ * Gives every record its content. Adds a record for a plan or report that has none, always in the same place: the
+ * report, as a user message, follows the plan and the questions about the plan with their answers. Leaves a record that
+ * refers to a missing file unchanged, and reports it.
  */
 export function resolveFiles(
   turn: string,
@@ -49,8 +49,8 @@ function addRecords(
 }
 
 /**
- * Counts the plan and the questions about it before its run. Without a question, counts only the plan, whatever was
- * said afterwards.
+ * Counts the plan and the questions asked about it before its run. Without a question, counts only the plan, whatever
+ * was said afterwards.
  */
 function countAsked(records: readonly TranscriptRecord[]): number {
   const isAsked = (record: TranscriptRecord) => record.type === 'user' && record.source === questionSource;

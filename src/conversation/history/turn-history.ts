@@ -7,7 +7,7 @@ import { resolveFiles, type TurnFiles } from './resolve-files.ts';
 import type { HistoryPart, TurnHistory } from '../../session/context/history-text.ts';
 import type { TurnName } from '../../names.ts';
 
-/** Never throws. A call comes before its result, even when several calls ran at once. */
+/** Never throws. A call comes before its result, even when several calls ran at the same time. */
 export function toTurnHistory(turn: TurnName, records: readonly TranscriptRecord[], files: TurnFiles): TurnHistory {
   const decoded = { records: [...records], skipped: [], mended: [] };
   const { transcript } = resolveFiles(turn, decoded, files);

@@ -1,6 +1,7 @@
 /**
  * The branches of a conversation in one log. If lines name their parents, a record follows its parent; if the parent is
- * not its branch's newest record, another branch begins. A position is a branch and how many of its units had begun.
+ * not its branch's newest record, another branch begins. A position consists of a branch and the number of its units
+ * that had begun.
  */
 import type { AgentStep } from './agent-log.ts';
 import { drain, forkAt, isEmpty, lose, type Branch, type BranchTree, type Position } from './branch-tree.ts';
@@ -9,10 +10,10 @@ import type { ImportUnits, UnitRecords } from './import-units.ts';
 /** A line's place in the tree of the log's lines. */
 export interface LineOrigin {
   uuid?: string | undefined;
-  /** Null when nothing precedes the line. Undefined: the previous line is the parent. */
+  /** Null when nothing precedes the line. Undefined when the previous line is the parent. */
   parent?: string | null | undefined;
   /**
-   * Whether a line without a parent continues the previous line; by default, until one of the log's lines has named a
+   * Whether a line without a parent continues the previous line; by default true until one of the log's lines names a
    * parent.
    */
   goesOn?: boolean | undefined;
@@ -27,24 +28,24 @@ export interface AgentBranches {
   begin(origin: LineOrigin): boolean;
   /** Marks the current line as fully read. */
   end(): void;
-  /** Ends the turn on the line's branch: nothing continues that turn afterwards. */
+  /** Ends the turn on the line's branch; nothing can continue that turn afterwards. */
   endTurn(): void;
   settle(): void;
   take(): AgentStep[];
   needsStart(): boolean;
-  /** Whether a call has no result yet. */
+  /** Returns true if a call has no result yet. */
   waits(): boolean;
-  /** The number of held records. */
+  /** Returns the number of buffered records. */
   heldRecords(): number;
-  /** Whether no unit has begun. */
+  /** Returns true if no unit has begun. */
   isEmpty(): boolean;
 }
 
-/** The log line that is being read. */
+/** The log line that teddy is reading. */
 interface Line {
   tree: BranchTree;
   origin: LineOrigin;
-  /** The branch of the line's records; null while there is none. */
+  /** The branch of the line's records; null while the line has none. */
   used: Branch | null;
   /** Branches that the line has reached: a result may belong to another branch. */
   reached: Set<Branch>;

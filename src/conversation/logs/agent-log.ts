@@ -1,4 +1,4 @@
-/** The contract of every reader of an agent's log: whole lines go in, and the units of a conversation come out on request. */
+/** The contract for every agent's log reader: whole lines go in, and a conversation's units come out on request. */
 import type { Hash } from '../../ports/project.ts';
 import type { ImportReport, ImportUnit } from './importer.ts';
 
@@ -7,7 +7,10 @@ export interface AgentUnit extends ImportUnit {
   branch: number;
 }
 
-/** The user went back, or two programs wrote the same session: the units of `branch` follow the record `after` of `leaves`. */
+/**
+ * The user went back, or two programs wrote to the same session: the units of `branch` follow the record `after` in the
+ * branch `leaves`.
+ */
 export interface AgentFork {
   branch: number;
   leaves: number;
@@ -18,7 +21,7 @@ export interface AgentFork {
 /** Units and forks, in the order in which the log settles them. */
 export type AgentStep = { unit: AgentUnit } | { fork: AgentFork };
 
-/** The log's description of itself, taken from the lines read so far. */
+/** A log's metadata about itself, taken from the lines read so far. */
 export interface AgentLogHead {
   /** The agent's own ID for the session. */
   id: string | null;
@@ -29,8 +32,8 @@ export interface AgentLogHead {
   startedAt: string | null;
   title: string | null;
   /**
-   * The session that precedes this one's first line; `endOffset` limits that session's log to so many bytes, null for
-   * no limit.
+   * The session that precedes this session's first line. `endOffset` limits that session's log to this many bytes; null
+   * means no limit.
    */
   forkedFrom: { id: string; endOffset: number | null } | null;
   /** The sessions whose lines may be repeated before the log's own lines, nearest first. */
@@ -54,7 +57,7 @@ export interface AgentLogOptions {
 
 /** Collects additional facts about a complete log, besides its steps. */
 interface ClosedLog {
-  /** Filled by the reader: for each record ID, its line in the log. */
+  /** Filled by the reader: the line of each record in the log, by record ID. */
   lines: Map<string, number>;
 }
 
@@ -66,30 +69,34 @@ export interface AgentLine {
 }
 
 /**
- * The steps depend only on the lines and on the `settle` calls: the steps of a log's first lines are the first steps of
- * the whole log. Never throws, whatever the log.
+ * The steps depend only on the lines and on the `settle` calls: the steps for a log's first lines are the first steps
+ * for the whole log. Never throws, whatever the log contains.
  */
 export interface AgentLogReader {
   line(line: AgentLine): void;
-  /** Called when the turn is over or nothing has arrived for a long time: everything incomplete now counts as complete. */
+  /**
+   * Called when the turn is over or nothing has arrived for a long time; everything incomplete then counts as complete.
+   */
   settle(): void;
   /** Marks the end of the log. */
   end(): void;
   take(): AgentStep[];
-  /** Returns null while a unit is open; reading must then restart at the last checkpoint. */
+  /** Returns null while a unit is open; reading must then resume at the last checkpoint. */
   checkpoint(): AgentCheckpoint | null;
-  /** Whether a line needs something from before the checkpoint, so that the log must be read from its beginning. */
+  /**
+   * Returns true if a line needs something from before the checkpoint; the log must then be read from its beginning.
+   */
   needsStart(): boolean;
-  /** Whether a call has no result yet, so that the tool may still be running. */
+  /** Returns true if a call has no result yet, so that the tool may still be running. */
   waitsForResult(): boolean;
-  /** The number of held records and lines; bounded for every log. */
+  /** Returns the number of buffered records and lines, which is bounded for every log. */
   held(): number;
   head(): AgentLogHead;
   /** Reports on the lines since the checkpoint. */
   report(): ImportReport;
   /**
-   * Lines since the checkpoint that the reader does not understand, unchanged; the caller masks and stores them. Empty
-   * for a closed log.
+   * Returns the lines since the checkpoint that the reader does not understand, unchanged; the caller masks and stores
+   * them. Empty for a closed log.
    */
   unknown(): AgentLine[];
 }

@@ -1,4 +1,6 @@
-/** The shared part of the readers of agents' logs: lines, checkpoints and the head. Each agent interprets its own lines. */
+/**
+ * The part that all agents' log readers share: lines, checkpoints and the head. Each agent interprets its own lines.
+ */
 import { openBranches, type AgentBranches } from './agent-branches.ts';
 import type { AgentLine, AgentLogHead, AgentLogOptions, AgentLogReader } from './agent-log.ts';
 import { openTree, saveTree } from './branch-tree.ts';
@@ -22,26 +24,26 @@ export interface AgentContext extends LineContext {
 interface AgentLines {
   /** Returns false for an unknown type of line. */
   read(object: Fields, place: SourcePosition): boolean;
-  /** Completes everything that it holds. */
+  /** Completes everything that is still open. */
   settle?(): void;
   /** Ends the log; if absent, the reader calls `settle` instead. */
   end?(): void;
-  /** The number of held lines. */
+  /** Returns the number of buffered lines. */
   heldLines?(): number;
-  /** Plain JSON, for continuing after a checkpoint. */
+  /** Returns plain JSON from which a later reader can continue after a checkpoint. */
   state?(): Fields;
 }
 
 /** `state` is an earlier reader's saved state, or empty. */
 export type OpenAgentLines = (context: AgentContext, state: Fields) => AgentLines;
 
-/** Changes whenever a checkpoint's content does. */
+/** Must change whenever a checkpoint's format does. */
 const checkpointVersion = 1;
 
-/** The reader remembers between this many and twice as many record and call IDs; a checkpoint holds them all. */
+/** The reader remembers between this many and twice as many record and call IDs; a checkpoint contains them all. */
 const knownIds = 64;
 
-/** `agent`: the name used for making IDs and recognizing checkpoints. */
+/** `agent` is the name used for making IDs and recognizing checkpoints. */
 export function openAgentReader(
   agent: string,
   options: AgentLogOptions,

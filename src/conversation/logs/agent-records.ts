@@ -1,4 +1,4 @@
-/** Builds a line's records, for agents that put several records with one time on a line. */
+/** Builds a line's records, for agents that put several records with the same time on one line. */
 import type { AgentContext } from './agent-reader.ts';
 import { addSummary, interruptionNote, type LineContext } from './import-context.ts';
 import { toOutput } from './import-content.ts';
@@ -6,14 +6,14 @@ import type { SourcePosition } from '../records/import-ids.ts';
 import { hasText, toInput } from '../records/import-values.ts';
 import type { ResultReason } from '../records/record.ts';
 
-/** Marks a log written by teddy itself: its readers accept answers without a model there. */
+/** Marks a log that teddy itself wrote; the readers accept answers without a model in it. */
 export const ownEntrypoint = 'git-teddy';
 
 interface AgentCall {
   callId: string;
   name: string;
   input: unknown;
-  /** The record gets this ID, if the source has one. */
+  /** The record's ID, if the source has one. */
   id?: unknown;
   /** The submitted plan. */
   plan?: string | undefined;
@@ -60,7 +60,7 @@ export function addPlan(
   context.units.plan(answer, { type: 'plan', ...base, file: 'plan.md', ...of }, text);
 }
 
-/** Counts a text without words as left out. */
+/** Counts a text without words as omitted. */
 export function recordsOf(context: AgentContext, place: SourcePosition, timestamp: unknown): AgentRecords {
   const { log, units } = context;
   const base = (id?: unknown) => context.base(place, timestamp, id);

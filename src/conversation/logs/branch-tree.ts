@@ -8,10 +8,12 @@ import { asText, isObject } from '../records/import-values.ts';
 export interface Branch {
   number: number;
   units: ImportUnits;
-  /** The number of units handed out, and the last record of each. */
+  /** The number of units returned so far, and the last record of each. */
   given: number;
   ends: Map<number, string>;
-  /** A record continues this branch if its parent was read after this many units had begun: later units were said alongside. */
+  /**
+   * A record continues this branch if its parent was read after this many units had begun; later units ran alongside.
+   */
   floor: number;
   /** The number of units that had begun before the current line. */
   begun: number;
@@ -31,7 +33,7 @@ export interface BranchTree {
   branches: Map<number, Branch>;
   /** The lines that a record may name as its parent. */
   positions: Map<string, Position>;
-  /** Branches that hold something: a log may have thousands of branches that never continue. */
+  /** Branches with unfinished content: a log may have thousands of branches that never continue. */
   busy: Set<Branch>;
   steps: AgentStep[];
   /** The number of branches that have begun. */
@@ -47,7 +49,7 @@ export interface BranchTree {
 const unread = { count: 1, time: 0, needsStart: false, namesParents: false, current: { branch: 0, begun: 0 } };
 const keptBranches = 8;
 
-/** `follows` has the meaning of the option in `openUnits`. */
+/** `follows` has the same meaning as the option of `openUnits`. */
 export function openTree(
   log: ImportLog,
   ids: ImportIds,
@@ -110,7 +112,7 @@ export function saveTree({ busy, branches, count, namesParents, current }: Branc
   };
 }
 
-/** Hands out the branch's complete units. */
+/** Returns the branch's complete units. */
 export function drain({ log, steps, busy }: BranchTree, branch: Branch): void {
   const units = branch.units.take();
   log.give(units);
@@ -125,8 +127,8 @@ export function drain({ log, steps, busy }: BranchTree, branch: Branch): void {
 }
 
 /**
- * Begins another branch at a position. If the earlier content at that position is no longer known, the log must be
- * reread from its beginning.
+ * Begins another branch at a position. If the earlier content at that position has already been released, the log must
+ * be reread from its beginning.
  */
 export function forkAt(tree: BranchTree, { branch: number, begun }: Position): Branch {
   const leaves = tree.branches.get(number);
@@ -146,7 +148,7 @@ export function lose(tree: BranchTree): Branch {
   return tree.branches.get(0) ?? openBranch(tree, 0);
 }
 
-/** Tells whether no unit has begun. */
+/** Returns true if no unit has begun. */
 export function isEmpty({ count, branches }: BranchTree): boolean {
   return count === 1 && (branches.get(0)?.units.begun() ?? 0) === 0;
 }

@@ -8,7 +8,7 @@ import { openRewindFinder } from './rewinds.ts';
 
 /** A document that an agent writes instead of separate lines. */
 export interface AgentDocument {
-  /** Tells from a text's first 1 KiB whether it is such a document. */
+  /** Returns true if a text's first 1 KiB shows that the text is such a document. */
   isIts(head: string): boolean;
   /** Returns the log line that a part represents; null for a part that is not a line. */
   toLine(part: JsonPart): string | null;

@@ -42,7 +42,7 @@ function isImage(part: unknown, log: ImportLog): boolean {
   return true;
 }
 
-/** Names an image by type and size, if the source has them: in separate fields, or in a URL that holds the image. */
+/** Names an image by type and size, if the source has them: in separate fields, or in a URL that contains the image. */
 function imageName(part: unknown): string {
   const { source, mimeType, data, image_url: image } = fieldsOf(part);
   const given = fieldsOf(source);

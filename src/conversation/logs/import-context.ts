@@ -1,4 +1,4 @@
-/** The state shared by every reader of a foreign conversation. */
+/** The state shared by all readers of foreign conversations. */
 import type { Importer, ImportOptions, ImportUnit } from './importer.ts';
 import { openImportIds, type ImportIds, type SourcePosition } from '../records/import-ids.ts';
 import { openImportLog, type ImportLog } from './import-report.ts';
@@ -23,7 +23,7 @@ export interface ImportContext extends LineContext {
 
 export const interruptionNote = 'The user interrupted the model here.';
 
-/** An importer that reports how many records and lines it holds; the number stays bounded for every source. */
+/** An importer that reports how many records and lines it has in memory; the number stays bounded for every source. */
 export interface MeasuredImporter extends Importer {
   held(): number;
 }
@@ -34,7 +34,7 @@ export function openContext(format: string, { hash, importedAt }: ImportOptions)
   return { ids, log, units: openUnits(log, ids), source: 'import', base: toBase(ids, importedAt) };
 }
 
-/** Fills `lines` with the line of each new ID. */
+/** Fills `lines` with the line number of each new ID. */
 export function toBase(ids: ImportIds, importedAt: string, lines?: Map<string, number>): LineContext['base'] {
   return (place, timestamp, sourceId) => {
     const id = ids.idFor(place, sourceId);
@@ -44,8 +44,8 @@ export function toBase(ids: ImportIds, importedAt: string, lines?: Map<string, n
 }
 
 /**
- * Adds the summary that a program wrote when it compacted the conversation. The summary's text says that the
- * conversation comes above it, and it answers no message.
+ * Adds the summary that a program wrote when it compacted the conversation. The summary's text states that the
+ * conversation is above it, and it does not answer any message.
  */
 export function addSummary({ units }: LineContext, base: { id: string; timestamp: string }, text: string): void {
   const content = `[The conversation was compacted here. The summary of what stands above:]\n\n${text}`;

@@ -17,7 +17,7 @@ export interface LineCutter {
 
 const maxLineChars = 64 * 1024 * 1024;
 
-/** Takes time linear in the length of the text, and gives the same lines wherever the pieces were cut. */
+/** Takes time linear in the length of the text, and returns the same lines wherever the pieces were cut. */
 export function openLines(maxChars = maxLineChars): LineCutter {
   let parts: string[] = [];
   let chars = 0;
@@ -50,11 +50,11 @@ export function openLines(maxChars = maxLineChars): LineCutter {
 
 export interface LineObjects {
   objects: Record<string, unknown>[];
-  /** How the line was repaired; null without a repair. */
+  /** How the line was repaired; null when it was not. */
   mended: string | null;
   /** Part of the line is torn and missing from the objects. */
   isTorn?: boolean;
-  /** Why part of the line is missing from the objects; null when all of it is there. */
+  /** Why part of the line is missing from the objects; null when nothing is missing. */
   lost: string | null;
 }
 

@@ -107,7 +107,7 @@ function read(context: ImportContext, record: TranscriptRecord, place: SourcePos
   readRecord(context, { ...record, ...base }, place);
 }
 
-/** A repeated ID on one line is a repeat; on another line it belongs to a different record. */
+/** A repeated ID on the same line is a repeat; on another line, it belongs to a different record. */
 function isFirst({ ids }: ImportContext, { id, type }: KnownRecord, place: SourcePosition): boolean {
   return id === '' || ids.isNew(type, id, ids.digestOf(place).slice(0, 32));
 }

@@ -44,7 +44,7 @@ export function openImportLog(): ImportLog {
   };
 }
 
-/** Kinds that hold no words of the conversation, or only words that also occur elsewhere in it. */
+/** Kinds that contain no words of the conversation, or only words that also occur elsewhere in it. */
 const harmless = new Set([
   'lines of bookkeeping',
   'events',
@@ -70,7 +70,7 @@ export function describeLeftOut(leftOut: ImportReport['leftOut']): string {
   return leftOut.map(({ what, count }) => `${formatCount(count)} ${count === 1 ? toSingular(what) : what}`).join(', ');
 }
 
-/** Tells whether a program wrote the record when it compacted the conversation. */
+/** Returns true if a program wrote the record when it compacted the conversation. */
 export function isSummary(record: KnownRecord): boolean {
   return record.type === 'assistant' && record.source === summarySource;
 }

@@ -34,7 +34,7 @@ export interface OpenCall {
 export interface OpenUnit {
   answer: string | null;
   before: Aside[];
-  /** A message's user record; its unit has no other words. */
+  /** A message's user record; its unit contains no other words. */
   message: UserRecord | null;
   isQueued: boolean;
   /** A plan, which is a separate unit. */
@@ -54,7 +54,7 @@ export const noResultOutput = 'The source of this conversation holds no result o
 
 export function emptyUnit(): OpenUnit {
   const records = { before: [], message: null, plan: null, texts: [], calls: [], after: [] };
-  // If the spread came first, V8 would retain every unit until its next full collection.
+  // If the spread came first, V8 would retain every unit until the next full garbage collection.
   return { answer: null, isQueued: false, usage: {}, isPassed: false, ...records };
 }
 
@@ -138,7 +138,7 @@ export function missingResult(call: OpenCall, ids: ImportIds, reason?: ResultRea
   return { ...base, is_error: true, ...(reason === undefined ? {} : { reason }) };
 }
 
-/** Returns the first waiting call since the latest message: when IDs are reused, earlier calls count as given up. */
+/** Returns the first waiting call since the latest message: when IDs are reused, earlier calls count as abandoned. */
 export function chooseCall(waiting: readonly OpenCall[]): OpenCall | undefined {
   return waiting.find(({ messages }) => messages === waiting.at(-1)?.messages);
 }

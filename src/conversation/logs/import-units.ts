@@ -46,13 +46,13 @@ export interface UnitRecords {
   think(answer: string | null, record: ThinkingRecord): void;
   call(answer: string | null, key: string, record: ToolUseRecord, place: SourcePosition): void;
   result(key: string, record: LooseResult, place: SourcePosition): void;
-  /** Adds the plan that an answer submits: the answer with the plan's call, else the one with this name, else the next one. */
+  /** Adds the plan that an answer submits: the one with the plan's call, else the one with this name, else the next. */
   plan(answer: string | null, record: PlanRecord, text: string): void;
   /** With `usage`, the record becomes a separate unit. */
   aside(record: Aside, usage?: UnitUsage): void;
   /** Marks the answer as stopped by the user, according to the note. */
   interrupt(note: NoteRecord | null): void;
-  /** Sets the usage of the answer, or of the last answer if there is no name. Usage counts once, with its latest value. */
+  /** Sets the usage of the answer; null means the last answer. Usage counts once, with its latest value. */
   usage(answer: string | null, usage: UnitUsage): void;
 }
 
@@ -63,13 +63,13 @@ export interface ImportUnits extends UnitRecords {
   closeThrough(unit: number): void;
   /** Takes the complete units. */
   take(): ImportUnit[];
-  /** The number of held records. */
+  /** Returns the number of buffered records. */
   heldRecords(): number;
-  /** The number of units that have begun. */
+  /** Returns the number of units that have begun. */
   begun(): number;
-  /** Whether the answer can still grow. */
+  /** Returns true if the answer can still grow. */
   hasAnswer(answer: string): boolean;
-  /** Whether a call is waiting for this result; without a key, whether any call is waiting. */
+  /** Returns true if a call is waiting for this result; without a key, returns true if any call is waiting. */
   waitsFor(key?: string): boolean;
 }
 
@@ -90,8 +90,8 @@ interface Units {
 }
 
 /**
- * `follows`: teddy reads the log while the agent writes it. A note without a neighbor then becomes a unit at once, and
- * a result whose call no longer waits becomes a note.
+ * `follows` is true when teddy reads the log while the agent writes it. A note without a neighbor then becomes a unit
+ * at once, and a result whose call no longer waits becomes a note.
  */
 export function openUnits(log: ImportLog, ids: ImportIds, { follows = false, begun = 0 } = {}): ImportUnits {
   const units: Units = { log, ids, follows, begun, ready: [], queue: [], asides: [], waiting: new Map(), messages: 0 };

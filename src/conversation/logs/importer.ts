@@ -1,4 +1,4 @@
-/** The contract of every importer: a foreign log goes in as pieces of text, and a transcript's units come out. */
+/** The contract for every importer: a foreign log goes in as pieces of text, and a transcript's units come out. */
 import type { Tokens } from '../../session/entries/entry.ts';
 import type { Hash } from '../../ports/project.ts';
 import type { KnownRecord } from '../records/record.ts';
@@ -18,10 +18,10 @@ export const unitKinds = ['message', 'exchange', 'reply', 'plan'] as const;
 
 /**
  * A unit becomes one entry. A `message` has one user record. An `exchange` has the text before the calls, if any, all
- * calls of an answer, and then their results in equal order. A `reply` has one text, whole or interrupted. Thoughts
- * stay next to the text, and notes and a front end's records come before or after them; without anything to join, they
- * form a separate `reply`. A `plan` has one plan record and precedes the answer that submits it; only followed logs
- * have plans.
+ * calls in an answer, and then their results in the same order. A `reply` has one text, whole or interrupted. Thoughts
+ * stay next to the text, and notes and a front end's records come before or after them; if there is nothing to join,
+ * they form a separate `reply`. A `plan` has one plan record and precedes the answer that submits it; only followed
+ * logs have plans.
  */
 export interface ImportUnit extends UnitUsage {
   kind: (typeof unitKinds)[number];
@@ -45,7 +45,7 @@ export interface ImportReport {
   /** Non-blank lines, or the messages of a single JSON document. */
   lines: number;
   records: number;
-  /** How many of the records are summaries that a program wrote when it compacted the conversation. */
+  /** The number of records that are summaries, which a program wrote when it compacted the conversation. */
   summaries: number;
   /** The number of issues of each kind, and details of the first hundred. */
   skipped: { count: number; issues: ImportIssue[] };
@@ -63,9 +63,9 @@ export interface ImportOptions {
   importedAt: string;
 }
 
-/** Holds no more than one answer and its calls need. Never throws, whatever the source. */
+/** Buffers no more than one answer and its calls need. Never throws, whatever the source contains. */
 export interface Importer {
-  /** Reads the next piece of the source, cut anywhere. */
+  /** Reads the next piece of the source. Pieces may be cut anywhere. */
   push(text: string): ImportUnit[];
   /** Marks the end of the source. */
   end(): ImportUnit[];
@@ -74,7 +74,7 @@ export interface Importer {
   title(): string | null;
   /**
    * Returns where the conversation forks, once the whole source has been read; null if it never forks. Absent in
-   * formats that cannot tell.
+   * formats that cannot represent forks.
    */
   rewinds?(): Rewinds | null;
 }
@@ -85,7 +85,7 @@ export type LogPath = ReadonlyMap<number, number>;
 export interface Attempt {
   /** The log's line (from 1) on which the attempt begins. */
   line: number;
-  /** The attempt's first own unit: the branch, and the number of the branch's units before it. */
+  /** The first unit that belongs only to this attempt: its branch, and the number of units before it in the branch. */
   begins: { branch: number; unit: number };
   /** The attempt from which this one forks, by position in the list; null for the main path. */
   leaves: number | null;
@@ -94,7 +94,7 @@ export interface Attempt {
 }
 
 export interface Rewinds {
-  /** The path that counts. */
+  /** The path that the session follows. */
   main: LogPath;
   /** Sorted by their beginnings. */
   attempts: Attempt[];

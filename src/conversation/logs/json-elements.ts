@@ -1,4 +1,4 @@
-/** Finds the messages in a JSON document that arrives in pieces, and never holds more than one message. */
+/** Finds the messages in a JSON document that arrives in pieces, and never buffers more than one message. */
 
 /** A message, or another member of the object that contains the messages. */
 export type JsonPart =
@@ -12,7 +12,7 @@ export type JsonPart =
 
 export interface JsonElements {
   push(text: string): JsonPart[];
-  /** Returns the parts that end with the text; none after a whole document. */
+  /** Returns the parts that the end of the text completes; none after a whole document. */
   end(): JsonPart[];
 }
 
@@ -35,7 +35,7 @@ interface Scan {
 }
 
 /**
- * Returns the elements of each top-level array, or of the member `messages` of each top-level object, exactly as
+ * Returns the elements of each top-level array, or of the `messages` member of each top-level object, exactly as
  * written; they need not be valid. Takes time linear in the length of the text, and finds equal parts however the text
  * is split into pieces.
  */
@@ -93,7 +93,7 @@ function passString(scan: Scan, text: string, start: number): number {
   return text.length;
 }
 
-/** Tells whether a part ends before this character. */
+/** Returns true if a part ends before this character. */
 function isCut(scan: Scan, code: number, text: string, from: number, at: number): boolean {
   if (!isOpening(code)) return scan.depth === scan.partDepth;
   if (scan.depth === 0) return true;

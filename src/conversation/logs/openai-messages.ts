@@ -113,7 +113,7 @@ function toCall(call: Record<string, unknown>): ForeignCall {
   return { callId, key: callId, name: asText(called['name']) ?? '', input };
 }
 
-/** Before calls had IDs, a result named the function. */
+/** Before calls had IDs, a result named the function instead. */
 function functionKey(name: unknown): string {
   return `function ${asText(name) ?? ''}`;
 }

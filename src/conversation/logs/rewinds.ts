@@ -1,7 +1,7 @@
 /**
- * Finds a session's lines in a log whose conversation forks, because the user went back and typed something else or two
- * programs wrote to the session. Among continuations of one position, the one with the latest words counts; the others
- * were abandoned.
+ * Finds a session's lines in a log with a forking conversation: the user went back and typed something else, or two
+ * programs wrote to the session. Among the continuations of one position, the main line takes the one with the latest
+ * words; the user abandoned the others.
  */
 import type { AgentFork, AgentUnit } from './agent-log.ts';
 import type { Attempt, ImportUnit, LogPath, Rewinds } from './importer.ts';
@@ -13,7 +13,7 @@ export interface RewindFinder {
   find(): Rewinds | null;
 }
 
-/** A branch of the log. `begun` is how many units of its parent branch precede the fork. */
+/** A branch of the log. `begun` is the number of units in its parent branch that precede the fork. */
 interface Branch {
   leaves: { branch: number; begun: number } | null;
   /** For each unit: its last record's ID, its first record's line, and the line of its last words. */
@@ -22,13 +22,13 @@ interface Branch {
   spoken: number[];
 }
 
-/** A piece of a branch without forks. Segments with equal `above` are alternative continuations of that segment. */
+/** A piece of a branch without forks. Segments with the same `above` are alternative continuations of that segment. */
 interface Segment {
   branch: number;
   from: number;
   to: number;
   above: number;
-  /** The last line with words of the user or the model, here or below; a program's own words do not count. */
+  /** The last line with words from the user or the model, here or below; a program's own words do not count. */
   latest: number;
 }
 
@@ -89,7 +89,7 @@ function findRewinds(branches: readonly Branch[]): Rewinds | null {
   return { main: paths[0] as LogPath, attempts };
 }
 
-/** Cuts each branch where other branches leave it; the segment `above` precedes a segment. */
+/** Cuts each branch at its forks; the segment `above` precedes a segment. */
 function cutSegments(branches: readonly Branch[]): Segment[] {
   const cuts = branches.map(() => new Set<number>());
   for (const { leaves } of branches) if (leaves !== null) cuts[leaves.branch]?.add(leaves.begun);
@@ -131,7 +131,7 @@ function findWinners(segments: readonly Segment[]): Map<number, number> {
   return winners;
 }
 
-/** Returns a function that takes a log's units one by one and tells whether each is on the path. */
+/** Returns a function that takes a log's units one by one and returns true for each unit on the path. */
 export function followPath(path: LogPath): (unit: ImportUnit) => boolean {
   const met = new Map<number, number>();
   return ({ branch = 0 }) => {

@@ -55,7 +55,7 @@ it should: the report decides.
 
 interface Agent {
   name: string;
-  /** The whole system prompt, protocol included. */
+  /** The whole system prompt, including the protocol. */
   text: string;
   source: 'builtin' | 'own';
 }
@@ -70,7 +70,7 @@ const builtins: ReadonlyMap<string, string> = new Map([
   ['reviewer', reviewer],
 ]);
 
-/** Everything besides the agent that the prompt depends on. */
+/** Everything that the prompt depends on besides the agent. */
 export interface PromptForm {
   /** When absent, teddy requests a plan. */
   mode?: RequestMode | undefined;
@@ -136,7 +136,10 @@ You are ... on this project. One answer is one plan, which the owner approves ac
 `;
 }
 
-/** How to read the request; in the system prompt, this follows the agent's own text and precedes the protocol of its answer. */
+/**
+ * Explains how to read the request; in the system prompt, this follows the agent's own text and precedes the protocol
+ * for its answer.
+ */
 const requestLayout = `## How to read this request
 
 What follows comes in sections. Each begins with a comment line such as \`<!-- teddy-7f3a91c2 file src/app.ts ... -->\`

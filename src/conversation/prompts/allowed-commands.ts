@@ -1,4 +1,6 @@
-/** Commands that the user has allowed for the rest of a session: one exact line, or any line with certain first words. */
+/**
+ * A command that the user has allowed for the rest of a session: one exact line, or any line with certain first words.
+ */
 
 export interface AllowedCommand {
   kind: 'line' | 'words';
@@ -14,21 +16,21 @@ export interface Allowable {
   words: AllowedCommand | null;
 }
 
-/** Any of these can make a line several commands or another one: operators, redirections, expansions, controls. */
+/** Any of these can split a line into several commands or change it: operators, redirections, expansions, controls. */
 const unsafe = /[;&|<>`$(){}]|[^\P{Cc}]/u;
 /** A word without quotes, patterns or assignments. */
 const plainWord = /^[\w./@][\w./@%:,+-]*$/;
-/** Programs that run their arguments. */
+/** Programs that run their arguments as a command. */
 const runners =
   /^(?:sudo|doas|su|env|exec|eval|command|builtin|time|nohup|nice|ionice|setsid|timeout|xargs|parallel|find|fd|rg|watch|ssh|source|\.|npx|pnpx|bunx|uvx|tsx|ts-node|strace|ltrace|stdbuf|script|busybox)$/i;
 /** Programs that run a text or a file as a program. */
 const interpreters =
   /^(?:\w*sh|node(?:js)?[\d.]*|deno|python[\d.]*|perl[\d.]*|ruby[\d.]*|php[\d.]*|lua(?:jit)?[\d.]*|osascript|[gmn]?awk|g?sed)$/i;
-/** With other arguments, these programs can destroy files, send them away, or run another program. */
+/** With other arguments, these programs can destroy files, send them elsewhere, or run another program. */
 const changers =
   /^(?:rm|mv|cp|dd|ln|chmod|chown|tee|tar|curl|wget|scp|rsync|git|docker|podman|kubectl|psql|mysql|sqlite3)$/i;
 const packageManagers = /^(?:npm|pnpm|yarn|bun)$/i;
-/** Subcommands that, as the second word, run the words after them. */
+/** Subcommands that run the words after them when they are the second word. */
 const subRunners = /^(?:run|run-script|exec|x|dlx|eval)$/;
 
 /** Returns null for a command that the user must approve each time. */
@@ -45,7 +47,7 @@ export function toAllowable(command: string, cwd: string | null): Allowable | nu
 export function isAllowed(list: readonly AllowedCommand[], command: string, cwd: string | null): boolean {
   const words = splitWords(command);
   if (words === null) return false;
-  // Words remembered by an older version that this one no longer makes match nothing.
+  // Words remembered by an older version that this version would no longer make match nothing.
   const texts = { line: trim(command), words: toFirstWords(words)?.join(' ') };
   return list.some((allowed) => allowed.cwd === cwd && allowed.text === texts[allowed.kind]);
 }
@@ -68,7 +70,7 @@ function toFirstWords([program = '', next = '', script = '']: string[]): string[
   return next === 'run' && plainWord.test(script) ? [program, next, script] : null;
 }
 
-/** Removes line ends around a line, because they change nothing. */
+/** Removes line ends around a line, because they have no effect. */
 function trim(command: string): string {
   return command.replace(/^[ \n]+|[ \n]+$/g, '');
 }

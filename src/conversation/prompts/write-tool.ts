@@ -1,4 +1,4 @@
-/** A model's only tool for writing: it announces a file. The content follows as plain text. */
+/** A model's only tool for writing: the call announces a file, and the content follows as plain text. */
 import { hasText } from '../records/import-values.ts';
 import { parseObject } from '../../session/text/parse-object.ts';
 import { operations } from '../../session/settings/write-limits.ts';
@@ -77,7 +77,7 @@ export function renderBegun({
   });
 }
 
-/** Renders the result of a call that began nothing, in JSON. */
+/** Renders the result of a call that did not begin a session, in JSON. */
 export function renderToolError(problem: string): string {
   return JSON.stringify({ error: problem });
 }

@@ -1,4 +1,4 @@
-/** Finds calls and results among a content's blocks, as mixed by Anthropic's API. */
+/** Finds calls and results among a content's blocks, where Anthropic's API mixes them with texts. */
 import { asText, isObject } from './import-values.ts';
 
 interface ContentCall {
@@ -33,7 +33,7 @@ export function withoutCalls(content: unknown): unknown {
 }
 
 /**
- * Splits a transcript line whose content holds calls or results into several records, in block order. The first text
+ * Splits a transcript line with calls or results in its content into several records, in block order. The first text
  * keeps the line's other fields, including its ID.
  */
 export function splitContent(value: unknown): unknown[] {

@@ -2,15 +2,18 @@
 
 export interface ContentText {
   text: string;
-  /** The types of blocks that are not text: the text has their JSON, or only their name if the JSON is an image's bytes. */
+  /**
+   * The types of blocks that are not text. The text contains their JSON, or only their name if the JSON consists of an
+   * image's bytes.
+   */
   foreign: string[];
 }
 
-/** Longer JSON of such a block is assumed to be its bytes, which are of no use to a reader. */
+/** If a block's JSON is longer, teddy assumes that it contains bytes, which are of no use to a reader. */
 const maxMediaLength = 2000;
 const mediaTypes = new Set(['image', 'image_url', 'document', 'file', 'audio', 'input_audio', 'video']);
 
-/** Joins text blocks, one per line; no content gives an empty text. `content` must be serializable as JSON. */
+/** Joins text blocks, one per line; returns an empty text for no content. `content` must be serializable as JSON. */
 export function toContentText(content: unknown): ContentText {
   if (typeof content === 'string') return { text: content, foreign: [] };
   if (content === undefined || content === null) return { text: '', foreign: [] };

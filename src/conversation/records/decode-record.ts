@@ -21,7 +21,7 @@ type RecordBase = Pick<NoteRecord, 'id' | 'timestamp'>;
 export const saidTypes = ['user', 'assistant', 'assistant_partial'] as const;
 type SaidType = (typeof saidTypes)[number];
 
-/** Writing JSON uses stack space, which runs out at some thousand levels. */
+/** Writing JSON uses stack space, which runs out after a few thousand levels. */
 const maxDepth = 500;
 const tooDeep = `nested deeper than ${maxDepth} levels`;
 

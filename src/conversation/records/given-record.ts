@@ -12,10 +12,10 @@ type Given<Known> = Known extends KnownRecord
   ? Omit<Known, Optional> & Partial<Pick<Known, Extract<keyof Known, Optional>>>
   : never;
 
-/** A record without an ID gets one that is constant for equal words at equal times. */
+/** A record without an ID gets one that is the same for equal words at equal times. */
 export type GivenRecord = Given<KnownRecord>;
 
-/** `now`: the ISO 8601 time of records without one. Throws BAD_RECORD. */
+/** `now` is the ISO 8601 time for records without one. Throws BAD_RECORD. */
 export function completeRecords(given: readonly GivenRecord[], now: string, hash: Hash): KnownRecord[] {
   return given.flatMap(splitGiven).map((value) => completeRecord(value, now, hash));
 }
@@ -30,7 +30,7 @@ function completeRecord(value: unknown, now: string, hash: Hash): KnownRecord {
   if ('skipped' in decoded) throw toBad(`What was sent is ${decoded.skipped}.`);
   const { record } = decoded;
   if (record.type === 'other') throw toBad(`${JSON.stringify(record.value['type'])} is not a record type.`);
-  // A plan has its words in a call, and a verdict's authority comes only from the author of its commit.
+  // A plan's words are in a call, and a verdict's authority comes only from the author of its commit.
   if (record.type === 'plan' || record.type === 'approval')
     throw toBad(`A record of type ${record.type} cannot be sent.`);
   const whole = record.type === 'tool_use' ? { ...record, tool_input: record.tool_input ?? {} } : record;

@@ -1,4 +1,4 @@
-/** IDs of imported records: the source's own IDs if they are unique, else IDs derived from the record's content. */
+/** IDs for imported records: the source's own IDs if they are unique, otherwise IDs derived from the content. */
 import type { Hash } from '../../ports/project.ts';
 
 /** A position in a source. */
@@ -6,26 +6,26 @@ export interface SourcePosition {
   /** The line (from 1), or the message in a single JSON document. */
   line: number;
   text: string;
-  /** The number of IDs made at this position. */
+  /** The number of IDs made at this position so far. */
   made: number;
-  /** The digest of the position's text, once it was needed. */
+  /** The digest of the position's text; absent until it is first needed. */
   digest?: string;
 }
 
 export interface ImportIds {
-  /** Tells whether this combination of words is new; the first words give the kind of ID. */
+  /** Returns true if this combination of words is new; the first words specify the kind of ID. */
   isNew(...words: string[]): boolean;
-  /** Returns the source's ID if it is new, else an ID that is constant for equal sources. */
+  /** Returns the source's ID if it is new, otherwise an ID that is the same for equal sources. */
   idFor(place: SourcePosition, sourceId?: unknown): string;
   digestOf(place: SourcePosition): string;
-  /** Returns the memory, for continuing later. */
+  /** Returns the memory, so that a later reader can continue with it. */
   memory(): IdMemory;
 }
 
 /** The most recent IDs, and the IDs before them. */
 export type IdMemory = [recent: string[], older: string[]];
 
-// At most two generations stay in memory: some 25 MB, enough for the lines of a source of 500 MB.
+// At most two generations stay in memory: about 25 MB, enough for the lines in a 500 MB source.
 const generationSize = 131_072;
 
 export function toPlace(line: number, text: string): SourcePosition {
@@ -50,7 +50,7 @@ export function openIdMemory(maxIds: number, known: IdMemory = [[], []]) {
   let [recent, older] = known.map((ids) => new Set(ids)) as [Set<string>, Set<string>];
   return {
     isNew: (...words: string[]): boolean => {
-      // A template literal would hold each of its parts in memory besides the whole.
+      // A template literal would keep each of its parts in memory besides the whole text.
       const id = words.join(' ');
       if (recent.has(id) || older.has(id)) return false;
       if (recent.size >= maxIds) [older, recent] = [recent, new Set()];

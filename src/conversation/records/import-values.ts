@@ -5,7 +5,7 @@ export { isObject, parseJson };
 
 const maxDepth = 200;
 
-/** Returns an object's fields, and no fields for anything else. */
+/** Returns an object's fields; returns no fields for anything else. */
 export function fieldsOf(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : {};
 }
@@ -18,7 +18,7 @@ export function hasText(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== '';
 }
 
-/** Converts a time to ISO 8601 in UTC, from an ISO text (in UTC if it has no zone) or seconds or milliseconds since 1970. */
+/** Converts a time to ISO 8601 in UTC. Accepts ISO text (UTC if without a zone), seconds or milliseconds since 1970. */
 export function toTimestamp(value: unknown): string | undefined {
   if (typeof value === 'number') return fromMs(value < 1e11 ? value * 1000 : value);
   if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(value)) return undefined;
@@ -31,7 +31,7 @@ function fromMs(ms: number): string | undefined {
   return isInRange ? time.toISOString() : undefined;
 }
 
-/** Parses arguments that a model wrote as JSON text; returns the text itself unless it is an object. */
+/** Parses arguments that a model wrote as JSON text; returns the text unchanged unless it is an object. */
 export function toInput(written: unknown): unknown {
   if (written === undefined || written === null || written === '') return {};
   if (typeof written !== 'string') return toStorable(written);
@@ -39,7 +39,7 @@ export function toInput(written: unknown): unknown {
   return isObject(value) ? toStorable(value) : written;
 }
 
-/** Makes a value serializable as JSON: replaces parts nested too deeply for any encoder with a remark. */
+/** Makes a value serializable as JSON: replaces parts that are nested too deeply for some encoder with a remark. */
 export function toStorable(value: unknown): unknown {
   return isDeeper(value, maxDepth) ? '[nested too deeply to be kept]' : value;
 }

@@ -1,4 +1,4 @@
-/** A transcript's records: messages and calls, one by one. */
+/** A transcript's records, each of which is a message or a call. */
 import type { Tokens, VerdictWord } from '../../session/entries/entry.ts';
 
 interface RecordBase {
@@ -15,8 +15,8 @@ interface RecordBase {
 export type RecordSource = string;
 
 /**
- * Followed in another agent's log, where each record has its own ID, so equal words in two records are two messages. A
- * turn of such a log may end without an answer.
+ * A record that was followed in another agent's log, where each record has its own ID, so equal words in two records
+ * are two messages. A turn in such a log may end without an answer.
  */
 export const captureSource = 'capture';
 
@@ -26,7 +26,7 @@ export const summarySource = 'compaction_summary';
 /** A message that asks about the pending plan. */
 export const questionSource = 'question';
 
-/** `file` refers to the turn's file with the content: `plan.md`, `report.md`. */
+/** `file` names the turn's file with the content: `plan.md`, `report.md`. */
 type Said<Role extends string> = { role: Role; content: string } | { role: Role; file: string };
 
 export interface UserRecord extends RecordBase {
@@ -64,7 +64,7 @@ export interface ToolUseRecord extends RecordBase {
 
 /**
  * Why a result does not come from the tool. `recovered`: a crash occurred between call and result. `instructed`: the
- * user said what to do instead.
+ * user gave instructions instead.
  */
 export const resultReasons = ['denied', 'instructed', 'aborted', 'recovered'] as const;
 export type ResultReason = (typeof resultReasons)[number];
@@ -110,7 +110,7 @@ export interface ThinkingRecord extends RecordBase {
 }
 
 /**
- * A plan by another agent; its words are in the call or answer that follows. teddy does not execute the plan, and it
+ * A plan by another agent; its words are in the call or answer that follows. teddy does not execute the plan, which
  * need not follow teddy's grammar.
  */
 export interface PlanRecord extends RecordBase {
@@ -160,5 +160,5 @@ export const toInstructedOutput = (instruction: string) =>
   `Nothing was run. The user says instead: ${instruction.trim()}`;
 export const abortedOutput = 'Tool execution aborted by user';
 export const recoveredOutput = 'Tool execution was interrupted by a crash; its result is not known';
-/** Stands in for a result that is in no record. */
+/** Stands in for a result that was never recorded. */
 export const missingOutput = 'No result of this tool was recorded; what it did is not known';

@@ -1,4 +1,4 @@
-/** Reads the usable parts of a line that a crash has torn, joined with the next one, or filled with NUL characters. */
+/** Reads the usable parts of a line that a crash has torn, joined with the next line, or filled with NUL characters. */
 import { isObject, parseJson } from '../../session/text/parse-object.ts';
 
 export interface MendedLine {
@@ -9,31 +9,32 @@ export interface MendedLine {
   reason: string;
 }
 
-/** Tells from an object's fields whether it is a record of the log; `before` is the preceding text on the line. */
+/** Returns true if an object's fields show that it is a log record; `before` is the preceding text on the line. */
 export type RecordForm = (object: Record<string, unknown>, before: string) => boolean;
 
 /** The beginning of every line that teddy writes. Inside a string, its quotes would be escaped. */
 const recordStart = '{"type":"';
 
 /**
- * The beginning of any object with a key. Inside a string, the quote would end the string, and JSON never continues
- * like that.
+ * The beginning of any object with a key. Inside a string, the quote would end the string, and valid JSON never
+ * continues with these characters.
  */
 const objectStart = /\{"[^\s\0",:}\]]/y;
 
 const space = /[\s\0\uFEFF\u0085]/;
 
 /**
- * Finds the objects in a line that is not valid JSON as a whole, or says why there are none. Takes time linear in the
- * line's length. Without `isRecord`, the line must be teddy's own. With it, accepts an object after a torn record if
- * the object is itself a record, and also the object at the end of the line, wherever the preceding one was torn.
+ * Finds the objects in a line that is not valid JSON as a whole, or explains why there are none. Takes time linear in
+ * the line's length. Without `isRecord`, the line must be teddy's own. With `isRecord`, accepts an object after a torn
+ * record if the object is itself a record, and also accepts the object at the end of the line, wherever the preceding
+ * one was torn.
  */
 export function repairLine(line: string, isRecord?: RecordForm): MendedLine | string {
   const { objects, hasRest } = findObjects(line, isRecord !== undefined);
   const last = isRecord === undefined ? null : findLast(line, objects.at(-1)?.end ?? 0);
   const found = last === null ? objects : [...objects, last];
   const whole = found.flatMap(({ start, end, isTorn }) => {
-    // A block of NUL characters has replaced part of a text; the remaining text is still what was said.
+    // A block of NUL characters has replaced part of a text; the remaining text was really said.
     const value = parseJson(line.slice(start, end).replaceAll('\0', ''));
     const isTaken = !isTorn || isRecord === undefined || (isObject(value) && isRecord(value, line.slice(0, start)));
     return value !== undefined && isTaken ? [value] : [];
@@ -81,8 +82,8 @@ function findObjects(line: string, ofAgent: boolean): Pick<Scan, 'objects' | 'ha
 }
 
 /**
- * If an object or array expects a value, an object is that value, even if it looks like a record: a tool's output must
- * not become a message because its line was torn.
+ * If an object or array expects a value, the next object is that value, even if it looks like a record: a tool's output
+ * must not become a message because its line was torn.
  */
 function beginsObject({ ofAgent, start, inString, before }: Scan, line: string, at: number): boolean {
   const isStart = () => (ofAgent ? startsObject(line, at) : line.startsWith(recordStart, at));
@@ -101,7 +102,7 @@ function begin(scan: Scan, at: number): void {
   Object.assign(scan, { start: at, depth: 1, inString: false, before: '{' });
 }
 
-/** Returns how many of the following characters belong to the current one. */
+/** Returns the number of following characters that belong to the current one. */
 function passInString(scan: Scan, line: string, at: number): number {
   if (line[at] === '"') Object.assign(scan, { inString: false, before: '"' });
   return line[at] === '\\' && line[at + 1] !== '{' ? 1 : 0;
@@ -118,7 +119,7 @@ function pass(scan: Scan, line: string, at: number): void {
   else if (char === '}' || char === ']') leave(scan, at);
 }
 
-/** An object that continues like this was part of another object whose beginning is lost. */
+/** An object that continues like this was part of another object, the beginning of which is lost. */
 function passOutside(scan: Scan, char: string): void {
   if (scan.before === '' && ',]}'.includes(char)) scan.objects.pop();
   scan.hasRest = true;
@@ -131,7 +132,9 @@ function leave(scan: Scan, at: number): void {
   Object.assign(scan, { start: -1, before: '' });
 }
 
-/** Finds the object at the end of the line, if it begins after `from`: read backward, it can begin at only one position. */
+/**
+ * Finds the object at the end of the line, if it begins after `from`. Read backward, it has only one possible start.
+ */
 function findLast(line: string, from: number): Found | null {
   let end = line.length;
   while (end > from && space.test(line[end - 1] ?? '')) end -= 1;

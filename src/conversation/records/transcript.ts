@@ -18,13 +18,13 @@ export interface Transcript {
   records: TranscriptRecord[];
   /** Lines without a record, or with an object that is not a record. */
   skipped: LineIssue[];
-  /** Lines with more than one record, or with a damaged or unusual one; `records` has the readable parts. */
+  /** Lines with several records, or with a damaged or unusual one; `records` contains the readable parts. */
   mended: LineIssue[];
 }
 
 export type Answer = { complete: boolean; text: string } | { complete: true; file: string };
 
-/** Encodes a record as one line with its newline; equal records give equal bytes, whatever the order of their keys. */
+/** Encodes a record as one line with its newline; equal records produce equal bytes, whatever their key order. */
 export function encodeRecord(record: TranscriptRecord): string {
   // Some line readers treat these two characters as line ends.
   const escaped = { '\u2028': '\\u2028', '\u2029': '\\u2029' };
@@ -40,8 +40,8 @@ export function userMessages(records: readonly TranscriptRecord[]): string[] {
 }
 
 /**
- * Finds the answer to the user's last message: the last complete answer, else the last interrupted one, else null. A
- * text before calls is not an answer yet. A turn without a complete last answer is open.
+ * Finds the answer to the user's last message: the last complete answer, otherwise the last interrupted one, otherwise
+ * null. A text before calls is not an answer yet. A turn without a complete last answer is open.
  */
 export function lastAnswer(records: readonly TranscriptRecord[]): Answer | null {
   const since = afterLastMessage(records);
@@ -57,7 +57,7 @@ export function lastAnswer(records: readonly TranscriptRecord[]): Answer | null 
   return partial ? { complete: false, text: partial.message.content } : null;
 }
 
-/** Tells whether this message, or any message by default, is the user's last one and waits for an answer. */
+/** Returns true if this message (by default, any message) is the user's last one and waits for an answer. */
 export function isUnanswered(records: readonly TranscriptRecord[], message?: string): boolean {
   const last = userMessages(records).at(-1);
   return last !== undefined && (message ?? last) === last && lastAnswer(records)?.complete !== true;
@@ -73,26 +73,26 @@ function isReplyTo({ reply_to }: AssistantRecord, messageId: string | null): boo
   return reply_to === undefined || reply_to === messageId;
 }
 
-/** Tells whether the user has denied a tool since the user's last message, which ended the turn. */
+/** Returns true if the user has denied a tool since the user's last message; the denial ended the turn. */
 export function endsDenied(records: readonly TranscriptRecord[]): boolean {
   return afterLastMessage(records).findLast((record) => record.type === 'tool_result')?.reason === 'denied';
 }
 
-/** Tells whether another agent made the turn's plan, which teddy then does not execute. */
+/** Returns true if another agent made the turn's plan; teddy does not execute such a plan. */
 export function hasAgentPlan(records: readonly TranscriptRecord[]): boolean {
   return records.some(({ type }) => type === 'plan');
 }
 
 /**
- * Tells whether the next turn may begin without an answer: the turn's agent may have been killed, or judges its plans
- * itself.
+ * Returns true if the next turn may begin without an answer: the turn's agent may have been killed, or it judges its
+ * plans itself.
  */
 export function mayEndOpen(records: readonly TranscriptRecord[]): boolean {
   const message = records.findLast(({ type }) => type === 'user');
   return (message?.type === 'user' && message.source === captureSource) || hasAgentPlan(records);
 }
 
-/** Tells whether somebody has approved or rejected another agent's plan since the user's last message. */
+/** Returns true if somebody has approved or rejected another agent's plan since the user's last message. */
 export function endsJudged(records: readonly TranscriptRecord[]): boolean {
   const isVerdict = (record: TranscriptRecord) => record.type === 'approval' && record.verdict !== 'none';
   return hasAgentPlan(records) && afterLastMessage(records).some(isVerdict);
@@ -103,12 +103,15 @@ export function afterLastMessage(records: readonly TranscriptRecord[]): Transcri
   return records.slice(records.findLastIndex((record) => record.type === 'user') + 1);
 }
 
-/** Returns the answers to messages before the waiting one. */
+/** Returns the answers to messages that precede the waiting one. */
 export function toEarlierReplies(since: readonly TranscriptRecord[]): TranscriptRecord[] {
   return since.filter((record) => record.type === 'assistant' && record.reply_to !== undefined);
 }
 
-/** Keeps the records since a message up to the last result; teddy will request a later interrupted answer again. */
+/**
+ * Keeps the records from after a message up to the last call or result. If an interrupted answer follows, teddy
+ * requests that answer again.
+ */
 export function toFinishedCalls(since: readonly TranscriptRecord[]): TranscriptRecord[] {
   const end = since.findLastIndex(({ type }) => type === 'tool_use' || type === 'tool_result') + 1;
   const isEarlier = (record: TranscriptRecord) => record.type === 'assistant' && record.reply_to !== undefined;
@@ -126,7 +129,7 @@ const silentTypes: TranscriptRecord['type'][] = [
   'other',
 ];
 
-/** Counts the records that say or call something; other records do not change what a turn waits for. */
+/** Counts the records that contain words or calls; other records do not affect the turn's state. */
 export function countSaid(records: readonly TranscriptRecord[]): number {
   return records.filter(({ type }) => !silentTypes.includes(type)).length;
 }

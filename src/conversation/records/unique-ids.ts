@@ -7,7 +7,7 @@ export interface UniqueIds {
 /** `maxLength` limits the returned IDs; long ones are cut. */
 export function openUniqueIds(maxLength = Number.POSITIVE_INFINITY): UniqueIds {
   const taken = new Set<string>();
-  // The next number for an ID with copies, because an ID may occur many thousand times.
+  // The next number for each ID with copies, because an ID may occur many thousands of times.
   const next = new Map<string, number>();
   const isNew = (id: string) => taken.size < taken.add(id).size;
   return {

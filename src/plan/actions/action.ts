@@ -22,7 +22,9 @@ export interface ActionBase extends Position {
 /** A project path, or a URL as written in the plan. */
 export type Resource = { kind: 'path'; path: RepoPath } | { kind: 'url'; url: string };
 
-/** Reads one action of a plan. Each reader returns null for a missing part, and for an invalid part after reporting it. */
+/**
+ * Reads one action in a plan. Each method returns null for a missing part, and for an invalid one after reporting it.
+ */
 export interface ActionReader {
   readonly grammar: Grammar;
   text(name: string): string | null;
@@ -46,7 +48,7 @@ export interface ActionReader {
     queries(): string[] | null;
     markdown(): string | null;
   };
-  /** Reports a problem at the action's heading; the hint is an example of its body. */
+  /** Reports a problem at the action's heading; the hint is an example of a correct body. */
   report(message: string): void;
 }
 
@@ -61,33 +63,33 @@ type ShownBody =
 /** An action as read by its file; the parser adds the position and the rest of `ActionBase`. */
 type FieldsOf<A extends ActionBase> = Omit<A, keyof ActionBase>;
 
-/** An action type for the use in plans. Readers of history load only this half. */
+/** An action type as plans use it. Readers of history load only this half. */
 export interface ActionType<A extends ActionBase> extends ActionSpec {
   type: A['type'];
   /** Returns null when a problem was reported. */
   read(from: ActionReader): FieldsOf<A> | null;
-  /** Names the action's target, for labels, prompts and lists: a path, or a script's first line. */
+  /** Returns the action's target, for labels, prompts and lists: a path, or a script's first line. */
   target(action: A): string;
-  /** Absent when the line that names the action says everything. */
+  /** Absent when there is nothing to add to the line that names the action. */
   show?(action: A): ShownBody;
   /** The file or page that a successful action adds to the next turn's context, or removes from it when `drops` is set. */
   touches?(action: A): string;
   drops?: true;
-  /** The only file that the action writes. */
+  /** Returns the only file that the action writes. */
   writes?(action: A): RepoPath;
 }
 
-/** A type's operations. Separate from the type, so that a bundle that only reads plans can omit handlers and matcher. */
+/** A type's operations, in a separate table, so that a bundle that only reads plans can omit handlers and matcher. */
 export interface ActionHandler<A extends ActionBase, E extends Effect> {
-  /** Waits for the user's answer. */
+  /** True when the action waits for the user's answer. */
   asks?: true;
-  /** Names the program that the action runs and that may change any file. */
+  /** The program that the action runs; it may change any file. */
   runs?: string;
-  /** The parameters in the report's form. */
+  /** Returns the parameters in the report's form. */
   params(action: A): Record<string, ReportedParam>;
   /** The project path that the check depends on; `settings` when the check depends on facts outside any commit. */
   looksAt?(action: A): RepoPath | 'settings' | null;
-  /** Finds the effect on the current world, or the reason why there is none. Changes nothing. */
+  /** Finds the effect on the current world, or the reason why the action cannot have one. Changes nothing. */
   check(action: A, world: PlanWorld): Promise<EffectOutcome<E>> | EffectOutcome<E>;
   /** Performs the approved action; absent when there is nothing to do. */
   perform?(action: A, effect: E, world: ActionWorld): Promise<Performed>;

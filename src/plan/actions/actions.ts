@@ -1,4 +1,4 @@
-/** The action types that a plan may have, in the protocol's order, and the calls that depend on the type. */
+/** The action types that a plan may contain, in the protocol's order, and the calls that depend on the type. */
 import { countMasks } from '../../session/masks/mask.ts';
 import type { RepoPath } from '../../names.ts';
 import type { Performed, ReportedParam } from '../effects/action-details.ts';
@@ -42,7 +42,7 @@ export function typeOf({ type }: Pick<ActionBase, 'type'>): ActionType<ActionBas
   return found;
 }
 
-/** Returns a handler that only accepts actions of its own type, with the effect that the handler found. */
+/** Returns a handler that accepts only actions of its own type, with the effect that the same handler found. */
 export function handlerOf(action: Pick<ActionBase, 'type'>): ActionHandler<ActionBase, Effect> {
   const { type } = typeOf(action) as KnownType;
   return handlers[type] as unknown as ActionHandler<ActionBase, Effect>;
@@ -71,14 +71,17 @@ export function toParams(action: ActionBase): Record<string, ReportedParam> {
 
 /**
  * Finds the effect of one action on the current files, or the reason why it can have none. Validation and execution
- * both use this function. Problems carry the action's index; there are several only when several pairs of an EDIT do
- * not apply.
+ * both use this function. Problems carry the action's index; there is more than one only when several pairs in an EDIT
+ * do not apply.
  */
 export async function toEffect(action: ActionBase, world: PlanWorld): Promise<EffectOutcome> {
   return refuseNewMasks(action, await handlerOf(action).check(action, world));
 }
 
-/** Performs the approved action in this world. Throws what the world throws. Returns SKIPPED for an unanswered question. */
+/**
+ * Performs the approved action in this world. Passes on any error that the world throws. Returns SKIPPED for an
+ * unanswered question.
+ */
 export async function perform(action: ActionBase, effect: Effect, world: ActionWorld): Promise<Performed> {
   const handler = handlerOf(action);
   if (handler.perform !== undefined) return handler.perform(action, effect, world);
@@ -88,7 +91,7 @@ export async function perform(action: ActionBase, effect: Effect, world: ActionW
 
 /**
  * A mask represents a secret that the model cannot see, so writing the mask back would destroy the secret. Refuses an
- * action that adds a mask that is not in its target.
+ * action that adds a mask that its target does not contain.
  */
 function refuseNewMasks(action: ActionBase, outcome: EffectOutcome): EffectOutcome {
   if ('problems' in outcome || outcome.effect.kind !== 'write') return outcome;

@@ -1,4 +1,4 @@
-/** CHAT_WITH_USER and PROMPT: tell the user something, and wait for an answer. */
+/** CHAT_WITH_USER and PROMPT: show a message to the user, and wait for an answer. */
 import type { AskEffect } from '../effects/effect.ts';
 import { toFirstLine, type ActionBase, type ActionHandler, type ActionType } from './action.ts';
 

@@ -54,7 +54,7 @@ export const createHandler: ActionHandler<CreateAction, WriteEffect> = {
     const clash = target.kind === 'absent' ? explainCollision(path, target.twin) : null;
     if (clash !== null) return refuse(action, `CREATE ${path}: ${clash}.`, 'Use that name, or choose another.');
     const after = new TextEncoder().encode(content);
-    // Identical content is not a loss: a run interrupted after writing the file succeeds on a rerun.
+    // Identical content is not a loss: if a run was interrupted after writing the file, a rerun succeeds.
     if (target.kind === 'file' && !overwrite && !equalBytes(target.bytes, after))
       return refuse(action, `CREATE ${path}: the file exists already.`, 'Use EDIT, or set `- **Overwrite:** true`.');
     const before = target.kind === 'file' ? target.bytes : null;

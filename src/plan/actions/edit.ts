@@ -100,7 +100,7 @@ async function check(
   return { effect: { kind: 'write', action: index, path, before: target.bytes, after, matches: outcome.matches } };
 }
 
-/** Describes the problems using the masked text; a FIND that matches there contains a mask. */
+/** Describes the problems using the masked text; a FIND that matches the masked text contains a mask. */
 function describeMasked(masked: EditOutcome, problems: Problem[]): Problem[] {
   if (!masked.ok) return masked.problems;
   return problems.slice(0, 1).map(({ line, column }) => ({ line, column, message: 'FIND was not found.' }));

@@ -21,7 +21,7 @@ export interface ExecuteAction extends ActionBase {
   env: Record<string, string>;
   timeoutMs: number | null;
   allowFailure: boolean;
-  /** How many of the last output lines the report shows. */
+  /** The number of output lines, from the end, that the report shows. */
   tail: number | null;
 }
 

@@ -90,7 +90,7 @@ function toFetch(action: ReadAction, url: string): EffectOutcome<FetchEffect> {
   return { effect: { kind: 'fetch', action: action.index, url: parsed.url, lines: action.lines } };
 }
 
-/** Returns why a model must not see a file: the model never gets secrets, or files outside the repository. */
+/** Explains why a model must not see a file: the model never gets secrets, or files outside the repository. */
 export function whyWithheld(
   path: RepoPath,
   target: FileTarget,

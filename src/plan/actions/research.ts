@@ -93,7 +93,7 @@ function toOutcome(searches: Search[], failure: string | null): { status: Perfor
   return { status: 'FAILURE', reason: `the search command ${how} for query ${searches.length}: ${last.query}` };
 }
 
-/** Returns the part for the report; stores the whole output separately when the part is shorter. */
+/** Returns the part for the report; stores the whole output separately when that part is shorter. */
 function keepSearches(found: Search[], world: ActionWorld): Pick<ActionDetails, 'searches' | 'output_file'> {
   const searches = found.map(toReported);
   const isCut = found.some(

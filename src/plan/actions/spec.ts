@@ -1,5 +1,5 @@
 /**
- * An action's form in a plan: its parameters and its body. The parser reads plans by this table, and the protocol in
+ * An action's form in a plan: its parameters and its body. The parser reads plans with this table, and the protocol in
  * the system prompt is rendered from it.
  */
 type ParameterType = 'path' | 'resource' | 'directory' | 'text' | 'boolean' | 'number' | 'seconds' | 'lines' | 'env';

@@ -1,4 +1,4 @@
-/** The world where approved actions run: files, programs, the web and the user. Actions reach these only through it. */
+/** The world in which approved actions run. Actions reach files, programs, the web and the user only through it. */
 import type { RepoPath } from '../../names.ts';
 import type { CommandResult } from '../../ports/files.ts';
 import type { Performed } from '../effects/action-details.ts';
@@ -29,28 +29,31 @@ interface RanScripts<T> {
 
 export interface ActionWorld {
   /**
-   * Durably notes the beginning of an action that changes no file. Throws DISK_FULL or WRITE_FAILED; nothing may start
-   * in that case.
+   * Durably records that an action that changes no file begins. Throws DISK_FULL or WRITE_FAILED; in that case nothing
+   * may start.
    */
   begin(): Promise<void>;
   /**
-   * Notes the beginning, saves the existing file, and writes the content unless the file has changed since teddy showed
-   * it to the user.
+   * Records that the action begins, saves the existing file, and writes the content unless the file has changed since
+   * teddy showed it to the user.
    */
   write(effect: WriteEffect): Promise<Performed>;
-  /** Notes the beginning, and the changes made by the scripts that `work` starts (one after the other). Masks their results. */
+  /**
+   * Records that the action begins, and the changes made by the scripts that `work` starts (one after the other). Masks
+   * their results.
+   */
   run<T>(work: (start: StartScript) => Promise<T>): Promise<RanScripts<T>>;
   /** Asks the user; returns null when no answer is available. Throws INTERRUPTED. */
   ask(text: string): Promise<string | null>;
   /** Fetches a page and stores it; `file` is its path relative to the turn. */
   fetch(url: string): Promise<ReadPage & { file: string }>;
-  /** Returns the user's search command; undefined without one. */
+  /** Returns the user's search command; undefined when there is none. */
   searchCommand(): Promise<string | undefined>;
   /** Stores an output that the report shows only in part, and returns the stored file's path relative to the turn. */
   keepOutput(text: string): string;
 }
 
-/** Opens a world with only files, for the actions that write a file: used for trying and repeating a plan. */
+/** Opens a world that contains only files, for actions that write a file. Used for trying out and repeating a plan. */
 export function openFileWorld(write: (effect: WriteEffect) => Promise<void>): ActionWorld {
   const refuse = (): never => {
     throw new Error('This world has only files.');

@@ -24,7 +24,7 @@ export const actionDetails = object({
   reason: optional(text()),
   /** The user's words when rejecting the action. */
   comment: optional(text()),
-  /** EDIT: how and at which line (from 1) the first place was found; `matches` is set when there were several places. */
+  /** EDIT: how the first place was found, and its line (from 1); `matches` is set when there were several places. */
   match: optional(text()),
   line: optional(position),
   matches: optional(list(object({ pair: position, match: text(), line: position }))),
@@ -36,7 +36,7 @@ export const actionDetails = object({
   stderr: optional(text()),
   timed_out: optional(boolean),
   truncated: optional(boolean),
-  /** Advice, when the output reveals the problem. */
+  /** Advice, when the output reveals the cause. */
   note: optional(text()),
   /** RESEARCH: the executed queries, in order. */
   searches: optional(list(search)),

@@ -1,11 +1,11 @@
 /**
- * A command's output in a report: which part appears, how teddy stores all of it, and a note on what the output alone
- * does not reveal.
+ * A command's output in a report: the part that the report shows, how teddy stores the whole output, and a note about
+ * facts that the output alone does not reveal.
  */
 import type { CommandResult } from '../../ports/files.ts';
 import { endLine } from '../../session/context/context-log-sections.ts';
 
-/** How many lines of a stream a report shows unless the plan says otherwise. */
+/** The number of lines in a stream that a report shows unless the plan specifies another. */
 export const shownLines = 100;
 
 export function takeLast(text: string, count: number): string {
@@ -42,7 +42,7 @@ export function noteResult(result: CommandResult): string | null {
   return notes.length === 0 ? null : notes.join(' ');
 }
 
-/** Tells whether the script seems to wait for input; false for a script that succeeded or was interrupted. */
+/** Returns true if the script seems to wait for input; false for a script that succeeded or was interrupted. */
 function asks({ exitCode, aborted, failedCommand, stdout, stderr }: CommandResult): boolean {
   if (exitCode === 0 || aborted) return false;
   return readCommand.test(failedCommand ?? '') || isQuestion(stdout) || isQuestion(stderr);

@@ -23,7 +23,7 @@ export interface FetchEffect extends EffectOf<'fetch'> {
   lines: string | null;
 }
 
-/** Does nothing, except that the next turn's context omits `resource`, a path or a URL. */
+/** The action does nothing, except that the next turn's context omits `resource`, a path or a URL. */
 export interface PruneEffect extends EffectOf<'prune'> {
   resource: string;
 }
@@ -48,7 +48,7 @@ export interface AskEffect extends EffectOf<'ask'> {
   text: string;
 }
 
-/** Does nothing, except that the next turn goes to another agent. */
+/** The action does nothing, except that the next turn goes to another agent. */
 export interface InvokeEffect extends EffectOf<'invoke'> {
   agent: string;
   text: string;
@@ -63,22 +63,22 @@ export type Effect =
   WriteEffect | CommandEffect | ReadEffect | FetchEffect | SearchEffect | PruneEffect | AskEffect | InvokeEffect;
 export type EffectOutcome<E extends Effect = Effect> = { effect: E } | { problems: Problem[] };
 
-/** The world for checking an action. Missing parts are not checked. */
+/** The world for checking an action. teddy skips the checks for missing parts. */
 export interface PlanWorld {
   inspect: Inspect;
   /** Untracked paths that git ignores. */
   ignored?: ReadonlySet<RepoPath>;
   /** The names that INVOKE may use. */
   agents?: readonly string[];
-  /** Whether the user has configured a command for RESEARCH. */
+  /** True when the user has configured a command for RESEARCH. */
   canSearch?: boolean;
   /** Removes secrets from a text. Problems quote the masked text, because half a secret would not be recognized. */
   mask?(text: string): Promise<string>;
-  /** The grammar that a report records; a FIND without a match is then described as that report described it. */
+  /** The grammar that a report records; a FIND without a match is then described in the same way as in that report. */
   grammar?: Grammar;
 }
 
-/** Joins several writes of a file into one change, from before the first to after the last, ordered by first write. */
+/** Joins several writes to a file into one change, from before the first to after the last, ordered by first write. */
 export function joinWrites(effects: readonly Effect[]): WriteEffect[] {
   const files = new Map<string, WriteEffect>();
   for (const effect of effects) {

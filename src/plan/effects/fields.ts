@@ -1,13 +1,13 @@
 /**
  * Defines a format once, as a table of fields that determines its type, its check, its key order and its JSON Schema.
  * zod could do this too, but every command that reads a report would have to load zod (25 to 31 ms), and the reader
- * would have to include it (7 of 88 KB, gzipped). Remove this once zod loads in 3 ms.
+ * would have to include it (7 of 88 KB, gzipped). Remove this module once zod loads in 3 ms.
  */
 import { isObject } from '../../session/text/parse-object.ts';
 
 export interface Field<Value> {
   /**
-   * Returns the value with the keys in the table, in the table's order. Leaves invalid values unchanged and adds each
+   * Returns the value with the table's keys, in the table's order. Leaves invalid values unchanged, and adds each one
    * to `faults` with its place.
    */
   read(value: unknown, faults: string[], place?: string): Value;

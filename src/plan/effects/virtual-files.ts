@@ -1,4 +1,4 @@
-/** The project's files in their future state: the writes of a plan's earlier actions, layered over the files on disk. */
+/** The project's files in a future state: the writes of a plan's earlier actions, layered over the files on disk. */
 import type { FileTarget } from '../../ports/files.ts';
 import { parentsOf, type RepoPath } from '../../names.ts';
 
@@ -6,7 +6,7 @@ export type Inspect = (path: RepoPath) => Promise<FileTarget>;
 
 interface VirtualFiles {
   inspect: Inspect;
-  /** Records a file and its parent directories. The caller has inspected the path, so this does not check it again. */
+  /** Records a file and its parent directories. Does not check the path again, because the caller has inspected it. */
   write(path: RepoPath, bytes: Uint8Array): Promise<void>;
 }
 

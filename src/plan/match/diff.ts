@@ -4,15 +4,15 @@ import { decodeText, equalBytes } from '../../session/text/bytes.ts';
 
 const context = 3;
 /**
- * With more changed lines than this, a shortest diff takes too long and no user reads it, so the diff is one removed
- * and one added block.
+ * With more changed lines than this, computing a shortest diff takes too long and no user reads it, so the diff
+ * consists of one removed and one added block.
  */
 const maxChangedLines = 1_000;
 const noFile = '/dev/null';
 
 /**
- * `before` is null for a new file. The diff ends with a newline; it is empty when nothing differs. Bytes that are not
- * text produce `Binary files differ`.
+ * `before` is null for a new file. The diff ends with a newline; it is empty when the files are equal. Bytes that are
+ * not text produce `Binary files differ`.
  */
 export function renderUnifiedDiff(path: string, before: Uint8Array | null, after: Uint8Array): string {
   const oldText = before === null ? '' : toText(before);

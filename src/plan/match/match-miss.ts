@@ -1,4 +1,4 @@
-/** Explains why FIND was not found, using the most similar region. Takes linear time, so that large files are fast too. */
+/** Explains why FIND was not found, using the most similar region. Takes linear time, to be fast on large files too. */
 import type { Grammar } from '../../session/text/grammar.ts';
 import { type Substitution, findPlaces } from './match-places.ts';
 import type { Problem } from './problem.ts';
@@ -32,8 +32,8 @@ function describeRegion({ firstLine, lastLine, similarity }: ClosestRegion): str
 }
 
 /**
- * A pair counts as applied only if REPLACE is in the region most like FIND, if that region keeps no line that the pair
- * removes, and if REPLACE is more than a small part of its lines: a lone bracket is in every file.
+ * A pair counts as applied only if REPLACE is in the region most like FIND, if that region contains no line that the
+ * pair removes, and if REPLACE is more than a small part of the region's lines: a lone bracket occurs in every file.
  */
 function describeApplied(text: string, { find, replace }: Substitution, region: ClosestRegion | null): string {
   if (replace.trim() === '') return '';
@@ -67,7 +67,7 @@ function keepsRemoved(find: string, replace: string, standing: string): boolean 
   return trim(find).some((line) => line !== '' && !kept.has(line) && found.has(line));
 }
 
-/** Returns the offset of a line (counted from 1); after the last line, the end of the text. */
+/** Returns the offset of a line (counted from 1); for a line after the last one, returns the end of the text. */
 function lineStart(text: string, line: number): number {
   let start = 0;
   for (let at = 1; at < line; at += 1) start = nextLine(text, start);
@@ -103,7 +103,9 @@ function describeCharacters(found: string, expected: string): string {
 
 const shownPoints = 8;
 
-/** Tells whether a user can see the difference; a space, an accent or a letter of another script is not visible enough. */
+/**
+ * Returns true if a user can see the difference; spaces, accents and letters from other scripts are not visible enough.
+ */
 function isTellable(one = '', other = ''): boolean {
   return isAscii(one + other) || Math.max([...one].length, [...other].length) > shownPoints;
 }
@@ -118,8 +120,8 @@ function toCodePoints(text: string): string {
 }
 
 /**
- * Finds the window with as many lines as `find` that shares most with `find`; null when none shares enough. Moves the
- * window over the lines once, with one table that counts the shared pairs of neighboring characters.
+ * Finds the window with as many lines as `find` that has the most in common with `find`; null when none has enough.
+ * Moves the window over the lines once, with one table that counts the shared pairs of neighboring characters.
  */
 function findClosestRegion(lines: string[], find: string[]): ClosestRegion | null {
   const height = Math.min(find.length, lines.length);
@@ -140,7 +142,7 @@ function findClosestRegion(lines: string[], find: string[]): ClosestRegion | nul
   return best.similarity < leastSimilarity ? null : { ...best, lastLine: best.firstLine + height - 1 };
 }
 
-/** Encodes each pair of neighboring characters as a number, for all lines in a row; `ends` holds the end of each line. */
+/** Encodes each pair of neighboring characters as a number, for all lines in a row; `ends` contains each line's end. */
 function toPairs(lines: string[]): { pairs: Uint16Array; ends: Int32Array } {
   const pairs = new Uint16Array(lines.reduce((sum, line) => sum + line.length, 0));
   const ends = new Int32Array(lines.length);

@@ -16,8 +16,8 @@ export interface Substitution {
 }
 
 /**
- * The result of `toReplacement` replaces the text from `start` to `end`, in UTF-16 units. A function and not a string,
- * because there may be as many overlapping places as lines, each with a long replacement that is never read.
+ * The result of `toReplacement` replaces the text from `start` to `end`, in UTF-16 units. A function instead of a
+ * string, because there may be as many overlapping places as lines, each with a long replacement that is never read.
  */
 export interface MatchSite {
   start: number;
@@ -28,11 +28,11 @@ export interface MatchSite {
 /** The engine's search is quadratic in the length of the search text, so pass at most this much of a FIND. */
 const searchedLength = 32;
 /**
- * The limit for comparisons at places with that beginning, as a multiple of the text's length; beyond it, the search
+ * The limit on comparisons at places that begin like FIND, as a multiple of the text's length; beyond it, the search
  * uses another method.
  */
 const maxCompared = 16;
-/** How many lines of FIND to look for one by one before splitting a text into lines. */
+/** The number of lines in FIND to look for one by one before splitting a text into lines. */
 const maxLookedFor = 100;
 
 const matchers: readonly { kind: PlaceKind; findPlaces: (text: string, wanted: Substitution) => MatchSite[] }[] = [
@@ -184,8 +184,8 @@ function isBlank(lines: Line[], from: number, to: number): boolean {
 }
 
 /**
- * Tells whether `offset` can be applied to all lines of REPLACE. If a line lacks the prefix to remove, its indentation
- * would be a guess, so the place does not count.
+ * Returns a predicate that is true if `offset` can be applied to all lines of REPLACE. If a line lacks the prefix to
+ * remove, its indentation would be a guess, so the place does not count.
  */
 function acceptsOffset(replace: string): (offset: Offset) => boolean {
   const indents = splitLines(replace)
@@ -195,7 +195,7 @@ function acceptsOffset(replace: string): (offset: Offset) => boolean {
   return ({ added, prefix }) => added || shared === null || shared.startsWith(prefix);
 }
 
-/** Never indents blank lines, and removes the prefix from a blank line only if it is there. */
+/** Never indents blank lines, and removes the prefix from a blank line only if the line has it. */
 function applyOffset({ content, body }: Line, { added, prefix }: Offset): string {
   if (added) return body === '' ? content : prefix + content;
   return content.startsWith(prefix) ? content.slice(prefix.length) : content;
@@ -236,7 +236,7 @@ function toLine({ start, end }: Pick<Line, 'start' | 'end'>, content: string): L
   // A pattern such as /[ \t]+$/ is quadratic in a long run of spaces.
   while (last > 0 && isSpace(content.charCodeAt(last - 1))) last -= 1;
   while (first < last && isSpace(content.charCodeAt(first))) first += 1;
-  // Lists the fields one by one: a spread takes several times as long, and a large file has many lines.
+  // Lists the fields one by one, because a spread takes several times as long, and a large file has many lines.
   return { start, end, content, indent: content.slice(0, first), body: content.slice(first, last) };
 }
 

@@ -1,7 +1,7 @@
 /**
- * Returns every index of `needle` in `haystack` in order, including overlapping matches; none for an empty `needle`.
- * Uses Knuth-Morris-Pratt, which is linear for any input; a search from each index would be quadratic in a file of
- * equal lines.
+ * Returns every index of `needle` in `haystack` in order, including overlapping matches; returns none for an empty
+ * `needle`. Uses Knuth-Morris-Pratt, which is linear for any input; a search from each index would be quadratic in a
+ * file of equal lines.
  */
 export function findSequence(haystack: ArrayLike<string>, needle: ArrayLike<string>, from = 0): number[] {
   const found: number[] = [];
@@ -15,7 +15,9 @@ export function findSequence(haystack: ArrayLike<string>, needle: ArrayLike<stri
   return found;
 }
 
-/** Returns, for each prefix length of `needle`, the length of the longest shorter prefix that is also its suffix. */
+/**
+ * Returns, for each prefix of `needle` by its length, the length of its longest proper prefix that is also its suffix.
+ */
 export function toBorders(needle: ArrayLike<string>): Int32Array {
   const borders = new Int32Array(needle.length + 1);
   for (let at = 1; at < needle.length; at += 1) borders[at + 1] = extend(needle, borders, borders[at]!, needle[at]!);

@@ -1,4 +1,4 @@
-/** Applies an EDIT's pairs to a text: exact and positional, without guessing. */
+/** Applies an EDIT's pairs to a text exactly and in order, without guessing. */
 import { newestGrammar, type Grammar } from '../../session/text/grammar.ts';
 import { describeMiss } from './match-miss.ts';
 import { type MatchSite, type PlaceKind, findPlaces } from './match-places.ts';
@@ -28,9 +28,9 @@ const byteOrderMark = '\uFEFF';
 const maxListedLines = 20;
 
 /**
- * Applies the pairs in order, each to the previous one's result. Preserves the text's byte order mark, its line endings
- * (line by line if mixed), and its present or missing final newline. A failing pair leaves the text for the next one,
- * so that teddy finds all problems.
+ * Applies the pairs in order, each to the result of the previous one. Preserves the text's byte order mark, its line
+ * endings (line by line if mixed), and its present or missing final newline. A failing pair leaves the text unchanged
+ * for the next pair, so that teddy finds all problems.
  */
 export function applyEdit(
   text: string,
@@ -112,7 +112,9 @@ function nameOf(index: number, pairs: readonly EditPair[]): string {
   return pairs.length === 1 ? 'FIND' : `FIND ${index + 1}`;
 }
 
-/** A file's line endings are kept apart from its text: FIND and REPLACE match without them, and teddy restores them later. */
+/**
+ * teddy separates a file's line endings from its text: FIND and REPLACE match without them, and teddy restores them.
+ */
 
 type LineEnding = '\n' | '\r\n';
 
@@ -156,8 +158,8 @@ function listEndings(text: string): LineEnding[] {
 
 /**
  * Replaces places that are in order and do not overlap. In a file with mixed endings, an unchanged line keeps its
- * ending, and a new line gets the ending of the line it replaces, else of the line before it; `own` are the plan's
- * endings, for a file without any.
+ * ending, and a new line gets the ending of the line that it replaces, otherwise of the line before it. `own` contains
+ * the plan's endings, for a file without any.
  */
 function replaceEnded({ text, endings }: EndedText, replaced: Replaced[], own: LineEnding[]): EndedText {
   const parts: string[] = [];
@@ -190,7 +192,7 @@ function replaceEach(text: string, endings: LineEnding[], replaced: Replaced[], 
 }
 
 interface Change {
-  /** The removed lines; the text after the last ending is the last one. */
+  /** The removed lines; the text after the last ending counts as the last line. */
   removed: string[];
   added: string[];
   /** The endings of `removed`. */

@@ -8,7 +8,7 @@ export interface Position {
 
 /** A mistake, or something worth knowing, at one position in a plan. */
 export interface Problem extends Position {
-  /** One line that says what was found and what was expected. */
+  /** One line that describes the text found and the text expected. */
   message: string;
   /** A short correct example, or the next step. */
   hint?: string;

@@ -1,7 +1,7 @@
-/** Finds the changed words within changed lines of a diff, as opposed to added or removed lines. */
+/** Finds the changed words within the changed lines of a diff. Added or removed lines do not count as changed. */
 import { diffWordsWithSpace } from 'diff';
 
-/** A longer line is minified code or data: its words mean little, and comparing them is slow. */
+/** A longer line is minified code or data, where words mean little and comparisons are slow. */
 const maxLineLength = 400;
 
 export interface Piece {
@@ -38,7 +38,7 @@ function comparePair(lines: readonly string[], words: Map<number, Piece[]>, oldA
   const [before, after] = [(lines[oldAt] ?? '').slice(1), (lines[newAt] ?? '').slice(1)];
   if (Math.max(before.length, after.length) > maxLineLength) return;
   const parts = diffWordsWithSpace(before, after);
-  // Two lines without a common word count as replaced, not changed.
+  // Two lines without a word in common count as replaced, not changed.
   if (!parts.some(({ added, removed, value }) => !added && !removed && value.trim() !== '')) return;
   const toPiece = (part: (typeof parts)[number]) => ({ text: part.value, isChanged: part.added || part.removed });
   words.set(oldAt, parts.filter(({ added }) => !added).map(toPiece));

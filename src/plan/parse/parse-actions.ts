@@ -1,4 +1,4 @@
-/** Reads the Action Plan: finds its actions and turns each into a value. */
+/** Reads the Action Plan: finds its actions and turns each one into a value. */
 import type { ActionBase, ActionReader, ActionType, Resource } from '../actions/action.ts';
 import { findParameterSpec, type ActionSpec } from '../actions/spec.ts';
 import { actionTypes, findActionType } from '../actions/actions.ts';
@@ -58,8 +58,8 @@ function splitActions(reading: Reading, section: Section): { before: Block[]; st
 }
 
 /**
- * In free Markdown, an H3 is text unless it names an action; in an EDIT it may be a label. An action heading of another
- * level also begins an action: it is reported, and does not become part of the previous action.
+ * In free Markdown, an H3 is text unless it names an action; in an EDIT it may be a label. An action heading at another
+ * level also begins an action: the parser reports it instead of adding it to the previous action.
  */
 function startsAction(
   reading: Reading,

@@ -62,7 +62,9 @@ const labels = new Map<string, Label>([
   ['REPLACEMENT', 'REPLACE'],
 ]);
 
-/** Reads `#### FIND:`, `` `FIND:` ``, `FIND:`, `- **FIND:**` and `FIND 2:`, in any case, and the labels of other tools. */
+/**
+ * Reads `#### FIND:`, `` `FIND:` ``, `FIND:`, `- **FIND:**` and `FIND 2:`, in any case, and labels from other tools.
+ */
 export function readLabel(reading: Reading, block: Block): Label | null {
   const word = readLabelWord(reading, block);
   const label = labels.get(word) ?? null;
@@ -177,7 +179,7 @@ export function hintOfStray(found: string): string | null {
   return spec ? `An action begins with a heading: ### ${spec.type}` : null;
 }
 
-/** Tells whether the action is already complete. */
+/** Returns true if the action is already complete. */
 function isBehindBody({ spec, blocks }: ActionPart, stray: Block): boolean {
   return spec.body === 'none' || blocks.some((block) => block.kind === 'fence' && block.start < stray.start);
 }

@@ -1,4 +1,4 @@
-/** Reads the sections that are lists, Context Vault and Memos, fenced or not. */
+/** Reads the sections that are lists, fenced or not: Context Vault and Memos. */
 import { findActionType } from '../actions/actions.ts';
 import { addNote, addProblem, excerpt, type Reading, type Section } from './parse-outline.ts';
 import { readItem } from './parse-parameters.ts';
@@ -14,7 +14,7 @@ interface Entry {
   isItem?: boolean;
 }
 
-/** Reads one path per line, without bullets and links; the context determines each line's meaning. */
+/** Reads one path per line, without bullets and links; the context lists determine each line's meaning. */
 export function readContextVault(reading: Reading, section: Section): string[] {
   return readEntries(reading, section).flatMap(({ text, position }) =>
     text.split('\n').flatMap((line) => readVaultLine(reading, line, position) ?? []),
@@ -52,7 +52,7 @@ export function readMemos(reading: Reading, section: Section): MemoChange[] {
   });
 }
 
-/** Ways in which models say that they have no memo. */
+/** Ways in which models state that they have no memo. */
 const noMemo =
   /^\W{0,3}(?:none(?: needed)?|n\/a|nothing(?: new| to add)?|no(?: new)? (?:changes|memos|facts)(?: needed| yet| to add)?)\W{0,3}$/i;
 /** The forms known to grammars 1 and 2. */
@@ -112,7 +112,7 @@ function toLines(text: string, firstLine: number): Entry[] {
   });
 }
 
-/** A bullet over several lines is one entry; its lines are trimmed. */
+/** A bullet that spans several lines is one entry; its lines are trimmed. */
 function toEntry(text: string, position: Position): Entry {
   const lines = text.split('\n').map((line) => line.trim());
   return { text: lines.filter((line) => line !== '').join('\n'), position };

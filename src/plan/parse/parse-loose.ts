@@ -1,4 +1,7 @@
-/** Blocks that lack a Markdown mark but can mean only one thing: `#Title`, `1. **File Path:** a`, tags around the plan. */
+/**
+ * Reads blocks that lack a Markdown mark but have only one possible meaning: `#Title`, `1. **File Path:** a`, tags
+ * around the plan.
+ */
 import { findParameterSpec, type ActionSpec } from '../actions/spec.ts';
 import { findActionType } from '../actions/actions.ts';
 import type { Position } from '../match/problem.ts';
@@ -6,7 +9,7 @@ import { positionOf, type Block, type Bullet, type Heading } from './scan.ts';
 
 type Paragraph = Extract<Block, { kind: 'paragraph' }>;
 
-/** A separately scanned part of the text; `line` is its first line's number. */
+/** A separately scanned part of the text; `line` is the number of its first line. */
 export interface Region {
   from: number;
   to: number;
@@ -101,8 +104,8 @@ function joinLines(lines: (Paragraph | Heading)[]): Block[] {
 }
 
 /**
- * Turns numbered or plain parameter lines at the beginning of an action into bullets; `first` is the first such line.
- * Leaves alone everything after a fence or a heading, and free Markdown except for its first paragraph.
+ * Turns numbered or plain parameter lines at the beginning of an action into bullets; `first` is the first of these
+ * lines. Does not touch anything after a fence or a heading, or free Markdown after its first paragraph.
  */
 export function toParameterBullets(
   text: string,

@@ -1,6 +1,6 @@
 /**
- * Reports actions where the parser reads none, in another section or before all sections; otherwise they would silently
- * be dropped.
+ * Reports actions in places where the parser reads none: in another section or before all sections. Otherwise they
+ * would be dropped silently.
  */
 import { findParameterSpec } from '../actions/spec.ts';
 import { findActionType } from '../actions/actions.ts';
@@ -9,8 +9,8 @@ import { addProblem, excerpt, splitBullet, type Outline, type Reading, type Sect
 import { positionOf, type Block, type Heading } from './scan.ts';
 
 /**
- * Tells whether an action begins here, at any heading level: its name, then one of its parameters or, if the name is in
- * capitals, a fence.
+ * Returns true if an action begins here, at any heading level: the heading is an action's name, followed by one of its
+ * parameters or, if the name is in capitals, by a fence.
  */
 export function beginsAction(text: string, heading: Heading, next: Block | undefined): boolean {
   const spec = findActionType(heading.text);
@@ -26,7 +26,7 @@ function isInCapitals({ text }: Heading): boolean {
   return /[A-Z]{4}/.test(text) && !/[a-z]/.test(text);
 }
 
-/** Reports misplaced actions, and tells whether there are any. */
+/** Reports misplaced actions, and returns true if there are any. */
 export function reportMisplaced(reading: Reading, { title, preamble, sections }: Outline): boolean {
   if (reading.grammar === 1) return false;
   const hasActionPlan = sections.some(({ name }) => name === 'action plan');

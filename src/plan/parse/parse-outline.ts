@@ -4,7 +4,7 @@ import { findTags, skipThoughts, splitGluedHeadings, type Region } from './parse
 import { isClosingLine, positionOf, scanBlocks, type Block, type Bullet, type Fence, type Heading } from './scan.ts';
 import type { Position, Problem } from '../match/problem.ts';
 
-/** One pass over a plan: its text, and the problems found so far. */
+/** One pass over a plan: the text, and the problems found so far. */
 export interface Reading {
   readonly text: string;
   readonly projectRoot: string | undefined;
@@ -12,8 +12,8 @@ export interface Reading {
   readonly problems: Problem[];
   readonly notes: Problem[];
   /**
-   * The unclosed fence at the end of the text, and its action once known. The parser does not separately report what is
-   * missing after the fence.
+   * The unclosed fence at the end of the text, and the action that it belongs to, once known. The parser does not
+   * separately report anything missing after the fence.
    */
   readonly cutOff: { readonly fence: Fence; action?: number } | null;
 }
@@ -23,7 +23,7 @@ export type SectionName = (typeof sectionNames)[number];
 
 export interface Section {
   heading: Heading;
-  /** Null for a heading that the grammar does not know. */
+  /** Null for a heading that the grammar does not define. */
   name: SectionName | null;
   blocks: Block[];
   /** The offset after the section's last character. */
@@ -47,7 +47,7 @@ export interface ScannedPlan {
   outer: Fence | null;
   /** The blocks before and after the outer fence. */
   around: Block[];
-  /** Notes about other wrappers removed around the plan, or about text with only one possible reading. */
+  /** Notes about other wrappers removed from around the plan, or about text with only one possible reading. */
   notes: Problem[];
 }
 
@@ -128,8 +128,8 @@ function placeBlock(outline: Outline, block: Block, end: number): void {
 }
 
 /**
- * Finds a fence at the beginning of the answer whose content starts like a plan. Models often make the fence no longer
- * than the fences inside, so that strictly an inner one closes it; in that case the answer's last line must be its
+ * Finds a fence at the beginning of the answer whose content starts like a plan. Models often make this fence no longer
+ * than the fences inside it, so that strictly an inner one closes it; in that case the answer's last line must be its
  * closing line.
  */
 function findOuterFence(text: string, blocks: Block[]): { outer: Fence; end: number; around: Block[] } | null {

@@ -12,7 +12,7 @@ import { addNote, addProblem, excerpt, splitBullet, type Reading } from './parse
 import type { Position } from '../match/problem.ts';
 import { positionOf, type Block, type Bullet, type Heading } from './scan.ts';
 
-/** An action of the plan that has not been parsed yet. */
+/** An action in the plan that has not been parsed yet. */
 export interface ActionPart {
   spec: ActionType<ActionBase>;
   /** Counted from 1. */
@@ -40,7 +40,7 @@ export interface Parameter {
   position: Position;
 }
 
-/** The given parameters, keyed by their name in the table. */
+/** The parameters of an action, keyed by their names in the table. */
 export type Parameters = ReadonlyMap<string, Parameter>;
 
 /** Reads the bullet at `blocks[at]` with its continuation lines and nested bullets, up to a block that `stops` it. */

@@ -9,7 +9,7 @@ import type { RepoPath } from '../../names.ts';
 import type { Grammar } from '../../session/text/grammar.ts';
 import { positionOf } from './scan.ts';
 
-/** Reads the parameters of one action. */
+/** Reads one action's parameters. */
 export interface ValueReader extends Omit<ActionReader, 'grammar' | 'resource' | 'body' | 'report'> {
   /** Reports an invalid value. */
   refuse(parameter: Parameter, reason: string, hint?: string): null;
@@ -118,7 +118,7 @@ function readEnv(
   return Object.fromEntries(entries);
 }
 
-/** `inCode`: the whole pair is in one code span, and the text still has the span's closing mark. */
+/** `inCode` is true when the whole pair is in one code span and the text still has the span's closing mark. */
 function readValue(text: string, inCode: boolean): { value: string; isCode: boolean } {
   if (inCode && text.endsWith('`')) return { value: text.slice(0, -1).trim(), isCode: false };
   const trimmed = text.trim();

@@ -1,4 +1,4 @@
-/** Reads a plan as the model sent it. Collects all problems; throws nothing, rewrites nothing. */
+/** Reads a plan as the model sent it. Collects all problems; never throws, and does not change the text. */
 import { findActionType } from '../actions/actions.ts';
 import { newestGrammar, type Grammar } from '../../session/text/grammar.ts';
 import { readActions } from './parse-actions.ts';
@@ -28,7 +28,7 @@ import { countBytes } from '../../session/text/bytes.ts';
 export const maxPlanBytes = 10_485_760;
 
 /**
- * Tells whether an answer is a plan: outside fences, the answer has a heading `## Action Plan` or `## Message`, or an
+ * Returns true if an answer is a plan: it has, outside fences, a heading `## Action Plan` or `## Message`, or an
  * action.
  */
 export function isPlan(text: string): boolean {
@@ -101,7 +101,7 @@ function readTitle(reading: Reading, { before, title, sections }: Outline): void
   if (title && first) addNote(reading, positionOf(first), 'The text before the title is ignored.');
   if (title && title.text !== '') return;
   const heading = title ?? sections[0]?.heading;
-  if (!heading) return; // Without any heading it is not a plan at all, which is reported once.
+  if (!heading) return; // A text without any heading is not a plan at all, which is reported once.
   addProblem(
     reading,
     positionOf(heading),
@@ -110,7 +110,7 @@ function readTitle(reading: Reading, { before, title, sections }: Outline): void
   );
 }
 
-/** Reads the bullets right after the title. Ignores all other text there, except a second title. */
+/** Reads the bullets directly after the title. Ignores all other text there, except for a second title. */
 function readMetadata(reading: Reading, preamble: Block[]): Record<string, string> {
   const entries: [string, string][] = [];
   let ignored: Block | undefined;
@@ -173,7 +173,7 @@ function noteOuterFence(reading: Reading, { outer, around }: ScannedPlan): void 
   if (first) addNote(reading, positionOf(first), 'The text outside of the fence around the plan is ignored.');
 }
 
-/** Finds out whether the text ends inside a fence, or before the closing line of its outer fence. */
+/** Returns where the text is cut off: inside a fence, or before the closing line of its outer fence. */
 function findCutOff({ blocks, outer }: ScannedPlan): Reading['cutOff'] {
   const last = blocks.at(-1);
   if (last?.kind === 'fence' && !last.closed) return { fence: last };

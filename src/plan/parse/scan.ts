@@ -20,7 +20,7 @@ interface BlockBase {
   offset: number;
   /** The number of columns of white space before that character. */
   indent: number;
-  /** Whether a blank line, or the start of the text, precedes the block. */
+  /** True when a blank line, or the start of the text, precedes the block. */
   gap: boolean;
 }
 
@@ -88,7 +88,7 @@ export function scanBlocks(text: string, from = 0, to = text.length, firstLine =
 export function fenceContent(text: string, fence: Fence): string {
   const content = text.slice(fence.contentStart, fence.contentEnd);
   if (fence.indent === 0) return content;
-  // Not `^` with the m flag, which also matches after U+2028.
+  // This cannot be `^` with the m flag, which also matches after U+2028.
   return content.replace(new RegExp(`(^|\\n) {1,${fence.indent}}`, 'g'), '$1');
 }
 
@@ -173,7 +173,7 @@ function closesFence(text: string, line: Line, marker: string): boolean {
 }
 
 /**
- * Finds, in an unclosed fence, the last line that would close the fence if no text followed the marks. A single word
+ * Finds the last line in an unclosed fence that would close the fence if no text followed the marks. A single word
  * after three marks opens another fence instead.
  */
 export function findTextBehind(
@@ -196,7 +196,7 @@ export function findTextBehind(
   return found;
 }
 
-/** Tells whether a line could close `fence`, such as the last line of an answer inside an outer fence. */
+/** Returns true if a line could close `fence`, such as the last line of an answer inside an outer fence. */
 export function isClosingLine(line: string, fence: Fence): boolean {
   return closesFence(line, { start: 0, end: line.length, next: line.length }, fence.marker);
 }

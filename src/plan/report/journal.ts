@@ -8,7 +8,7 @@ import type { ActionLog, ReportedMemos } from './report.ts';
 /** A run's state after an action: still running, or why the rest does not run. */
 export type RunEnd = 'done' | 'failed' | 'quit' | 'interrupted';
 
-/** A path's state; `key` identifies bytes stored by the journal, `mode` holds the permission bits. */
+/** A path's state; `key` identifies bytes stored by the journal, `mode` contains the permission bits. */
 export type KeptState =
   { kind: 'absent' } | { kind: 'file'; key: string; mode: number } | { kind: 'link'; target: string };
 
@@ -22,11 +22,11 @@ export interface RunRecord {
   root: string;
   /** ISO 8601. */
   startedAt: string;
-  /** Indexes of the chosen actions; a continued run may choose fewer, not more. */
+  /** The indexes of the chosen actions; a continued run may choose fewer, but not more. */
   chosen: number[];
-  /** Whether an incomplete run restores its files. */
+  /** True when an incomplete run restores its files. */
   rollback: boolean;
-  /** The decisions before the first action; teddy does not ask about them again. */
+  /** The decisions made before the first action; teddy does not ask about them again. */
   memos: ReportedMemos;
 }
 
@@ -58,8 +58,8 @@ export interface BeginRecord {
 }
 
 /**
- * A process group; `startedAt` is when its leader started, by the system's clock; null when the system does not reveal
- * that.
+ * A process group. `startedAt` is the time at which its leader started, by the system's clock; null when the system
+ * does not reveal the time.
  */
 export interface ProcessGroup {
   id: number;
@@ -78,7 +78,7 @@ interface StartRecord {
 export interface LeftFile {
   path: RepoPath;
   before?: Oid | null;
-  /** `mode` is absent when the action did not change it. Null when the file does not exist. */
+  /** `mode` is absent when the action did not change the mode. Null when the file does not exist. */
   after: { mode?: '100644' | '100755' | '120000'; oid: Oid } | null;
 }
 
@@ -88,8 +88,8 @@ export interface EndRecord {
   log: ActionLog;
   ended: RunEnd;
   /**
-   * The paths that the action changed, each with a print of the result (`Run.left`). If the action only rewrote equal
-   * bytes, `owner` is the action that had changed the path before.
+   * The paths that the action changed, each with a fingerprint of the result (`Run.left`). If the action only rewrote
+   * equal bytes, `owner` is the action that had changed the path before.
    */
   changed: [path: RepoPath, left: string | null, owner?: number][];
   strays: RepoPath[];
@@ -116,11 +116,11 @@ export interface JournaledRun {
   /** Sorted by their beginnings. */
   begun: BeginRecord[];
   ended: EndRecord[];
-  /** The action that began and did not end; null when the crash occurred between two actions. */
+  /** The action that began but did not end; null when the crash occurred between two actions. */
   interrupted: BeginRecord | null;
   /** The interrupted action's last script; it may still be running. */
   group: ProcessGroup | null;
-  /** Whether a rollback was in progress. */
+  /** True when a rollback was in progress. */
   isRollingBack: boolean;
 }
 
@@ -131,7 +131,7 @@ export function encodeRecord(record: JournalRecord): string {
 
 /**
  * Ignores a final record that a crash cut off. Returns null when even the first record is missing: in that case nothing
- * had begun. Throws DAMAGED_SESSION for a journal that teddy did not write in this form.
+ * had begun. Throws DAMAGED_SESSION for a journal that is not in the form that teddy writes.
  */
 export function decodeJournal(text: string): JournaledRun | null {
   const lines = text.split('\n').slice(0, -1);

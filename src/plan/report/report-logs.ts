@@ -12,7 +12,7 @@ export interface ReadLog {
 }
 
 export interface ReadRun {
-  /** The grammar for rereading the plan; the newest for a damaged report or a later teddy's report. */
+  /** The grammar for rereading the plan; the newest for a damaged report or a report from a later teddy. */
   grammar: Grammar;
   /** In action order; null for a damaged report or a text that is not a report. */
   logs: ReadLog[] | null;
@@ -31,7 +31,7 @@ export function readLogs(yaml: string): ReadLog[] | null {
   return readRun(yaml).logs;
 }
 
-/** Parses the document to a value. Throws an `Error` with the reason. */
+/** Parses the document into a value. Throws an `Error` with the reason. */
 export function parseReportYaml(yaml: string): unknown {
   const plain = readPlainYaml(yaml);
   if (plain !== null) return plain.value;

@@ -17,7 +17,7 @@ export function renderReport(report: Report): string {
   return document.toString({ doubleQuotedAsJSON: true, lineWidth: 0 });
 }
 
-/** Block scalars that consist only of white space do not survive the YAML package. */
+/** The YAML package does not restore block scalars that consist only of white space. */
 function chooseStyle(scalar: Scalar): void {
   if (typeof scalar.value === 'string' && /^\s*$/.test(scalar.value)) scalar.type = Scalar.QUOTE_DOUBLE;
 }
@@ -27,7 +27,7 @@ export function parseReport(yaml: string): Report {
   return checkReport(parseYaml(yaml));
 }
 
-/** Reads a report in teddy's exact YAML, without a full YAML parser, which is large. */
+/** Reads a report in the exact YAML that teddy writes, without a full YAML parser, which is large. */
 export function parsePlainReport(yaml: string): Report {
   const plain = readPlainYaml(yaml);
   if (plain === null) throw damaged('it is not in the format that teddy writes');

@@ -1,6 +1,6 @@
 /**
- * A plan's outcome, as recorded in `report.md`, with the file's names and order. This table is used for writing,
- * checking and describing reports.
+ * A plan's outcome, as recorded in `report.md`, with the file's names and order. teddy uses this table to write, check
+ * and describe reports.
  */
 import { isSessionId, isTurnName, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { countOf } from '../../session/spending/describe-spending.ts';
@@ -19,8 +19,8 @@ const sha256 = text(/^[0-9a-f]{64}$/);
 const time = text(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
 /**
- * `sha256` is the hash of the plan's bytes. `grammar` is the version that parsed the plan; reports from before versions
- * existed lack it, which means 1.
+ * `sha256` is the hash of the plan's bytes. `grammar` is the version that parsed the plan; reports written before
+ * versions existed lack it, which means 1.
  */
 const plan = object({
   title: text(),
@@ -35,7 +35,7 @@ const runSummary = object({
   start_time: time,
   end_time: time,
   error: nullable(text()),
-  /** With SUCCESS: the indexes of the actions that were not chosen. */
+  /** With SUCCESS: the indexes of the actions that the user did not choose. */
   not_run: optional(list(position)),
 });
 
@@ -43,7 +43,7 @@ const memos = object({
   added: texts,
   removed: texts,
   rejected: texts,
-  /** Memos for which no user was available; they wait for the user. */
+  /** Memos proposed when no user was available; they wait for the user. */
   proposed: optional(texts),
 });
 export type ReportedMemos = ValueOf<typeof memos>;
@@ -60,8 +60,8 @@ const actionLog = object({
   modified_by_user: optional(boolean),
   duration_ms: optional(number(0)),
   /**
-   * The ID of git's tree after an action that may change files: the code that this report's commit would have had at
-   * that point, without `.teddy/`. Absent when teddy could not determine the tree, and in older reports.
+   * The ID of git's tree after an action that may change files: the code, without `.teddy/`, that this report's commit
+   * would have contained at that point. Absent when teddy could not determine the tree, and in older reports.
    */
   tree: optional(oid),
   details: optional(actionDetails),
