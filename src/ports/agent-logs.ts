@@ -1,7 +1,7 @@
-/** The workflows' view of the logs that agents keep, and of what is already known about each. Types only. */
+/** The workflows' view of the logs that agents keep, and of the stored facts about each log. Types only. */
 import type { AgentName } from '../agents/agents.ts';
 
-/** The position where reading a log stopped, with enough detail to recognize that log again. */
+/** The position where reading a log stopped, with enough detail to recognize the same log later. */
 export interface LogPosition {
   /** Identifies the file, together with its inode. */
   device: number;
@@ -46,8 +46,8 @@ export interface AgentLogs {
   /** Returns null for a path that does not exist, is not a regular file, or is outside the agent's directories. */
   stat(agent: AgentName, path: string): Promise<LogStat | null>;
   /**
-   * Reads from `position`, or from the beginning when it is null. Returns null when the file no longer continues what
-   * was read before `position`.
+   * Reads from `position`, or from the beginning when it is null. Returns null when the file no longer continues the
+   * text that was read before `position`.
    */
   read(path: string, position: LogPosition | null): Promise<LogReading | null>;
   /**
@@ -59,7 +59,7 @@ export interface AgentLogs {
   readNamed(path: string): Promise<string | null>;
   /** Finds the log of a session when the hook did not name a file. */
   locate(agent: AgentName, sessionId: string): Promise<string | null>;
-  /** Returns the directory that a session began in, for agents that do not log it; null when unknown. */
+  /** Returns the directory in which a session began, for agents that do not log it; null when unknown. */
   directory(agent: AgentName, path: string): Promise<string | null>;
   /** Returns the root of the repository that contains a directory; null when there is none, or the directory is gone. */
   topOf(directory: string): Promise<string | null>;
@@ -69,13 +69,13 @@ export interface AgentLogs {
   subAgents(agent: AgentName, path: string): Promise<{ path: string; callId: string | null; description: string }[]>;
 }
 
-/** Stores one state file per log, with everything known about that log. */
+/** Stores one state file per log, with all known facts about that log. */
 export interface FollowerStates {
   list(): Promise<Record<string, unknown>[]>;
   read(path: string): Promise<Record<string, unknown> | null>;
   /** Resolves once the state is durable. */
   write(path: string, state: Record<string, unknown>): Promise<void>;
-  /** Forgets everything stored under this name. */
+  /** Deletes everything stored under this name. */
   remove(path: string): Promise<void>;
 }
 
@@ -83,6 +83,6 @@ export interface FollowerStates {
 export interface Capture {
   logs: AgentLogs;
   states: FollowerStates;
-  /** Tells whether an agent's process is still running. */
+  /** Returns true if an agent's process is still running. */
   isAlive(pid: number): Promise<boolean>;
 }

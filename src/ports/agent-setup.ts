@@ -1,29 +1,29 @@
-/** The workflows' view of our hooks in the configuration of other agents. Types only. */
+/** The workflows' view of teddy's hooks in other agents' configuration. Types only. */
 import type { AgentName } from '../agents/agents.ts';
 
 export interface AgentState {
   name: AgentName;
   /** The name that people know, such as `Claude Code`. */
   title: string;
-  /** The executable on PATH; null when it is not installed. */
+  /** The path of the executable on PATH; null when it is not installed. */
   program: string | null;
-  /** False when neither its executable nor its directory exists. */
+  /** False when neither the agent's executable nor its directory exists. */
   found: boolean;
-  /** The user's configuration file where our hooks belong. */
+  /** The user's configuration file to which teddy adds its hooks. */
   path: string;
-  /** `changed`: some of our hooks are missing or were edited; `unknown`: the file cannot be read. */
+  /** `changed`: some of teddy's hooks are missing or were edited; `unknown`: the file cannot be read. */
   hooks: 'installed' | 'changed' | 'missing' | 'unknown';
-  /** Whether the gate's hook is installed, so that the agent's plans wait for a verdict. */
+  /** True when the gate's hook is installed, so that the agent's plans wait for a verdict. */
   gate: boolean;
-  /** Whether this agent's plans can wait for a verdict. */
+  /** True when this agent's plans can wait for a verdict. */
   canGate: boolean;
-  /** Whether the user has trusted the hooks; null for an agent that does not ask for trust. */
+  /** True when the user has trusted the hooks; null for an agent that does not ask for trust. */
   trusted: boolean | null;
-  /** A sentence that says why the file cannot be read or why the agent will not run our hooks; null when all is well. */
+  /** Why the file cannot be read or the agent will not run teddy's hooks, in a sentence; null when there is no problem. */
   problem: string | null;
 }
 
-/** The script that all hooks run. `broken`: the program that the script would start no longer exists. */
+/** The script that all hooks run. `broken`: the program that the script would run no longer exists. */
 export interface HookScript {
   path: string;
   state: 'installed' | 'outdated' | 'missing' | 'broken';
@@ -36,15 +36,15 @@ export interface AgentSetup {
   installScript(): Promise<void>;
   removeScript(): Promise<void>;
   /**
-   * Installs the hooks. `gate`: whether plans wait for a verdict; undefined keeps the current choice. Returns false
-   * when everything was already installed. Throws HOOK_IN_THE_WAY or WRITE_FAILED before changing anything.
+   * Installs the hooks. `gate` decides whether plans wait for a verdict; undefined keeps the current choice. Returns
+   * false when everything was already installed. Throws HOOK_IN_THE_WAY or WRITE_FAILED before changing anything.
    */
   install(name: AgentName, gate?: boolean): Promise<boolean>;
   uninstall(name: AgentName): Promise<UninstallOutcome>;
 }
 
 /**
- * `restored`: the file is byte for byte what it was before; `removed`: the user has edited the file since, so only our
- * hooks were removed.
+ * `restored`: the file is byte for byte the same as before; `removed`: the user has edited the file since, so teddy
+ * removed only its own hooks.
  */
 export type UninstallOutcome = 'restored' | 'removed' | 'missing';

@@ -1,12 +1,12 @@
-/** The workflows' view of the spool, where the hooks of other agents leave their notes. Types only. */
+/** The workflows' view of the spool, where other agents' hooks leave their notes. Types only. */
 
-/** One call of an agent's hook. The call says that something has happened; the agent's log says what. */
+/** One call of an agent's hook. The call signals that something has happened; the details are in the agent's log. */
 export interface Bell {
   /** The name in the hook's command, such as `claude-code`. */
   agent: string;
   /** Seconds since 1970. */
   at: number;
-  /** The agent's process; 0 when the hook could not find it. */
+  /** The ID of the agent's process; 0 when the hook could not find it. */
   ppid: number;
   /** The object that the agent sent; empty when it sent nothing. */
   payload: Readonly<Record<string, unknown>>;
@@ -22,32 +22,32 @@ interface TakenBells {
 }
 
 export interface SpoolState {
-  /** False when teddy does not capture this repository; its hooks then do nothing. */
+  /** False when teddy does not capture this repository; the hooks then do nothing. */
   exists: boolean;
   paused: boolean;
   /** When the spool was created, in seconds since 1970; 0 when unknown. */
   since: number;
-  /** The process that is draining the spool; null when none is. */
+  /** The process that is draining the spool; null when there is none. */
   drainer: number | null;
   /** Bells not drained yet, by agent; `oldest` in seconds since 1970. */
   waiting: { agent: string; bytes: number; oldest: number }[];
-  /** When each agent last called, in seconds since 1970. Leaves out agents with no recorded call. */
+  /** When each agent last called, in seconds since 1970. Omits agents without a recorded call. */
   lastBells: ReadonlyMap<string, number>;
   /** The number of bells set aside because they could not be read. */
   unreadable: number;
 }
 
 export interface Spool {
-  /** The absolute path. The directory exists only while the repository is captured. */
+  /** The absolute path. The directory exists only while teddy captures the repository. */
   readonly dir: string;
   look(): Promise<SpoolState>;
-  /** When the user paused capture, in milliseconds since 1970; `to` is null while the pause lasts. */
+  /** Returns when the user paused capture, in milliseconds since 1970; `to` is null during a pause. */
   pauses(): Promise<{ from: number; to: number | null }[]>;
-  /** Claims the spool, so that one process at a time drains it. After releasing the claim, check the spool once more. */
+  /** Claims the spool, so that only one process at a time drains it. After releasing the claim, check the spool once more. */
   claim(): Promise<{ release(): Promise<void> } | { heldBy: number }>;
-  /** Takes the bells; only the claim's holder may call this. Returns none when there is no spool. */
+  /** Takes the bells; only the claim's holder may call this. Returns no bells when there is no spool. */
   take(): Promise<TakenBells>;
-  /** Creates the directory, or restores the one that `close` put away. */
+  /** Creates the directory, or restores the directory that `close` put away. */
   open(): Promise<void>;
   /** Puts the directory away. Returns the path where undrained bells are kept; null when there were none. */
   close(): Promise<string | null>;

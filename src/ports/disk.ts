@@ -7,22 +7,25 @@ import type { Limits } from '../session/settings/write-limits.ts';
 import type { WriteRecord, WriteState } from '../write/write.ts';
 import type { FileBelow, Head, RefTip, RunClaim, RunDirs, Scan } from './git.ts';
 
-/** The project's files on disk. Every path is contained: symlinks that lead out are reported and never followed. */
+/**
+ * The project's files on disk. Every path stays within the project: teddy reports symlinks that lead out of it and
+ * never follows them.
+ */
 export interface ProjectFiles {
   inspect(path: RepoPath): Promise<FileTarget>;
   /** Makes an absolute path relative to the root if the path is below the root, even through a link; otherwise null. */
   inside(path: string): Promise<string | null>;
   /**
-   * Finds an existing path that differs from this one only in case or Unicode form, or equals this one after
+   * Finds an existing path that differs from this one only in case or Unicode form, or equals it after
    * percent-decoding. Checks the path and its parent directories.
    */
   findTwin(path: RepoPath): Promise<RepoPath | null>;
   /**
    * Writes atomically: temporary file, fsync, rename, fsync of the directory. Keeps the existing mode, except for the
-   * execute bit when `executable` is given; makes parent directories.
+   * execute bit when `executable` is set; makes parent directories.
    */
   install(path: RepoPath, bytes: Uint8Array, executable?: boolean): Promise<void>;
-  /** Like `install`, but only when nothing exists at the path. `exists`: something does, and nothing has changed. */
+  /** Like `install`, but only when nothing exists at the path. `exists`: the path was taken, and nothing has changed. */
   installNew(path: RepoPath, bytes: Uint8Array): Promise<'done' | 'exists'>;
   /** Removes a file and the directories that become empty. */
   remove(path: RepoPath): Promise<void>;
@@ -31,10 +34,10 @@ export interface ProjectFiles {
   readState(path: RepoPath): Promise<FileState>;
   /** Writes atomically and never through a link; does not replace a directory. Throws DISK_FULL or WRITE_FAILED. */
   putState(path: RepoPath, state: FileState | NewFile): Promise<void>;
-  /** Removes those of these directories that are empty, in this order; never follows a link. */
+  /** Removes the directories that are empty, in this order; never follows a link. */
   removeEmptyDirectories(directories: RepoPath[]): Promise<void>;
   /**
-   * Tells whether the file or directory appeared at its path before or after `time`. `unsure`: the file itself is
+   * Finds out whether the file or directory appeared at its path before or after `time`. `unsure`: the file itself is
    * older, but a parent directory has changed since, so the file may have moved with that directory.
    */
   findAge(path: RepoPath, time: Date): Promise<FileAge>;
@@ -42,11 +45,11 @@ export interface ProjectFiles {
 
 /** The notes that a run makes while it runs. */
 export interface RunJournal {
-  /** Resolves once this record and everything noted or kept earlier is durable. Throws DISK_FULL or WRITE_FAILED. */
+  /** Resolves once this record, and everything noted or kept earlier, is durable. Throws DISK_FULL or WRITE_FAILED. */
   append(record: JournalRecord): Promise<void>;
   /**
-   * The note survives a crash of the process at once, and a crash of the machine after the next `append`. Creates no
-   * file before the first append.
+   * The note immediately survives a crash of the process, and survives a crash of the machine after the next `append`.
+   * Creates no file before the first append.
    */
   note(record: JournalRecord): Promise<void>;
   /** Stores bytes and returns a key for reading them back. Throws DISK_FULL or WRITE_FAILED. */
@@ -79,11 +82,11 @@ export interface RunJournals {
   list(): Promise<RunRecord[]>;
 }
 
-/** The files of `.teddy/` as they were before a command. */
+/** The files in `.teddy/` before a command ran. */
 export interface KeptFiles {
   head: Head;
   scan: Scan;
-  /** The files that may differ from HEAD, as they were on disk. */
+  /** The files that may differ from HEAD, with their bytes on disk. */
   bytes: ReadonlyMap<RepoPath, Uint8Array>;
   /** The settings file on disk, tracked or not; null when there was none. */
   config: Uint8Array | null;
@@ -91,8 +94,8 @@ export interface KeptFiles {
 
 export interface Shell {
   /**
-   * Runs a script in its own process group, with stdin closed. `cwd` is relative to the project. Every process that the
-   * script started ends with it, even outside the group on systems with /proc.
+   * Runs a script in its own process group, with stdin closed. `cwd` is relative to the project. When the script ends,
+   * so does every process that it started, even outside the group on systems with /proc.
    */
   run(
     script: string,
@@ -110,7 +113,7 @@ export interface Shell {
     },
   ): Promise<CommandResult>;
   /**
-   * Returns which of the script's processes are still running, in the form `kill` takes: the group as a negative
+   * Returns the script's processes that are still running, in the form that `kill` takes: the group as a negative
    * number, or processes that have left the group. Empty when that cannot be determined.
    */
   findRunning(group: ProcessGroup): Promise<number[]>;
@@ -118,14 +121,14 @@ export interface Shell {
 
 /** Identifies the answer that is arriving. */
 export interface AnswerTarget {
-  /** The id of the record that will hold the answer; shows whether the answer is already on the line. */
+  /** The ID of the record that will contain the answer; shows whether the answer is already on the line. */
   id: string;
   session: SessionId;
   turn: TurnName;
   ref: RefName;
   /** The number of the turn's records with text when teddy asked the model. */
   recordCount: number;
-  /** The answer is calls and their results, as transcript lines; when absent, the answer's text. */
+  /** `exchange` when the answer consists of calls and their results, as transcript lines; absent for an answer's text. */
   unit?: 'exchange';
   /** True in a conversation, where an answer stays valid even if the user says more meanwhile. */
   isChat?: true;
@@ -139,19 +142,19 @@ export interface AnswerTarget {
 }
 
 /**
- * An answer that is saved to disk as it arrives. No method throws: if the disk fails, a notice says so, and the answer
- * stays in memory.
+ * An answer that teddy saves to disk as it arrives. No method throws: if the disk fails, a notice says so, and the
+ * answer stays in memory.
  */
 export interface StagedAnswer {
   /** Never waits: the text becomes durable within seconds. An answer discarded earlier never reaches the disk. */
   add(text: string): void;
-  /** Resolves once all added text is durable, if the disk accepts the text. */
+  /** Resolves once all added text is durable, unless the disk refuses it. */
   save(): Promise<void>;
-  /** Call once the answer is on the line or no longer wanted. Nothing is written afterwards. */
+  /** Call once the answer is on the line or no longer wanted. Nothing is written after that. */
   discard(): Promise<void>;
   /**
-   * Call when the answer could not be put on the line: any command may then recover it, even in this process. Nothing
-   * is written afterwards.
+   * Call when the answer could not be put on the line. Any command may then recover the answer, even in this process.
+   * Nothing is written after that.
    */
   leave(): Promise<void>;
 }
@@ -161,18 +164,18 @@ export interface LeftAnswer {
   text: string;
   /** The number of bytes at the end of `text` that no save has confirmed. */
   unconfirmedBytes: number;
-  /** All bytes as found, when some of them are not in `text`. */
+  /** All bytes found, when some of them are not in `text`. */
   damaged: Uint8Array | null;
 }
 
 /** An answer that belongs to a dead process. */
 export interface OrphanedAnswer {
   id: string;
-  /** Null when the answer is damaged and nothing says where it belongs. */
+  /** Null when the answer is damaged and nothing shows where it belongs. */
   place: AnswerTarget | null;
   /**
-   * Takes over the answer, so that only one command recovers it; null when another command already has, or when the
-   * answer cannot be read now.
+   * Takes over the answer, so that only one command recovers it; null when another command has already taken it over,
+   * or when the answer cannot be read now.
    */
   claim(): Promise<LeftAnswer | null>;
   /** Call only after `claim`. */
@@ -184,18 +187,18 @@ export interface AnswerStaging {
   claim(place: RunDirs): Promise<RunClaim>;
   begin(place: AnswerTarget): StagedAnswer;
   orphans(): Promise<OrphanedAnswer[]>;
-  /** Reads the durable part of the answers that other processes are receiving now. */
+  /** Reads the durable part of the answers that other processes are currently receiving. */
   arriving(session: SessionId): Promise<{ place: AnswerTarget; text: string }[]>;
 }
 
-/** A write session on disk. The process that opened it holds it: no other process changes it meanwhile. */
+/** A write session on disk. Only the process that opened the session may change it while it is open. */
 export interface StagedWrite {
   readonly record: WriteRecord;
   /** The state that the last confirmed save recorded. */
   readonly state: WriteState;
   /**
    * Appends bytes to the content and replaces the state; resolves once both are durable and confirmed. Throws DISK_FULL
-   * or WRITE_FAILED without confirming anything: the next call must begin with the same bytes.
+   * or WRITE_FAILED without confirming anything; the next call must then begin with the same bytes.
    */
   save(bytes: Uint8Array, state: WriteState): Promise<void>;
   /** Like `save`, with `bytes` as the whole content. */
@@ -216,55 +219,55 @@ export interface StagedWrite {
 /** A write session that this process is about to begin. */
 export type NewWrite = Omit<WriteRecord, 'pid' | 'bootId' | 'startTime' | 'nonce'>;
 
-/** A write session that was found but is not held by this process. */
+/** A write session on disk that this process has not opened. */
 export interface FoundWrite {
   id: string;
-  /** Null when nothing says why the session was begun. */
+  /** Null when nothing shows why the session was begun. */
   record: WriteRecord | null;
   /** Null when the state cannot be read or does not match the content. */
   state: WriteState | null;
   /** When any of the session's files was last written. */
   savedAt: Date;
-  /** Whether the session's controller is alive; false when there is none. */
+  /** True when the session's controller is alive; false when there is none. */
   isControlled: boolean;
   /** The bytes on disk that no save has confirmed. */
   tailBytes: number;
   isDamaged: boolean;
 }
 
-/** All existing bytes of a session's content, for the user. */
+/** All existing bytes in a session's content, for the user. */
 export interface WriteContent {
   verified: Uint8Array;
   /** The bytes after `confirmed` that were written but never confirmed. For a damaged session, all bytes. */
   tail: Uint8Array;
-  /** Tails set aside when the session was reopened, oldest first. `name` is the file's name. */
+  /** The tails that teddy set aside when it reopened the session, oldest first. `name` is the file's name. */
   aside: { name: string; bytes: Uint8Array }[];
 }
 
 /** The staging of write sessions: crash-safe files that all processes working in the repository share. */
 export interface WriteStaging {
   /**
-   * Creates the staging of a new session. When several processes begin at once, one succeeds. Throws WRITE_ACTIVE while
-   * another session holds the slot: a session begun or used within `idleExpiryMs`, not over, and with no dead
-   * controller.
+   * Creates the staging of a new session. When several processes begin at the same time, one succeeds. Throws
+   * WRITE_ACTIVE while another session occupies the slot: a session that was begun or used within `idleExpiryMs`, is
+   * not over, and has no dead controller.
    */
   begin(record: NewWrite, state: WriteState, limits: Limits): Promise<StagedWrite>;
   /**
-   * Returns null when the session does not exist. Sets an unverified tail aside first. Throws LOCKED while another
-   * process holds the session, or STAGING_DAMAGED.
+   * Opens a session; null when it does not exist. Sets an unverified tail aside first. Throws LOCKED while another
+   * process has the session open, or STAGING_DAMAGED.
    */
   open(id: string): Promise<StagedWrite | null>;
-  /** Like `open`, but also makes this process the controller. Throws WRITE_ACTIVE while another session holds the slot. */
+  /** Like `open`, but also makes this process the controller. Throws WRITE_ACTIVE while another session occupies the slot. */
   resume(id: string, limits: Limits): Promise<StagedWrite | null>;
-  /** A cheap check that looks at no session. */
+  /** A cheap check that does not look at any session. */
   isEmpty(): Promise<boolean>;
   list(): Promise<FoundWrite[]>;
   find(id: string): Promise<FoundWrite | null>;
-  /** Also works for a damaged session; null when the session does not exist. */
+  /** Reads a session's content, even of a damaged session; null when the session does not exist. */
   readContent(id: string): Promise<WriteContent | null>;
   /** Returns only the tails set aside; empty when the session does not exist. */
   readTails(id: string): Promise<WriteContent['aside']>;
-  /** Also works for a damaged session. Throws LOCKED while another process holds it. */
+  /** Removes a session, even a damaged one. Throws LOCKED while another process has it open. */
   remove(id: string): Promise<void>;
   /** Returns the absolute path of the directory with a session's files. */
   directoryOf(id: string): string;
@@ -275,7 +278,7 @@ export interface ServerRecord {
   url: string;
   port: number;
   pid: number;
-  /** Grants write access to the repository to anyone who sends it. */
+  /** Grants write access to the repository to anyone who sends this token. */
   token: string;
 }
 
@@ -287,7 +290,7 @@ interface ServerClaim {
   release(): Promise<void>;
 }
 
-/** The commands that the user has allowed in a session's conversations. They are not part of any commit. */
+/** The commands that the user has allowed in a session's conversations. No commit contains them. */
 export interface AllowedCommands {
   list(session: SessionId): Promise<AllowedCommand[]>;
   /** Replaces the list. Throws DISK_FULL, WRITE_FAILED. */
@@ -295,15 +298,15 @@ export interface AllowedCommands {
 }
 
 export interface ServerRecords {
-  /** The absolute path of the record, which only its user can read. */
+  /** The absolute path of the record, which only its owner can read. */
   readonly path: string;
   /** Reads the record of the running server; null when none is running or it has not published one yet. */
   read(): Promise<ServerRecord | null>;
-  /** Throws SERVER_RUNNING, which names the URL, while another server is running. */
+  /** Claims the role of the repository's server. Throws SERVER_RUNNING, which names the URL, while another server runs. */
   claim(): Promise<ServerClaim>;
 }
 
-/** Any file of the user's, to be read piece by piece. */
+/** Any of the user's files, to be read piece by piece. */
 export interface SourceFile {
   /** The path as typed by the user. */
   path: string;
@@ -313,7 +316,7 @@ export interface SourceFile {
 }
 
 export interface SourceReading {
-  /** The decoded text; `bytes` is how many bytes it was decoded from. */
+  /** The decoded text, in pieces; `bytes` is the number of bytes from which a piece was decoded. */
   pieces: AsyncIterable<{ text: string; bytes: number }>;
   /** Returns the sha256 of the bytes read; call it once, at the end. */
   sha256(): string;
@@ -321,7 +324,7 @@ export interface SourceReading {
 
 /** The destination of an export: a file, a directory, or stdout. */
 export interface ExportTarget {
-  /** The name shown to a person. */
+  /** The name shown to the user. */
   name: string;
   /** Checks the target before anything is read. Throws FILES_IN_THE_WAY, FILE_NOT_FOUND. */
   refuse(): Promise<void>;
@@ -330,21 +333,21 @@ export interface ExportTarget {
 }
 
 export interface ExportDirectory extends Omit<ExportTarget, 'put'> {
-  /** Like the `put` of a single file, for several. */
+  /** Like `put` for a single file, but writes several files. */
   put(files: AsyncIterable<FileBelow>): Promise<void>;
 }
 
-/** The logs that an agent of this user keeps for its sessions in one folder. */
+/** The logs that one of this user's agents keeps in one folder for its sessions. */
 export interface AgentLogDirectory {
   /** The folder, spelled as the agent spells it. */
   cwd: string;
   /** The provider of the agent's default models. */
   provider: string;
-  /** Whether the agent's program can be found. */
+  /** True when the agent's program can be found. */
   isInstalled: boolean;
   /**
-   * Adds a log that only its owner can read, and returns its path. Throws FILES_IN_THE_WAY, DISK_FULL or WRITE_FAILED
-   * and then leaves nothing behind.
+   * Adds a log that only its owner can read, and returns its path. Leaves nothing behind when it throws
+   * FILES_IN_THE_WAY, DISK_FULL or WRITE_FAILED.
    */
   add(session: { id: string; startedAt: Date }, text: string): Promise<string>;
 }
@@ -355,9 +358,9 @@ export interface ScratchFiles {
   write(name: string, bytes: Uint8Array): Promise<{ path: string; remove(): Promise<void> }>;
 }
 
-/** Something on disk that a killed process left behind or another program put in the way. `path` is absolute. */
+/** Something on disk that a killed process left behind or that another program put in the way. `path` is absolute. */
 export type Remain =
-  /** A command moved a line in the work tree at `root`, but the index and files have not followed, or the lock remains. */
+  /** A command moved a line in the work tree at `root`, but did not update the index and files, or left the lock behind. */
   | { kind: 'publication'; path: string; root: string; ref: RefName; new: Oid }
   /** Like a `publication`, but without a work tree: some locks of these refs may be ours. */
   | { kind: 'ref-record'; path: string; refs: RefName[] }
@@ -385,16 +388,19 @@ export interface DamagedObject {
   path: RepoPath | null;
 }
 
-/** Finds leftovers for `teddy doctor`. Finding them changes nothing and skips the files that a live process is using. */
+/** Finds leftovers for `teddy doctor`. The search changes nothing and skips the files that a live process is using. */
 export interface Remains {
   look(): Promise<Remain[]>;
   /** Repairs or removes a `publication`, `ref-record`, `leftover` or `server` if the leftover still exists. */
   clear(remain: Remain): Promise<void>;
-  /** Finds missing or empty objects among those reachable from `tips` but not from `not`. `objects`: how many were checked. */
+  /**
+   * Finds missing or empty objects among those reachable from `tips` but not from `not`. `objects` is the number of
+   * checked objects.
+   */
   checkObjects(tips: readonly RefTip[], not: readonly Oid[]): Promise<{ objects: number; damaged: DamagedObject[] }>;
-  /** Lists the repository's commits that no ref and no HEAD reaches. */
+  /** Lists the repository's commits that are not reachable from any ref or HEAD. */
   unreachableCommits(): Promise<Oid[]>;
-  /** Returns the entry ids of all reachable commits. */
+  /** Returns the entry IDs of all reachable commits. */
   reachedEntryIds(): Promise<ReadonlySet<string>>;
   /** Returns the commits that refs have pointed to, according to the reflogs. */
   reflogCommits(): Promise<ReadonlySet<Oid>>;

@@ -1,13 +1,13 @@
-/** Files as found on disk, and the results of commands, as plain values. Types only. */
+/** Files as they are on disk, and the results of commands, as plain values. Types only. */
 import type { RepoPath } from '../names.ts';
 
 /** The target of a project path, after following the symlinks inside the project. */
 export type FileTarget =
-  /** `real`: the path with symlinks resolved, if the path goes through any, even when the file does not exist yet. */
+  /** `real` is the path with symlinks resolved, if the path contains any; it is set even when the file does not exist yet. */
   | {
       kind: 'absent';
       real?: RepoPath;
-      /** The result of `findTwin`, for callers that request it. */
+      /** The result of `findTwin`, if the caller requested it. */
       twin?: RepoPath;
     }
   | { kind: 'file'; bytes: Uint8Array; executable: boolean; real?: RepoPath }
@@ -45,7 +45,7 @@ export interface CommandResult {
   failedLine: number | null;
   timedOut: boolean;
   aborted: boolean;
-  /** Whether teddy cut a stream's output at 10 MiB. */
+  /** True when teddy cut a stream's output at 10 MiB. */
   truncated: boolean;
   durationMs: number;
   /** The IDs of processes that the script started and teddy could not end. */

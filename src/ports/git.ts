@@ -14,13 +14,13 @@ export interface TreeEntry {
 export interface Commit {
   tree: Oid;
   parents: Oid[];
-  /** Raw identity lines: `Name <email> <seconds> <zone>`. */
+  /** Raw identity lines in git's form: `Name <email> <seconds> <zone>`. */
   author: string;
   committer: string;
   message: string;
 }
 
-/** Objects that become durable together. Their IDs are known at once; nothing is on disk before `flush` resolves. */
+/** Objects that become durable together. Their IDs are available immediately; nothing is on disk before `flush` resolves. */
 export interface ObjectBatch {
   blob(bytes: Uint8Array | string): Promise<Oid>;
   tree(entries: TreeEntry[]): Promise<Oid>;
@@ -70,7 +70,7 @@ export interface Signature {
 }
 
 export interface SignatureOptions {
-  /** Checks ssh keys too when no allowed signers are configured: such a signature is `unknown` and names its key. */
+  /** Also checks ssh keys when no allowed signers are configured; such a signature is `unknown` and names its key. */
   withKeys?: boolean;
   signal?: AbortSignal | undefined;
 }
@@ -80,7 +80,7 @@ export interface Store {
   readonly objectFormat: 'sha1' | 'sha256';
   /** The `read` methods throw DAMAGED_SESSION when the object is missing or has another type. */
   readBlob(oid: Oid): Promise<Uint8Array>;
-  /** Streams a blob piece by piece instead of holding it in memory, for blobs that may be large. `take` never throws. */
+  /** Streams a blob piece by piece instead of reading it into memory, for blobs that may be large. `take` never throws. */
   streamBlob(oid: Oid, take: (piece: Uint8Array) => void): Promise<void>;
   readTree(oid: Oid): Promise<TreeEntry[]>;
   readCommit(oid: Oid): Promise<Commit>;
@@ -92,32 +92,36 @@ export interface Store {
   readSize(oid: Oid): Promise<number | null>;
   /** Returns the object that a ref points to, whether a commit or not; null when the ref does not exist. */
   readRef(ref: RefName): Promise<Oid | null>;
-  /** Returns the commit that a revision names, or null. Never treats `revision` as an option. */
+  /** Returns the commit that a revision names; null when there is none. Never treats `revision` as an option. */
   resolve(revision: string): Promise<Oid | null>;
-  /** Makes later calls see the current refs: a long-running git process can miss refs packed twice within a second. */
+  /**
+   * Makes later calls see the current refs: a long-running git process can miss refs when they are packed twice within
+   * a second.
+   */
   readAnew(): void;
   /** Lists refs sorted by name. */
   listRefs(...prefixes: string[]): Promise<RefTip[]>;
-  /** Walks from `from` along first parents, newest first, and skips the commits that `not` reaches. */
+  /** Walks from `from` along first parents, newest first, and skips the commits that are reachable from `not`. */
   firstParents(from: Oid, not?: Oid[]): AsyncIterable<{ oid: Oid; commit: Commit }>;
   /**
-   * Walks the first parents of several commits at once with one git process. Yields each commit once, and only after a
+   * Walks the first parents of several commits together with one git process. Yields each commit once, and only after a
    * child has named it as its first parent. The process ends when the reader stops. Throws GIT_FAILED when an object is
    * missing.
    */
   firstParentsOf(tips: readonly Oid[]): AsyncIterable<WalkedCommit>;
-  /** Tells whether a commit or tree has an entry at a path. Many concurrent calls are cheap. */
+  /** Returns true if a commit or tree has an entry at a path. Many concurrent calls are cheap. */
   hasPath(treeish: Oid, path: RepoPath): Promise<boolean>;
   /** Returns the ID of the entry at a path in a commit or tree, without reading the object; null when there is none. */
   findOid(treeish: Oid, path: RepoPath): Promise<Oid | null>;
   /**
-   * Walks the commits up to `from` along first parents, oldest first, and skips the commits that `not` reaches. Yields
-   * each commit with its changes against its first parent (against nothing when it has none, as at the end of a shallow
-   * clone). Made for bulk: some thousands of commits a second. Throws DAMAGED_SESSION when an object is missing.
+   * Walks the commits up to `from` along first parents, oldest first, and skips the commits that are reachable from
+   * `not`. Yields each commit with its changes against its first parent (against nothing when it has none, as at the
+   * end of a shallow clone). Made for bulk: a few thousand commits per second. Throws DAMAGED_SESSION when an object is
+   * missing.
    */
   walkChanges(from: Oid, not: readonly Oid[]): AsyncIterable<ChangedCommit>;
   /**
-   * Returns the changes of commits that the caller has already walked, in the given order, each against the given
+   * Returns the changes in commits that the caller has already walked, in the given order, each against the given
    * parent. A null parent means that the commit has none or begins a shallow clone. Throws DAMAGED_SESSION when an
    * object is missing.
    */
@@ -125,18 +129,21 @@ export interface Store {
     commits: readonly Pick<WalkedCommit, 'oid' | 'parent'>[],
   ): AsyncIterable<Pick<ChangedCommit, 'oid' | 'changes'>>;
   isAncestor(ancestor: Oid, descendant: Oid): Promise<boolean>;
-  /** Returns the commits whose parents a shallow clone omits; empty in a full clone. */
+  /** Returns the commits whose parents are missing in a shallow clone; empty in a full clone. */
   cutCommits(): Promise<ReadonlySet<Oid>>;
   /**
-   * Verifies all signed commits among those that `walkChanges` would yield, at once, with git's own verdict; `unknown`
-   * when git cannot tell.
+   * Verifies all signed commits among those that `walkChanges` would yield, in one pass, with git's own verdict;
+   * `unknown` when git cannot decide.
    */
   checkSignatures(from: Oid, not: readonly Oid[], options?: SignatureOptions): Promise<Map<Oid, Signature>>;
-  /** Returns what `git fsck` reports about the repository and everything that these commits reach, one line per report. */
+  /** Returns the lines that `git fsck` reports about the repository and everything reachable from these commits. */
   fsck(tips: readonly Oid[]): Promise<string[]>;
-  /** Returns the best common ancestor of a commit and a hypothetical merge of all the others; null without one. */
+  /** Returns the best common ancestor of a commit and a hypothetical merge of all the others; null when there is none. */
   mergeBase(commit: Oid, others: readonly Oid[]): Promise<Oid | null>;
-  /** Finds commits with this text in their message that `from` reaches (by any parent) and `not` does not; newest first. */
+  /**
+   * Finds commits with this text in their message that are reachable (through any parent) from `from` but not from
+   * `not`; newest first.
+   */
   findReachable(text: string, from: Oid, not: readonly Oid[]): Promise<Oid[]>;
   /** Finds commits with this text in their message along the first parents of all refs with these prefixes, in one pass. */
   findCommits(text: string, ...prefixes: string[]): Promise<Oid[]>;
@@ -148,7 +155,7 @@ export interface Store {
    * files and costs two processes. Throws DAMAGED_SESSION, GIT_FAILED.
    */
   readFilesBelow(treeish: Oid, dir: RepoPath, isWanted: (path: string) => boolean): AsyncIterable<FileBelow[]>;
-  /** Compares two trees by path, except the path `without`; a rename is a deletion and an addition. Null: the empty tree. */
+  /** Compares two trees by path, except for `without`; a rename is a deletion and an addition. Null means the empty tree. */
   diffTrees(before: Oid | null, after: Oid, options?: { without?: RepoPath }): Promise<TreeChange[]>;
   /**
    * Merges three trees as git's own merge does, without a checkout. When `tree` is null, the listed paths conflict and
@@ -159,12 +166,12 @@ export interface Store {
     ours: Oid,
     theirs: Oid,
   ): Promise<{ tree: Oid; conflicts: [] } | { tree: null; conflicts: RepoPath[] }>;
-  /** Searches the text files of a commit or tree, except `.teddy`. Throws what `Workspace.search` throws. */
+  /** Searches the text files in a commit or tree, except `.teddy`. Throws the same errors as `Workspace.search`. */
   search(treeish: Oid, query: TextQuery): Promise<TextHits[]>;
   /**
    * Returns the files below these trees that contain one of the texts, tree by tree. The caller names a tree by its ID
-   * or as `<commit>:<path>`; missing trees are skipped. A blob may replace a tree; its path is then empty. Throws what
-   * `search` throws.
+   * or as `<commit>:<path>`; missing trees are skipped. A blob may take the place of a tree; its path is then empty.
+   * Throws the same errors as `search`.
    */
   searchTrees(trees: readonly string[], query: TreeQuery): Promise<{ tree: string; path: string }[]>;
   /** Streams a git bundle of a branch with its full history. Throws DAMAGED_SESSION when the history is cut off. */
@@ -172,17 +179,18 @@ export interface Store {
   batch(): ObjectBatch;
   /**
    * Writes many commits in a row, the first on top of `parent`, and returns the last one (`parent` when there are
-   * none). Moves no ref. The objects appear only when all of them are durable; if `commits` throws, none remains.
-   * Requests the next commit once the previous one is written. The commits must not return to a directory after moving
-   * on to a sibling.
+   * none). Does not move any ref. The objects appear only when all of them are durable; if `commits` throws, none
+   * remains. Requests the next commit once the previous one is written. The commits must not return to a directory
+   * after moving on to a sibling.
    */
   writeLine(parent: Oid, commits: AsyncIterable<LineCommit>): Promise<Oid>;
   /**
    * Updates all refs or none, by compare-and-swap. `moved`: a ref was not at its old value, so nothing has changed.
-   * `durable` settles when pending object writes do: no ref moves before the promise resolves, or at all if it rejects.
+   * `durable` settles when pending object writes do: no ref moves before the promise resolves, and none moves if it
+   * rejects.
    */
   updateRefs(updates: RefUpdate[], reflog: string, durable?: Promise<void>): Promise<'done' | 'moved'>;
-  /** Packs all refs after the caller has created `made` at once. Throws GIT_FAILED. */
+  /** Packs all refs after the caller has created all of `made` together. Throws GIT_FAILED. */
   packRefs(made: readonly RefName[]): Promise<void>;
   /** Returns the author and committer that git would use; throws NO_IDENTITY when git refuses. */
   ident(): Promise<Ident>;
@@ -193,13 +201,13 @@ export interface Store {
   /** Returns all values of a key with their origins, in the order in which git reads them: the last one wins. */
   settingValues(key: string): Promise<{ value: string; origin: string }[]>;
   /**
-   * Returns all settings with this key prefix, the last value of each. Keys are spelled as git prints them: lower case
-   * except for the subsection.
+   * Returns all settings with this key prefix, with the last value of each. Keys are spelled as git prints them: lower
+   * case except for the subsection.
    */
   settings(prefix: string): Promise<{ key: string; value: string }[]>;
 }
 
-/** The part of a store needed for reading sessions; the reader that works without git implements it too. */
+/** The part of a store that is needed for reading sessions; the reader that works without git implements it too. */
 export type SessionStore = Pick<
   Store,
   | 'readBlob'
@@ -234,30 +242,30 @@ export interface WorkTree {
 export interface LinkedWorkTree extends WorkTree {
   /** The commit that HEAD points to; null when its branch has no commits. */
   oid: Oid | null;
-  /** The work tree's directory no longer exists. */
+  /** True when the work tree's directory no longer exists. */
   isGone: boolean;
   /** The reason given to `git worktree lock`, which may be empty; null when the work tree is not locked. */
   lock: string | null;
   /** The line that teddy made the work tree for; null when somebody else made the work tree. */
   madeFor: RefName | null;
   /**
-   * A teddy process was killed while making the work tree, or is still making it: files are missing, and HEAD is on no
-   * branch.
+   * True when a teddy process was killed while making the work tree, or is still making it: files are missing, and HEAD
+   * is not on any branch.
    */
   isUnfinished: boolean;
 }
 
 export interface ScratchTree {
   workspace: Workspace;
-  /** A separate store: objects that commands make here exist in no other repository. */
+  /** A separate store: objects that commands make in the scratch tree exist in no other repository. */
   store: Store;
   /** The environment for commands that run in the scratch tree. */
   env: Record<string, string>;
-  /** Tells whether the scratch tree's repository still exists and has not been replaced. */
+  /** Returns true if the scratch tree's repository still exists and has not been replaced. */
   isIntact(): Promise<boolean>;
   /**
    * Makes the tracked files match the commit and keeps untracked files, as in a work tree that stays in use. Returns
-   * false when the remains of a command prevent the move, and the caller needs a new scratch tree.
+   * false when leftovers of a command prevent the move, so that the caller needs a new scratch tree.
    */
   moveTo(commit: Oid): Promise<boolean>;
   remove(): Promise<void>;
@@ -283,18 +291,18 @@ export interface BlameQuery {
   path: RepoPath;
   /** Null to blame the file on disk. */
   commit: Oid | null;
-  /** First and last lines, from 1; empty for the whole file. */
+  /** The first and last lines, from 1; empty for the whole file. */
   ranges: readonly (readonly [first: number, last: number])[];
   grafts: Grafts;
   /** Finds lines that were moved within the file, as `git blame -M` does. */
   moves?: boolean | undefined;
   /** Finds lines that came from another file changed in the same commit, as `git blame -C` does. */
   copies?: boolean | undefined;
-  /** Ignores these commits and whitespace changes; git then guesses which earlier line corresponds. */
+  /** Ignores these commits and whitespace changes; git then guesses the corresponding earlier line. */
   ignored?: readonly Oid[] | undefined;
 }
 
-/** The non-comment lines of the files that `blame.ignoreRevsFile` names, each with its file. */
+/** The non-comment lines in the files that `blame.ignoreRevsFile` names, each with its file. */
 export interface IgnoredRevisions {
   revisions: { file: string; text: string }[];
   /** Files that teddy could not read. */
@@ -315,14 +323,15 @@ export interface MarkedCommit {
 export interface Blame {
   /**
    * Returns the runs in file order. The grafts must not form a cycle, or git would loop forever. Throws USAGE for lines
-   * that the file does not have, FILE_NOT_FOUND, and GIT_FAILED when the parent of a graft is missing.
+   * that the file does not have, FILE_NOT_FOUND, and GIT_FAILED when a graft's parent is missing.
    */
   lines(query: BlameQuery): Promise<BlamedRun[]>;
   /** Returns the revisions as configured, without looking up the commits. */
   ignored(): Promise<IgnoredRevisions>;
   /**
-   * Finds commits that `tips` reach and `not` does not, with a message line that begins with one of `marks` (all
-   * commits when there are no marks); newest first. `since`, in seconds since 1970, is the earliest commit date.
+   * Finds commits that are reachable from `tips` but not from `not`, with a message line that begins with one of
+   * `marks` (all commits when there are no marks); newest first. `since`, in seconds since 1970, is the earliest commit
+   * date.
    */
   findMarked(
     marks: readonly string[],
@@ -331,8 +340,8 @@ export interface Blame {
     since?: number,
   ): Promise<MarkedCommit[]>;
   /**
-   * Finds the commits whose grafts close a cycle in the history of `tips`, the map's last one for each cycle; without
-   * these grafts there is no cycle.
+   * Finds the commits whose grafts close a cycle in the history of `tips`: for each cycle, its last commit in the map.
+   * Without these grafts, there is no cycle.
    */
   findCircles(tips: readonly Oid[], grafts: Grafts): Promise<Set<Oid>>;
   /** Adds the names that commits reachable from `tip` have given these files since `seconds` (since 1970). */
@@ -364,7 +373,7 @@ export interface Repository {
   readonly workspace: Workspace | null;
   /** Lists the existing work trees, the main one first. */
   workTrees(): Promise<WorkTree[]>;
-  /** Lets callers skip a git process: most repositories have no linked work trees. Also counts missing work trees. */
+  /** Lets callers avoid a git process: most repositories have no linked work trees. Also counts missing work trees. */
   hasLinkedWorkTrees(): Promise<boolean>;
   linkedWorkTrees(): Promise<LinkedWorkTree[]>;
   /**
@@ -373,7 +382,7 @@ export interface Repository {
    */
   addWorkTree(ref: RefName): Promise<string>;
   /**
-   * Removes the work tree with git's own checks, never by force, ignored files included. Throws WORK_TREE_IN_USE,
+   * Removes the work tree, including ignored files, with git's own checks and never by force. Throws WORK_TREE_IN_USE,
    * UNCOMMITTED_EDITS.
    */
   removeWorkTree(root: string): Promise<void>;
@@ -382,17 +391,20 @@ export interface Repository {
   openWorkspace(root: string): Promise<Workspace>;
   /**
    * Makes a work tree in a temporary directory, with HEAD detached at the commit, in a separate repository that reads
-   * this one's objects: no command in that work tree can move anything here through git. `remove` deletes all of it.
-   * After a kill, the process name `holder` identifies the remains.
+   * this one's objects, so that no git command in that work tree can move anything in this repository. `remove` deletes
+   * all of it. After a kill, the process name `holder` identifies the leftovers.
    */
   openScratch(commit: Oid, holder: string): Promise<ScratchTree>;
   readonly cache: Cache;
   readonly blame: Blame;
   readonly hooks: Hooks;
   readonly remotes: Remotes;
-  /** Sets a key in git's configuration, for this repository or the user; null removes it. Returns false if it was unset. */
+  /**
+   * Sets a key in git's configuration, for this repository or the user; null removes the key. Returns false if there
+   * was nothing to remove.
+   */
   changeSetting(scope: 'local' | 'global', key: string, value: string | null): Promise<boolean>;
-  /** Rereads git's configuration, for a long-running process: the user may have changed it. */
+  /** Rereads git's configuration in a long-running process, because the user may have changed it. */
   reloadSettings(): void;
   /** Writes teddy's marked block to `info/attributes`, once. */
   installAttributes(): Promise<void>;
@@ -404,7 +416,7 @@ export interface Repository {
 export const hookNames = ['prepare-commit-msg', 'commit-msg', 'post-rewrite', 'pre-push', 'post-checkout'] as const;
 export type HookName = (typeof hookNames)[number];
 
-/** The absolute path of teddy, for hooks that do not find teddy on PATH. */
+/** The absolute path of teddy, for hooks that cannot find teddy on PATH. */
 export interface HookProgram {
   node: string;
   main: string;
@@ -413,15 +425,15 @@ export interface HookProgram {
 /** The hook scripts that ship with teddy, and the program they call. */
 export interface HookSource {
   program: HookProgram;
-  /** Tells whether `teddy` is on PATH, where the hooks look first. */
+  /** Returns true if `teddy` is on PATH, where the hooks look first. */
   isOnPath(): Promise<boolean>;
-  /** Throws FILE_NOT_FOUND. */
+  /** Reads a hook's script. Throws FILE_NOT_FOUND. */
   readScript(name: HookName): Promise<string>;
 }
 
-/** The message file of a commit in progress. Each byte is one character, in any encoding. */
+/** The message file for a commit in progress. Each byte is one character, in any encoding. */
 export interface MessageFile {
-  /** Throws FILE_NOT_FOUND. */
+  /** Reads the message. Throws FILE_NOT_FOUND. */
   read(): Promise<string>;
   write(text: string): Promise<void>;
 }
@@ -432,7 +444,7 @@ export interface HookTarget {
   dir: string;
   /**
    * `own`: only this repository uses the directory. `shared`: the user's or machine's configuration names it, so other
-   * repositories use it too. `work-tree`: it is among the project's files.
+   * repositories use it too. `work-tree`: the directory is among the project's files.
    */
   kind: 'own' | 'shared' | 'work-tree';
   /** The place where `core.hooksPath` is set, such as `local .git/config`; null when it is not set. */
@@ -482,16 +494,16 @@ export interface TransferOptions {
 export interface Remotes {
   /** Lists the remotes in git's configuration. */
   names(): Promise<string[]>;
-  /** Lists the remote's refs with these prefixes, and says whether the remote has any ref at all. */
+  /** Lists the remote's refs with these prefixes, and reports whether the remote has any ref at all. */
   list(
     remote: string,
     prefixes: readonly string[],
     options: TransferOptions,
   ): Promise<{ refs: RefTip[]; isEmpty: boolean }>;
   /**
-   * Fetches refs of the remote to `refs/teddy/quarantine/` and replaces the refs there. Moves no other ref, fetches no
-   * tags and does not write FETCH_HEAD. Checks objects as `transfer.fsckObjects` does. Throws HOSTILE_SESSION when git
-   * refuses them.
+   * Fetches refs from the remote to `refs/teddy/quarantine/` and replaces the refs there. Moves no other ref, fetches
+   * no tags and does not write FETCH_HEAD. Checks objects as `transfer.fsckObjects` does. Throws HOSTILE_SESSION when
+   * git refuses them.
    */
   fetch(remote: string, refs: readonly { from: RefName; to: RefName }[], options: TransferOptions): Promise<void>;
   /**
@@ -527,22 +539,22 @@ export interface TextQuery {
 
 /** The pattern that `searchTrees` looks for. */
 export interface TreeQuery {
-  /** Each is a single line without NUL. */
+  /** Each text is a single line without NUL. */
   texts: readonly string[];
   /** Applies to ASCII letters only. */
   ignoresCase: boolean;
-  /** Paths in a tree to search: patterns in which `*` stands for a name or part of one. */
+  /** The paths in a tree to search: patterns in which `*` stands for a name or part of one. */
   paths: readonly string[];
   signal: AbortSignal;
 }
 
-/** The numbers (from 1) of the first matching lines of one file. */
+/** The numbers (from 1) of the first matching lines in one file. */
 export interface TextHits {
   path: RepoPath;
   lines: number[];
 }
 
-/** How to show a file's change. `text`: line by line; for all other kinds, only that the file differs. */
+/** How to show a file's change. `text`: line by line; for all other kinds, show only that the file differs. */
 export type DiffKind = 'text' | 'binary' | 'large' | 'submodule' | 'missing';
 
 export interface TreeChange {
@@ -578,7 +590,7 @@ export interface Edit {
   unstaged: string;
   submodule: boolean;
   /**
-   * git's quoted form of a name that is not UTF-8; `path` is then only for display, since git would not find the file
+   * git's quoted form of a name that is not UTF-8. `path` is then only for display, because git would not find the file
    * under that path.
    */
   quotedName?: string;
@@ -591,8 +603,8 @@ export interface WorkspaceStatus {
 }
 
 /**
- * The paths that differ from HEAD, each with a print: git's two status letters (`??`: untracked), a space, and a
- * fingerprint of the file on disk. Comparing two scans shows what changed between them. Another repository, such as a
+ * The paths that differ from HEAD, each with a fingerprint: git's two status letters (`??`: untracked), a space, and a
+ * fingerprint of the file on disk. Comparing two scans shows the changes between them. Another repository, such as a
  * submodule, ends with `/`.
  */
 export type Scan = ReadonlyMap<RepoPath, string>;
@@ -605,9 +617,9 @@ export interface Publication {
   reflog: string;
   /** Pending object writes: the ref moves once they are durable, and stays if they fail. */
   durable?: Promise<void>;
-  /** When HEAD is on the line: the index entries to set (null: remove), exactly the paths that the commit changed. */
+  /** When HEAD is on the line: the index entries to set (null: remove), for exactly the paths that the commit changed. */
   index: { path: RepoPath; entry: { mode: TreeMode; oid: Oid } | null }[];
-  /** Files of `.teddy/` to write after the ref has moved; null bytes remove the file. */
+  /** The files in `.teddy/` to write after the ref has moved; null bytes remove the file. */
   files: { path: RepoPath; bytes: Uint8Array | null }[];
 }
 
@@ -616,22 +628,25 @@ export interface Workspace {
   /** The absolute path. */
   readonly root: string;
   head(): Promise<Head>;
-  /** Tells whether HEAD is on the branch right now. */
+  /** Returns true if HEAD is currently on the branch. */
   isOn(ref: RefName): Promise<boolean>;
-  /** Returns `rebase`, `merge`, ... when git is in the middle of one, also when any work tree is rebasing `ref`. */
+  /**
+   * Returns `rebase`, `merge`, ... when such a git operation is in progress, including when any work tree is rebasing
+   * `ref`.
+   */
   operationInProgress(ref: RefName | null): Promise<string | null>;
   /** Returns the status; with `path`, only that file's status, without looking at any other file. */
   status(options: { untracked: boolean; path?: RepoPath }): Promise<WorkspaceStatus>;
   /** Returns the status and HEAD's position at that moment. */
   headAndStatus(options: { untracked: boolean }): Promise<{ head: Head; status: WorkspaceStatus }>;
   /**
-   * Compares what is staged with HEAD. `index`: the absolute path of another index file, such as git passes to commit
-   * hooks.
+   * Compares the staged changes with HEAD. `index` is the absolute path of another index file, as git passes it to
+   * commit hooks.
    */
   stagedChanges(index: string | null): Promise<CommitChange[]>;
   /**
-   * Writes a tree of everything staged plus all tracked edits, except those in `except`. Leaves the user's index alone.
-   * Durable.
+   * Writes a tree with everything staged and all tracked edits, except those in `except`. Does not touch the user's
+   * index. Durable.
    */
   snapshotTree(except: RepoPath[]): Promise<Oid>;
   /** Writes the tree of `base` with exactly these paths taken from disk (through git's filters). Durable. */
@@ -646,7 +661,7 @@ export interface Workspace {
   untrackedDirectories(): Promise<RepoPath[]>;
   /** Lists untracked files at or below a path, including ignored ones. */
   untrackedBelow(path: RepoPath): Promise<RepoPath[]>;
-  /** Returns the untracked and ignored ones among these paths. */
+  /** Returns the paths that are both untracked and ignored. */
   ignored(paths: RepoPath[]): Promise<RepoPath[]>;
   /**
    * Searches the text files on disk, tracked or untracked but not ignored; skips `.teddy` and other repositories.
@@ -656,11 +671,11 @@ export interface Workspace {
   /** Moves the ref by compare-and-swap, then the index and files. `moved`: nothing has changed. */
   publish(publication: Publication): Promise<'done' | 'moved'>;
   /**
-   * Finishes or undoes work between objects and index that a crash of teddy interrupted. Returns a description of the
-   * repairs.
+   * Finishes or undoes work between objects and index that was interrupted when teddy crashed. Returns descriptions of
+   * the repairs.
    */
   repair(): Promise<string[]>;
-  /** Reads a file of the work tree from disk without following a final symlink; null when the file does not exist. */
+  /** Reads a file in the work tree from disk without following a final symlink; null when the file does not exist. */
   readDisk(path: RepoPath): Promise<Uint8Array | null>;
   /**
    * Returns the bytes that git would write to each path for its blob, through the user's filters and line endings. Each
@@ -668,25 +683,28 @@ export interface Workspace {
    * refuses it.
    */
   readCheckouts(files: { path: RepoPath; oid: Oid }[]): Promise<Map<RepoPath, Uint8Array>>;
-  /** Returns how many bytes `readDisk` would read; null when there is nothing to read. */
+  /** Returns the number of bytes that `readDisk` would read; null when there is nothing to read. */
   sizeOnDisk(path: RepoPath): Promise<number | null>;
-  /** Returns when a file was created on this disk, or last changed if the disk does not say. Null without a file. */
+  /**
+   * Returns when a file was created on this disk, or last changed if the disk does not record that. Null when there is
+   * no file.
+   */
   bornOnDisk(path: RepoPath): Promise<Date | null>;
-  /** Restores a file of `.teddy/` that is on the line but missing on disk. Null bytes remove the file. */
+  /** Restores a file in `.teddy/` that is on the line but missing on disk. Null bytes remove the file. */
   writeSessionFile(path: RepoPath, bytes: Uint8Array | null): Promise<void>;
   /** Resets the index entries of these paths to HEAD, as `git restore --staged` does. */
   unstage(paths: RepoPath[]): Promise<void>;
   /**
-   * Switches HEAD to a branch with git's own checkout and its safety rules. A file that already has the content git
-   * would write does not block the switch.
+   * Switches HEAD to a branch with git's own checkout and its safety rules. A file that already has the content that
+   * git would write does not block the switch.
    */
   switchTo(ref: RefName): Promise<void>;
   /**
    * Fast-forwards the current branch, with index and files, as `git merge --ff-only --no-autostash` does. A file that
-   * already has the content git would write does not block it. Throws FILES_IN_THE_WAY when somebody's changes would be
-   * lost, and REF_MOVED when the commit is not a descendant; then nothing has changed.
+   * already has the content that git would write does not block it. Throws FILES_IN_THE_WAY when somebody's changes
+   * would be lost, and REF_MOVED when the commit is not a descendant; in both cases nothing has changed.
    */
   fastForward(commit: Oid): Promise<void>;
-  /** Throws FILES_IN_THE_WAY if a fast-forward to a commit with this tree would throw it; changes nothing. */
+  /** Throws FILES_IN_THE_WAY if a fast-forward to a commit with this tree would throw it. Changes nothing. */
   rehearse(tree: Oid): Promise<void>;
 }

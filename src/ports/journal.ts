@@ -1,12 +1,12 @@
 /** Operations that a crash may interrupt, and the journal that records them. Types only. */
 
 /**
- * A kind of operation, such as a command of a conversation. The names of its files begin with its name, which has
- * letters only.
+ * A kind of operation, such as a command in a conversation. The names of its files begin with the kind's name, which
+ * consists only of letters.
  */
 export interface OperationKind<Facts extends object> {
   name: string;
-  /** Describes one such operation in a sentence, such as `a command`. */
+  /** Describes an operation of this kind in a sentence, such as `a command`. */
   title: string;
   /** Never set; ties the type of the facts to the kind. */
   facts?: Facts;
@@ -18,15 +18,15 @@ export interface Operation<Facts extends object> {
   note(change: Partial<Facts>): Promise<void>;
   /**
    * Appends bytes to the staged content; resolves once they are confirmed and durable. A failure confirms nothing new,
-   * and the next call must begin with the same bytes. Throws what `note` throws, and STAGING_DAMAGED when somebody has
-   * removed or cut the staged content.
+   * and the next call must begin with the same bytes. Throws the errors of `note`, and STAGING_DAMAGED when somebody
+   * has removed or cut the staged content.
    */
   stage(bytes: Uint8Array): Promise<void>;
   /** Marks the operation as settled and removes the note. Throws WRITE_FAILED. */
   done(): Promise<void>;
   /**
-   * Leaves the rest to the next command, or, if the disk refuses to record that, to the first command after this
-   * process ends.
+   * Leaves the rest to the next command, or, if the disk cannot record that, to the first command after this process
+   * ends.
    */
   leave(): Promise<void>;
 }
@@ -40,11 +40,11 @@ export interface Staged {
   verified: Uint8Array;
   /** Bytes after `verified`, never confirmed. */
   tail: Uint8Array;
-  /** The bytes do not match the note, or the note is damaged; `tail` then holds all of the bytes. */
+  /** True when the bytes do not match the note, or the note is damaged; `tail` then contains all of the bytes. */
   isDamaged: boolean;
 }
 
-/** An operation of any process, as recorded in its note. */
+/** An operation that some process has recorded in a note. */
 interface NotedOperation<Facts extends object> {
   /** The absolute path of the note. */
   path: string;

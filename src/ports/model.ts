@@ -28,7 +28,7 @@ export interface ModelRequest {
   messages: ModelMessage[];
   /** The tools that the model may call; when absent, teddy ignores the model's calls. */
   tools?: ModelTool[];
-  /** How the user retries after a failure, for the end of the hint; `session plan` by default. */
+  /** The command with which the user retries after a failure, for the end of the hint; `session plan` by default. */
   again?: string;
   parameters: Record<string, number | string | boolean>;
   /** For recorded answers: the turn, and the sha256 (hex) of the user's message. */
@@ -44,7 +44,7 @@ interface ModelUsage {
   inputTokens: number;
   /** All output tokens, including reasoning. */
   outputTokens: number;
-  /** Input tokens read from the endpoint's cache; absent when there were none or the endpoint does not say. */
+  /** The input tokens read from the endpoint's cache; absent when there were none or the endpoint does not report them. */
   cachedTokens?: number;
   reasoningTokens?: number;
   /** In US dollars, if the endpoint reports it. */
@@ -74,7 +74,7 @@ export type ProviderName = PresetName | 'manual' | 'recorded';
 export interface Model {
   readonly provider: ProviderName;
   readonly model: string;
-  /** Names the model for the user before the request is sent, such as `gpt-5 at https://api.openai.com/v1`. */
+  /** Names the model for the user before teddy sends the request, such as `gpt-5 at https://api.openai.com/v1`. */
   readonly label: string;
   answer(request: ModelRequest): AsyncIterable<ModelEvent>;
 }

@@ -33,7 +33,7 @@ export interface RunningProcess {
 export interface AgentTrace {
   /** A full sentence, such as `Claude Code has started this: CLAUDECODE is set.` */
   seen: string;
-  /** The agent's process; null when not found. */
+  /** The ID of the agent's process; null when it was not found. */
   pid: number | null;
 }
 
@@ -50,11 +50,11 @@ export interface Ids {
   writeId(): string;
 }
 
-/** Process names, for labeling what a process leaves behind when it is killed. */
+/** Process names, for labeling the files that a process leaves behind when it is killed. */
 export interface ProcessNames {
-  /** Returns this process's name: digits, lowercase letters and hyphens. No other process ever has that name. */
+  /** Returns this process's name: digits, lowercase letters and hyphens. No other process ever has the same name. */
   ownName(): Promise<string>;
-  /** Returns null when the name is not a process name. */
+  /** Returns true if the named process is running; null when the name is not a process name. */
   isAlive(name: string): Promise<boolean | null>;
 }
 
@@ -62,9 +62,9 @@ export interface ProcessNames {
 export interface ProcessTree {
   /** Returns a process and its ancestors, nearest first; null when the system does not reveal them. */
   chain(pid: number): Promise<RunningProcess[] | null>;
-  /** Returns the environment that a process started with; null when the system does not reveal it. */
+  /** Returns the environment with which a process started; null when the system does not reveal it. */
   environment(pid: number): Promise<Readonly<Record<string, string | undefined>> | null>;
-  /** Returns the local process that holds the connection between two ports; null when the system does not reveal it. */
+  /** Returns the local process that owns the connection between two ports; null when the system does not reveal it. */
   connected(from: number, to: number): Promise<number | null>;
 }
 
@@ -75,7 +75,7 @@ export interface Callers {
   /** Like `findAgent`, for the process at the other end of a connection; also reports when that process is unknown. */
   findAgentBehind(connection: { from: number; to: number }): Promise<AgentTrace | null>;
   /**
-   * Returns the environment in which the user started the agent (the agent may have set more since). Null when no
+   * Returns the environment in which the user started the agent (which may have set more variables since). Null when no
    * agent's process was found.
    */
   userEnvironment(): Promise<Readonly<Record<string, string | undefined>> | null>;
@@ -92,31 +92,34 @@ export interface Notices {
 export interface Masked {
   /** The text with `[masked: <kind>]` in place of each secret. */
   text: string;
-  /** How many secrets were masked. */
+  /** The number of masked secrets. */
   count: number;
   /** The kinds of the secrets and their lines, never the secrets themselves. */
   found: MaskedSecret[];
 }
 
-/** Finds secrets before anything is shown, stored or sent. With `teddy.redact=false` it finds none. */
+/** Finds secrets before teddy shows, stores or sends a text. With `teddy.redact=false`, finds none. */
 export interface Masker {
-  /** `path` is the file that the text comes from, if any; it tells the kind of file. */
+  /** `path` is the file that the text comes from, if any; the file's name determines how to read the text. */
   mask(text: string, path?: string): Promise<Masked>;
 }
 
 /** Checks a text with the parser of its language. */
 export interface SyntaxChecker {
-  /** Returns the findings, or why the text could not be checked; null when no checker handles files of this name. */
+  /** Returns the findings, or why the text could not be checked; null when no checker handles files with this name. */
   check(path: RepoPath, text: string): Promise<Finding[] | { skipped: string } | null>;
 }
 
-/** Which agents and context lists this machine's user has written or accepted, by content. */
+/** The agents and context lists that this machine's user has written or accepted, identified by content. */
 export interface Trust {
   has(oid: Oid): Promise<boolean>;
   add(oids: readonly Oid[]): Promise<void>;
 }
 
-/** Settings from the environment, else git's configuration, else `.teddy/config.yaml` if that file may set the name. */
+/**
+ * Settings from the environment, otherwise from git's configuration, otherwise from `.teddy/config.yaml` if that file
+ * may set the name.
+ */
 export interface Settings {
   /** Returns undefined when no source sets the name. Throws BAD_SETTING, which names the value's source. */
   get(name: SettingName): Promise<string | undefined>;
@@ -132,11 +135,11 @@ export interface SavedFacts {
   models: Map<string, ModelFacts>;
 }
 
-/** The facts about models that teddy knows without a request. */
+/** The facts about models that teddy can look up without a request. */
 export interface KnownModels {
-  /** Looks at the endpoint's facts, then the list, then the user's settings. Throws BAD_SETTING for an invalid setting. */
+  /** Looks in the endpoint's facts, the list, and the user's settings, in this order. Throws BAD_SETTING. */
   find(provider: string, model: string): Promise<ModelFacts>;
-  /** Returns what the endpoint last reported. */
+  /** Returns the facts that the endpoint last reported. */
   saved(url: string): Promise<SavedFacts | null>;
   keepServed(url: string, models: ReadonlyMap<string, ModelFacts>): Promise<void>;
   /** Returns the request fields that the endpoint refused for the model within the last day. */
@@ -144,11 +147,11 @@ export interface KnownModels {
   keepRefused(url: string, model: string, fields: readonly string[]): Promise<void>;
   /** Returns when teddy fetched the list; null if it never has. */
   listDate(): Promise<string | null>;
-  /** Saves the list, by provider and then by model. */
+  /** Saves the list, keyed by provider and then by model. */
   keepList(providers: ReadonlyMap<string, ReadonlyMap<string, ModelFacts>>): Promise<void>;
 }
 
-/** A session's line that a plain `git fetch` brought and teddy has not checked yet. */
+/** A session's line that a plain `git fetch` downloaded and teddy has not checked yet. */
 export interface FetchedLine {
   ref: RefName;
   tip: Oid;
@@ -184,6 +187,6 @@ export interface Project {
   trust: Trust;
   settings: Settings;
   models: KnownModels;
-  /** Returns why `pull` would not accept the line; null when it passes the checks. */
+  /** Explains why `pull` would not accept the line; null when the line passes the checks. */
   judgeLine(project: Project, line: FetchedLine): Promise<string | null>;
 }

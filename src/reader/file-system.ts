@@ -2,7 +2,7 @@
 
 type Call = (...args: never[]) => unknown;
 
-/** The methods of `node:fs` that reading needs; `openBundle` also needs the ones that write. */
+/** The methods of `node:fs` that are needed for reading; `openBundle` also needs the methods that write. */
 interface FileCalls {
   readFile: Call;
   readdir: Call;

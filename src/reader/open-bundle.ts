@@ -7,7 +7,7 @@ import { openFiles, type Files } from './file-system.ts';
 import { gitdirOf, otherFormatError, reasonOf, type RepositoryOptions } from './open-store.ts';
 
 export interface BundleOptions extends RepositoryOptions {
-  /** The whole file. */
+  /** The whole file's bytes. */
   bundle: Uint8Array;
 }
 
@@ -24,7 +24,7 @@ interface Header {
 
 /**
  * Creates a bare repository from the bundle at `gitdir` (or `<dir>/.git`), which must not exist. Checks all objects,
- * and leaves no files when it refuses a bundle. Throws UNKNOWN_FORMAT for something that is not a bundle or that
+ * and leaves no files when it refuses a bundle. Throws UNKNOWN_FORMAT for a file that is not a bundle or that
  * isomorphic-git cannot read, DAMAGED_SESSION for a bundle that is damaged or not self-contained, BAD_TARGET when the
  * path already exists, and USAGE.
  */
@@ -109,7 +109,10 @@ function countObjects(pack: Uint8Array): number {
   return new DataView(pack.buffer, pack.byteOffset).getUint32(8);
 }
 
-/** Checks that each ref has its commit and all commits before it. Reading the first one also checks the pack's checksum. */
+/**
+ * Checks that the bundle contains each ref's commit and all commits before it. Reading the first one also checks the
+ * pack's checksum.
+ */
 async function checkHistory(
   at: { fs: RepositoryOptions['fs']; gitdir: string; cache: object },
   refs: readonly RefTip[],

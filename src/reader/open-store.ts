@@ -1,4 +1,4 @@
-/** Makes a repository that isomorphic-git reads look like the workflow's store. Writes nothing. */
+/** Makes a repository that isomorphic-git reads look like the workflows' store. Writes nothing. */
 import { getConfig, listRefs, readObject, resolveRef } from 'isomorphic-git';
 import { DamagedObjectError, TeddyError } from '../errors.ts';
 import { isOid, type Oid, type RefName, type RepoPath } from '../names.ts';
@@ -16,8 +16,8 @@ export interface RepositoryOptions {
   /** The repository itself: a bare one, or the `.git` of a work tree. Takes precedence over `dir`. */
   gitdir?: string | undefined;
   /**
-   * An object that keeps packs, commits and results from one call to the next; pass the same one to all calls for a
-   * repository. By default, each call rereads every pack that it needs. Packs stay in memory as long as this object.
+   * An object that keeps packs, commits and results between calls; pass the same object to all calls for a repository.
+   * By default, each call rereads every pack that it needs. Packs stay in memory as long as this object.
    */
   cache?: object | undefined;
 }
@@ -169,7 +169,7 @@ async function listTips(repo: Repo, prefixes: readonly string[]): Promise<RefTip
   return lists.flat().flatMap(({ ref, oid }) => (oid === null ? [] : [{ ref, oid }]));
 }
 
-/** Returns null for something that is not a ref, or for a ref that points to nothing. */
+/** Returns null for a name that is not a ref, or for a ref that points to nothing. */
 async function toOid({ at }: Repo, ref: string): Promise<Oid | null> {
   try {
     const oid = await resolveRef({ ...at, ref });
@@ -184,7 +184,7 @@ async function toOid({ at }: Repo, ref: string): Promise<Oid | null> {
 async function* walkFirst(repo: Repo, from: Oid, not: readonly Oid[]) {
   const without = await reachedBy(repo, not);
   for (let next: Oid | null = from; next !== null && !without.has(next);) {
-    // The walk ends where the available history ends, even if no shallow clone declares this.
+    // The walk ends where the available history ends, even if no shallow clone declares that commit.
     if (next !== from && !(await isCommit(repo, next))) return;
     const oid: Oid = next;
     const commit = await readCommit(repo, oid);
@@ -299,7 +299,7 @@ async function readText({ fs }: RepositoryOptions, path: string): Promise<string
   return bytes === null ? null : new TextDecoder().decode(bytes);
 }
 
-/** Returns only the first line, because isomorphic-git's other lines say where to report a defect. */
+/** Returns only the first line, because isomorphic-git's other lines explain where to report a defect. */
 export function reasonOf(error: unknown): string {
   const { data, message } = error as { data?: { message?: unknown }; message?: unknown };
   return String(data?.message ?? message ?? error).split('\n', 1)[0] ?? '';

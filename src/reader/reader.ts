@@ -1,6 +1,6 @@
 /**
  * `git-teddy/reader`: reads sessions without git, in Node and in browsers, from any file system in which isomorphic-git
- * finds a repository. Only `openBundle` writes anything. `docs/format.md` says how to use it.
+ * finds a repository. Only `openBundle` writes anything. `docs/format.md` explains how to use it.
  */
 import { historyFormats, type HistoryFormat } from '../conversation/history/history.ts';
 import {
@@ -55,13 +55,13 @@ export interface ListOptions extends RepositoryOptions {
   archived?: boolean | undefined;
 }
 
-/** A place in a session: a line's tip, or a commit. */
+/** A position in a session: a line's tip, or a commit. */
 export interface SessionOptions extends RepositoryOptions {
-  /** The ID: `20260124-add-user-auth`. Not needed with `commit`. */
+  /** The session's ID: `20260124-add-user-auth`. Not needed with `commit`. */
   session?: string | undefined;
-  /** One of the session's lines, by its ref or by the name that `readSession` gives it; by default, the main line. */
+  /** One of the session's lines, by its ref or by the name that `readSession` returns for it; by default, the main line. */
   line?: string | undefined;
-  /** A commit's full ID, in place of a line: reads the session as it was at that commit. */
+  /** A commit's full ID, instead of a line: reads the session's state at that commit. */
   commit?: string | undefined;
 }
 
@@ -97,7 +97,7 @@ export interface ReadSession extends FoundSession {
 
 export interface ReadTurn extends FoundSession, TurnSummary {
   turn: TurnName;
-  /** The transcript, in order. Leaves out lines that are not records. */
+  /** The transcript, in order. Omits lines that are not records. */
   records: TranscriptRecord[];
   /** The model's answer, if it is a plan. */
   plan: string | null;
@@ -111,12 +111,12 @@ export interface ReadHistory extends FoundSession, RenderedHistory {
   format: HistoryFormat;
   /** The decoded bytes. */
   text: string;
-  /** The history as values; for `jsonl` and `markdown`, the text. */
+  /** The history as values; for `jsonl` and `markdown`, as text. */
   messages: unknown[] | string;
 }
 
 /**
- * Returns a repository's sessions, oldest first, as `teddy session list` lists them. Reads all commits of the base
+ * Returns a repository's sessions, oldest first, as `teddy session list` lists them. Reads all commits on the base
  * branches, because a session has landed if a base branch contains it. Throws NOT_A_REPOSITORY, UNKNOWN_FORMAT,
  * DAMAGED_SESSION.
  */

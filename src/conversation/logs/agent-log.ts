@@ -74,18 +74,14 @@ export interface AgentLine {
  */
 export interface AgentLogReader {
   line(line: AgentLine): void;
-  /**
-   * Called when the turn is over or nothing has arrived for a long time; everything incomplete then counts as complete.
-   */
+  /** Called when the turn is over or nothing has arrived for a long time; everything incomplete then counts as complete. */
   settle(): void;
   /** Marks the end of the log. */
   end(): void;
   take(): AgentStep[];
   /** Returns null while a unit is open; reading must then resume at the last checkpoint. */
   checkpoint(): AgentCheckpoint | null;
-  /**
-   * Returns true if a line needs something from before the checkpoint; the log must then be read from its beginning.
-   */
+  /** Returns true if a line needs something from before the checkpoint; the log must then be read from its beginning. */
   needsStart(): boolean;
   /** Returns true if a call has no result yet, so that the tool may still be running. */
   waitsForResult(): boolean;

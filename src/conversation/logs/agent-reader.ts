@@ -1,6 +1,4 @@
-/**
- * The part that all agents' log readers share: lines, checkpoints and the head. Each agent interprets its own lines.
- */
+/** The part that all agents' log readers share: lines, checkpoints and the head. Each agent interprets its own lines. */
 import { openBranches, type AgentBranches } from './agent-branches.ts';
 import type { AgentLine, AgentLogHead, AgentLogOptions, AgentLogReader } from './agent-log.ts';
 import { openTree, saveTree } from './branch-tree.ts';

@@ -11,9 +11,7 @@ export interface Branch {
   /** The number of units returned so far, and the last record of each. */
   given: number;
   ends: Map<number, string>;
-  /**
-   * A record continues this branch if its parent was read after this many units had begun; later units ran alongside.
-   */
+  /** A record continues this branch if its parent was read after this many units had begun; later units ran alongside. */
   floor: number;
   /** The number of units that had begun before the current line. */
   begun: number;

@@ -1,6 +1,4 @@
-/**
- * A command that the user has allowed for the rest of a session: one exact line, or any line with certain first words.
- */
+/** A command that the user has allowed for the rest of a session: one exact line, or any line with certain first words. */
 
 export interface AllowedCommand {
   kind: 'line' | 'words';

@@ -132,9 +132,7 @@ function leave(scan: Scan, at: number): void {
   Object.assign(scan, { start: -1, before: '' });
 }
 
-/**
- * Finds the object at the end of the line, if it begins after `from`. Read backward, it has only one possible start.
- */
+/** Finds the object at the end of the line, if it begins after `from`. Read backward, it has only one possible start. */
 function findLast(line: string, from: number): Found | null {
   let end = line.length;
   while (end > from && space.test(line[end - 1] ?? '')) end -= 1;

@@ -22,9 +22,7 @@ export interface ActionBase extends Position {
 /** A project path, or a URL as written in the plan. */
 export type Resource = { kind: 'path'; path: RepoPath } | { kind: 'url'; url: string };
 
-/**
- * Reads one action in a plan. Each method returns null for a missing part, and for an invalid one after reporting it.
- */
+/** Reads one action in a plan. Each method returns null for a missing part, and for an invalid one after reporting it. */
 export interface ActionReader {
   readonly grammar: Grammar;
   text(name: string): string | null;

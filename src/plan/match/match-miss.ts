@@ -103,9 +103,7 @@ function describeCharacters(found: string, expected: string): string {
 
 const shownPoints = 8;
 
-/**
- * Returns true if a user can see the difference; spaces, accents and letters from other scripts are not visible enough.
- */
+/** Returns true if a user can see the difference; spaces, accents and letters from other scripts are not visible enough. */
 function isTellable(one = '', other = ''): boolean {
   return isAscii(one + other) || Math.max([...one].length, [...other].length) > shownPoints;
 }

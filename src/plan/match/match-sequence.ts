@@ -15,9 +15,7 @@ export function findSequence(haystack: ArrayLike<string>, needle: ArrayLike<stri
   return found;
 }
 
-/**
- * Returns, for each prefix of `needle` by its length, the length of its longest proper prefix that is also its suffix.
- */
+/** Returns, for each prefix of `needle` by its length, the length of its longest proper prefix that is also its suffix. */
 export function toBorders(needle: ArrayLike<string>): Int32Array {
   const borders = new Int32Array(needle.length + 1);
   for (let at = 1; at < needle.length; at += 1) borders[at + 1] = extend(needle, borders, borders[at]!, needle[at]!);

@@ -112,9 +112,7 @@ function nameOf(index: number, pairs: readonly EditPair[]): string {
   return pairs.length === 1 ? 'FIND' : `FIND ${index + 1}`;
 }
 
-/**
- * teddy separates a file's line endings from its text: FIND and REPLACE match without them, and teddy restores them.
- */
+/** teddy separates a file's line endings from its text: FIND and REPLACE match without them, and teddy restores them. */
 
 type LineEnding = '\n' | '\r\n';
 

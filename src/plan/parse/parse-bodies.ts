@@ -62,9 +62,7 @@ const labels = new Map<string, Label>([
   ['REPLACEMENT', 'REPLACE'],
 ]);
 
-/**
- * Reads `#### FIND:`, `` `FIND:` ``, `FIND:`, `- **FIND:**` and `FIND 2:`, in any case, and labels from other tools.
- */
+/** Reads `#### FIND:`, `` `FIND:` ``, `FIND:`, `- **FIND:**` and `FIND 2:`, in any case, and labels from other tools. */
 export function readLabel(reading: Reading, block: Block): Label | null {
   const word = readLabelWord(reading, block);
   const label = labels.get(word) ?? null;

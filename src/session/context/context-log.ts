@@ -76,10 +76,7 @@ export function renderContextLog(input: ContextLogInput, hash: Hash): ContextLog
 interface AssembleOptions {
   /** Counts the tokens in sections; may cache the counts. */
   count?: (sections: readonly LogSection[]) => number;
-  /**
-   * False for logs from earlier versions, which derived each boundary from the bodies, so that requests began
-   * differently.
-   */
+  /** False for logs from earlier versions, which derived each boundary from the bodies, so that requests began differently. */
   hasDigest?: boolean;
 }
 

@@ -21,9 +21,7 @@ export async function isOnAnyLine(store: SessionStore, tips: readonly Oid[], com
   return false;
 }
 
-/**
- * Finds a line's newest commit that is also reachable from one of `lines`, through any parents; null if there is none.
- */
+/** Finds a line's newest commit that is also reachable from one of `lines`, through any parents; null if there is none. */
 export async function findFork(store: SessionStore, tip: Oid, lines: readonly Oid[]): Promise<Oid | null> {
   let oldest: Commit | null = null;
   for await (const found of store.firstParents(tip, [...lines])) oldest = found.commit;

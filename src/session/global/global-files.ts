@@ -9,16 +9,12 @@ export const attributesPath = '.teddy/.gitattributes' as RepoPath;
 /** Settings that travel with the project. Like the code, the file belongs to the user, although it is in `.teddy/`. */
 export const configPath = '.teddy/config.yaml' as RepoPath;
 
-/**
- * Returns true if teddy publishes the path, which neither commands nor the user's edits may change as a side effect.
- */
+/** Returns true if teddy publishes the path, which neither commands nor the user's edits may change as a side effect. */
 export function isSessionPath(path: string): boolean {
   return path.startsWith('.teddy/') && path !== configPath;
 }
 
-/**
- * Returns true if a plan's commands must not change the path: teddy publishes it, or it contains the user's settings.
- */
+/** Returns true if a plan's commands must not change the path: teddy publishes it, or it contains the user's settings. */
 export function isGuardedPath(path: string): boolean {
   return isSessionPath(path) || path === configPath;
 }

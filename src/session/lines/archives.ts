@@ -21,10 +21,7 @@ export function resolveArchive(store: Pick<Store, 'resolve'>, line: RefName): Pr
   return store.resolve(archiveRef(line));
 }
 
-/**
- * Returns true if an archive contains an entire branch. The result for two commits never changes, so the index stores
- * it.
- */
+/** Returns true if an archive contains an entire branch. The result for two commits never changes, so the index stores it. */
 export async function isArchivedIn(
   store: SessionStore,
   index: LineIndex,

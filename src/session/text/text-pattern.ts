@@ -7,9 +7,7 @@ export const searchScopes = ['message', 'plan', 'report', 'answer', 'code'] as c
 export type SearchScope = (typeof searchScopes)[number];
 
 export interface TextPattern {
-  /**
-   * A file with a match contains one text from each group, as plain text, JSON or YAML. Empty when any file may match.
-   */
+  /** A file with a match contains one text from each group, as plain text, JSON or YAML. Empty when any file may match. */
   needles: string[][];
   ignoresCase: boolean;
   isIn(text: string): boolean;
