@@ -1,10 +1,6 @@
-/**
- * Every error that teddy raises on purpose: what happened, what to do next, a stable code.
- *
- * The code decides the exit code, which is part of the command-line interface.
- */
+/** Every error that teddy raises on purpose, with a description, the next step and a stable code. */
 export const exitCodes = {
-  // 1: an action, a validation or a check failed, or the environment is not as it must be
+  // 1: an action, a validation or a check failed, or the environment is unsuitable
   NOT_A_REPOSITORY: 1,
   NO_WORK_TREE: 1,
   NO_IDENTITY: 1,
@@ -119,7 +115,7 @@ export const exitCodes = {
 
 export type ErrorCode = keyof typeof exitCodes;
 
-/** An expected failure. `message` says what happened and why, `hint` what to do next; neither ends with a newline. */
+/** An expected failure. `message` explains what happened and why, `hint` what to do next; neither ends with a newline. */
 export class TeddyError extends Error {
   override readonly name = 'TeddyError';
   readonly code: ErrorCode;
@@ -143,7 +139,7 @@ export class DamagedObjectError extends TeddyError {
   }
 }
 
-/** Returns whether an error concerns the objects that teddy read, and not the machine that read them. */
+/** Returns true if an error concerns the objects that teddy read, not the machine that read them. */
 export function isDamage(error: unknown): error is TeddyError {
   return error instanceof DamagedObjectError || (error instanceof TeddyError && error.code === 'DAMAGED_SESSION');
 }
@@ -159,7 +155,10 @@ interface SystemError extends Error {
   errno: number;
 }
 
-/** Returns the system error in an error or its causes; null when none exists, so the error is a defect or teddy's own. */
+/**
+ * Returns the system error in an error or its causes. Null when there is none, so that the error is a defect or one of
+ * teddy's own.
+ */
 function findSystemError(error: unknown): SystemError | null {
   for (let at = error; at instanceof Error; at = at.cause) {
     const { code, errno } = at as Partial<SystemError>;
@@ -170,8 +169,8 @@ function findSystemError(error: unknown): SystemError | null {
 
 /**
  * Turns a failure of the environment into an error with a code and a hint; returns null for any other error. Returns
- * teddy's own errors unchanged, except when the process could not open more files: the code that met this first could
- * not know that the file itself is fine.
+ * teddy's own errors unchanged, except when the process could not open more files, because the code that raised the
+ * error could not tell that the file itself is fine.
  */
 export function toWorldError(error: unknown): TeddyError | null {
   const found = findSystemError(error);
@@ -191,7 +190,7 @@ export function toWorldError(error: unknown): TeddyError | null {
   );
 }
 
-/** Returns the message of anything thrown. */
+/** Returns the message of any thrown value. */
 export function toMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
@@ -221,7 +220,7 @@ export function tooManyFilesError(cause?: unknown): TeddyError {
   );
 }
 
-/** A GIT_FAILED error for a git process that somebody or the system has killed. The process answered nothing, not even no. */
+/** A GIT_FAILED error for a git process that somebody or the system has killed. The process gave no answer at all. */
 export class GitKilledError extends TeddyError {
   constructor(message: string, hint: string) {
     super('GIT_FAILED', message, hint);

@@ -1,4 +1,4 @@
-/** The names of things in a repository. Only a name's parser makes it, and the rest of the code trusts it. */
+/** The names of things in a repository. Only its parser makes a name, and the rest of the code trusts it. */
 import { TeddyError } from './errors.ts';
 
 declare const brand: unique symbol;
@@ -134,9 +134,9 @@ export function mainLineRef(session: SessionId): RefName {
 const maxRunBytes = 205;
 
 /**
- * Returns a file name for a turn's run. The name includes the line, because a session's other lines may have a turn
- * with the same name. Encodes other scripts' letters, so that teddy finds a run that an older version left, unless the
- * name would become too long.
+ * Returns a file name for a turn's run. The name includes the line, because the session's other lines may have a turn
+ * with the same name. Encodes letters from other scripts, so that teddy finds a run that an older version left behind,
+ * unless the name would become too long.
  */
 export function runName({ session, turn, ref }: { session: SessionId; turn: TurnName; ref: RefName }): string {
   const run = `${session}-${turn}`;
@@ -184,7 +184,7 @@ export function parseArchiveRef(ref: string): ArchiveName | null {
   return parsed === null || ref !== archiveRef(line) ? null : { ...parsed, line };
 }
 
-/** Shortens a ref for people, as git does. Leaves out an archive's month, which the session's ID contains. */
+/** Shortens a ref for the user, as git does. Omits an archive's month, which the session's ID contains. */
 export function nameRef(ref: RefName): string {
   const { line } = parseArchiveRef(ref) ?? {};
   if (line !== undefined) return `archive/${shortRef(line).slice('teddy/'.length)}`;

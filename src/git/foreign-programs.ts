@@ -1,7 +1,7 @@
 /**
- * Disarms the programs named in a repository's own configuration. Users who copy a repository with its `.git/config`,
+ * Disarms the programs that a repository's own configuration names. Users who copy a repository with its `.git/config`,
  * from an archive or a shared folder, have not chosen these programs, so read-only commands run none of them. Instead,
- * git uses the value from the user's global configuration, else its own program, else none.
+ * git uses the value from the user's global configuration, otherwise its own program, otherwise none.
  */
 import type { GitSetting } from './refs/settings.ts';
 import type { Environment } from './run/run.ts';
@@ -12,12 +12,12 @@ import type { Environment } from './run/run.ts';
  */
 const gitProxy = /^core\.gitproxy$/;
 
-/** git uses the first value here too. git runs the program locally only for a remote that is a path on this machine. */
+/** git uses the first value here too, and runs the program locally only for a remote that is a path on this machine. */
 const uploadPack = /^remote\..*\.uploadpack$/;
 /** Only the protocol `ext` runs a program named in an address. */
 const protocol = /^protocol\.(?:ext\.)?allow$/;
 
-/** teddy itself starts the pager and drops an unwanted value, as if nothing were configured. */
+/** teddy itself starts the pager and drops an unwanted value, as if no pager were configured. */
 const pager = /^core\.pager$/;
 
 /** Keys as git prints them, each with the value that replaces a foreign one. */
@@ -30,7 +30,7 @@ const programs: readonly (readonly [RegExp, string])[] = [
   [gitProxy, 'none'],
   [/^filter\..*\.(?:clean|smudge|process)$/, ''],
   [/^diff\..*\.textconv$/, 'cat'],
-  // A failing driver leaves a conflict; a driver that does nothing would look like a merge.
+  // A failing driver leaves a conflict; a driver that does nothing would look like a successful merge.
   [/^merge\..*\.driver$/, 'false'],
   [/^gpg(?:\.openpgp)?\.program$/, 'gpg'],
   [/^gpg\.x509\.program$/, 'gpgsm'],
@@ -42,7 +42,7 @@ const programs: readonly (readonly [RegExp, string])[] = [
 
 export interface OwnConfiguration {
   settings: ReadonlyMap<string, GitSetting>;
-  /** The environment of every git that teddy starts; it takes precedence over the repository's configuration. */
+  /** The environment for every git that teddy starts; it takes precedence over the repository's configuration. */
   env: Environment;
 }
 

@@ -1,4 +1,4 @@
-/** Finds where git looks for hooks, and reads and installs hook scripts. */
+/** Finds the directory in which git looks for hooks, and reads and installs hook scripts. */
 import { chmod, copyFile, link, lstat, mkdir, open, realpath, readlink, rename, symlink } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { randomBytes } from 'node:crypto';
@@ -14,7 +14,7 @@ interface HooksOptions {
   env: Environment;
 }
 
-/** Do not read a larger file: scripts are read whole for the comparison. */
+/** Do not read a larger file: scripts are read completely for the comparison. */
 const maxScriptBytes = 1024 * 1024;
 
 export function gitHooks(options: HooksOptions): Hooks {
@@ -45,7 +45,7 @@ function ownDirOf({ commonDir }: RepositoryLayout): string {
   return join(commonDir, 'hooks');
 }
 
-/** Reads `core.hooksPath`, except for the value that our own git calls append to turn hooks off. */
+/** Reads `core.hooksPath`, except for the value that teddy's own git calls append to turn hooks off. */
 async function readHooksPath(git: GitRunner, env: Environment) {
   const flags = ['--type=path', '--show-scope', '--show-origin', '-z', '--get-all', 'core.hooksPath'];
   const { stdout } = await git.run(['config', ...flags], { accept: [1] });
@@ -75,7 +75,7 @@ async function placeOf(
   // In a linked work tree, also consider the main work tree.
   const trees = await Promise.all([root, basename(common) === '.git' ? dirname(common) : null].map(realOrNull));
   const around = [common, ...trees].filter((container) => container !== null && isBelow(real, container));
-  // A work tree may be inside the git directory, and a git directory inside the work tree; the innermost one counts.
+  // A work tree may be inside the git directory, or a git directory inside the work tree; the innermost one counts.
   const nearest = around.toSorted((a, b) => (b?.length ?? 0) - (a?.length ?? 0))[0];
   if (nearest === undefined) return { dir, kind: isForAll ? 'shared' : 'own', origin };
   return { dir, kind: nearest === common ? 'own' : 'work-tree', origin };
@@ -85,7 +85,7 @@ async function realOrNull(path: string | null): Promise<string | null> {
   return path === null ? null : realOf(path);
 }
 
-/** Resolves links in the existing part of the path. */
+/** Resolves links in the part of the path that exists. */
 async function realOf(path: string): Promise<string> {
   const found = await realpath(path).catch(() => null);
   if (found !== null || dirname(path) === path) return found ?? path;
@@ -130,7 +130,7 @@ async function keepHook(path: string, as: string): Promise<void> {
   await syncDirectoryIfPossible(dirname(as));
 }
 
-/** Copies a hook. The name appears only once the content is complete, because teddy could later restore a part. */
+/** Copies a hook. The name appears only once the content is complete, because teddy could later restore a partial hook. */
 async function copyHook(path: string, as: string, mode: number): Promise<void> {
   const temporary = temporaryBeside(as);
   await copyFile(path, temporary);

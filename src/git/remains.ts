@@ -1,4 +1,4 @@
-/** Finds what killed processes left in the git directories, and locks that others hold. Finding them changes nothing. */
+/** Finds the leftovers of killed processes in the git directories, and locks that others hold. The search changes nothing. */
 import { readdir, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -125,7 +125,7 @@ async function findForeignLocks(
   return found;
 }
 
-/** Finds locks that one of our records explains, including those of living processes. */
+/** Finds locks that one of teddy's records explains, including the locks of living processes. */
 async function findOwnLocks(commonDir: string, trees: TreeDir[], ours: Remain[]): Promise<Set<string>> {
   const refs = ours.flatMap((remain): RefName[] =>
     remain.kind === 'ref-record' ? remain.refs : remain.kind === 'publication' ? [remain.ref] : [],
@@ -196,7 +196,7 @@ function namesIn(dir: string): Promise<string[]> {
   return readdir(dir).catch(() => []);
 }
 
-/** The starting points for reachability: all refs and HEADs, and the repositories that this one borrows objects from. */
+/** The starting points for reachability: all refs and HEADs, and the repositories from which this one borrows objects. */
 const everything = ['--all', '--alternate-refs'];
 
 /** Lists the commits that nothing points to anymore. */
@@ -235,7 +235,7 @@ async function listReflogCommits(git: GitRunner): Promise<Set<Oid>> {
 /** The maximum number of objects to trace to their files; each costs a walk. */
 const maxTraced = 20;
 
-/** Checks the objects that the tips reach. Skips objects that `not` reaches, except for those in the tips themselves. */
+/** Checks the objects reachable from the tips. Skips objects reachable from `not`, except for the tips' own objects. */
 async function checkObjects(
   git: GitRunner,
   tips: readonly RefTip[],
@@ -246,7 +246,7 @@ async function checkObjects(
   if (bad.size === 0) return { objects: listed, damaged: [] };
   const damaged: DamagedObject[] = [];
   const known = new Set<Oid>();
-  // Walk each line only now that something is damaged; report an object that several lines share once.
+  // Walk each line only now that something is damaged; report an object on several lines only once.
   for (const tip of tips) {
     for (const oid of (await walk(git, [tip], not)).bad) {
       if (known.has(oid)) continue;
@@ -286,7 +286,7 @@ async function list(git: GitRunner, flags: string[], revisions: string[]): Promi
   return { rows: rows.filter((row) => row !== ''), named: exitCode === 0 ? [] : readNamed(stderr) };
 }
 
-/** Extracts from git's last message the unreadable object, not the object that refers to it. */
+/** Extracts the unreadable object from git's last message, not the object that refers to it. */
 function readNamed(stderr: string): Oid[] {
   const named =
     /(?:bad object|[Cc]ould not read|loose object|unable to read tree|missing object|unable to parse object:?) \(?([0-9a-f]{40,64})/g;
@@ -304,12 +304,12 @@ async function findUnreadable(git: GitRunner, oids: string[]): Promise<Oid[]> {
     .split('\n')
     .filter((row) => row !== '');
   const told = rows.filter((row) => row.endsWith(' missing')).map((row) => parseOid(row.slice(0, -' missing'.length)));
-  // At some objects git stops instead of answering: this is the first one without an answer.
+  // git stops at some objects instead of answering; this is the first one without an answer.
   const stopped = oids[rows.length];
   return stopped === undefined ? told : [...told, parseOid(stopped)];
 }
 
-/** Returns the object's path in the commit that introduced it; null when a missing object cuts the walk off. */
+/** Returns the object's path in the commit that introduced it; null when a missing object ends the walk early. */
 async function findPath(git: GitRunner, tip: Oid, oid: Oid): Promise<RepoPath | null> {
   const args = ['log', '-t', '--raw', '--no-abbrev', '--no-renames', '--format=', '-z', `--find-object=${oid}`, tip];
   const { stdout } = await git.run([...args, '--'], { accept: [1, 128] });

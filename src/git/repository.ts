@@ -33,9 +33,9 @@ export interface OpenOptions {
   /** Called at each step of a publication, so that a test can crash there. */
   onStep?: (step: string) => void;
   /**
-   * Avoids asking git for HEAD again after the discovery. `once`: the caller looks at HEAD right away, so the first
+   * Avoids asking git for HEAD again after the discovery. `once`: the caller looks at HEAD immediately, so the first
    * look uses the HEAD found with the repository. `always`: the caller changes nothing and describes the repository as
-   * found. In this mode teddy also runs no program from the repository's own configuration.
+   * found; teddy then also runs no program from the repository's own configuration.
    */
   trustsHead?: 'once' | 'always' | undefined;
 }
@@ -43,14 +43,14 @@ export interface OpenOptions {
 export interface OpenedRepository extends Repository {
   /** The absolute path of the git directory that all work trees share. */
   readonly commonDir: string;
-  /** Opens access to what crashed commands left in the git directories. */
+  /** Opens access to the leftovers of crashed commands in the git directories. */
   openRemains(): Promise<Remains>;
 }
 
 /** Opens the repository that contains `cwd`. Throws NOT_A_REPOSITORY, GIT_TOO_OLD, GIT_MISSING. */
 export async function openRepository({ cwd, env, trace, onStep, trustsHead }: OpenOptions): Promise<OpenedRepository> {
   const ownEnv = toChildEnvironment(env);
-  // The user's GIT_DIR and GIT_WORK_TREE count only here; later calls name the directories that the discovery found.
+  // The user's GIT_DIR and GIT_WORK_TREE affect only the discovery; later calls name the directories that it found.
   const redirected = { GIT_DIR: env['GIT_DIR'], GIT_WORK_TREE: env['GIT_WORK_TREE'] };
   const here = gitRunner(cwd, { ...ownEnv, ...redirected }, trace);
   // Read the settings during discovery: nearly every command needs them, and a later process would cost time.
@@ -270,7 +270,7 @@ async function readCredential(
   return exitCode === 0 ? toPassword(stdout.toString('utf8')) : null;
 }
 
-/** Tells whether asking is worthwhile. git decides which helper really matches the URL. */
+/** Returns true if asking is worthwhile. git decides which helper really matches the URL. */
 function hasHelper(settings: ReadonlyMap<string, GitSetting>, url: URL): boolean {
   return [...settings].some(([key, { value }]) => {
     const found = /^credential\.(?:(.*)\.)?helper$/s.exec(key);
@@ -304,7 +304,7 @@ export function derivedCache(commonDir: string, { suffix = '', limits = { maxFil
     },
     async write(key, pieces) {
       const file = [Buffer.from(`${sha256(pieces)}\n`), ...pieces];
-      // The file would evict all others and then itself.
+      // The file would evict all other files and then itself.
       if (countBytes(file) > limits.maxBytes) return;
       // If teddy cannot write the cache (the disk is full or read-only), the next command is merely slower.
       await replace(directory, `${key}${suffix}`, file, limits).catch(() => undefined);
@@ -312,7 +312,7 @@ export function derivedCache(commonDir: string, { suffix = '', limits = { maxFil
   };
 }
 
-/** Names the depth of a shallow clone, so that cached answers are valid only while its history ends at the same commits. */
+/** Names a shallow clone's depth, so that cached answers are valid only while its history ends at the same commits. */
 async function nameDepth(commonDir: string): Promise<string> {
   return `-${sha256([Buffer.from(await readShallow(commonDir))]).slice(0, 16)}`;
 }

@@ -123,7 +123,7 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
   });
 }
 
-/** Returns where and how objects are written. */
+/** Returns where objects are written, and how. */
 async function toTarget({ objectsDir, objectFormat, settings, onStep }: StoreOptions) {
   return { objectsDir, objectFormat, shared: (await settings()).get('core.sharedrepository')?.value, onStep };
 }
@@ -155,9 +155,9 @@ async function moveRefs(
     options.onStep?.('ref');
     return updateRefs(options.git, updates, reflog, release);
   });
-  // git syncs a ref's content but not its name. teddy removed the record after the ref got its name, and file systems
-  // with a journal keep such changes in order. Syncing this directory therefore makes the ref durable too, however git
-  // stores refs.
+  // git syncs a ref's content but not its name. teddy removed the record after the ref received its name, and file
+  // systems with a journal preserve the order of these changes. Syncing this directory therefore makes the ref durable
+  // too, however git stores refs.
   if (outcome === 'done') await syncDirectoryIfPossible(join(options.commonDir, 'teddy'));
   options.onStep?.('ref-moved');
   return outcome;
@@ -201,7 +201,7 @@ async function isAncestor(git: GitRunner, readCommit: Store['readCommit'], ances
   return exitCode === 0;
 }
 
-/** Lets git find the common ancestor, because teddy reads only the first parents of a line. */
+/** Has git find the common ancestor, because teddy reads only a line's first parents. */
 async function mergeBase(git: GitRunner, commit: Oid, others: readonly Oid[]): Promise<Oid | null> {
   const { exitCode, stdout } = await git.run(['merge-base', commit, ...others], { accept: [1] });
   return exitCode === 0 ? parseOid(stdout.toString('utf8').trim()) : null;
@@ -244,8 +244,8 @@ async function mergeTrees(
   batch: ObjectBatch,
   { base, ours, theirs }: { base: Oid; ours: Oid; theirs: Oid },
 ): ReturnType<Store['mergeTrees']> {
-  // Before git 2.40, `merge-tree` accepts no base. It finds this base in a history made for the purpose, which no ref
-  // points to.
+  // Before version 2.40, git's `merge-tree` accepts no base. It finds this base in a history made for the purpose,
+  // which no ref points to.
   const root = await batch.commit(toCommit(base, []));
   const sides = await Promise.all([ours, theirs].map((tree) => batch.commit(toCommit(tree, [root]))));
   await batch.flush();
@@ -341,7 +341,7 @@ function toPlainIdent(env: Environment, settings: ReadonlyMap<string, GitSetting
   return `${name} <${email}> ${Math.floor(now.getTime() / 1000)} ${now.getTimezoneOffset() > 0 ? '-' : '+'}${zone}`;
 }
 
-/** git's messages when it knows no name or no address. */
+/** git's messages when it has no name or no address. */
 const withoutIdentity =
   /tell me who you are|ident name|auto-detect|auto-detection is disabled|no (?:name|email) was given|disallowed characters/i;
 

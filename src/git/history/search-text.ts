@@ -40,14 +40,14 @@ export async function searchTree(
 
 /** The maximum length, in characters, of the names passed to one process. The system may accept less, and then reports it. */
 const maxNames = 500_000;
-/** git reads objects one by one, however many threads it has, so several processes are faster for many trees. */
+/** git reads objects one by one, however many threads it uses, so several processes are faster for many trees. */
 const processesAtOnce = 2;
 const treesWorthAProcess = 250;
-/** Ends only a hanging search, because the duration of a search depends on the size of the texts. */
+/** Ends only a hanging search, because a search takes time in proportion to the size of the texts. */
 const treesTimeoutMs = 600_000;
 const unknownTree = /unable to resolve revision|ambiguous argument|bad revision|unknown revision/;
 
-/** Searches many trees. `exists` tells whether a tree is in the repository. */
+/** Searches many trees. `exists` returns true if a tree is in the repository. */
 export async function searchTrees(
   git: GitRunner,
   exists: (tree: string) => Promise<boolean>,

@@ -36,7 +36,7 @@ export async function* walkChanges(
   }
 }
 
-/** Reports the commits' changes, in the given order. When git misses an object, another process continues with that commit. */
+/** Reports the commits' changes, in the given order. When git misses an object, another process resumes at that commit. */
 export async function* changesOf(
   git: GitRunner,
   objects: Objects,
@@ -93,7 +93,7 @@ function startDiff(git: GitRunner, steps: readonly Step[]): Diff {
   const child = git.start(['diff-tree', ...flags]);
   for (const pipe of [child.stdin, child.stdout]) pipe.on('error', () => undefined);
   const failure = failureOf('diff-tree', child);
-  // Pipe right away: output still unread when git ends is lost.
+  // Pipe immediately, because output that is still unread when git ends is lost.
   const stdout = child.stdout.pipe(new PassThrough());
   child.stdin.end(steps.map(({ oid, parent }) => `${oid}${parent === null ? '' : ` ${parent}`}\n`).join(''));
   return {

@@ -1,4 +1,4 @@
-/** Walks commits along first parents, newest first: a few by reading each in turn, many with `git rev-list`. */
+/** Walks commits along first parents, newest first: reads a few commits one by one, and many with `git rev-list`. */
 import type { Commit, Store, WalkedCommit } from '../../ports/git.ts';
 import { parseOid, type Oid } from '../../names.ts';
 import { toGitFailure, type GitEnd } from '../run/git-failure.ts';
@@ -15,7 +15,7 @@ type CommitReader = Pick<Store, 'readCommit'> & { has(oid: Oid): Promise<boolean
 const followedCommits = 48;
 /** Starting a process takes as long as reading this many commits one by one, and most of them are cached. */
 const nearCommits = 16;
-/** The number of commits per request; with one per request, most of the time would be spent waiting. */
+/** The number of commits per request; with one per request, the walk would spend most of its time waiting. */
 const commitsAtATime = 64;
 
 export async function* walkFirstParents(
@@ -40,8 +40,8 @@ export async function* walkFirstParents(
 }
 
 /**
- * Returns the commits above the first one that is in `not`, newest first, if first parents soon lead there. Returns
- * null when only git can find them.
+ * Returns the commits above the first one that is in `not`, newest first, if first parents soon reach it. Returns null
+ * when only git can find them.
  */
 export async function followTo(
   { readCommit }: Pick<CommitReader, 'readCommit'>,
@@ -111,7 +111,7 @@ async function* inBatches(
   yield { oids, failure: null };
 }
 
-/** Walks from many tips at once. git lists each commit once, with its message. */
+/** Walks from many tips together. git lists each commit once, with its message. */
 export async function* walkFirstParentsOf(git: GitRunner, tips: readonly Oid[]): AsyncGenerator<WalkedCommit> {
   if (tips.length === 0) return;
   const format = ['--no-commit-header', '--date=raw', '--format=%H %P%n%an <%ae> %ad%n%cn <%ce> %cd%n%B%x00'];

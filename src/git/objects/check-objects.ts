@@ -1,11 +1,11 @@
-/** Lets git check signatures and objects (`git fsck`), with one process each. */
+/** Has git check signatures and objects (`git fsck`), with one process each. */
 import type { Signature, SignatureOptions } from '../../ports/git.ts';
 import { parseOid, type Oid } from '../../names.ts';
 import type { GitRunner } from '../run/run.ts';
 
 /**
- * Meanings of `%G?`. Expired signatures and keys were once good. A revoked, missing or untrusted key proves nothing;
- * for ssh, U is any key that is not among the allowed signers.
+ * The meanings of `%G?`. Expired signatures and keys were once good. A revoked, missing or untrusted key proves
+ * nothing; for ssh, U is any key that is not among the allowed signers.
  */
 const states: Record<string, Signature['state']> = {
   G: 'good',
@@ -57,7 +57,7 @@ async function chooseSigners(git: GitRunner): Promise<string[]> {
   return exitCode === 0 ? [] : ['-c', 'gpg.ssh.allowedSignersFile=/dev/null'];
 }
 
-/** Runs `git fsck` from the tips and omits objects that are merely unreachable. */
+/** Runs `git fsck` from the tips, and omits objects that are merely unreachable. */
 export async function runFsck(git: GitRunner, tips: readonly Oid[]): Promise<string[]> {
   const args = ['fsck', '--no-dangling', '--no-reflogs', '--no-progress', ...tips];
   // The exit code of `git fsck` combines one bit for each kind of problem.

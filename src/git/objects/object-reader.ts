@@ -1,4 +1,4 @@
-/** Reads objects through one `git cat-file --batch-command`, which runs as long as the command does. */
+/** Reads objects through one `git cat-file --batch-command`, which runs as long as teddy's command does. */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../../errors.ts';
@@ -18,7 +18,7 @@ export interface ObjectReader {
   info(name: string): Promise<ObjectInfo | null>;
   /** Reads an object. With `take`, which must be quick, passes the bytes on as they arrive and leaves `bytes` empty. */
   contents(name: string, take?: TakePiece): Promise<(ObjectInfo & { bytes: Buffer }) | null>;
-  /** Sends later questions to a new git. */
+  /** Sends later queries to a new git process. */
   renew(): void;
   close(): Promise<void>;
 }
@@ -41,23 +41,23 @@ interface Request extends Question {
   reject(error: unknown): void;
 }
 
-/** A child process and its unanswered questions. */
+/** A child process and its unanswered queries. */
 interface Conversation {
   child: ChildProcessWithoutNullStreams;
   waiting: Request[];
-  /** Questions not sent yet. */
+  /** The queries that have not been sent yet. */
   unsent: string;
 }
 
-/** Limits the repeated questions when many objects really are missing. */
+/** Limits the repeated queries when many objects really are missing. */
 const maxLooksInAll = 32;
 
 /** The current conversation, and earlier ones that are ending. */
 interface Asker {
   git: GitRunner;
-  /** Null until the next question starts a conversation. */
+  /** Null until the next query starts a conversation. */
   current: Conversation | null;
-  /** Conversations that get no more questions but have not ended yet. */
+  /** Conversations that receive no more queries but have not ended yet. */
   retired: Set<Promise<void>>;
   looksAgain: number;
   starts: number;
@@ -82,8 +82,8 @@ export function objectReader(git: GitRunner): ObjectReader {
 }
 
 /**
- * Asks git about a name. git's answer for a missing object repeats the name, so a newline in the name could pass for
- * the next answer.
+ * Asks git about a name. git's answer for a missing object repeats the name, so a newline in the name could make part
+ * of it look like the next answer.
  */
 async function askSafely(asker: Asker, question: Question): Promise<Answer | null> {
   const { name } = question;
@@ -101,8 +101,8 @@ async function askSafely(asker: Asker, question: Question): Promise<Answer | nul
 }
 
 /**
- * Asks for the object at a path. git's answer does not tell a missing path from a missing parent tree, so check the
- * parent directory.
+ * Asks for the object at a path. git's answer does not distinguish a missing path from a missing parent tree, so check
+ * the parent directory.
  */
 async function askForPath(asker: Asker, question: Question, treeish: string, path: string): Promise<Answer | null> {
   const answer = await ask(asker, question);
@@ -136,7 +136,7 @@ function mayRetry({ looksAgain, isClosed }: Asker): boolean {
   return looksAgain < maxLooksInAll && !isClosed;
 }
 
-/** Retires the current child, which still answers its questions; the next question goes to a new one. */
+/** Retires the current child, which still answers its queries; the next query goes to a new one. */
 function renew(asker: Asker): void {
   if (asker.current === null) return;
   const { child } = asker.current;
@@ -149,7 +149,7 @@ function renew(asker: Asker): void {
 }
 
 function ask(asker: Asker, question: Question): Promise<Answer | null> {
-  // After an error, some questions may arrive late. Starting a new child for them would keep this process alive.
+  // After an error, some queries may arrive late. Starting a new child for them would keep this process alive.
   if (asker.isClosed) return Promise.reject(new TeddyError('GIT_FAILED', 'The repository is closed.'));
   return new Promise((resolve, reject) => send(asker, { ...question, resolve, reject }));
 }
@@ -158,7 +158,7 @@ function send(asker: Asker, request: Request): void {
   asker.current ??= start(asker);
   const conversation = asker.current;
   conversation.waiting.push(request);
-  // Each write wakes git, which costs more than most answers, so send all questions of one event loop turn together.
+  // Each write wakes git, which costs more than most answers, so send all queries from one event loop turn together.
   if (conversation.unsent === '') setImmediate(() => sendAll(conversation));
   conversation.unsent += `${request.command} ${request.name}\0`;
 }
@@ -186,11 +186,11 @@ function start(asker: Asker): Conversation {
   const end = (error: unknown) => leave().forEach((request) => request.reject(error));
   child.on('error', (error) => end(toGitFailure('cat-file', { exitCode: null, signal: null, stderr: error.message })));
   child.on('close', (code, signal) => {
-    // A question whose answer has been passed on in part cannot be repeated.
+    // A query cannot be repeated when part of its answer has already been passed on.
     const isAskedAgain = isBeforeStart(signal) && !asker.isClosed && !input.isPassing();
     if (isAskedAgain && (asker.starts += 1) <= maxStarts) return leave().forEach((request) => send(asker, request));
     const error = toGitFailure('cat-file', { exitCode: code, signal, stderr: said });
-    // Exit code 129 means that this git version does not know the options.
+    // Exit code 129 means that this version of git does not support the options.
     if (code === 129) void refuseOldGit(asker.git).then(() => end(error), end);
     else end(error);
   });
@@ -223,7 +223,7 @@ function answerAll(waiting: Request[], input: ReturnType<typeof byteQueue>): voi
 }
 
 /**
- * Queues bytes as they arrive. Joins them only when an answer is complete, so a large object is copied once, and a
+ * Queues bytes as they arrive. Joins them only when an answer is complete, so that a large object is copied once and a
  * streamed object is not copied at all.
  */
 function byteQueue() {

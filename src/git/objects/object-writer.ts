@@ -15,11 +15,11 @@ const deflateAsync = promisify(deflate);
 /** The fastest level, because teddy writes a turn's log once and rarely reads it, and `git gc` packs it anyway. */
 const compressionLevel = 1;
 const maxOpenFiles = 64;
-/** A concurrent `git gc` removes an empty folder, but never removes the same folder this often. */
+/** A concurrent `git gc` removes an empty folder, but never removes the same folder this many times. */
 const maxFolders = 20;
 
 export interface ObjectWriterOptions {
-  /** The object directory of the repository, shared by its linked work trees. */
+  /** The repository's object directory, which its linked work trees share. */
   objectsDir: string;
   objectFormat: 'sha1' | 'sha256';
   /** `core.sharedRepository`, as configured. */
@@ -74,7 +74,7 @@ async function writeLooseObject(options: ObjectWriterOptions, oid: Oid, bytes: B
 }
 
 /**
- * Returns whether the object already exists. Sets its mtime, as git does, so that a concurrent prune keeps the object,
+ * Returns true if the object already exists. Sets its mtime, as git does, so that a concurrent prune keeps the object,
  * and fsyncs it, because its writer may not have done so.
  */
 async function refresh(path: string): Promise<boolean> {
@@ -127,7 +127,7 @@ async function makeFanOut(options: ObjectWriterOptions, dir: string): Promise<bo
 }
 
 async function writeExclusively(options: ObjectWriterOptions, path: string, bytes: Buffer): Promise<void> {
-  // git gives such files this name too, so its `gc` removes what a crash leaves.
+  // git uses the same kind of name, so `git gc` removes the files that a crash leaves behind.
   const temporary = join(dirname(path), `tmp_obj_${randomBytes(6).toString('hex')}`);
   const file = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o444);
   try {

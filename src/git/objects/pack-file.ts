@@ -1,6 +1,6 @@
 /**
- * Writes a pack object by object. Stores only the new part of each version of a file or directory; the pack is durable
- * when complete.
+ * Writes a pack object by object. Stores only the new part of each version of a file or directory. The complete pack is
+ * durable.
  */
 import { createHash, randomBytes, type Hash } from 'node:crypto';
 import { constants } from 'node:fs';
@@ -16,11 +16,11 @@ import { removeDeadPacks } from '../run/living-gits.ts';
 
 export interface PackFile {
   /**
-   * Adds an object. `same` counts the bytes shared with the previous object of the series; without it, this compares
-   * the two.
+   * Adds an object. `same` counts the bytes shared with the previous object in the series; without it, this method
+   * compares the two.
    */
   add(type: ObjectType, content: Buffer, series: Series | null, same?: Same): Oid;
-  /** Writes to disk when much is buffered. The caller must add nothing meanwhile. */
+  /** Writes to disk when much data is buffered. The caller must not add anything meanwhile. */
   drain(): Promise<void>;
   /** Makes all objects durable and visible. */
   finish(): Promise<void>;
@@ -31,12 +31,12 @@ export interface PackFile {
 /** The versions of one file or directory. Each usually adds a little to the previous one. */
 export interface Series {
   stored: Stored | null;
-  /** The newest version; null when the caller states how much of it the next one shares. */
+  /** The newest version; null when the caller specifies how much of it the next one shares. */
   content: Buffer | null;
   hashed: Hashed | null;
 }
 
-/** How many bytes at the beginning and end an earlier version shares. */
+/** The number of bytes at the beginning and the end that an earlier version shares. */
 export interface Same {
   before: number;
   after: number;
@@ -49,17 +49,17 @@ const offsetDelta = 6;
 const flushBytes = 1 << 20;
 /**
  * Each version is stored as the difference from the previous one, every 50th as the difference from the 50th before it,
- * and every 2,500th whole. This keeps every version within 100 steps, and large directories do not fill the pack.
+ * and every 2,500th completely. Every version is thus within 100 steps, and large directories do not fill the pack.
  */
 const stepsToMilestone = 50;
 const milestones = 50;
 const smallBytes = 4096;
 const tinyBytes = 128;
 
-/** For content of at least this size, keeping the hash of the shared part pays off. */
+/** For content of at least this size, storing the hash of the shared part pays off. */
 const largeBytes = 64 * 1024;
 
-/** A stored version, with the number of bytes it shares with the newest one. */
+/** A stored version, with the number of bytes that it shares with the newest one. */
 interface Version extends Same {
   offset: number;
   length: number;
@@ -68,7 +68,7 @@ interface Version extends Same {
 interface Stored {
   last: Version;
   milestone: Version;
-  /** The number of versions since the last one stored whole. */
+  /** The number of versions since the last completely stored one. */
   steps: number;
 }
 
@@ -167,13 +167,13 @@ function advance(series: Series, same: Same | null, content: Buffer | null): voi
   }
 }
 
-/** Returns the version to build on, or null to store the next one whole. */
+/** Returns the version to build on, or null to store the next version completely. */
 function chooseBase({ last, milestone, steps }: Stored): Version | null {
   if ((steps + 1) % (stepsToMilestone * milestones) === 0) return null;
   return (steps + 1) % stepsToMilestone === 0 ? milestone : last;
 }
 
-/** Records a stored version; `known` is null when it was stored whole. */
+/** Records a stored version; `known` is null when it was stored completely. */
 function toStored(known: Stored | null, offset: number, length: number): Stored {
   const version = { offset, length, before: length, after: length };
   if (known === null) return { last: version, milestone: version, steps: 0 };
@@ -199,8 +199,8 @@ function encodeEntry(
 }
 
 /**
- * Compresses a body. Stores a tiny one as is, because a directory changes by an ID, which does not compress. Uses a
- * small window for a small body, because setup is then faster.
+ * Compresses a body. Stores a tiny body uncompressed, because a directory's change is an ID, which does not compress.
+ * Uses a small window for a small body, because the setup is then faster.
  */
 function compress(body: Buffer): Buffer {
   if (body.length <= tinyBytes) return asIs(body);
@@ -236,7 +236,7 @@ function encodeTypeAndSize(type: number, size: number): number[] {
   return bytes;
 }
 
-/** Encodes how far back the base begins: most significant part first, and each part but the last reduced by one. */
+/** Encodes the distance back to the base: most significant part first, and each part but the last reduced by one. */
 function encodeDistance(distance: number): number[] {
   const bytes = [distance % 0x80];
   for (let rest = Math.floor(distance / 0x80); rest > 0; rest = Math.floor(rest / 0x80)) {
@@ -253,7 +253,7 @@ async function writeAll(file: FileHandle, bytes: Buffer, position: number): Prom
   }
 }
 
-/** Writes the number of objects, only now known, into the header, and the checksum at the end. */
+/** Writes the number of objects, which is known only now, into the header, and the checksum at the end. */
 async function sealPack(file: FileHandle, format: 'sha1' | 'sha256', count: number, size: number): Promise<Buffer> {
   await writeAll(file, encodeHeader(count), 0);
   const hash = createHash(format);
@@ -282,7 +282,7 @@ interface WrittenPack {
   options: ObjectWriterOptions;
 }
 
-/** Names the pack first and its index last, because git finds packs by their index and never removes a pack without one. */
+/** Renames the pack first and its index last, because git finds packs by their index and never removes a pack without one. */
 async function install({ dir, temporary, checksum, index, options }: WrittenPack): Promise<void> {
   const temporaryIndex = temporary.replace('tmp_pack_', 'tmp_idx_');
   const name = join(dir, `pack-${checksum.toString('hex')}`);

@@ -5,7 +5,7 @@ export interface PackIndex {
   readonly count: number;
   has(id: Buffer): boolean;
   add(id: Buffer, crc: number, offset: number): void;
-  /** Renders version 2 for the pack with this checksum, in parts, because the index may have many megabytes. */
+  /** Renders version 2 for the pack with this checksum, in parts, because the index may be many megabytes in size. */
   render(packChecksum: Buffer): Buffer[];
 }
 
@@ -27,7 +27,7 @@ export function packIndex(objectFormat: 'sha1' | 'sha256'): PackIndex {
   const firstByteAt = (place: number) => ids[place * idBytes] ?? 0;
   const compare = (id: Buffer, from: number, place: number) =>
     id.compare(ids, place * idBytes, (place + 1) * idBytes, from, from + idBytes);
-  /** Returns the id's slot in the table, or the slot for inserting it. */
+  /** Returns the ID's slot in the table, or the slot for inserting it. */
   const find = (id: Buffer, from = 0) => {
     for (let at = id.readUInt32BE(from) % places.length; ; at = (at + 1) % places.length) {
       const place = places[at] ?? 0;
@@ -57,7 +57,7 @@ export function packIndex(objectFormat: 'sha1' | 'sha256'): PackIndex {
       places[find(id)] = count;
     },
     render(packChecksum) {
-      // Most ids differ in their first bytes, and numbers compare without a function call.
+      // Most IDs differ in their first bytes, and numbers compare without a function call.
       const heads = new Uint32Array(count).map((_, place) => ids.readUInt32BE(place * idBytes));
       const sorted = new Uint32Array(count)
         .map((_, place) => place)
@@ -84,7 +84,7 @@ function copyInto<Values extends Uint8Array | Uint32Array | Float64Array>(to: Va
   return to;
 }
 
-/** Renders, for each first byte, how many ids begin with it or a smaller one. */
+/** Renders, for each first byte, the number of IDs that begin with it or a smaller one. */
 function renderFanOut(sorted: Uint32Array, firstByte: (place: number) => number): Buffer {
   const counts = new Uint32Array(256);
   for (const place of sorted) counts[firstByte(place)] = (counts[firstByte(place)] ?? 0) + 1;

@@ -1,4 +1,4 @@
-/** Reads many small files of a tree at once: one child lists them, and another returns their contents. */
+/** Reads many small files in a tree in one pass: one child lists them, and another returns their contents. */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { TeddyError } from '../../errors.ts';
 import type { FileBelow } from '../../ports/git.ts';
@@ -94,7 +94,7 @@ async function* splitAnswers(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buff
   }
 }
 
-/** Takes one answer. `bytes` is null while the answer is incomplete; `end` is how many bytes must have arrived. */
+/** Takes one answer. `bytes` is null while the answer is incomplete; `end` is the number of bytes that must have arrived. */
 function takeAnswer(all: Buffer, start: number): { bytes: Buffer | null; end: number } {
   const newline = all.indexOf(0x0a, start);
   if (newline === -1) return { bytes: null, end: all.length + 1 };

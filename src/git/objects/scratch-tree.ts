@@ -134,7 +134,7 @@ function toSetting(row: string): Setting {
   return end < 0 ? { key: row, value: null } : { key: row.slice(0, end), value: row.slice(end + 1) };
 }
 
-/** Tells whether hooks are outside the project's files, where commands would install their hooks. */
+/** Returns true if hooks are outside the project's files, where commands would install their hooks. */
 function isOwnHooks(key: string, value: string | null): boolean {
   return key === 'core.hookspath' && /^[/~%]/.test(value ?? '');
 }

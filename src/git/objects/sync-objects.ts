@@ -1,4 +1,4 @@
-/** Makes the names of objects that git wrote for us durable, because git syncs their content but not their names. */
+/** Makes the names of objects that git wrote for teddy durable, because git syncs their content but not their names. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncDirectoryIfPossible } from '../../disk/replace-file.ts';

@@ -1,4 +1,4 @@
-/** Decodes growing directories, without decoding again the part that a tree shares with a recently decoded one. */
+/** Decodes growing directories. Does not decode the part of a tree again that it shares with a recently decoded one. */
 import type { TreeEntry, TreeChange } from '../../ports/git.ts';
 import { decodeRow } from '../../session/entries/object-format.ts';
 import { repoPathFromGit, type Oid, type RepoPath } from '../../names.ts';
@@ -24,7 +24,7 @@ export function treeDecoder(oidBytes: 20 | 32): (bytes: Buffer) => TreeEntry[] {
     if (bytes.length < minBytes || bytes.length > maxBytes) return decodeFrom(bytes, oidBytes, null).entries;
     const [base = null] = kept.toSorted((a, b) => sharedStart(b.bytes, bytes) - sharedStart(a.bytes, bytes));
     const decoded = decodeFrom(bytes, oidBytes, base);
-    // A tree's new version makes the older one worthless.
+    // A tree's new version makes the older one useless.
     kept = [decoded, ...kept.filter((tree) => tree !== base)].slice(0, maxKept);
     return decoded.entries.slice();
   };
@@ -83,7 +83,7 @@ function sharedEnd(a: Buffer, b: Buffer): number {
   );
 }
 
-/** Finds the largest length up to `max` for which `isSame` holds. */
+/** Finds the largest length up to `max` for which `isSame` returns true. */
 function countSame(max: number, isSame: (length: number) => boolean): number {
   let low = 0;
   for (let high = max; low < high;) {

@@ -1,8 +1,7 @@
 /**
  * Makes a tree with some paths taken from disk. One git process reads the files, by its own rules for filters, line
- * endings and modes, into a separate index, which teddy parses here. The format is simple and fixed, while `git
- * write-tree` would need another process, and so would `git read-tree` for the few entries that git must know
- * beforehand.
+ * endings and modes, into a separate index, which teddy parses here. The index format is simple and fixed, while `git
+ * write-tree` would need another process, and so would `git read-tree` for the few entries that git needs beforehand.
  */
 import { lstat, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,11 +16,11 @@ export interface TreeTools {
   store: Store;
   /** The root of the work tree. */
   root: string;
-  /** The absolute path where git may make an index. */
+  /** The absolute path at which git may make an index. */
   index: string;
 }
 
-/** The limit for a process's arguments in total; Windows allows the least. */
+/** The limit for all of a process's arguments together; Windows allows the least. */
 const maxArgumentBytes = 16 * 1024;
 
 /** Returns a tree that is durable except for the names of its blobs. */
@@ -42,8 +41,8 @@ export async function treeOfPaths(tools: TreeTools, base: Oid, paths: readonly R
 type StagedFiles = Map<RepoPath, { mode: TreeMode; oid: Oid }>;
 
 /**
- * Finds what git needs besides the files: the existing entry of each path, which determines line endings and, on file
- * systems without modes, the mode; and attributes that are not on disk.
+ * Finds the data that git needs besides the files: the existing entry for each path, which determines line endings and,
+ * on file systems without modes, the mode; and attributes that are not on disk.
  */
 async function findKnown(store: Store, base: Oid, present: readonly RepoPath[]): Promise<StagedFiles> {
   const directories = new Map<string, Promise<readonly TreeEntry[]>>();
@@ -118,7 +117,7 @@ function readIndex(bytes: Buffer | null, oidBytes: number): StagedFiles {
   return files;
 }
 
-/** Tells whether the path is a file or link below real directories only, because git tracks no files behind a link. */
+/** Returns true if the path is a file or link below real directories only, because git tracks no files behind a link. */
 async function isFile(root: string, path: RepoPath): Promise<boolean> {
   const parts = path.split('/');
   for (let depth = 1; depth <= parts.length; depth += 1) {

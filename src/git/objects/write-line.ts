@@ -99,7 +99,7 @@ function toDirectory(entries: TreeEntry[]): Directory {
 }
 
 interface DirectoryRows {
-  /** The hashed bytes, and room for more. They change in place, because a directory of many turns has megabytes. */
+  /** The hashed bytes, and room for more. They change in place, because a directory with many turns is megabytes in size. */
   bytes: Buffer;
   length: number;
   /** The names in git's order, with one character per byte and a trailing `/` for directories. */
@@ -109,8 +109,8 @@ interface DirectoryRows {
 }
 
 /**
- * Encodes a directory as git does and keeps the encoded form, so that changing one row does not sort the other
- * thousands again.
+ * Encodes a directory as git does and keeps the encoded form, so that changing one row does not sort the thousands of
+ * others again.
  */
 function toRows(entries: TreeEntry[]): DirectoryRows {
   const sorted = entries.map((entry) => ({ entry, key: toKey(entry) })).sort((a, b) => (a.key < b.key ? -1 : 1));
@@ -121,8 +121,8 @@ function toRows(entries: TreeEntry[]): DirectoryRows {
 }
 
 /**
- * Sets one row and returns how much the directory shares with its previous version. Cannot turn a file into a directory
- * or a directory into a file.
+ * Sets one row, and returns how much the directory shares with its previous version. Cannot turn a file into a
+ * directory or a directory into a file.
  */
 function setRow(rows: DirectoryRows, mode: TreeMode, name: string, oid: Oid): Same {
   const key = toKey({ mode, name });

@@ -1,4 +1,4 @@
-/** Records which refs a process is about to move, so that if git and teddy die, a later command can recognize their locks. */
+/** Records which refs a process is about to move. If git and teddy die, a later command can then recognize their locks. */
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, rename, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,13 +15,13 @@ import { findLock, probeUpdates, type ProbedUpdate } from './refs.ts';
 import { maxDeaths, type Environment, type GitRunner } from '../run/run.ts';
 
 const lockWaitMs = 1000;
-/** If the system shows running gits and there is none, a short wait is enough. */
+/** If the system reveals running git processes and there are none, a short wait is enough. */
 const settledMs = 100;
 const crashWindowMs = 5000;
 /** File times advance in steps. */
 const clockStepMs = 50;
 
-/** A lock that git may hold for us, with its possible content. */
+/** A lock that git may hold for teddy, with its possible content. */
 interface ExpectedLock {
   path: string;
   values: readonly string[] | typeof any;
@@ -33,7 +33,7 @@ export interface AtWork {
   latestMs: number;
 }
 
-/** Accepts any content: this lock's content proves nothing. */
+/** Accepts any content, because this lock's content proves nothing. */
 const any = Symbol('any');
 
 /** Releases a dead git's locks. Returns false when some of them are not settled. */
@@ -115,10 +115,10 @@ export async function repairRefLocks(git: GitRunner, layout: LockDirs): Promise<
   for (const { path, updates } of await findDeadRefRecords(layout.commonDir)) {
     const written = await stat(path).catch(() => null);
     if (written === null) continue;
-    // The note's ctime is when its gits were last seen at work.
+    // The note's ctime is the time at which its git processes were last seen at work.
     const atWork = { notedMs: written.mtimeMs, latestMs: written.ctimeMs };
     try {
-      // If a git is at work now, the next command checks again.
+      // If a git process is at work now, the next command checks again.
       if (await releaseRefLocks(git, layout, updates, atWork)) await removeFile(path);
     } catch (error) {
       await utimes(path, written.atime, written.mtime).catch(fallBackTo(undefined, 'ENOENT'));
@@ -144,7 +144,7 @@ export interface NotedUpdate {
   gitDir?: string;
 }
 
-/** Releases the locks of a child that died while moving these refs. False while a running git may hold them. */
+/** Releases the locks of a child that died while moving these refs. Returns false while a running git may hold them. */
 export async function releaseRefLocks(
   git: GitRunner,
   layout: LockDirs,
@@ -169,7 +169,7 @@ interface Release {
   git: GitRunner;
   layout: LockDirs;
   atWork: AtWork;
-  /** Returns when teddy saw that no git is at work here; null while one is. */
+  /** Returns when teddy saw that no git is at work in this repository; null while one is. */
   awaitQuiet(): Promise<number | null>;
 }
 
@@ -197,8 +197,8 @@ async function removeNamedLocks(release: Release, gitDir: string, updates: Noted
 }
 
 /**
- * Lists the locks that git may mean. git does not say which reftable stack is locked: HEAD is in the stack of its work
- * tree.
+ * Lists the locks that git may mean. git does not report which reftable stack is locked: HEAD is in its work tree's
+ * stack.
  */
 function toExpectedLocks(
   { gitDir, commonDir }: GitDirs,
@@ -278,7 +278,7 @@ async function removeGitLock(
   return 'gone';
 }
 
-/** Waits, and returns when teddy saw that no git is at work here; null if one still is. */
+/** Waits, and returns when teddy saw that no git is at work in this repository; null if one still is. */
 async function awaitQuiet({ root, gitDir, commonDir }: LockDirs): Promise<number | null> {
   const linked = await readWorkTreeDirs(commonDir).catch(() => new Map<string, string>());
   const dirs = [root, gitDir, commonDir, ...linked.keys()].filter((dir) => dir !== null);

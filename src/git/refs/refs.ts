@@ -42,8 +42,8 @@ export async function updateRefs(
 }
 
 /**
- * Returns the lock file that git reports as in its way, `reftable` when git names no file, and null when nothing blocks
- * git. Only git can tell, because only git knows where a ref backend keeps its locks.
+ * Returns the lock file that git reports as blocking it, `reftable` when git names no file, and null when nothing
+ * blocks git. Only git can decide this, because only git knows where a ref backend keeps its locks.
  */
 export function findLock(refusal: string): string | null {
   if (/cannot lock references/.test(refusal)) return 'reftable';
@@ -56,7 +56,7 @@ export function findTableLock(git: GitRunner): Promise<string> {
   return git.text(['rev-parse', '--path-format=absolute', '--git-path', 'reftable/tables.list.lock']);
 }
 
-/** Returns git's complaint about such an update without performing the update; empty when git has none. */
+/** Returns git's complaint about an update like this without performing the update; empty when git has none. */
 export async function probeUpdates(git: GitRunner, updates: ProbedUpdate[], env: Environment = {}): Promise<string> {
   const lines = updates.map(({ ref, new: oid }) => (oid === null ? `delete ${ref}` : `update ${ref} ${oid}`));
   const input = ['start', ...lines, 'prepare', 'abort', ''].join('\n');

@@ -191,7 +191,7 @@ function isPath(remote: string): boolean {
   return colon === -1 || (slash !== -1 && slash < colon) || /^[A-Za-z]:[/\\]/.test(remote);
 }
 
-/** Tells whether git rewrites the word: `url.<base>.insteadOf` can make an address of any word. */
+/** Returns true if git rewrites the word: `url.<base>.insteadOf` can make an address of any word. */
 async function isRewritten(git: SimpleGit, remote: string): Promise<boolean> {
   return (await answerOf('ls-remote', () => git.listRemote(['--get-url', '--', remote]))).replace(/\n$/, '') !== remote;
 }

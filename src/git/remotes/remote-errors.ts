@@ -1,4 +1,4 @@
-/** Turns git's messages about a failed transfer into an error with a hint. The other side's messages decide nothing. */
+/** Turns git's messages about a failed transfer into an error with a hint. The other side's messages have no effect. */
 import { TeddyError } from '../../errors.ts';
 import type { RemoteResult } from './remote-call.ts';
 import { adviseWrite, unwritten } from '../run/git-failure.ts';
@@ -13,7 +13,7 @@ const lasting =
 /** git's messages for a write that ran out of space. */
 const isDiskFull = /No space left on device|Out of diskspace|Disk quota exceeded/i;
 
-/** Tells whether another attempt may succeed a moment later; false when git's messages rule that out. */
+/** Returns true if another attempt may succeed a moment later; false when git's messages rule that out. */
 export function isPassing({ said }: Pick<RemoteResult, 'said'>): boolean {
   const words = said.join('\n');
   return isOverlap(words) || (passing.test(words) && !lasting.test(words));
@@ -49,7 +49,7 @@ export function toRemoteError(label: string, { said, serverSaid, exitCode }: Rem
   return new TeddyError('REMOTE_UNREACHABLE', `${label} cannot be reached: ${row}`, adviseUnreachable(words, label));
 }
 
-/** Tells whether a write failed on this machine. git prints another prefix for a write that failed on the other side. */
+/** Returns true if a write failed on this machine. git prints another prefix for a write that failed on the other side. */
 function isLocalWrite(said: readonly string[]): boolean {
   return said.some(
     (row) =>

@@ -13,7 +13,7 @@ import type { GitSetting } from '../refs/settings.ts';
 
 const maxTries = 3;
 const firstDelayMs = 300;
-/** The number of concurrent git processes; on a typical machine with two cores, more would only wait for each other. */
+/** The number of concurrent git processes; on a typical machine with two cores, more of them would only wait for each other. */
 const checksAtATime = 4;
 
 type Ancestry = Pick<Store, 'readSize' | 'isAncestor'>;
@@ -68,8 +68,8 @@ type Release = () => Promise<unknown>;
 type Transfer = Pick<RemotesOptions, 'git' | 'layout'> & { address: RemoteAddress };
 
 /**
- * Runs a transfer so that a git that is killed, alone or with teddy, leaves no lock on `refs`. Passes `transfer` a
- * function that releases its own git's locks.
+ * Runs a transfer in such a way that a git process that is killed, alone or with teddy, leaves no lock on `refs`.
+ * Passes `transfer` a function that releases the locks of its own git.
  */
 function withRefLocks<Value>(
   { git, layout }: Transfer,
@@ -163,8 +163,8 @@ async function pushUntilItWorks(
 }
 
 /**
- * Lists the remote's refs to find out what happened. A server whose connection broke may have accepted everything, and
- * our own first attempt may have moved the refs.
+ * Lists the remote's refs to find out whether a transfer succeeded. A server may have accepted everything before its
+ * connection broke, and teddy's own first attempt may have moved the refs.
  */
 async function findOutcome(
   git: GitRunner,
@@ -209,9 +209,9 @@ interface PushedRef {
 }
 
 /**
- * The outcome as reported by git. `moved`: a lease did not hold. `unknown`: the server's report is missing or
- * incomplete, so only its list of refs shows whether it accepted the push. teddy checks that list after a refusal too,
- * because curl may have sent everything twice over a broken connection.
+ * The outcome that git reports. `moved`: a lease did not hold. `unknown`: the server's report is missing or incomplete,
+ * so only its list of refs shows whether it accepted the push. teddy checks that list after a refusal too, because curl
+ * may have sent everything twice over a broken connection.
  */
 type PushOutcome = 'done' | 'moved' | 'unknown' | { refusal: TeddyError };
 
@@ -236,7 +236,7 @@ function readRows(stdout: string): PushedRef[] {
   });
 }
 
-/** Tells whether the ref had moved: git noticed before sending anything, or the server noticed after another push. */
+/** Returns true if the ref had moved: git noticed before sending anything, or the server noticed after another push. */
 function isMoved(summary: string): boolean {
   return /stale info|fetch first|non-fast-forward|needs force|but expected|reference already exists|incorrect old value|remote ref updated since checkout/.test(
     summary,
@@ -258,14 +258,14 @@ function toRefused(label: string, refused: readonly PushedRef[], serverSaid: rea
 
 /** The command lines of fetch and push. They override everything that the user's configuration could add. */
 const quarantine = 'refs/teddy/quarantine/';
-/** Current systems accept a command line of this length, with room for the environment. */
+/** Current systems accept a command line of this length and still have room for the environment. */
 const maxArgumentsChars = 1_000_000;
 
 const silent = ['-c', 'credential.interactive=false'];
 
 /**
- * Omits --atomic: with that flag, git releases a pack before a ref holds its objects, and a `git repack -ad` could drop
- * the pack.
+ * Omits --atomic: with that flag, git releases a pack before a ref points to its objects, and a `git repack -ad` could
+ * drop the pack.
  */
 const fetchFlags = [
   '--progress',
@@ -307,7 +307,7 @@ function requireRefName(ref: RefName): RefName {
   throw new TeddyError('HOSTILE_SESSION', `${JSON.stringify(ref)} is not a valid ref name.`, 'Nothing was fetched.');
 }
 
-/** Throws GIT_FAILED when one call cannot hold all updates, because several calls would not be atomic. */
+/** Throws GIT_FAILED when one call cannot contain all updates, because several calls would not be atomic. */
 function toPushArguments(address: RemoteAddress, updates: readonly RefUpdate[]): string[] {
   const leases = updates.map(({ ref, old }) => `--force-with-lease=${requireRefName(ref)}:${old ?? ''}`);
   const refspecs = updates.map((update) => `${update.new ?? ''}:${update.ref}`);
@@ -323,7 +323,7 @@ function toPushArguments(address: RemoteAddress, updates: readonly RefUpdate[]):
   return [...silent, ...withoutMirror(address), 'push', ...flags, ...leases, '--', address.argument, ...refspecs];
 }
 
-/** Turns off `mirror`, which makes git push everything or refuse. */
+/** Turns off `mirror`, which makes git either push everything or refuse. */
 function withoutMirror({ argument, isNamed }: RemoteAddress): string[] {
   return isNamed && !argument.includes('=') ? ['-c', `remote.${argument}.mirror=false`] : [];
 }

@@ -1,4 +1,4 @@
-/** Explains why git failed: either the data is damaged, or git itself failed, which says nothing about the data. */
+/** Explains why git failed: either the data is damaged, or git itself failed, which proves nothing about the data. */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { DamagedObjectError, TeddyError, tooManyFilesError } from '../../errors.ts';
 
@@ -9,7 +9,7 @@ export interface GitEnd {
   stderr: string;
 }
 
-/** Waits for git to end and returns its failure; null when git succeeded. Starts reading git's stderr at once. */
+/** Waits for git to end and returns its failure; null when git succeeded. Starts reading git's stderr immediately. */
 export function failureOf(command: string, child: ChildProcessWithoutNullStreams): Promise<TeddyError | null> {
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
@@ -25,7 +25,7 @@ export function failureOf(command: string, child: ChildProcessWithoutNullStreams
 /** git's messages in the C locale about objects that are missing or invalid. */
 const damage =
   /\b(?:bad|missing|corrupt(?:ed)?|broken|invalid|bogus|malformed|unparseable|mismatch)\b|(?:unable to|could not|cannot) (?:read|parse|unpack)|failed to (?:traverse|unpack|read object)|not a (?:valid )?(?:tree|commit|blob|object)|is not a \w+ object|(?:file|object) .* is empty|data stream error|(?:too-short|truncated|empty filename) in |did not match any object/i;
-/** Problems of the machine, however git words them. */
+/** Problems with the machine, however git words them. */
 const local =
   /Permission denied|Too many open files|Cannot allocate memory|[Oo]ut of memory|Input\/output error|Resource temporarily unavailable|No space left|Disk quota|Read-only file system|Operation not permitted|Interrupted system call/;
 

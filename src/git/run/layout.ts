@@ -6,7 +6,7 @@ import type { RefName } from '../../names.ts';
 import { toGitFailure } from './git-failure.ts';
 import type { GitRunner } from './run.ts';
 
-/** The directories of a repository, as absolute paths. */
+/** A repository's directories, as absolute paths. */
 export interface RepositoryLayout {
   /** The work tree; null when the repository is bare. */
   root: string | null;
@@ -27,7 +27,7 @@ export function readShallow(commonDir: string): Promise<string> {
 export async function readHeadRef(git: GitRunner): Promise<RefName | null> {
   const { exitCode, stdout, stderr } = await git.run(['symbolic-ref', 'HEAD'], { accept: [128] });
   if (exitCode === 0) return stdout.toString('utf8').trim() as RefName;
-  // A failure of git must not pass for a detached HEAD. With -q, git would print nothing in either case.
+  // A failure of git must not be mistaken for a detached HEAD. With -q, git would print nothing in either case.
   if (!stderr.includes('is not a symbolic ref')) throw toGitFailure('symbolic-ref', { exitCode, signal: null, stderr });
   return null;
 }

@@ -9,7 +9,7 @@ const readers = /^(?:cat-file|rev-list|log|grep|diff-tree|fsmonitor--daemon)$/;
 
 /**
  * Finds git processes with their current directory in one of `dirs`; null when the system does not reveal them. Skips a
- * git that started teddy (`git teddy`, an alias), because that git only waits for us.
+ * git process that started teddy (`git teddy`, an alias), because it only waits for teddy.
  */
 export async function findLivingGits(dirs: string[]): Promise<number[] | null> {
   const names = await readdir('/proc').catch(() => null);
@@ -62,8 +62,9 @@ export async function findDeadPacks(dir: string): Promise<{ name: string; kind: 
 }
 
 /**
- * Removes the pack of an index without a final name. A process killed between its two renames leaves the pack under its
- * final name. The pack's checksum at the end of the index proves that both belong together, so remove the index last.
+ * Removes the pack that belongs to an index without a final name. A process killed between its two renames leaves the
+ * pack under its final name. The pack's checksum at the end of the index proves that both belong together, so remove
+ * the index last.
  */
 async function removePackOf(dir: string, index: string, objectFormat: 'sha1' | 'sha256'): Promise<void> {
   const hashBytes = objectFormat === 'sha1' ? 20 : 32;

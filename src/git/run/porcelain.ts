@@ -71,7 +71,7 @@ function toError(
 
 /**
  * Asks `git <command>`, and asks again when a signal ended git, because Ctrl-C reaches git too but teddy handles the
- * signal. Throws GIT_MISSING, GIT_FAILED, or the error that `git-failure.ts` makes of git's message.
+ * signal. Throws GIT_MISSING, GIT_FAILED, or the error that `git-failure.ts` derives from git's message.
  */
 export async function answerOf<Value>(command: string, ask: () => PromiseLike<Value>): Promise<Value> {
   for (let asked = 1; ; asked += 1) {

@@ -8,13 +8,13 @@ import { DamagedObjectError, GitKilledError, TeddyError, tooManyFilesError } fro
 import { toGitFailure, type GitEnd } from './git-failure.ts';
 import { toWriteError } from '../../disk/replace-file.ts';
 
-/** The variables to keep from the user's environment. Any other `GIT_*` variable would change the meaning of our calls. */
+/** The variables to keep from the user's environment. Any other `GIT_*` variable would change the meaning of teddy's calls. */
 const keptVariables = /^GIT_(?:AUTHOR_|COMMITTER_|SSH|CONFIG_|CEILING_DIRECTORIES$|DEFAULT_HASH$)/;
 
 /**
- * The settings for our own calls: no hooks, fsync for everything written, no background maintenance, unquoted paths.
- * `core.fsync=all` because git by default fsyncs neither refs nor loose objects. `diff.orderFile` is overridden because
- * git fails when that file is missing.
+ * The settings for teddy's own calls: no hooks, fsync for everything written, no background maintenance, unquoted
+ * paths. `core.fsync=all` because git by default fsyncs neither refs nor loose objects. `diff.orderFile` is overridden
+ * because git fails when that file is missing.
  */
 export const fixedSettings = [
   'core.hooksPath=/dev/null',
@@ -39,7 +39,7 @@ const vanishedFolder = /^error: unable to create temporary file: No such file or
 const waitStepMs = 25;
 const maxWaitMs = 2_000;
 
-/** Tells whether another git interfered at that moment; the command succeeds on a rerun. */
+/** Returns true if another git process interfered at that moment; the command succeeds on a rerun. */
 export function isOverlap(stderr: string): boolean {
   return halfMadeWorkTree.test(stderr) || vanishedFolder.test(stderr);
 }
@@ -47,34 +47,34 @@ export function isOverlap(stderr: string): boolean {
 export type Environment = Record<string, string | undefined>;
 
 /**
- * Tells whether Ctrl-C, or the closing of the terminal, reached a child after its start but before it had its own
+ * Returns true if Ctrl-C, or the closing of the terminal, reached a child after its start but before it had its own
  * process group. git itself has not begun yet, so the caller may start it again.
  */
 export function isBeforeStart(signal: NodeJS.Signals | null): boolean {
   return signal === 'SIGINT' || signal === 'SIGHUP';
 }
 
-/** No user presses Ctrl-C more often. */
+/** No user presses Ctrl-C more often than this. */
 export const maxStarts = 5;
 
 /** After this many deaths, something keeps killing git, so teddy reports it. */
 export const maxDeaths = 3;
 
 /**
- * Tells whether a signal ended git, also in the form that a shell reports. 128 (failure) and 129 (wrong option) are
+ * Returns true if a signal ended git, also in the form that a shell reports. 128 (failure) and 129 (wrong option) are
  * git's own codes.
  */
 export function wasKilled(code: number | null, signal: NodeJS.Signals | null): boolean {
   return signal !== null || (code !== null && code > 129 && code < 129 + 64);
 }
 
-/** Commands that change what others see. Before a repeat, teddy must find out what they have done. */
+/** Commands with effects that others can see. Before a repeat, teddy must find out whether they took effect. */
 const moving = new Set(['update-ref', 'switch', 'merge', 'worktree', 'fetch', 'push', 'clone', 'commit-tree']);
 
 /**
- * While another git packs and prunes, a git can miss an existing object: the object is no longer loose, and the git
- * does not know the new pack yet. A new git process finds it, so teddy repeats read-only commands before it reports an
- * object as damaged.
+ * While another git packs and prunes, a git process can miss an existing object: the object is no longer loose, and the
+ * process has not loaded the new pack yet. A new git process finds it, so teddy repeats read-only commands before it
+ * reports an object as damaged.
  */
 export const maxLooks = 3;
 export const lookAgainMs = 20;
@@ -90,7 +90,7 @@ function toCommand(args: string[]): string {
 
 interface GitResult {
   exitCode: number;
-  /** The signal that ended git; null without one. */
+  /** The signal that ended git; null if there was none. */
   signal: NodeJS.Signals | null;
   /** True when git was killed or crashed. */
   died: boolean;
@@ -105,7 +105,7 @@ interface GitRunOptions {
   onStart?: (pid: number) => void;
   /** Exit codes that count as an answer, not a failure; 0 always does. */
   accept?: number[];
-  /** True when the caller itself repairs the remains of a killed git. */
+  /** True when the caller itself cleans up after a killed git. */
   acceptDeath?: boolean;
 }
 
@@ -122,7 +122,7 @@ export interface GitRunner {
   start(args: string[]): ChildProcessWithoutNullStreams;
 }
 
-/** Returns the environment of git's children: the user's, without the variables that would redirect or color our calls. */
+/** Returns the environment for git's children: the user's, without the variables that would redirect or color teddy's calls. */
 export function toChildEnvironment(env: Environment, added: Environment = {}): Environment {
   const kept = Object.entries(env).filter(([key]) => !key.startsWith('GIT_') || keptVariables.test(key));
   return {
@@ -179,7 +179,7 @@ export function gitRunner(
       result = await runUntilAnswered(args, options);
     }
     trace?.(`git ${args.join(' ')}  ${Math.round(performance.now() - started)} ms, exit ${result.exitCode}`);
-    // A dead git has not answered, whatever its exit code would mean.
+    // A dead git has not answered, whatever its exit code would otherwise mean.
     if (result.died && options.acceptDeath !== true) throw toDeath(args, result);
     if (result.exitCode !== 0 && !options.accept?.includes(result.exitCode) && !result.died)
       throw toGitFailure(args[0] ?? '', result);
@@ -237,7 +237,7 @@ export function splitNul(bytes: Buffer): string[] {
   return (text.endsWith('\0') ? text.slice(0, -1) : text).split('\0');
 }
 
-/** Throws when no pipes could be opened: Node returns a child without pipes, and reports the reason only later. */
+/** Throws when the pipes could not be opened, because Node returns a child without pipes and reports the reason only later. */
 function refuseWithoutPipes(child: Partial<ChildProcessWithoutNullStreams>): void {
   if (child.stdin !== undefined) return;
   child.on?.('error', () => undefined);
@@ -260,7 +260,7 @@ function collect(child: ChildProcessWithoutNullStreams, input: string | Uint8Arr
         stderr: Buffer.concat(stderr).toString('utf8'),
       }),
     );
-    // A child that fails before reading its input closes the pipe; its exit code says more than EPIPE.
+    // A child that fails before reading its input closes the pipe; its exit code is more informative than EPIPE.
     child.stdin.on('error', () => undefined);
     child.stdin.end(input ?? '');
   });

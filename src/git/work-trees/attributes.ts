@@ -26,7 +26,7 @@ export async function installAttributes(commonDir: string): Promise<void> {
   await replaceFile(path, Buffer.from(`${others}${gap}${block}`, 'latin1'));
 }
 
-/** Tells whether the block exists but differs from what teddy wrote. A clone has no block until teddy first writes in it. */
+/** Returns true if the block exists but is not as teddy wrote it. A clone has no block until teddy first writes one. */
 export async function areAttributesChanged(commonDir: string): Promise<boolean> {
   const text = await readAttributes(attributesPath(commonDir));
   return text.includes(begin) && !isWhole(text);
@@ -44,7 +44,7 @@ function isWhole(text: string): boolean {
   return text.endsWith(block) && text.indexOf(begin) === text.length - block.length;
 }
 
-/** Removes teddy's blocks. If a block's end is missing, only its first line can be told from the user's lines. */
+/** Removes teddy's blocks. If a block's end is missing, only its first line can be distinguished from the user's lines. */
 function removeBlocks(text: string): string {
   const start = text.indexOf(begin);
   if (start < 0) return text;

@@ -1,6 +1,7 @@
 /**
- * Lets git change files, index and HEAD under an index lock that is known to be ours. git works on a copy of the index,
- * so after a kill at any moment, the inode proves that the lock is ours, and teddy finishes or undoes the change.
+ * Has git change files, index and HEAD under an index lock that provably belongs to teddy. git works on a copy of the
+ * index, so after a kill at any moment, the inode proves that the lock is teddy's, and teddy finishes or undoes the
+ * change.
  */
 import { lstat, stat, readlink, readFile, symlink, chmod } from 'node:fs/promises';
 import { join, dirname } from 'node:path';
@@ -44,7 +45,7 @@ export interface CheckoutOptions extends PublishOptions {
 const clockStepMs = 10;
 
 interface Wanted extends Checkout {
-  /** The ref that HEAD is on after the checkout. */
+  /** The ref that HEAD points to after the checkout. */
   ref: RefName;
 }
 
@@ -64,8 +65,8 @@ export const lockedHint =
 const inTheWay = /would be overwritten|not uptodate|would be removed|would lose untracked files/;
 
 /**
- * Runs the commands and returns git's exit code and message. When git is killed, undoes its work and tries again. Files
- * in the way that already equal what git would write do not block it; only the others do.
+ * Runs the commands and returns git's exit code and message. When git is killed, undoes its work and tries again. A
+ * file in the way does not block the checkout if it already equals the content that git would write.
  */
 export async function runCheckout(options: CheckoutOptions, wanted: Wanted, commands: Command[]): Promise<Outcome> {
   let deaths = 0;
@@ -94,7 +95,7 @@ async function tryCheckout(
 ): Promise<Outcome & { died: boolean }> {
   const { git, layout, store, gitHere = git } = options;
   const { ref, from, to } = wanted;
-  // Name no commit: an older teddy, which knows only publications, then merely releases the lock.
+  // Name no commit, so that an older teddy, which supports only publications, merely releases the lock.
   const none = '0'.repeat(to.length) as Oid;
   const files = await writeRecord(layout.gitDir, { ref, old: null, new: none, checkout: { from, to } });
   let isLocked = false;
@@ -104,8 +105,8 @@ async function tryCheckout(
     isLocked = true;
     await copyIndex(layout.gitDir, files.index);
     const { mtimeMs: notedMs } = await stat(files.record);
-    // Files that git writes must be newer than the note, even if file times advance in steps. The time tells them from
-    // the user's files.
+    // Files that git writes must be newer than the note, even if file times advance in steps. Their time distinguishes
+    // them from the user's files.
     await sleep(Math.max(0, notedMs + clockStepMs - Date.now()));
     const equal = leavesEqual ? await listEqualFiles({ git, store, gitDir: layout.gitDir }, wanted) : '';
     const adopt: Command[] = equal === '' ? [] : [{ args: ['update-index', '-z', '--index-info'], input: equal }];
@@ -207,7 +208,7 @@ interface CheckoutDirs {
   git: GitRunner;
   store: Store;
   root: string;
-  /** Holds temporary files; here the user does not see what a crash leaves. */
+  /** For temporary files; a crash's leftovers in this directory are not visible to the user. */
   gitDir: string;
 }
 
@@ -215,8 +216,8 @@ interface CheckoutDirs {
 const filesAtATime = 100;
 /**
  * Restores the files that git had written. Before writing the first one, git checked for the user's own edits and would
- * have refused. So a file that has changed since, and holds all or the beginning of what git writes, is git's; any
- * other file stays.
+ * have refused. So a file that has changed since, and contains all or the beginning of the content that git writes, is
+ * git's; any other file stays.
  */
 async function restoreFiles(place: CheckoutDirs, { from, to }: Checkout, notedMs: number): Promise<void> {
   const { git, store } = place;
@@ -263,7 +264,7 @@ async function restoreSomeFiles(
     const found = await readFresh(disk, notedMs);
     const [before = null, after = null] = [old.get(path), made.get(path)];
     if (found === 'stale' || (found !== null && !isBeginning(found, after))) continue;
-    // git was about to write the file and had not, so there is nothing to restore.
+    // git had not yet written the file, so there is nothing to restore.
     if (found === null && before === null) continue;
     if (before === null) await removeFile(disk).then(() => removeEmptyParents(root, path));
     else await writeBack(place, disk, before, modes.get(path) ?? null);
@@ -318,8 +319,8 @@ const flags = [
 ];
 
 /**
- * Moves a work tree's branch forward; git itself protects the user's edits there. git would notice a locked branch only
- * after writing all files, so probe the lock first.
+ * Moves a work tree's branch forward; git itself protects the user's edits in that work tree. git would notice a locked
+ * branch only after writing all files, so probe the lock first.
  */
 export async function fastForward(options: CheckoutOptions, to: Oid): Promise<void> {
   const { git, store, layout } = options;
@@ -346,7 +347,7 @@ export async function dryRunFastForward({ git, store, layout }: CheckoutOptions,
     const equal = await listEqualFiles({ git, store, gitDir }, { from, to });
     await git.run(['update-index', '-z', '--index-info'], { ...run, input: equal });
     await git.run(['update-index', '-q', '--refresh'], { ...run, accept: [1] });
-    // git knows the empty tree even when it is not in the repository.
+    // git recognizes the empty tree even when it is not in the repository.
     const before = from ?? (await git.text(['hash-object', '-t', 'tree', '--stdin'], { input: '' }));
     const read = await git.run(['read-tree', '-n', '-m', '-u', before, to], { ...run, accept: [128] });
     if (read.exitCode !== 0) refuse(read.stderr);
@@ -367,7 +368,7 @@ function listInTheWay(stderr: string): string[] {
   return inTheWay.test(stderr) ? [...stderr.matchAll(named)].map(([, listed, told]) => listed ?? told ?? '') : [];
 }
 
-/** Suggests a command that moves the edits away; plain `git stash` skips untracked files. */
+/** Suggests a command that moves the edits out of the way; plain `git stash` skips untracked files. */
 export function toFilesHint(root: string, stderr: string): string {
   const files = listInTheWay(stderr);
   const all = files.length > 5 ? '--include-untracked' : `--all -- ${files.map(toShellWord).join(' ')}`;

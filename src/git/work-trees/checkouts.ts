@@ -1,4 +1,4 @@
-/** Reads many blobs as a checkout would write them, from one git; and finds files that already have that content. */
+/** Reads many blobs as a checkout would write them, through one git process, and finds files that already have that content. */
 import { randomBytes } from 'node:crypto';
 import { DamagedObjectError, type TeddyError } from '../../errors.ts';
 import { parentsOf, type Oid, type RepoPath } from '../../names.ts';
@@ -69,10 +69,10 @@ interface EqualFilesOptions {
 const plainly = ['core.ignoreStat=false', 'core.fsmonitor=false', 'core.splitIndex=false', 'index.sparse=false'];
 
 /**
- * Returns the target's index entries, for `update-index --index-info`, of all files in its way that already hold what
- * the checkout would write, by git's own comparison: filters, line endings, modes and links included. An agent that
- * works on one branch while teddy records its work on another leaves such files. With these entries, git sees no edit
- * and leaves the files alone. Omits paths where the user has staged anything else.
+ * Returns the target's index entries, for `update-index --index-info`, for all files in its way that already contain
+ * what the checkout would write, by git's own comparison: filters, line endings, modes and links included. An agent
+ * that works on one branch while teddy records its work on another leaves such files behind. With these entries, git
+ * sees no edit and does not touch the files. Omits paths where the user has staged anything else.
  */
 export async function listEqualFiles(options: EqualFilesOptions, { from, to }: Checkout): Promise<string> {
   const { git, store, gitDir } = options;
@@ -96,7 +96,7 @@ function toRows(changes: readonly TreeChange[]): string {
   return changes.map(({ path, after, mode }) => `${mode} ${after}\t${path}\0`).join('');
 }
 
-/** Returns a test for whether a path, or one above or below it, is staged with content that is not in the commit. */
+/** Returns a predicate that is true when a path, or one above or below it, is staged with content that is not in the commit. */
 async function readStaged(git: GitRunner, commit: Checkout['from']): Promise<(path: string) => boolean> {
   const diff = ['diff-index', '--cached', '--name-only', '--no-renames', '--no-relative', '--ita-invisible-in-index'];
   const staged = await git.list(

@@ -24,8 +24,8 @@ export const workTreeKind: OperationKind<{ place: string }> = { name: 'worktree'
 const journalOf = (commonDir: string): Journal => journalIn({ dir: join(commonDir, 'teddy', 'journal') });
 
 /**
- * Makes a work tree at the wanted place, or with the next free number: the line's earlier work tree may be at that
- * place, now on another branch. Removes the note once the work tree is complete or gone.
+ * Makes a work tree at the wanted place, or with the next free number, because the line's earlier work tree may be at
+ * that place, now on another branch. Removes the note once the work tree is complete or gone.
  */
 export async function withWorkTreeNote<Value>(
   commonDir: string,
@@ -53,7 +53,7 @@ export async function withWorkTreeNote<Value>(
     return made;
   } finally {
     const isGone = async () => !(await fileExists(place)) && (await findRecords(commonDir, place)).length === 0;
-    // A note that cannot be removed does no harm: the next command finds the work tree complete or gone.
+    // A note that cannot be removed does no harm, because the next command finds the work tree complete or gone.
     const isOver = (isWhole || (await isGone())) && (await operation.done().then(() => true, falseOnSystemError));
     if (!isOver) await operation.leave();
   }
@@ -61,7 +61,7 @@ export async function withWorkTreeNote<Value>(
 
 type WorkTreeDirs = Pick<RepositoryLayout, 'root' | 'commonDir'>;
 
-/** Lists half-made work trees without valuable content; for an unreadable note, the note's own path. */
+/** Lists half-made work trees without valuable content; for an unreadable note, lists the note's own path. */
 export async function findLeftWorkTrees(git: GitRunner, commonDir: string): Promise<string[]> {
   const left = await journalOf(commonDir).look(workTreeKind);
   const found = left.map(async ({ path, facts }) => {
@@ -96,7 +96,7 @@ export async function removeHalfMadeWorkTrees(git: GitRunner, { root, commonDir 
   return said;
 }
 
-/** Tells whether a work tree is complete: its HEAD moves to its branch last, after files and index. */
+/** Returns true if a work tree is complete: its HEAD moves to its branch last, after files and index. */
 async function isWhole(git: GitRunner, records: readonly string[]): Promise<boolean> {
   const all = records.map(async (record) => {
     const [hasIndex, ...locks] = await Promise.all(
@@ -109,7 +109,7 @@ async function isWhole(git: GitRunner, records: readonly string[]): Promise<bool
   return (await Promise.all(all)).includes(true);
 }
 
-/** Tells whether the work tree is complete, or has a file that git's checkout would not have made. */
+/** Returns true if the work tree is complete, or has a file that git's checkout would not have made. */
 async function isNeeded(git: GitRunner, records: readonly string[], place: string): Promise<boolean> {
   if (await isWhole(git, records)) return true;
   const known = new Set(['.git']);

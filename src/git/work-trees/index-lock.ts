@@ -18,7 +18,7 @@ export interface AppendRecord extends Holder {
   ref: RefName;
   old: Oid | null;
   new: Oid;
-  /** Set when our git changes files, index and HEAD between two commits (`from` null: none); afterwards HEAD is on `ref`. */
+  /** Set when git changes files, index and HEAD between two commits (`from` null: none); afterwards HEAD is on `ref`. */
   checkout?: Checkout;
 }
 
@@ -47,8 +47,8 @@ function appendFiles(gitDir: string, { pid, bootId, nonce }: Holder): AppendFile
 }
 
 /**
- * Records that this process is working on. The pid alone is not enough, because records taken over by this process
- * carry it too.
+ * The records that this process is working on. The pid alone is not enough, because records that this process took over
+ * contain it too.
  */
 const underWay = new Set<string>();
 
@@ -62,7 +62,7 @@ export async function writeRecord(
   const record: AppendRecord = { ref, old, new: publication.new, ...holder, ...(checkout && { checkout }) };
   underWay.add(holder.nonce);
   try {
-    // Write the record first: it explains everything else that a crash leaves.
+    // Write the record first, because it explains everything else that a crash leaves behind.
     await replaceFile(files.record, JSON.stringify(record));
     await writeFile(files.claim, '', { flag: 'wx' });
   } catch (error) {
@@ -99,7 +99,7 @@ export function noteChild(files: AppendFiles, pid: number): void {
   }
 }
 
-/** Throws LOCKED while the noted child is still at work, because a kill may have hit only its parent. */
+/** Throws LOCKED while the noted child is still at work, because a kill may have hit only the child's parent. */
 export async function awaitChild(files: AppendFiles, record: Pick<AppendRecord, 'bootId'>): Promise<void> {
   const deadline = performance.now() + lockWaitMs;
   for (;;) {
@@ -128,7 +128,7 @@ export async function releaseIndexLock(gitDir: string, files: AppendFiles): Prom
 
 export async function removeRecord(files: AppendFiles): Promise<void> {
   await Promise.all([files.claim, files.index, `${files.index}.lock`].map(removeFile));
-  // Remove the record last: until then it explains the other files.
+  // Remove the record last, because until then it explains the other files.
   await removeFile(files.record);
   endWork(files);
 }
@@ -154,7 +154,7 @@ function endWork(files: AppendFiles): void {
   underWay.delete(parseRecordName(basename(files.record))?.nonce ?? '');
 }
 
-/** Tells whether `index.lock` is the file that this publication made. */
+/** Returns true if `index.lock` is the file that this publication made. */
 export async function holdsLock(gitDir: string, files: AppendFiles): Promise<boolean> {
   const [lock, claim] = await Promise.all(
     [join(gitDir, 'index.lock'), files.claim].map((path) => stat(path, { bigint: true }).catch(() => null)),
@@ -237,7 +237,7 @@ export function parseRecordName(name: string): Holder | null {
   return pid && bootId && nonce ? { pid: Number(pid), bootId, nonce } : null;
 }
 
-/** Reads a record; null when it is not in our format. Records are written atomically, so a crash leaves no partial ones. */
+/** Reads a record; null when it is not in teddy's format. Records are written atomically, so a crash leaves no partial ones. */
 export async function readRecord(path: string): Promise<(AppendRecord & { writtenMs: number }) | null> {
   const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
   try {

@@ -136,7 +136,7 @@ export async function installIndex(gitDir: string, files: AppendFiles): Promise<
   }
 }
 
-/** Writes files below `.teddy/`, replacing each one whole. Never follows links in the way. */
+/** Writes files below `.teddy/`, replacing each one completely. Never follows links in their paths. */
 export async function writeSessionFiles(
   { root, gitDir }: Pick<PublishOptions['layout'], 'root' | 'gitDir'>,
   files: Publication['files'],

@@ -1,4 +1,4 @@
-/** Repairs a state between objects and index that a crash of teddy left. */
+/** Repairs a state between objects and index that a crash of teddy left behind. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Publication, Store } from '../../ports/git.ts';
@@ -34,7 +34,7 @@ export async function repair(options: PublishOptions, store: Store): Promise<str
   return said;
 }
 
-/** Removes what a killed process was writing: a snapshot's private index, as large as the user's, or a partial record. */
+/** Removes a killed process's unfinished files: a snapshot's private index, as large as the user's, or a partial record. */
 async function removeScratch(gitDir: string): Promise<void> {
   const dir = join(gitDir, 'teddy');
   for (const name of await readdir(dir).catch(() => [] as string[])) {
@@ -69,7 +69,7 @@ async function repairOne(options: PublishOptions, store: Store, record: DeadReco
   if (record.checkout) return repairCheckout(options, store, record, record.checkout);
   const { gitDir } = options.layout;
   const { files, writtenMs, latestMs } = record;
-  // A lock that another git may hold stays, as does our record.
+  // A lock that another git may hold stays, as does teddy's record.
   const atWork = { notedMs: writtenMs, latestMs };
   if (!(await releaseRefLocks(options.git, options.layout, [record], atWork))) throw toBusyError(record.ref);
   const tip = (await listRefs(options.git, [record.ref])).find(({ ref }) => ref === record.ref)?.oid ?? null;
@@ -94,8 +94,8 @@ async function wasPublished(store: Store, commit: Oid, tip: Oid): Promise<boolea
 }
 
 /**
- * Updates the index after the user removed our lock by hand. The index may hold the user's new work, so update only
- * entries that have not changed since before the interrupted commit.
+ * Updates the index after the user removed teddy's lock by hand. The index may contain the user's new work, so update
+ * only entries that have not changed since before the interrupted commit.
  */
 async function updateUnlockedIndex(
   options: PublishOptions,

@@ -85,7 +85,7 @@ function splitRows(bytes: Buffer): Buffer[] {
   return rows;
 }
 
-/** Quotes a name the way git does: `"caf\351.txt"`. */
+/** Quotes a name as git does: `"caf\351.txt"`. */
 function quoteName(bytes: Buffer): string {
   const parts = [...bytes].map((byte) => {
     if (byte === 0x22 || byte === 0x5c) return `\\${String.fromCharCode(byte)}`;

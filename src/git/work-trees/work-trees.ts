@@ -96,7 +96,7 @@ async function readMark(gitDir: string): Promise<RefName | null> {
 
 /**
  * Makes a work tree for the branch. HEAD moves to the branch last, when all files and the index exist. After a crash
- * HEAD is still detached, so no command mistakes the remains for the line's work tree.
+ * HEAD is still detached, so no command mistakes the leftovers for the line's work tree.
  */
 async function addWorkTree(options: WorkTreesOptions, ref: RefName): Promise<string> {
   const { commonDir } = options.layout;
@@ -185,7 +185,7 @@ async function removeWorkTree(git: GitRunner, layout: RepositoryLayout, root: st
   );
 }
 
-/** Throws when only this work tree's HEAD reaches the commit, because removing the work tree removes its reflog. */
+/** Throws when the commit is reachable only from this work tree's HEAD, because removing the work tree removes its reflog. */
 async function refuseLastCopy(git: GitRunner, oid: Oid): Promise<void> {
   if ((await git.text(['for-each-ref', '--count=1', '--format=%(refname)', `--contains=${oid}`])) !== '') return;
   throw new TeddyError(
