@@ -1,6 +1,6 @@
 /**
- * Attributes the lines of several of a commit's files, and returns for each turn among the authors who answered and who
- * asked.
+ * Attributes the lines in several of a commit's files, and returns, for each author that is a turn, who answered and
+ * who asked.
  */
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
 import type { TreeFile } from '../../ports/git.ts';
@@ -26,20 +26,20 @@ export interface Contributor {
 export interface AttributedFiles {
   /** The files in the given order, without files that have no requested lines. */
   files: { path: RepoPath; runs: AttributedRun[] }[];
-  /** The files that are too large to examine, or that have non-UTF-8 names. */
+  /** The files that are too large to examine or have non-UTF-8 names. */
   leftOut: RepoPath[];
-  /** The contributors, by the commits of the authors' turns. */
+  /** The contributors, keyed by the commits of the authors' turns. */
   contributors: ReadonlyMap<Oid, Contributor>;
 }
 
-/** A larger file counts as data. */
+/** A larger file is data. */
 const maxBytes = 16 * 1024 * 1024;
 /** Each file takes a git process. */
 const filesAtOnce = 4;
 
 /**
- * Only text has lines, so this leaves out links, submodules and binary files. `ownOnly` limits the result to lines that
- * the commit itself brought and that its parents lack. Throws what `attributeLines` throws.
+ * Only text has lines, so this omits links, submodules and binary files. `ownOnly` limits the result to lines that the
+ * commit itself introduced and that its parents lack. Throws the errors of `attributeLines`.
  */
 export async function attributeFiles(
   source: BlameSource,
@@ -68,7 +68,7 @@ export async function attributeFiles(
   };
 }
 
-/** Returns the first and last lines of each run by key, in the order of their first lines; leaves out lines with a null key. */
+/** Returns the first and last lines of each run by key, in the order of their first lines; omits lines with a null key. */
 export function groupLines<Key>(
   runs: readonly AttributedRun[],
   keyOf: (author: Author) => Key | null,
@@ -108,7 +108,7 @@ async function readContributors(
     const { commit, step, session, turn } = author;
     const origin = originals.get(step.entry ?? '') ?? commit;
     const key = `${session} ${turn}`;
-    // A captured session's turn may have brought code in thousands of commits.
+    // A captured session's turn may have introduced code in thousands of commits.
     const read = turns.get(key)?.some((step) => step.commit === origin) ? turns.get(key) : undefined;
     const steps = read ?? (await readTurnSteps(source, origin, session, turn));
     turns.set(key, steps);
@@ -131,7 +131,7 @@ function toContributor(
   const { provider, model } = answer == null || nameless.includes(answer.provider) ? {} : answer;
   const opener = steps.find(({ entry }) => entry?.kind === 'message') ?? steps[0];
   const { name, email } = parseIdent(opener?.ident ?? '');
-  // teddy's own turns may continue a captured line, and they record which of teddy's agents planned.
+  // teddy's own turns may continue a captured line, and they record which of teddy's agents planned them.
   const isOwn = steps.some(({ entry }) => entry?.agent !== undefined);
   return {
     session,

@@ -1,4 +1,4 @@
-/** Attributes a file's lines: `git blame`, led through landings, undone turns and squashes into the sessions' lines. */
+/** Attributes a file's lines: `git blame`, traced through landings, undone turns and squashes to the sessions' lines. */
 import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import { decodeText } from '../../session/text/bytes.ts';
 import type { Report } from '../../plan/report/report.ts';
@@ -11,7 +11,7 @@ import { readTurnFile, type TurnAt } from '../../view/view.ts';
 import { readCalls, readReport } from './read-story.ts';
 
 export interface AttributeQuery extends Omit<BlameQuery, 'grafts'> {
-  /** Leaves out lines that came with one of these commits. */
+  /** Omits lines that one of these commits introduced. */
   without?: readonly Oid[];
 }
 
@@ -21,14 +21,14 @@ export interface Tracing {
   known: CodeSteps;
   index(): StepIndex;
   /**
-   * Returns whether a commit is a snapshot on an agent's line in which the agent had no part: the user's edits, or what
-   * others brought.
+   * Returns true if a commit is a snapshot on an agent's line in which the agent had no part: it contains the user's
+   * edits, or code that others introduced.
    */
   isFound(commit: Oid | null): Promise<boolean>;
   authorsOf(run: TracedRun): Promise<AttributedRun[]>;
 }
 
-/** `commit` null: the work tree. Throws what `readCodeSteps` throws. */
+/** `commit` null: the work tree. Throws the errors of `readCodeSteps`. */
 export async function openTracing(source: BlameSource, commit: Oid | null): Promise<Tracing> {
   const head = commit ?? (await source.repository.store.resolve('HEAD'));
   const known = await readCodeSteps(source, head === null ? [] : [head]);
@@ -53,7 +53,7 @@ export async function openTracing(source: BlameSource, commit: Oid | null): Prom
 
 /**
  * Returns the lines in the file's order. A line belongs to its author or is unknown; teddy never attributes it to
- * anybody who did not bring it. Throws what `Blame.lines` throws.
+ * anybody who did not introduce it. Throws the errors of `Blame.lines`.
  */
 export async function attributeLines(
   source: BlameSource,
@@ -71,8 +71,8 @@ export interface Attributed {
 }
 
 /**
- * `origin` is the reason why the commit may not be the line's origin. `left` is the user's own commit of an edit that
- * an agent's line also has.
+ * `origin` is the reason why the commit may not be the line's origin. `left` is the user's own commit with an edit that
+ * an agent's line also contains.
  */
 interface TracedRun extends BlamedRun {
   byContent: boolean;
@@ -149,8 +149,8 @@ async function traceLines(
 }
 
 /**
- * Keeps the lines that no commit in `without` has. When a landing renamed a file, its session already has the new name,
- * so git would not look for the old name after following the landing to the session.
+ * Keeps the lines that no commit in `without` contains. When a landing renamed a file, its session already has the new
+ * name, so git would not look for the old name after following the landing to the session.
  */
 async function keepOwn(
   { repository: { blame } }: BlameSource,
@@ -235,8 +235,8 @@ async function traceAgain(
 }
 
 /**
- * Returns whether the commit holds the user's own edits on an agent's line. The lines belong to the user's own commit
- * with these edits.
+ * Returns true if the commit contains the user's own edits on an agent's line. The lines belong to the user's own
+ * commit with these edits.
  */
 function isOwnEdit({ steps, agents }: CodeSteps, commit: Oid | null): boolean {
   const step = commit === null ? undefined : steps.get(commit);
@@ -351,7 +351,7 @@ function toTurnAt({ oid: commit, session, turn }: TurnStep): TurnAt {
   return { commit, session, turn };
 }
 
-/** Reads turns' files once, because one report has the changes of many files. */
+/** Reads turns' files once, because one report contains the changes to many files. */
 interface TurnFiles {
   text(at: TurnStep, name: string): Promise<string | null>;
   report(at: TurnStep): Promise<Report | null>;
@@ -367,7 +367,7 @@ interface Edits {
 }
 
 /**
- * Finds which of a report's lines are the turn's when not all are: the user changed an action before it ran, or had
+ * Finds the lines in a report that are the turn's when not all are: the user changed an action before it ran, or had
  * edited an untracked file before an EDIT changed it, or somebody amended or merged the commit. Returns null when all
  * lines are the turn's.
  */
@@ -397,7 +397,7 @@ async function readEdits(
 }
 
 /**
- * Finds the files that a conversation's commands changed since the last commit of the code; only this commit has those
+ * Finds the files that a conversation's commands changed since the last code commit; only this commit contains those
  * changes.
  */
 async function findCommanded(source: BlameSource, step: CodeStep): Promise<Set<string>> {
@@ -418,8 +418,8 @@ async function findCommanded(source: BlameSource, step: CodeStep): Promise<Set<s
 }
 
 /**
- * `turn` is a model, or the agent that it works for. `person` is the author of a commit, or of an edit that a line has
- * as a snapshot. `uncommitted` lines are only in the work tree; with `isOwn`, an agent's line has them as a user's
+ * `turn` is a model, or the agent that it works for. `person` is the author of a commit, or of an edit that a snapshot
+ * recorded. `uncommitted` lines are only in the work tree; with `isOwn`, an agent's line contains them as a user's
  * edit. The author of `unknown` lines cannot be determined, and may have been a turn.
  */
 export type Author =
@@ -437,8 +437,8 @@ export interface AttributedRun {
   originalLine: number;
   path: RepoPath;
   texts: string[];
-  /** Set when the work tree has the lines as in the author's commit, but HEAD does not. */
+  /** Set when the lines in the work tree match the author's commit, but HEAD does not. */
   uncommitted?: true;
-  /** The author whom git guesses beyond a commit in `blame.ignoreRevsFile`. */
+  /** The author that git guesses beyond a commit in `blame.ignoreRevsFile`. */
   guess?: Author;
 }

@@ -1,4 +1,4 @@
-/** Attributes the lines of a file on disk: lines missing from HEAD may be a turn's, as the file's newest snapshot shows. */
+/** Attributes the lines of a file on disk: a line missing from HEAD may be a turn's, as the file's newest snapshot shows. */
 import { tooShortError } from '../../errors.ts';
 import { decodeText } from '../../session/text/bytes.ts';
 import { listKept } from '../../plan/match/diff.ts';
@@ -21,7 +21,7 @@ interface WorkTreeSource {
   repository: Pick<Repository, 'store' | 'blame' | 'cache' | 'workspace'>;
 }
 
-/** When `isTracked`, git blames the file on disk. Throws what `attributeLines` throws. */
+/** When `isTracked`, git blames the file on disk. Throws the errors of `attributeLines`. */
 export async function attributeWorkTree(
   source: WorkTreeSource,
   query: Omit<AttributeQuery, 'commit'>,
@@ -73,8 +73,8 @@ function toRuns(text: string, { path, ranges }: Pick<AttributeQuery, 'path' | 'r
 }
 
 /**
- * Returns the step that brought the file's version in its newest snapshot, considering only snapshots based on commits
- * that HEAD contains. Returns null when there is no such snapshot, or when the file did not exist in it.
+ * Returns the step that introduced the file's version in its newest snapshot, considering only snapshots based on
+ * commits that HEAD contains. Returns null when there is no such snapshot, or when the file did not exist in it.
  */
 export async function findSnapshot(
   source: WorkTreeSource,

@@ -18,7 +18,7 @@ export interface BlameRequest extends FileRangeRequest {
   copies?: boolean | undefined;
 }
 
-/** A person's commit, or a commit about which nothing is known. */
+/** A person's commit, or a commit without known facts. */
 export interface CommitStory {
   commit: Oid;
   author: CommitAuthor;
@@ -41,7 +41,7 @@ export interface BlamedFile extends FileRange {
   problems: string[];
 }
 
-/** Throws what `findFileRange` and `Blame.lines` throw. */
+/** Throws the errors of `findFileRange` and `Blame.lines`. */
 export async function blameFile(project: Project, request: BlameRequest): Promise<BlamedFile> {
   const place = await findFileRange(project, request);
   const { moves, copies } = request;
@@ -64,8 +64,8 @@ interface Guessed {
 }
 
 /**
- * Guesses where lines were before a commit named in `blame.ignoreRevsFile`, as `git blame` does. Adds guesses to what
- * is certain, and never replaces it. `runs` are the query's attributed lines.
+ * Guesses where lines were before a commit named in `blame.ignoreRevsFile`, as `git blame` does. Adds guesses to the
+ * certain results, and never replaces them. `runs` are the query's attributed lines.
  */
 async function guessLines(source: BlameSource, query: AttributeQuery, runs: AttributedRun[]): Promise<Guessed> {
   const { blame } = source.repository;
@@ -109,7 +109,7 @@ async function readIgnored({ repository: { store, blame } }: BlameSource) {
   return { ignored, problems };
 }
 
-/** Keeps one per commit, however many runs it has. */
+/** Keeps one story per commit, however many runs the commit has. */
 async function readStories(
   project: Project,
   runs: readonly AttributedRun[],

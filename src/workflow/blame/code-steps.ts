@@ -1,6 +1,6 @@
 /**
- * The commits by which sessions brought code: entries of lines, and landings. teddy reads all of the repository's once
- * and caches them; after that, it reads only new commits.
+ * The commits by which sessions introduced code: entries on lines, and landings. teddy reads all commits in the
+ * repository once and caches them; after that, it reads only new ones.
  */
 import { isOid, archivePrefix, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import type { Grafts, MarkedCommit, Repository } from '../../ports/git.ts';
@@ -8,7 +8,7 @@ import { decodeEntry, type Entry, type EntryKind } from '../../session/entries/e
 import { codeKinds } from '../../session/lines/line-order.ts';
 import { decodeLandings, landingText, type LandedFrom } from '../../session/lines/landing.ts';
 
-/** A project's parts needed to trace lines: objects and refs, `git blame`, and the cache. */
+/** The parts of a project that are needed to trace lines: objects and refs, `git blame`, and the cache. */
 export interface BlameSource {
   repository: Pick<Repository, 'store' | 'blame' | 'cache'>;
 }
@@ -26,13 +26,13 @@ export interface CodeStep {
   head: Oid | null;
   /** The other agent, when its session begins with this commit; otherwise null. */
   agent: string | null;
-  /** Changes outside of `.teddy`. */
+  /** The changes outside `.teddy`. */
   files: { path: RepoPath; blob: Oid | null }[];
 }
 
 export interface CodeSteps {
   steps: ReadonlyMap<Oid, CodeStep>;
-  /** The additional parents: a landing continues in its landed lines, and an undo in what it restored. */
+  /** The additional parents: a landing continues in its landed lines, and an undo in the code that it restored. */
   grafts: Grafts;
   /** Landings of lines that are not in this repository. */
   untraced: ReadonlySet<Oid>;
@@ -47,11 +47,11 @@ const version = 4;
 
 interface Kept {
   version: number;
-  /** The tips from which teddy has read everything. */
+  /** The tips whose commits teddy has read completely. */
   tips: Oid[];
   steps: CodeStep[];
   grafts: [Oid, Oid[]][];
-  /** Landings, with those of their lines' tips that are missing here. */
+  /** Landings, each with its lines' tips that are missing from this repository. */
   missing: [Oid, Oid[]][];
 }
 
@@ -75,7 +75,7 @@ export async function readCodeSteps(source: BlameSource, also: readonly Oid[]): 
   return toCodeSteps(next);
 }
 
-/** Reads the cached steps. Starts over when a tip missing at the time has arrived since teddy read its landing. */
+/** Reads the cached steps. Starts over when a tip that was missing has arrived since teddy read its landing. */
 async function readKept(source: BlameSource): Promise<Kept> {
   const kept = decodeKept(await source.repository.cache.read(cacheKey));
   const missing = kept.missing.flatMap(([, oids]) => oids);
@@ -89,7 +89,7 @@ function decodeKept(bytes: Uint8Array | null): Kept {
   return kept.version === version ? kept : nothing;
 }
 
-/** Drops steps that only these removed tips reached, as in another clone; landed steps are still reachable. */
+/** Drops steps that were reachable only from these removed tips, as in another clone; landed steps are still reachable. */
 async function dropSteps(
   { repository: { blame } }: BlameSource,
   kept: Kept,
@@ -160,7 +160,7 @@ interface ReadCommit {
   from: LandedFrom[];
 }
 
-/** Returns null for a commit that brought none of a session's code, or not as a single step. */
+/** Returns null for a commit that did not introduce any of a session's code, or not as a single step. */
 function toRead(commit: MarkedCommit): ReadCommit | null {
   const { oid, seconds, message } = commit;
   const files = commit.changes.filter(({ path }) => path !== '.teddy' && !path.startsWith('.teddy/'));
@@ -185,7 +185,7 @@ function toRead(commit: MarkedCommit): ReadCommit | null {
 }
 
 /**
- * Returns the entry that a commit is; null when it is not an entry. A commit that a forge or a rebase made from several
+ * Returns a commit's entry; null when the commit is not an entry. A commit that a forge or a rebase made from several
  * entries does not count: it ends with one entry's trailers, but begins with another subject.
  */
 export function decodeStep(message: string): Entry | null {
@@ -195,12 +195,12 @@ export function decodeStep(message: string): Entry | null {
   return message.startsWith(begin) ? entry : null;
 }
 
-/** The number of commits without entries to search for what an undo restored. */
+/** The number of commits without entries to search for the code that an undo restored. */
 const maxOthers = 1000;
 
 /**
- * Returns the newest commits before an undo that have its files as the undo left them; these commits, or copies of
- * them, are the origin of what it restored.
+ * Returns the newest commits before an undo that contain its files in the restored state; these commits, or copies of
+ * them, are the origin of the restored code.
  */
 async function findPutBack({ repository: { store } }: BlameSource, { parents }: MarkedCommit, { files }: CodeStep) {
   const found: Oid[] = [];
@@ -232,7 +232,7 @@ function toCodeSteps({ steps, grafts, missing }: Kept): CodeSteps {
 }
 
 /**
- * Keeps the first of an entry's copies, which a cherry-pick or a rebase creates; of copies from the same second, the
+ * Keeps the first copy of each entry (a cherry-pick or a rebase creates copies); of copies from the same second, the
  * first one found.
  */
 export function dropCopies(steps: readonly CodeStep[]): CodeStep[] {

@@ -1,22 +1,22 @@
-/** Blame's findings in the form of `--json` and of the tool for agents. */
+/** The results of blame in the form of `--json` and of the tool for agents. */
 import type { Oid, RepoPath } from '../../names.ts';
 import type { Author } from './attribute-lines.ts';
 import type { BlamedFile, CommitStory } from './blame-file.ts';
 import type { TurnStory } from './read-story.ts';
 import type { PlaceStory, Why } from './why.ts';
 
-/** The author of the lines. `source` is the commit that brought them. */
+/** The author of the lines. `source` is the commit that introduced them. */
 interface AuthorDocument {
   kind: Author['kind'];
   source?: Oid;
   byContent?: boolean;
   /**
-   * True when the lines belong to that turn but exist only in the work tree, or are the user's own edit there that an
-   * agent's line also has.
+   * True when the lines belong to that turn but exist only in the work tree, or are the user's own edit in the work
+   * tree that an agent's line also contains.
    */
   uncommitted?: true;
   ownEdit?: true;
-  /** The author whom git guesses beyond a commit in `blame.ignoreRevsFile`. */
+  /** The author that git guesses beyond a commit in `blame.ignoreRevsFile`. */
   guess?: AuthorDocument;
   /** The reason why the author is unknown. */
   reason?: string;

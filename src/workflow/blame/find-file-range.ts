@@ -20,7 +20,7 @@ export interface FileRange {
   /** Null for the file as it is on disk. */
   commit: Oid | null;
   ranges: readonly (readonly [first: number, last: number])[];
-  /** False when git does not track the file on disk and only a snapshot of an agent's line has it. */
+  /** False when git does not track the file on disk and only a snapshot on an agent's line contains it. */
   isTracked: boolean;
 }
 
@@ -49,7 +49,7 @@ async function findCommit({ repository }: Project, revision: string | undefined)
   return requireCommit(repository.store, revision ?? 'HEAD', '`git log --oneline` lists the commits.');
 }
 
-/** Returns null when there is no such file, or when neither git nor a snapshot knows it. */
+/** Returns null when there is no such file, or when neither git nor a snapshot tracks it. */
 async function findFile(
   project: Project,
   commit: Oid | null,
@@ -121,7 +121,7 @@ async function toMissing(
   return missing(`There is no file ${path}${where}.`, `${list('')} lists the files.`);
 }
 
-/** Returns the submodule that a path names or leads into. */
+/** Returns the submodule that a path names or is in. */
 async function findSubmodule(
   { repository: { store } }: Project,
   commit: Oid,

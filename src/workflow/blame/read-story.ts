@@ -1,4 +1,4 @@
-/** Reads the story of the turn that brought a line: the request, the plan, the approval, and the result. */
+/** Reads the story of the turn that introduced a line: the request, the plan, the approval, and the result. */
 import { TeddyError } from '../../errors.ts';
 import type { Report } from '../../plan/report/report.ts';
 import { parseReport } from '../../plan/report/report-yaml.ts';
@@ -21,7 +21,7 @@ import type { BlameSource, CodeStep, CodeSteps } from './code-steps.ts';
 export interface TurnStory {
   session: SessionId;
   turn: TurnName;
-  /** The commit that brought the code. */
+  /** The commit that introduced the code. */
   commit: Oid;
   /** The other agent that owns the session; null for teddy. */
   agent: string | null;
@@ -40,7 +40,7 @@ export interface TurnStory {
 }
 
 interface Asked {
-  /** Null when no commit says who asked. */
+  /** Null when no commit records who asked. */
   author: CommitAuthor | null;
   /** In ISO 8601. */
   at: string;
@@ -50,8 +50,8 @@ interface Asked {
 export interface Approval {
   author: CommitAuthor;
   /**
-   * `asked`: the user confirmed each action as it ran. `flag`: `-y` approved all at once. `verdict`: a separate entry
-   * approved the plan.
+   * `asked`: the user confirmed each action as it ran. `flag`: `-y` approved all of them together. `verdict`: a
+   * separate entry approved the plan.
    */
   how: 'asked' | 'flag' | 'verdict';
   verdict: VerdictWord;
@@ -122,7 +122,7 @@ export async function readTurnStory(
   };
 }
 
-/** Reads a turn's steps up to one of its commits, oldest first; of a turn with very many steps, only the last ones. */
+/** Reads a turn's steps up to one of its commits, oldest first. Reads only the last steps when a turn has very many. */
 export async function readTurnSteps(
   { repository: { store } }: BlameSource,
   tip: Oid,
@@ -187,7 +187,10 @@ export async function readReport({ repository: { store } }: BlameSource, at: Tur
   }
 }
 
-/** Reads the transcript lines that call tools; empty when the turn brought no code, or when the step belongs to no turn. */
+/**
+ * Reads the transcript lines that call tools; empty when the turn introduced no code, or when the step does not belong
+ * to a turn.
+ */
 export async function readCalls(
   { repository: { store } }: BlameSource,
   { oid: commit, session, turn }: CodeStep,

@@ -1,7 +1,7 @@
 /**
- * Finds the origin of lines whose commit does not name it: a forge has squashed a line, or somebody has committed what
- * an agent left in the work tree. If a session has an identical version of the file, the version belongs to that
- * session; otherwise, runs of equal lines decide. teddy guesses nothing: a possible coincidence counts as unknown.
+ * Finds the origin of lines when their commit does not name it: a forge has squashed a line, or somebody has committed
+ * code that an agent left in the work tree. If a session has an identical version of the file, the version belongs to
+ * that session; otherwise, runs of equal lines decide. teddy never guesses: a possible coincidence counts as unknown.
  */
 import { decodeText } from '../../session/text/bytes.ts';
 import type { Commit } from '../../ports/git.ts';
@@ -11,14 +11,14 @@ import { isOid, type Oid, type RepoPath, type SessionId } from '../../names.ts';
 import { decodeStep, dropCopies, type BlameSource, type CodeStep, type CodeSteps } from './code-steps.ts';
 import { readCalls } from './read-story.ts';
 
-/** The lines that one commit brought to one file, by line number in that commit's version. */
+/** The lines that one commit introduced in one file, by line number in that commit's version. */
 export interface UntracedLines {
   commit: Oid;
   path: RepoPath;
   lines: ReadonlyMap<number, string>;
 }
 
-/** `oid` is the step to continue in. `unsure` holds the lines that may or may not be a session's; null for all lines. */
+/** `oid` is the step to continue in. `unsure` contains the lines that may or may not be a session's; null for all lines. */
 export type Origin = { oid: Oid } | { unsure: ReadonlySet<string> | null; reason: string };
 
 export interface StepIndex extends Pick<CodeSteps, 'grafts' | 'agents'> {
@@ -79,12 +79,12 @@ async function findGone({ repository: { store } }: BlameSource, { path, commit, 
   return new Set(changes.filter(({ change }) => change === 'deleted').map(({ path: name }) => name));
 }
 
-/** The commit that brought untraced lines, and the file with these lines. */
+/** The commit that introduced untraced lines, and the file with these lines. */
 interface Change extends Omit<UntracedLines, 'commit'> {
   oid: Oid;
   commit: Commit;
   seconds: number;
-  /** The session snapshot that this commit is, which recorded what others had brought; null for any other commit. */
+  /** This commit's entry, if the commit is a session's snapshot of code that others introduced; null for any other commit. */
   own: Entry | null;
 }
 
@@ -96,7 +96,7 @@ function nameStep({ session, turn }: CodeStep): string {
   return turn === null ? session : `${session} turn ${turn}`;
 }
 
-/** Returns the sessions that the message names: in trailers copied by a forge, by their branches, or by the hook. */
+/** Returns the sessions that the message names: in trailers that a forge copied, by their branches, or through the hook. */
 function findNamed(message: string): SessionId[] {
   const named = message.matchAll(/^\s*\*?\s*Teddy-(?:Session|During|Landed-From): ([^\s@]+)|teddy\/([^\s'"]+)/gm);
   return [...named].map(([, one, other]) => (one ?? other?.replace(/--.*$/, '')) as SessionId);
@@ -138,7 +138,7 @@ async function findUnsure(
 }
 
 /**
- * Returns whether the step was built on the commit, and so cannot be its origin, regardless of the clocks. A landing is
+ * Returns true if the step was built on the commit, and so cannot be its origin, regardless of the clocks. A landing is
  * also built on the line that it landed.
  */
 async function isAbove(
@@ -152,7 +152,7 @@ async function isAbove(
 }
 
 /**
- * Returns whether the user, or the agent itself, made the commit while the agent was at work, before the snapshot at
+ * Returns true if the user, or the agent itself, made the commit while the agent was at work, before the snapshot at
  * the end of the turn.
  */
 async function isCommittedDuring(source: BlameSource, place: Change, step: CodeStep): Promise<boolean> {
@@ -177,8 +177,9 @@ async function readBegin({ repository: { store } }: BlameSource, { oid, turn }: 
 }
 
 /**
- * Drops the snapshots of captured lines that only recorded what another turn had brought or was about to bring, because
- * all agents work on the same files. Among concurrent turns, keeps the turns with a call that names the file.
+ * Drops the snapshots on captured lines that only recorded code that another turn had introduced or was about to
+ * introduce, because all agents work on the same files. Among concurrent turns, keeps the turns with a call that names
+ * the file.
  */
 export async function dropFound(
   source: BlameSource,
@@ -206,7 +207,7 @@ export async function dropFound(
   });
 }
 
-/** Returns whether the user's HEAD contained the commit when the snapshot was taken. */
+/** Returns true if the user's HEAD contained the commit when the snapshot was taken. */
 async function knew({ repository: { store } }: BlameSource, { oid }: Change, { head }: CodeStep): Promise<boolean> {
   if (head === null || (await store.resolve(head)) === null) return false;
   return store.isAncestor(oid, head);
@@ -216,8 +217,8 @@ async function knew({ repository: { store } }: BlameSource, { oid }: Change, { h
 const maxCompared = 8;
 
 /**
- * Chooses one step. A line's last step represents the earlier ones; of several lines, the one with most of the commit's
- * other files wins.
+ * Chooses one step. A line's last step represents the earlier ones; of several lines, the line with most of the
+ * commit's other files wins.
  */
 async function chooseOne(
   source: BlameSource,
@@ -297,7 +298,7 @@ async function findByLines(
     }
   }
   const most = Math.max(0, ...compared.map(({ run }) => run.equal.size));
-  // Lines without words were there a moment before, or belong only to the commit itself.
+  // Lines without words existed a moment before, or belong only to the commit itself.
   if (most === 0) return near === undefined ? null : { oid: near.oid };
   const tied = compared.filter(({ run }) => run.equal.size === most);
   const first = await dropFound(source, index, place.path, [...new Set(tied.map(({ step }) => step))]);
@@ -317,7 +318,7 @@ async function findByLines(
 const maxBetween = 8;
 
 /**
- * Returns whether the user's HEAD is, or was a few commits ago, the commit that the snapshot was based on. In that case
+ * Returns true if the user's HEAD is, or was a few commits ago, the commit that the snapshot was based on. In that case
  * the snapshot shows the same files a little earlier.
  */
 async function isNear(
@@ -338,13 +339,13 @@ async function isNear(
 }
 
 interface EqualLines {
-  /** The numbers of the lines that the version also has. */
+  /** The numbers of the lines that the version also contains. */
   equal: Set<number>;
   /** The longest run of consecutive equal lines. */
   longest: string[];
 }
 
-/** Returns whether the line contains a word; braces and blank lines are the same everywhere. */
+/** Returns true if the line contains a word; braces and blank lines are the same everywhere. */
 function isTelling(line: string): boolean {
   return /[\p{L}\p{N}_]{3}/u.test(line);
 }

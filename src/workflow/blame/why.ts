@@ -1,4 +1,7 @@
-/** Explains a place in a file: its content, who brought it and why, what it replaced, and how it got here. */
+/**
+ * Explains a place in a file: its content, who introduced it and why, the lines that it replaced, and its way to this
+ * version.
+ */
 import { decodeText } from '../../session/text/bytes.ts';
 import { listReplaced } from '../../plan/match/diff.ts';
 import type { Project } from '../../ports/project.ts';
@@ -11,17 +14,17 @@ import { blameFile, type BlamedFile, type BlameRequest, type CommitStory } from 
 import type { CodeSteps } from './code-steps.ts';
 import { groupBy } from '../../session/text/group-by.ts';
 
-/** All of one author's lines, and their known facts. */
+/** All lines by one author, with all known facts about them. */
 export interface PlaceStory {
   author: Author;
   runs: AttributedRun[];
   /** Null when the lines replaced nothing, or when the replaced lines are unknown. */
   replaced: Replaced | null;
-  /** The commit that brought the lines to the requested branch, if different. */
+  /** The commit that landed the lines on the requested branch, if it is a different one. */
   landed: Landed | null;
   /**
-   * The turn that brought the lines, or that git guesses, with the name that `-s` accepts for its line; null when there
-   * is none.
+   * The turn that introduced the lines, or that git guesses, with the name that `-s` accepts for its line; null when
+   * there is none.
    */
   shown: { turn: TurnName; selector: string } | null;
 }
@@ -38,7 +41,7 @@ export interface Why extends BlamedFile {
   stories: PlaceStory[];
 }
 
-/** Masks all texts. Throws what `blameFile` throws. */
+/** Masks all texts. Throws the errors of `blameFile`. */
 export async function explainPlace(project: Project, request: BlameRequest): Promise<Why> {
   const blamed = await blameFile(project, request);
   const groups = groupBy(
@@ -83,7 +86,7 @@ async function findShown(
 /** The maximum number of lines to show, and the maximum number that may differ between two versions of a file. */
 const [maxShown, maxChanged] = [20, 2_000];
 
-/** Finds the previous version's lines in this place. */
+/** Finds the lines that the previous version has in this place. */
 async function findReplaced(project: Project, commit: Oid, runs: readonly AttributedRun[]): Promise<Replaced | null> {
   const { store } = project.repository;
   const [parent] = (await store.readCommit(commit)).parents;
@@ -107,8 +110,8 @@ async function readText({ repository: { store } }: Project, commit: Oid, path: R
 }
 
 /**
- * Finds the first landing of the commit's line in the requested history; returns null when that history has the commit
- * itself, or only its content.
+ * Finds the first landing of the commit's line in the requested history; returns null when that history contains the
+ * commit itself, or only its content.
  */
 async function findLanding(
   project: Project,

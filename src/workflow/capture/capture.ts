@@ -8,7 +8,7 @@ import { shortRef, type Oid, type RefName, type SessionId, type TurnName } from 
 import type { Project } from '../../ports/project.ts';
 import { awaitsVerdict, readLine } from '../../view/view.ts';
 
-/** The place in the conversation, noted between two readings of the log. */
+/** The place in the conversation, recorded between two readings of the log. */
 export interface TurnPosition {
   turn: TurnName | null;
   /** Characters of the turn's transcript, and of all its versions together. */
@@ -23,11 +23,10 @@ export interface TurnPosition {
 /** A branch of a log's conversation, and its state in the repository. */
 export interface FollowedBranch {
   /**
-   * The number of the branch that it leaves, and the record after which it leaves; null for the branch on which the log
-   * begins.
+   * The branch that this one leaves, and the last record before the fork; null for the branch on which the log begins.
    */
   leaves: { branch: number; after: string | null } | null;
-  /** Null while nothing is written on it. */
+  /** Null while nothing has been written to the branch. */
   ref: RefName | null;
   /** The place for the next unit, as of the checkpoint. */
   at: TurnPosition;
@@ -36,7 +35,7 @@ export interface FollowedBranch {
 /** The hashes of each role's latest text. */
 export type LastTexts = Record<'user' | 'assistant', string | null>;
 
-/** A log, up to the point where its reading was noted. teddy can recompute everything in it from the log and the line. */
+/** A log, up to the last recorded position. teddy can recompute everything in this state from the log and the line. */
 export interface FollowedLog {
   version: 1;
   agent: AgentName;
@@ -46,9 +45,9 @@ export interface FollowedLog {
   /** The position where a reader with this checkpoint continues; null at the beginning. */
   position: LogPosition | null;
   checkpoint: AgentCheckpoint | null;
-  /** The size and time of the file when it was read to its end. */
+  /** The size and time of the file when teddy last read it to its end. */
   seen: { size: number; mtimeMs: number } | null;
-  /** True when everything read is on the lines and nothing waits for more. */
+  /** True when everything read is on the lines and nothing is waiting for more. */
   isWhole: boolean;
   session: SessionId | null;
   branches: FollowedBranch[];
@@ -66,11 +65,11 @@ export interface FollowedLog {
   model: string | null;
   entries: number;
   records: number;
-  /** Lines that no reader understands. */
+  /** The number of lines that no reader understands. */
   unknown: number;
-  /** How many of the unknown lines come before the checkpoint. */
+  /** The number of unknown lines that precede the checkpoint. */
   unknownBefore?: number;
-  /** The branch read last. */
+  /** The branch that teddy read last. */
   latest?: number;
   lastTexts?: LastTexts;
   /** ISO 8601. */
@@ -120,7 +119,7 @@ export function toFollowedLog(state: Record<string, unknown> | null): FollowedLo
   return isWhole ? (state as unknown as FollowedLog) : null;
 }
 
-/** Notes a log that teddy itself wrote; it is not a new session until the agent continues it. */
+/** Records a log that teddy itself wrote; it is not a new session until the agent continues it. */
 export async function noteOwnLog(
   { logs, states }: Capture,
   agent: AgentName,
@@ -133,10 +132,10 @@ export async function noteOwnLog(
   await states.write(path, { ...newFollowedLog(agent, path, now), seen, isWhole: true });
 }
 
-/** The key of the state that says what the last drainer could not do. */
+/** The key of the state that lists the tasks that the last drainer could not do. */
 export const lastDrainKey = 'last-drain';
 
-/** Notes problems for `status`, because nobody sees the output of a drainer that a hook started. */
+/** Records problems for `status`, because nobody sees the output of a drainer that a hook started. */
 export async function noteProblems({ clock }: Project, { states }: Capture, problems: string[]): Promise<void> {
   await states.write(lastDrainKey, { at: clock.now().toISOString(), problems: problems.slice(0, 5) });
 }
@@ -163,14 +162,14 @@ export interface RecentCapture {
   line: string;
   turn: TurnName | null;
   model: string | null;
-  /** Its agent has submitted a plan that nobody has judged. */
+  /** True when the session's agent has submitted a plan that nobody has judged. */
   awaitsVerdict: boolean;
 }
 
 /** The limits of "recent": an age, and a number of logs. */
 const recent = { ms: 60 * 60 * 1000, logs: 3 };
 
-/** Lists recent sessions of other agents. Leaves out lines without a branch, which were landed and archived, or deleted. */
+/** Lists recent sessions of other agents. Omits lines without a branch, which were landed and archived, or deleted. */
 export async function listRecentCaptures(
   { repository, clock }: Pick<Project, 'repository' | 'clock'>,
   capture: Pick<Capture, 'states'>,
@@ -196,25 +195,25 @@ export function interruptedError(): TeddyError {
   return new TeddyError('INTERRUPTED', 'Interrupted.', 'Nothing is lost: `teddy capture sweep` captures the rest.');
 }
 
-/** Returns whether the session belongs to this repository because it began in one of its work trees. */
+/** Returns true if the session belongs to this repository because it began in one of its work trees. */
 export async function isOurSession(
   { repository }: Project,
   { logs }: Pick<Capture, 'logs'>,
   cwd: string | null,
-  /** The directory in which a hook noted the session here. */
+  /** The directory in which a hook recorded the session here. */
   hooked: string | null = null,
 ): Promise<boolean> {
   if (cwd === null) return false;
   const roots = (await repository.workTrees()).map(({ root }) => root);
   const top = await logs.topOf(cwd);
   if (top !== null) return roots.includes(top);
-  // The directory is gone, as after the removal of a work tree; a hook called in it is the proof.
+  // The directory is gone, as after the removal of a work tree; a hook called in it is proof.
   const real = await logs.realPath(cwd);
   if (real === hooked) return true;
   return roots.some((root) => `${real}/`.startsWith(`${root}/`));
 }
 
-/** Returns a function that says whether capture was paused at a given time. */
+/** Returns a function that returns true if capture was paused at a given time. */
 export async function openPauses({ spool }: Pick<Project, 'spool'>): Promise<(time: unknown) => boolean> {
   const pauses = await spool.pauses();
   return (time) => {
@@ -223,7 +222,7 @@ export async function openPauses({ spool }: Pick<Project, 'spool'>): Promise<(ti
   };
 }
 
-/** The key of the state that marks a session as left out, because TEDDY_CAPTURE=0 was set where it ran. */
+/** The key of the state that marks a session as excluded, because TEDDY_CAPTURE=0 was set where it ran. */
 export function leftOutKey(agent: string, id: string): string {
   return `left-out/${agent}/${id}`;
 }

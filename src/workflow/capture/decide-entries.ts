@@ -1,4 +1,4 @@
-/** Decides what to do with a log's units, based only on facts about the log and the line they are for. */
+/** Decides what to do with a log's units, based only on facts about the log and the lines that they go to. */
 import type { AgentUnit } from '../../conversation/logs/agent-log.ts';
 import type { KnownRecord } from '../../conversation/records/record.ts';
 import { encodeRecord, versionLimits } from '../../conversation/records/transcript.ts';
@@ -10,36 +10,36 @@ import { describeUnits } from '../line/describe-records.ts';
 import type { LineTurns } from '../../view/view.ts';
 import { newBranch, type FollowedBranch, type FollowedLog, type LastTexts, type TurnPosition } from './capture.ts';
 
-/** Everything known about a followed log. It is immutable: each step makes the next state. */
+/** All known facts about a followed log. Immutable: each step makes the next state. */
 export interface FollowState {
   /** The part that is saved. */
   log: FollowedLog;
-  /** The branches' current places, and the current reading position; `log` has both as of its checkpoint. */
+  /** The branches' current places, and the current reading position; `log` contains both as of its checkpoint. */
   places: TurnPosition[];
   position: LogPosition | null;
   /**
-   * Counts lines that no reader understands: lines before the reader began, later lines, and how many of the later
-   * lines are on the line.
+   * The number of lines that no reader understands: lines before the reader began, later lines, and the later lines
+   * that are on the line.
    */
   unknownBefore: number;
   unknown: number;
   rawWritten: number;
-  /** The branch read last. */
+  /** The branch that teddy read last. */
   latest: number;
   texts: LastTexts;
-  /** Counts records from a pause. */
+  /** The number of records from a pause. */
   paused: number;
   stops: 'elsewhere' | 'line-gone' | null;
   /**
-   * Whether teddy knows which units the log repeats from another log, the place after them, and how many steps to hold
-   * until then.
+   * Whether teddy has determined which units the log repeats from another log, the place after them, and the number of
+   * steps to buffer until then.
    */
   isOwn: boolean;
   copied: Copied | null;
   heldSteps: number;
 }
 
-/** The place on a related log's line after which this log continues, and how many of its units come before. */
+/** The place on a related log's line after which this log continues, and the number of its units before that place. */
 export interface Copied {
   line: BranchLine;
   after: string | null;
@@ -51,7 +51,7 @@ export interface BranchLine extends LineTurns {
   ref: RefName;
   /** Each record's turn, by ID, without turns before the first requested one. */
   known: Map<string, TurnName>;
-  /** The number of the line's last turn, no matter who opened it. */
+  /** The number of the line's last turn, whoever opened it. */
   lastTurn: number;
   /** The turns that have a plan, among those with records in `known`. */
   planned: Set<TurnName>;
@@ -61,8 +61,8 @@ export interface BranchLine extends LineTurns {
    */
   isTaken: boolean;
   /**
-   * True when somebody else has continued the last turn after the agent's words, so no more of the agent's words can
-   * follow.
+   * True when somebody else has continued the last turn after the agent's words, so that no more of the agent's words
+   * can follow.
    */
   isShared: boolean;
   /** True when the line's newest code is somebody else's; a work tree that is not on the line does not have that code. */
@@ -76,24 +76,24 @@ export interface BranchFacts {
   /** The turn of a branch made for the next units, and what that turn repeats. */
   opens: TurnName | null;
   before: AgentUnit | null;
-  /** Records that none of the session's other branches has. */
+  /** Records that none of the session's other branches contains. */
   absent: Set<string>;
   /** True when one of the line's entries names the agent's session, so no other session has reused the branch's name. */
   isOfSession: boolean;
 }
 
-/** An entry that holds a log's units. */
+/** An entry that contains a log's units. */
 type UnitsDraft = Draft & { turn: TurnName; records: KnownRecord[]; files: Record<string, string> };
 
 /**
- * Either the entries, perhaps none, and the state once they are on the line; or the units have no place there: the
- * caller has to find the other branch that has the record `seek`, or open a branch that leaves before `fork`, or the
- * line has become another one.
+ * Either the entries, perhaps none, and the state once they are on the line; or the units do not belong on this line:
+ * the caller has to find the other branch that contains the record `seek`, or open a branch that leaves before `fork`,
+ * or the line has become another one.
  */
 type Decision = { drafts: UnitsDraft[]; next: FollowState } | Elsewhere | { isGone: true };
 export type Elsewhere = { seek: string; after: string } | { fork: FreshUnit };
 
-/** How many steps to hold before writing them. */
+/** The number of steps to buffer before writing them. */
 export const maxSteps = 512;
 
 export const startOfLine: TurnPosition = { turn: null, length: 0, written: 0 };
@@ -140,7 +140,7 @@ export function noteTexts(state: FollowState, units: readonly AgentUnit[], hash:
 /**
  * Decides on the entries. A message opens the next turn, unless the user typed it while the model was working; so does
  * a plan when the turn already has one. Each unit becomes an entry; when the versions of a turn's transcript would grow
- * too large, several units share one. Never rewrites a record that the branch already has.
+ * too large, several units share an entry. Never rewrites a record that the branch already contains.
  */
 export function decide(state: FollowState, units: readonly AgentUnit[], facts: BranchFacts, hash: Hash): Decision {
   const { branch, line, opens, before, absent, isOfSession } = facts;
@@ -149,11 +149,11 @@ export function decide(state: FollowState, units: readonly AgentUnit[], facts: B
   if (fresh?.after !== undefined) {
     const { id, after } = fresh;
     const isHere = line.known.has(after);
-    // When teddy reads the log from its beginning, another branch may have what comes next.
+    // When teddy reads the log from its beginning, another branch may contain the following units.
     const sought = last === undefined ? id : isHere ? null : after;
     if (sought !== null && !absent.has(sought)) return { seek: sought, after };
     if (!isHere && !isOfSession) return { isGone: true };
-    // When no branch has even that record, the user has moved the line back.
+    // When no branch contains even that record, the user has moved the line back.
     if (!isHere) return decide({ ...state, places: put(state.places, branch, anywhere) }, units, facts, hash);
   }
   const all = before === null ? units : [before, ...units];
@@ -182,7 +182,7 @@ export function findFresh({ known }: BranchLine, last: string | undefined, units
 type FreshUnit = NonNullable<ReturnType<typeof findFresh>>;
 
 /**
- * Returns whether the agent's conversation continues elsewhere: others have continued the line, or a sync has moved the
+ * Returns true if the agent's conversation continues elsewhere: others have continued the line, or a sync has moved the
  * turn off it.
  */
 function isLeft(line: BranchLine, { unit, after }: FreshUnit): boolean {
@@ -192,7 +192,7 @@ function isLeft(line: BranchLine, { unit, after }: FreshUnit): boolean {
   return line.isTaken || turn === undefined || isInLast;
 }
 
-/** Returns whether the unit opens the next turn: a message that the user did not type while the model was working. */
+/** Returns true if the unit opens the next turn: a message that the user did not type while the model was working. */
 export function isNext({ kind, queued }: AgentUnit): boolean {
   return kind === 'message' && queued !== true;
 }
@@ -229,7 +229,7 @@ function planEntries(line: BranchLine, from: TurnPosition, units: readonly Agent
       if (seenIn !== undefined && seenIn !== to.turn) moveTo(seenIn);
       continue;
     }
-    // An older teddy, which did not read plans yet, has written what follows this plan.
+    // An older teddy that did not read plans yet has already written the units after this plan.
     if (isPlan(unit) && units.slice(at + 1).some(({ records }) => records.some(({ id }) => line.known.has(id))))
       continue;
     const isMessage = isNext(unit) && to.isSilent !== true;
@@ -280,7 +280,7 @@ function put<Item>(list: readonly Item[], at: number, item: Item): Item[] {
   return Object.assign([...list], { [at]: item });
 }
 
-/** Returns a UUID version 7 with the record's time, and the rest from a hash of `name`. */
+/** Returns a UUID version 7 with the record's time; the rest comes from a hash of `name`. */
 export function toDerivedId(hash: Hash, time: string, name: string): string {
   const hex = hash(name);
   const ms = Math.max(0, Math.trunc(Date.parse(time)) || 0)

@@ -1,4 +1,4 @@
-/** Processes the notes of hooks, follows the logs they name while turns are open, and ends when no work is left. */
+/** Processes the hooks' notes, follows the logs that they name while turns are open, and ends when no work is left. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toMessage } from '../../errors.ts';
 import type { BellMeaning } from '../../agents/agent.ts';
@@ -36,10 +36,10 @@ export interface DrainOptions {
   waitMs?: number;
 }
 
-/** An agent calls a hook before it writes the line, seconds before under load. */
+/** An agent calls a hook before it writes the line: under load, several seconds before. */
 const usualWaitMs = 10_000;
 /**
- * How long the log has to be quiet when a hook does not say what to wait for; agents write their logs every tenth of a
+ * How long the log has to be quiet when a hook does not name the awaited line; agents write their logs every tenth of a
  * second.
  */
 const graceMs = 500;
@@ -48,10 +48,10 @@ const [busyMs, idleMs] = [40, 400];
 interface Followed {
   agent: AgentName;
   path: string;
-  /** The session's ID, as the hooks give it. */
+  /** The session's ID, as the hooks report it. */
   id: string;
   cwd: string | null;
-  /** The agent's process; 0 when unknown. */
+  /** The ID of the agent's process; 0 when unknown. */
   pid: number;
   follower: Follower | null;
   /** A line that a hook has announced and that is not in the log yet. */
@@ -63,7 +63,7 @@ interface Followed {
   before: CodeState | null;
   /** The code when the turn ended. */
   after: CodeState | null;
-  /** The words that arrived with this turn's hooks; the only ones left if the log vanishes. */
+  /** The words that arrived with this turn's hooks; if the log vanishes, no others remain. */
   words: { prompt: string | null; answer: string | null; at: number };
   size: number;
   grewMs: number;
@@ -84,7 +84,8 @@ export async function drain(project: Project, capture: Capture, options: DrainOp
     } finally {
       await claim.release();
     }
-    // A hook that saw the claim starts no drainer, but its note, written before the release, is already here.
+    // A hook that saw the claim starts no drainer, but it wrote its note before the release, so the note is already
+    // here.
     const { waiting, paused } = await project.spool.look();
     if (options.signal.aborted) throw interruptedError();
     if (waiting.length === 0 || paused) return sum;
@@ -161,7 +162,7 @@ async function handleCall(
     one.words.answer = text ?? asText(payload['prompt_response']) ?? null;
     Object.assign(one, { ends: true, after: await readCodeOf(project, cwd), awaits: { text, untilMs } });
   } else if (event === 'other' && asText(payload['tool_use_id']) !== undefined) {
-    // The call that submits a plan: teddy holds the agent until the plan is on the line and judged.
+    // The call submits a plan, so teddy holds the agent until the plan is on the line and judged.
     Object.assign(one, { isOpen: true, awaits: { text: asText(payload['tool_use_id']), untilMs } });
   } else if (event === 'session-ends')
     Object.assign(one, { ends: true, awaits: one.awaits ?? { text: null, untilMs } });
@@ -188,8 +189,8 @@ async function readCodeOf(project: Project, cwd: string | null): Promise<CodeSta
 }
 
 /**
- * Reads what has arrived. When the turn is over, and its last line has arrived or will no longer arrive, treats
- * everything open as complete.
+ * Reads the new lines. When the turn is over, and its last line has arrived or will no longer arrive, treats everything
+ * open as complete.
  */
 async function pollLog(project: Project, capture: Capture, one: Followed, sum: Drained): Promise<void> {
   const stat = await capture.logs.stat(one.agent, one.path);
@@ -200,7 +201,7 @@ async function pollLog(project: Project, capture: Capture, one: Followed, sum: D
     if (hasGrown || one.follower === null) await follow(project, capture, one, sum);
     const { awaits } = one;
     const isQuiet = nowMs - one.grewMs >= graceMs;
-    // A killed agent neither calls hooks nor writes anymore.
+    // A killed agent no longer calls hooks or writes.
     const isDead = isQuiet && one.pid > 0 && !(await capture.isAlive(one.pid));
     if (isDead) one.ends ||= one.isOpen;
     if (awaits === null && !(isDead && one.ends)) return;
@@ -259,8 +260,8 @@ async function finish(project: Project, capture: Capture, one: Followed, sum: Dr
 }
 
 /**
- * Writes the turn's words from the hooks in place of a vanished log, unless teddy read them in time. Returns the number
- * of entries.
+ * Writes the turn's words from the hooks in place of a vanished log, unless teddy read the words in time. Returns the
+ * number of entries.
  */
 async function addWords(project: Project, follower: Follower, { path, words }: Followed): Promise<number> {
   const { log, texts: last } = follower.state;
@@ -279,7 +280,7 @@ async function addWords(project: Project, follower: Follower, { path, words }: F
   return units.length === 0 ? 0 : addUnits(follower, units);
 }
 
-/** Notes what is new from the sub-agents in the open turn, in one note per call. Returns the number of entries. */
+/** Records the sub-agents' new work in the open turn, in one note per call. Returns the number of entries. */
 export async function foldSubAgents(project: Project, capture: Capture, follower: Follower): Promise<number> {
   const { agent, path, state } = follower;
   if (state.log.stopped === 'elsewhere') return 0;
@@ -295,7 +296,7 @@ export async function foldSubAgents(project: Project, capture: Capture, follower
     if (reading === null) continue;
     const reader = openLog({ hash: project.hash, importedAt: project.clock.now().toISOString() });
     for await (const line of reading.lines) reader.line(line);
-    // A tool may still be running; its call is included in the next note.
+    // A tool may still be running; its call will be in the next note.
     if (!reader.waitsForResult()) reader.settle();
     const all = reader.take().flatMap((step) => ('unit' in step ? step.unit.records : []));
     let count = before.records;
@@ -315,7 +316,7 @@ export async function foldSubAgents(project: Project, capture: Capture, follower
   });
 }
 
-/** Returns a note's ID; `before` is how many records the earlier notes have. */
+/** Returns a note's ID; `before` is the number of records in the earlier notes. */
 function toNoteId(path: string, before: number): string {
   return before === 0 ? nameOf(path) : `${nameOf(path)}-${before}`;
 }

@@ -1,7 +1,4 @@
-/**
- * Follows one log: reads what is new since the last time, appends the resulting entries to the lines, and notes its
- * position.
- */
+/** Follows one log: reads its new lines, appends the resulting entries to the lines, and records its position. */
 import type { AgentLine, AgentLogReader, AgentStep, AgentUnit } from '../../conversation/logs/agent-log.ts';
 import type { ImportReport } from '../../conversation/logs/importer.ts';
 import { fieldsOf, parseJson } from '../../conversation/records/import-values.ts';
@@ -31,18 +28,18 @@ import {
 type OpenBranch = Pick<BranchFacts, 'line'> & Partial<BranchFacts>;
 
 export interface FollowOptions {
-  /** The session's ID, for a log without one. */
+  /** The session's ID, if the log does not contain it. */
   id?: string;
   /** The agent's process. */
   pid?: number;
-  /** The session's original directory, for a log without one. */
+  /** The session's original directory, if the log does not contain it. */
   cwd: string | null;
   /**
-   * Returns whether the session belongs to this repository, judging by its original directory; called before teddy
+   * Returns true if the session belongs to this repository, judging by its original directory; called before teddy
    * makes its line.
    */
   isOurs(cwd: string | null): Promise<boolean>;
-  /** Returns whether to leave a record out because capture was paused; `time` is in ISO 8601. */
+  /** Returns true if a record must be omitted because capture was paused; `time` is in ISO 8601. */
   isLeftOut(time: unknown): boolean;
   /** Called with the line's current state before teddy writes a message. */
   beforeMessage?(line: BranchLine): Promise<void>;
@@ -59,10 +56,10 @@ export interface Follower {
   readonly path: string;
   readonly options: FollowOptions;
   readonly openLog: Awaited<ReturnType<typeof loadAgentLog>>;
-  /** Its log's `session` is null while there is nothing to keep. */
+  /** The `session` in its log is null while there is nothing to keep. */
   state: FollowState;
   reader: AgentLogReader;
-  /** True when the reader knows that nothing more follows. */
+  /** True when the reader has determined that nothing more follows. */
   isSettled: boolean;
   /** Steps that are not on a line yet. */
   readonly pending: AgentStep[];
@@ -95,7 +92,7 @@ function openReader({ project, openLog, state }: Pick<Follower, 'project' | 'ope
   return openLog(checkpoint === null ? options : { ...options, checkpoint });
 }
 
-/** Starts reading the log from its beginning; teddy recognizes what is already on the lines by its IDs. */
+/** Starts reading the log from its beginning; teddy recognizes units that are already on the lines by their IDs. */
 function restart(one: Follower): void {
   const branches = one.state.log.branches.map((branch) => ({ ...branch, at: startOfLine }));
   const log = { ...one.state.log, position: null, checkpoint: null, branches };
@@ -106,7 +103,7 @@ function restart(one: Follower): void {
   one.branches.clear();
 }
 
-/** Captures what has arrived. Writes nothing twice, no matter what has happened before. */
+/** Captures the new lines. Never writes anything twice, whatever has happened before. */
 export async function advance(one: Follower): Promise<void> {
   const { capture, agent, path, pending, recent } = one;
   const { log, position } = one.state;
@@ -139,8 +136,8 @@ export async function advance(one: Follower): Promise<void> {
 }
 
 /**
- * Captures what has arrived and treats everything open as complete, because the agent said that its turn is over, or
- * has been quiet.
+ * Captures the new lines and treats everything open as complete, because the agent reported the end of its turn or has
+ * been quiet.
  */
 export async function settle(one: Follower): Promise<void> {
   await advance(one);
@@ -195,7 +192,7 @@ async function isWanted(one: Follower): Promise<boolean> {
   return leftOut === null && (await options.isOurs(reader.head().cwd ?? options.cwd));
 }
 
-/** Notes the next forks, and returns the following units of a single branch. */
+/** Records the next forks, and returns the following units of a single branch. */
 function takeForks(one: Follower): AgentUnit[] {
   const { pending } = one;
   for (let [step] = pending; step !== undefined && 'fork' in step; [step] = pending) {
@@ -208,7 +205,7 @@ function takeForks(one: Follower): AgentUnit[] {
   return unitsOf(end === -1 ? pending : pending.slice(0, end));
 }
 
-/** Drops the units that another log also has. Returns false when no other units have arrived yet. */
+/** Drops the units that another log also contains. Returns false when no other units have arrived yet. */
 async function dropCopiedUnits(one: Follower): Promise<boolean> {
   const { log } = one.state;
   const units = unitsOf(one.pending);
@@ -223,7 +220,7 @@ async function dropCopiedUnits(one: Follower): Promise<boolean> {
   return true;
 }
 
-/** Finds the place on a related log's line after which this log continues, and how many of its units come before. */
+/** Finds the place on a related log's line after which this log continues, and the number of its units before that place. */
 async function findCopied(one: Follower, units: readonly AgentUnit[]): Promise<Copied | null> {
   const { id } = toForeign(one);
   const others = await listOthers(one);
@@ -256,7 +253,7 @@ export async function addUnits(one: Follower, units: AgentUnit[]): Promise<numbe
   return written?.entries ?? 0;
 }
 
-/** Writes units where the agent's conversation now continues. Returns null when their line is gone. */
+/** Writes units to the branch on which the agent's conversation now continues. Returns null when their line is gone. */
 async function writeBranch(one: Follower, branch: number, units: readonly AgentUnit[]) {
   const { project, options, reader } = one;
   const [first] = units;
@@ -288,7 +285,7 @@ async function writeBranch(one: Follower, branch: number, units: readonly AgentU
   }
 }
 
-/** Continues on the other branch that has the record, or on a new one; or notes that no other branch has it. */
+/** Continues on the other branch that contains the record, or on a new one; or records that no other branch contains it. */
 async function continueElsewhere(one: Follower, facts: BranchFacts, decided: Elsewhere): Promise<void> {
   const { project } = one;
   const { branch, line } = facts;
@@ -330,7 +327,7 @@ async function findBranch(one: Follower, branch: number, first: AgentUnit): Prom
   const { project, state } = one;
   const { ref = null, leaves = null } = state.log.branches[branch] ?? {};
   if (ref !== null) {
-    // The user has deleted or archived the branch; teddy writes what arrives once the branch exists again.
+    // The user has deleted or archived the branch; teddy writes new units once the branch exists again.
     const isGone = (await project.repository.store.resolve(ref)) === null;
     one.state = { ...state, stops: isGone ? 'line-gone' : null };
     return isGone ? null : { line: await openBranchLine(project, ref, placeOf(state, branch)) };
@@ -352,7 +349,7 @@ async function findBranch(one: Follower, branch: number, first: AgentUnit): Prom
 
 function toForeign({ project, agent, path, options, state: { log }, reader, realCwd }: Follower): ForeignSession {
   const head = reader.head();
-  // Stored in a trailer, so this must be a single word, no matter what the log or the hook says.
+  // Stored in a trailer, so this must be a single word, whatever the log or the hook contains.
   const id = (head.id ?? (log.id || options.id || nameOf(path))).replaceAll(/\s+/g, '-').slice(0, 200);
   const cwd = realCwd ?? log.cwd ?? options.cwd;
   return { agent, id, cwd, startedAt: head.startedAt ?? log.startedAt ?? timeOf(project) };
@@ -431,7 +428,7 @@ async function save(one: Follower, change: Partial<FollowedLog>): Promise<void> 
   await capture.states.write(path, { ...log });
 }
 
-/** Returns the most recently read line and its open turn; null when nothing is written yet, or the line is gone. */
+/** Returns the most recently read line and its open turn; null when nothing has been written yet, or the line is gone. */
 export async function findPlace({ project, state, branches }: Follower) {
   const { store } = project.repository;
   const ref = state.log.branches[state.latest]?.ref ?? null;
@@ -444,7 +441,7 @@ export async function findPlace({ project, state, branches }: Follower) {
   return (isThere ? null : await findRecordElsewhere(project, line, last)) ?? { line, turn };
 }
 
-/** Returns how many records a note on that line contains; 0 when the line does not have the note. */
+/** Returns the number of records in a note on that line; 0 when the line does not have the note. */
 export async function countNoted(one: Follower, id: string): Promise<number> {
   const { line } = (await findPlace(one)) ?? {};
   const turn = line?.known.get(id);
@@ -455,13 +452,13 @@ export async function countNoted(one: Follower, id: string): Promise<number> {
   return note?.type === 'note' ? (note.records?.length ?? 0) : 0;
 }
 
-/** Returns whether one of the latest lines contains this text, or the latest answer is this text. */
+/** Returns true if one of the latest lines contains this text, or the latest answer is this text. */
 export function hasLine({ project, state, recent }: Follower, text: string): boolean {
   if (state.texts.assistant === project.hash(text.trim())) return true;
   return recent.some((line) => holdsText(parseJson(line), text.trim()));
 }
 
-/** Counts what teddy read but what is not part of the conversation, including records from a pause, by kind, in the plural. */
+/** Counts everything read that is not part of the conversation, including records from a pause, by kind, in the plural. */
 export function countLeftOut({ reader, state }: Follower): ImportReport['leftOut'] {
   const { leftOut, skipped } = reader.report();
   const more = [
@@ -477,7 +474,7 @@ function toContent({ kind, plan, records }: AgentUnit): string {
   return JSON.stringify([kind, plan, contents]);
 }
 
-/** Ignores whitespace around the text, which a hook may leave out. */
+/** Ignores whitespace around the text, which a hook may omit. */
 function holdsText(value: unknown, text: string, depth = 0): boolean {
   if (typeof value === 'string') return value.trim() === text;
   if (typeof value !== 'object' || value === null || depth > 32) return false;

@@ -1,4 +1,4 @@
-/** Holds an agent at its plan until somebody has approved or rejected it. It never approves by itself. */
+/** Holds an agent at its plan until somebody has approved or rejected the plan. Never approves a plan on its own. */
 import type { PlanCall } from '../../agents/agent.ts';
 import { agents, type AgentName } from '../../agents/agents.ts';
 import { toMessage } from '../../errors.ts';
@@ -19,7 +19,7 @@ import { workspaceOn } from './open-line.ts';
 /** An agent's question about whether it may carry out a plan. */
 export interface GateCall extends PlanCall {
   agent: AgentName;
-  /** The process that waits for the answer. */
+  /** The ID of the process that waits for the answer. */
   pid: number;
 }
 
@@ -33,7 +33,7 @@ export interface WaitingPlan {
 }
 
 interface GateOptions {
-  /** Resolves when it is time to look again; false when the agent no longer waits, or there is nobody to wait for. */
+  /** Resolves when it is time to look again; false when the agent no longer waits, or nobody can answer. */
   pause(): Promise<boolean>;
 }
 
@@ -44,7 +44,7 @@ export function readGateCall(agent: AgentName, pid: number, payload: Record<stri
 }
 
 /**
- * Returns false when the call gives neither the plan nor its place, so that teddy cannot match an approval to the
+ * Returns false when the call contains neither the plan nor its location, so that teddy cannot match an approval to the
  * agent's plan.
  */
 export function namesPlan({ plan, planFile }: GateCall): boolean {
@@ -52,8 +52,8 @@ export function namesPlan({ plan, planFile }: GateCall): boolean {
 }
 
 /**
- * Waits until the drainer, which the same hook has started, has put the plan on its line. Returns null when that does
- * not happen.
+ * Waits until the drainer, which the same hook has started, has put the plan on its line. Returns null when the plan
+ * never appears.
  */
 export async function findWaitingPlan(
   project: Project,
@@ -81,7 +81,8 @@ async function lookForPlan(
     const isThere = latest?.records.some((record) => record.type === 'plan' && record.id === `${callId}/plan`) === true;
     if (latest === null || latest.plan === null || !isThere) continue;
     const text = toText(latest.plan);
-    // Older logs do not have the plan, only the last content written to its file, which the user may have edited since.
+    // Older logs do not contain the plan, only the last content written to its file, which the user may have edited
+    // since.
     if (plan !== undefined && !(await isSamePlan(masker, plan, text))) return null;
     const { title } = findPlanTitle(text);
     return { ref, session, turn: latest.turn, sha256: hash(latest.plan), title };
@@ -90,8 +91,8 @@ async function lookForPlan(
 }
 
 /**
- * Waits for the verdict that counts according to `teddy.approvals`. Returns null when the agent no longer waits, or
- * somebody has moved the line and it no longer has this plan.
+ * Waits for a verdict that satisfies `teddy.approvals`. Returns null when the agent no longer waits, or when somebody
+ * has moved the line so that it no longer contains this plan.
  */
 export async function awaitVerdict(
   project: Project,
@@ -118,8 +119,8 @@ export async function awaitVerdict(
 }
 
 /**
- * Returns a sentence that says why an approval does not let the agent continue; null when the agent still has the plan
- * that the user saw. An agent rereads its file when it may continue, so the file may have changed in the meantime.
+ * Explains in a sentence why an approval does not let the agent continue; null when the agent still has the plan that
+ * the user saw. An agent rereads its file when it may continue, so the file may have changed in the meantime.
  */
 export async function findChange(
   { repository: { store }, masker }: Project,
@@ -158,19 +159,19 @@ export function toGateAnswer(
   return agents[agent].hooks.gate?.answer({ isApproved, reason: said === '' ? head : `${head}\n${said}` }, payload);
 }
 
-/** `isSaid` means that teddy told the user that it could not note the gate's end. */
+/** `isSaid` is true when teddy has told the user that it could not record the gate's end. */
 type WaitingGate = WaitingPlan & { isSaid?: true };
 
 const gateKind: OperationKind<WaitingGate> = { name: 'gate', title: 'a plan that keeps an agent waiting' };
 
-/** Notes that the agent waits, so that however the gate ends, the line eventually says that nobody has decided. */
+/** Records that the agent waits, so that however the gate ends, the line eventually shows that nobody has decided. */
 export function openGate({ journal }: Project, plan: WaitingPlan): Promise<Settling<WaitingGate>> {
   return journal.open(gateKind, plan);
 }
 
 /**
- * Closes the gate. `reason` says, in a sentence, why no verdict has counted; null when one has. `isJudged` means that
- * there is a verdict, which did not count.
+ * Closes the gate. `reason` explains, in a sentence, why no verdict has counted; null when one has. `isJudged` is true
+ * when there is a verdict that did not count.
  */
 export async function closeGate(
   project: Project,
@@ -189,13 +190,13 @@ export async function closeGate(
   await gate.done();
 }
 
-/** Closes killed gates, using their notes. Returns sentences that say why any could not be closed. */
+/** Closes killed gates, using their notes. Returns sentences that explain why some could not be closed. */
 export async function closeLostGates(project: Project): Promise<string[]> {
   const problems: string[] = [];
   for (const { facts: plan, take } of await project.journal.left(gateKind)) {
     const gate = await take();
     const reason = 'The wait ended before anybody decided.';
-    // A damaged note does not say which plan waited.
+    // A damaged note does not show which plan waited.
     if (plan === null) await gate?.done();
     else if (gate !== null)
       await closeGate(project, gate, plan, { reason }).catch((error: unknown) => {
@@ -213,7 +214,7 @@ async function noteUndecided(project: Project, plan: WaitingPlan, text: string, 
   const { session, turn } = plan;
   const bytes = (await store.readFile(tip, joinPath(turnDir(session, turn), 'plan.md')))?.bytes ?? null;
   const verdicts = await readVerdicts(project, { session, tip, turn });
-  // Somebody may have moved the line, so that it no longer has this plan.
+  // Somebody may have moved the line, so that it no longer contains this plan.
   if (bytes === null || project.hash(bytes) !== sha256 || (verdicts.length > 0 && !isJudged)) return;
   const judged = await readTurnState(store, (await readLine(store, tip)).entryOid, session, turn);
   const line = { ref, workspace: await workspaceOn(project, ref) };

@@ -11,11 +11,11 @@ export interface AgentOutcome {
   title: string;
   path: string;
   outcome: 'installed' | 'unchanged' | 'restored' | 'removed' | 'missing' | 'failed';
-  /** Why it failed, or null; teddy still handled the other agents. */
+  /** Why it failed; null otherwise. teddy still handled the other agents. */
   error: TeddyError | null;
 }
 
-/** Returns the named agents, or else the agents found on this machine. Throws UNKNOWN_AGENT. */
+/** Returns the named agents, or, without names, the agents found on this machine. Throws UNKNOWN_AGENT. */
 export async function chooseAgents(setup: AgentSetup, names: readonly string[]): Promise<AgentState[]> {
   const agents = await setup.list();
   const known = agents.map(({ name }) => name).join(', ');
@@ -41,7 +41,7 @@ export async function installCapture(
   { repository, spool }: CapturedProject,
   setup: AgentSetup,
   agents: readonly AgentState[],
-  /** Whether plans wait for a verdict, for agents that support it; undefined leaves the setting alone. */
+  /** True to make plans wait for a verdict, for agents that support it; undefined keeps the setting. */
   gate?: boolean,
 ): Promise<AgentOutcome[]> {
   if (gate === true && !agents.some(({ canGate }) => canGate))
@@ -59,7 +59,7 @@ export async function installCapture(
   return outcomes;
 }
 
-/** Stops capture. `kept` is where the hooks' unprocessed notes are; the next installation restores them. */
+/** Stops capture. `kept` is the location of the hooks' unprocessed notes, which the next installation restores. */
 export async function stopCapture({
   repository,
   spool,

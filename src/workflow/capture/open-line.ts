@@ -1,4 +1,4 @@
-/** A captured session's line: the existing one, or a new one that starts where the work did; its forks, and how it grows. */
+/** A captured session's line: an existing line, or a new one that starts where the work did; its forks, and its growth. */
 import type { AgentFork, AgentLine, AgentUnit } from '../../conversation/logs/agent-log.ts';
 import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import { captureSource, type KnownRecord } from '../../conversation/records/record.ts';
@@ -44,8 +44,8 @@ export interface ForeignSession {
 type Foreign = NonNullable<Entry['foreign']>;
 
 /**
- * Finds the line of an agent's session by its start's trailer, or, for a fork of another session, by the trailer of its
- * first branch. Ignores lines that only a remote has.
+ * Finds the line of an agent's session by the trailer on its start, or, for a fork of another session, by the trailer
+ * on its first branch. Ignores lines that exist only on a remote.
  */
 export async function findCapturedLine(
   { repository: { store } }: Project,
@@ -61,7 +61,7 @@ export async function findCapturedLine(
         : conversationBranchRef(entry.session, entry.turn ?? toTurnName(1));
     if ((await store.resolve(ref)) === null) continue;
     if (entry.kind === 'start') return ref;
-    // The newest comes first: branches on which the session went back are newer than its first branch.
+    // The newest comes first: a branch made when the session went back is newer than its first branch.
     found = ref;
   }
   return found;
@@ -183,7 +183,7 @@ export async function refreshBranchLine(project: Project, line: BranchLine, from
   return tip === line.tip ? line : Object.assign(line, await readBranchLine(project, line, from));
 }
 
-/** Finds the session's other branch that has a record; when several do, the branch on which the record's turn is the last. */
+/** Finds the session's other branch that contains a record; of several, the branch on which the record's turn is the last. */
 export async function findRecordElsewhere(
   project: Project,
   { ref: own, session }: BranchLine,
@@ -199,7 +199,7 @@ export async function findRecordElsewhere(
   return found.find(({ line, turn }) => line.lastTurn === turnNumber(turn)) ?? found[0] ?? null;
 }
 
-/** Returns whether one of the line's entries names the agent's session; another session may have taken over the branch name. */
+/** Returns true if one of the line's entries names the agent's session; another session may have taken over the branch name. */
 export async function isOfSession(
   { repository: { store } }: Project,
   tip: Oid,
@@ -222,8 +222,8 @@ export interface ForkRequest {
 
 /**
  * Opens a conversation branch after another branch's record, or finds the branch if it exists. A message begins a turn,
- * so its branch leaves before the following turn; anything that continues in the middle of a turn, or after a turn that
- * somebody else has continued, leaves before that turn and repeats the turn up to there.
+ * so its branch leaves before the following turn. Anything that continues in the middle of a turn, or after a turn that
+ * somebody else has continued, leaves before that turn and repeats the turn up to that point.
  */
 export async function openFork(
   project: Project,
@@ -285,7 +285,7 @@ async function readRepeats(
   return { kind: has('tool_use') ? 'exchange' : has('assistant') ? 'reply' : 'message', records, branch: 0 };
 }
 
-/** Returns the branch in the form that `append` takes; updates it first, and gives no notices. */
+/** Returns the branch in the form that `append` takes; updates it first, and sends no notices. */
 export function toTarget(project: Project, line: BranchLine, from: TurnName | null): Line<BranchLine> {
   const { ref, session } = line;
   const read = () => refreshBranchLine(project, line, from);
@@ -298,8 +298,8 @@ export function toPlace({ commit, entry }: Pick<AppendedEntry, 'commit' | 'entry
 }
 
 /**
- * Appends the entries decided on for the units to the current line, after updating it; `raw` are lines of the log that
- * no reader understands. Returns null when it wrote nothing because the units no longer have a place there.
+ * Appends the entries decided on for the units to the current line, after updating it; `raw` contains lines in the log
+ * that no reader understands. Returns null when it wrote nothing because the units no longer belong on the line.
  */
 export async function appendUnits(
   project: Project,
@@ -343,7 +343,7 @@ async function readFresh(project: Project, line: BranchLine, lines: readonly Age
   return masked.flatMap(({ text }) => (known.has(text) ? [] : [`${text}\n`])).join('');
 }
 
-/** Returns the work tree that has the line checked out; its index and files follow. */
+/** Returns the work tree that has the line checked out; its index and files follow the line. */
 export async function workspaceOn({ repository }: Project, ref: RefName): Promise<Workspace | null> {
   const tree = (await repository.workTrees()).find((one) => one.ref === ref);
   return tree === undefined ? null : repository.openWorkspace(tree.root);
@@ -359,8 +359,8 @@ export async function workTreeOf({ repository }: Project, directory: string): Pr
 }
 
 /**
- * Returns whether code from a directory has no place on a line: another work tree has the line checked out, and its
- * files would not follow; or none has, and the line has other people's code that the directory lacks.
+ * Returns true if code from a directory does not belong on a line: another work tree has the line checked out, and its
+ * files would not follow; or none has, and the line contains other people's code that the directory lacks.
  */
 export async function belongsElsewhere(
   { repository }: Project,

@@ -16,7 +16,7 @@ type StatusCapture = Pick<Capture, 'states' | 'logs'>;
 interface CapturedAgent extends AgentState {
   /** When the agent last called a hook in this repository, in seconds since 1970. */
   lastBell: number | null;
-  /** How many of its sessions are lines in this repository. */
+  /** The number of its sessions that are lines in this repository. */
   sessions: number;
 }
 
@@ -25,7 +25,7 @@ export interface CaptureStatus {
   paused: boolean;
   script: HookScript;
   drainer: number | null;
-  /** How many bytes in the spool wait for a drainer. */
+  /** The number of bytes in the spool that wait for a drainer. */
   waiting: number;
   unreadable: number;
   agents: CapturedAgent[];
@@ -83,7 +83,7 @@ function warnOfDrainer(drained: Record<string, unknown> | null): string[] {
   );
 }
 
-/** How many logs to name. */
+/** The number of logs to name. */
 const namedLogs = 3;
 
 function warnOfLogs(followed: readonly FollowedLog[], refs: readonly { ref: RefName }[]): string[] {
@@ -105,8 +105,8 @@ function warnOfLogs(followed: readonly FollowedLog[], refs: readonly { ref: RefN
 }
 
 /**
- * Says how to restore the line. If neither an archive nor a deletion of teddy's has it, the user has renamed or deleted
- * its branch with git.
+ * Explains how to restore the line. If neither an archive nor a deletion by teddy contains it, the user has renamed or
+ * deleted its branch with git.
  */
 function restoreHint({ session, branches }: FollowedLog, refs: readonly { ref: RefName }[]): string {
   const isArchived = session !== null && refs.some(({ ref }) => ref === archiveRef(mainLineRef(session)));
@@ -121,7 +121,7 @@ function restoreHint({ session, branches }: FollowedLog, refs: readonly { ref: R
   return `its branch ${name} is missing: \`git branch -m <its new name> ${name}\` if you renamed it, else \`teddy doctor --fix\` looks for it; then the rest is captured`;
 }
 
-/** How many of an agent's newest logs, and how many lines of each, to read to learn where the agent has worked. */
+/** The number of an agent's newest logs, and of lines in each, to read to find out where the agent has worked. */
 const [maxLogs, maxLines] = [20, 50];
 
 /** Finds when each agent last wrote a session's log in this repository, in seconds since 1970. */
@@ -175,7 +175,7 @@ function warnOfScript({ state, path }: HookScript, agents: readonly AgentState[]
 /** Agents write logs a little after the hook call that announces them. */
 const marginSeconds = 120;
 
-/** `log` is when the agent last wrote a log here; `since` is when capture began. */
+/** `log` is the time at which the agent last wrote a log here; `since` is the time at which capture began. */
 function warnOfAgent(
   { title, hooks, trusted, problem, lastBell }: CapturedAgent,
   log: number,

@@ -1,4 +1,4 @@
-/** Finds the logs of this repository's sessions that no hook announced, and captures what is new in them. */
+/** Finds the logs of this repository's sessions that no hook announced, and captures their new lines. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { notCapturedError, TeddyError, toMessage } from '../../errors.ts';
 import type { ImportReport } from '../../conversation/logs/importer.ts';
@@ -18,7 +18,7 @@ export interface SweptLog {
   line: string | null;
   entries: number;
   records: number;
-  /** Counts what teddy read but what is not part of the conversation, by kind, in the plural. */
+  /** Counts everything read that is not part of the conversation, by kind, in the plural. */
   leftOut: ImportReport['leftOut'];
 }
 
@@ -43,7 +43,7 @@ const lastSweepKey = 'last-sweep';
 /** How often a command that lists sessions looks for logs that no hook announced. */
 const sweepEveryMs = 60_000;
 
-/** Returns whether it is time for a sweep. After a yes, no other command gets a sweep for a minute. */
+/** Returns true if it is time for a sweep. After that, no other command gets a sweep for a minute. */
 export async function isSweepDue({ spool, clock }: Project, { states }: Capture): Promise<boolean> {
   const { exists, paused, drainer } = await spool.look();
   if (!exists || paused || drainer !== null) return false;
@@ -55,8 +55,8 @@ export async function isSweepDue({ spool, clock }: Project, { states }: Capture)
 }
 
 /**
- * Processes the notes of hooks first, and waits for a running drainer. Throws NOT_CAPTURED when capture is off here,
- * and INTERRUPTED.
+ * Processes the hooks' notes first, and waits for a running drainer. Throws NOT_CAPTURED when capture is off here, and
+ * INTERRUPTED.
  */
 export async function sweepWhenFree(
   project: Project,

@@ -13,16 +13,16 @@ import { belongsElsewhere, toPlace, toTarget } from './open-line.ts';
 /** The code at one point in time. */
 export interface CodeState {
   tree: Oid;
-  /** The commit that HEAD was on. */
+  /** The commit that HEAD pointed to. */
   head: Oid | null;
-  /** The work tree that teddy read it from. */
+  /** The work tree from which teddy read the code. */
   root: string;
 }
 
 /**
- * Reads the tracked files and the new files that git does not ignore; leaves out secrets and large files. Does not
- * touch the user's index and files. Returns null when nothing is readable now: during a merge with conflicts, when
- * there are no files, or when `teddy.snapshot` is `none`.
+ * Reads the tracked files and the new files that git does not ignore; omits secrets and large files. Does not touch the
+ * user's index and files. Returns null when nothing is readable now: during a merge with conflicts, when there are no
+ * files, or when `teddy.snapshot` is `none`.
  */
 export async function readCode(project: Project, workspace: Workspace): Promise<CodeState | null> {
   const wanted = await project.settings.get('snapshot');
@@ -47,7 +47,7 @@ export async function readCode(project: Project, workspace: Workspace): Promise<
 
 /**
  * Appends a snapshot if the code differs from the line's, and updates `line`. Returns false and writes nothing when the
- * code has no place there.
+ * code does not belong on the line.
  */
 export async function appendCode(
   project: Project,

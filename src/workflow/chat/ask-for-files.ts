@@ -1,4 +1,4 @@
-/** Has a model write files, in a conversation message that lets it do nothing else. */
+/** Has a model write files, in a conversation message that allows nothing else. */
 import { userMessages } from '../../conversation/records/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
@@ -19,13 +19,14 @@ interface FilesRequest extends Omit<ChatOptions, 'onlyWrites' | 'mode'> {
   resume?: string | undefined;
 }
 
-/** The turn's place, and its message; undefined when a message already waits there. */
+/** The turn's place and its message; the message is undefined when one is already waiting in the turn. */
 type Asked = Pick<ChatOptions, 'selector' | 'message'> & Pick<OnlyWrites, 'isOffLine'> & { named: string | undefined };
 
 /**
- * Asks for files. The turn is on the selected line or on HEAD's, or else in the session named `writes`, with the files
- * still in the work tree. Without a message, continues with the waiting one. Throws as `chatTurn`, `findTarget` and
- * `claimLeftover` do, and whatever prevents writing content; in that case the content stays in staging.
+ * Asks for files. The turn is on the selected line or on HEAD's, otherwise in the session named `writes`, with the
+ * files still in the work tree. Without a message, continues with the waiting one. Throws the errors of `chatTurn`,
+ * `findTarget` and `claimLeftover`, and any error that prevents writing content; in that case the content stays in
+ * staging.
  */
 export async function askForFiles(
   project: Project,
@@ -55,8 +56,8 @@ async function findAsked(project: Project, { selector, message }: Pick<ChatOptio
 }
 
 /**
- * Finds the turn that waits on the file's line, which is usually the turn that began the file, or else makes one that
- * asks for the file.
+ * Finds the turn that waits on the file's line, usually the turn that began the file; otherwise makes a turn that asks
+ * for the file.
  */
 async function findTurnOf(project: Project, { line, target, operation, intent }: WriteRecord): Promise<Asked> {
   const { store } = project.repository;

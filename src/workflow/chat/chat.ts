@@ -13,14 +13,14 @@ import type { FileListener, LeftWrite } from '../writes/receive-from-model.ts';
 export interface ChatOptions extends TurnOptions {
   selector?: string | undefined;
   signal: AbortSignal;
-  /** The model may write whole files and do nothing else. */
+  /** True when the model may write whole files and do nothing else. */
   onlyWrites?: OnlyWrites | undefined;
 }
 
 export interface OnlyWrites {
   /**
    * True when HEAD is not on a session's branch: files go to the work tree, and teddy commits them to the session for
-   * such files.
+   * written files.
    */
   isOffLine: boolean;
   /** The command that continues with an unanswered message. */
@@ -29,28 +29,28 @@ export interface OnlyWrites {
   left?: LeftWrite | undefined;
 }
 
-/** One of the model's calls, as shown to a person. */
+/** One of the model's calls, as shown to the user. */
 export interface ShownCall {
   /** The model's ID for the call. */
   id: string;
   name: string;
   /** The call in one line, such as `run_command npm test`, without control characters and with secrets masked. */
   summary: string;
-  /** The text to read before approving: the whole command, or a diff; null when the summary says everything. */
+  /** The text to read before approving: the whole command, or a diff; null when the summary is complete. */
   detail: string | null;
   /** True when `detail` is a file change, as a unified diff. */
   isDiff?: true;
   needsApproval: boolean;
   /**
-   * The forms in which the user can allow a command for the rest of the session; undefined when the user is asked each
+   * The forms in which the user can allow a command for the rest of the session; undefined when teddy must ask each
    * time.
    */
   allowable?: Allowable;
 }
 
 /**
- * True and `allow` run the call; `allow` also allows such commands for the rest of the session. `instruction` becomes
- * its result, and the model continues from it; false ends the turn.
+ * True and `allow` run the call; `allow` also allows similar commands for the rest of the session. `instruction`
+ * becomes its result, and the model continues from it; false ends the turn.
  */
 export type CallDecision = boolean | { instruction: string } | { allow: keyof Allowable };
 
@@ -59,7 +59,7 @@ export interface ToolOutcome {
   output: string;
   isError: boolean;
   reason?: ResultReason;
-  /** The files that a command has changed, except those of `.teddy/`. */
+  /** The files that a command has changed, except those in `.teddy/`. */
   changed?: RepoPath[];
 }
 
@@ -74,12 +74,12 @@ export interface ChatListener {
   /** Receives a command's masked output as it arrives. */
   onOutput(stream: 'stdout' | 'stderr', text: string): void;
   onResult(call: ShownCall, outcome: ToolOutcome): void;
-  /** Null when there is nobody to ask; in that case teddy denies anything that needs approval. Throws INTERRUPTED. */
+  /** Null when nobody can be asked; in that case teddy denies anything that needs approval. Throws INTERRUPTED. */
   approve: ((call: ShownCall) => Promise<CallDecision>) | null;
   /** Reports the arriving content of a file that the model writes. */
   file: FileListener & {
     /**
-     * Asked before the content arrives; by default, every file is wanted. teddy tells the model about a no. Throws
+     * Asked before the content arrives; by default, every file is wanted. teddy reports a refusal to the model. Throws
      * INTERRUPTED.
      */
     wants?(record: WriteRecord): Promise<boolean>;
@@ -105,7 +105,7 @@ export function toFailure(output: string): ToolOutcome {
   return { output, isError: true };
 }
 
-/** Throws INTERRUPTED before anything is done. */
+/** Throws INTERRUPTED before any work begins. */
 export function refuseAborted(signal: AbortSignal): void {
   if (signal.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted before the tool was run.');
 }

@@ -1,4 +1,4 @@
-/** The project's files as a conversation on a line sees them: on disk if the line is checked out, or else at its tip. */
+/** The project's files as a conversation on a line sees them: on disk if the line is checked out, otherwise at its tip. */
 import { TeddyError } from '../../errors.ts';
 import { parseRepoPath } from '../../session/paths/paths.ts';
 import { whyWithheld } from '../../plan/actions/read.ts';
@@ -13,7 +13,7 @@ import { findVetoes } from './find-vetoes.ts';
 import { isGuardedPath } from '../../session/global/global-files.ts';
 import { whyMissing, whyUnreadable } from '../../session/paths/out-of-reach.ts';
 
-/** teddy searches a text for secrets as a whole, so a larger one would take too long. */
+/** teddy searches a text for secrets as a whole, so a larger text would take too long. */
 const maxReadBytes = 4 * 1024 * 1024;
 
 export interface ChatFiles {
@@ -29,7 +29,7 @@ export interface LineContext {
   line: ReadyLine;
 }
 
-/** The place where a model's call works. */
+/** The surroundings of a model's call. */
 export interface CallContext extends LineContext {
   /** The turn that makes the call. */
   place: { turn: TurnName };
@@ -68,7 +68,7 @@ export async function findWorkspace({ workspace, ref }: ReadyLine): Promise<Work
 }
 
 /**
- * A readable path and what is there; or `problem`, which says why the path is not readable, as a sentence without its
+ * A readable path and its target; or `problem`, which explains why the path is not readable, as a sentence without its
  * final period.
  */
 export type Reach =
@@ -101,9 +101,9 @@ async function whyOutOfReach(
   target: FoundInTree,
 ): Promise<string | null> {
   const ignored = new Set((await files.workspace?.ignored([path])) ?? []);
-  // Only the name of a large file is known.
+  // teddy has only the name of a large file.
   const known: FileTarget = target.kind === 'large' ? { kind: 'absent' } : target;
-  // Does not reveal whether such a secret file exists.
+  // Does not reveal whether this secret file exists.
   const unreachable = known.kind === 'absent' ? null : whyUnreadable(path, known);
   const reason = unreachable ?? whyWithheld(path, known, { ignored });
   return reason ?? (await findVetoes(project, { ...line, ...files }, [path])).get(path) ?? null;
@@ -127,7 +127,7 @@ export function toFileText(bytes: Uint8Array): string | null {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 }
 
-/** Lists the files, sorted by path. On disk: HEAD's files, with what the user has since added and removed. */
+/** Lists the files, sorted by path. On disk: HEAD's files, with the user's later additions and removals. */
 export async function listAll(
   store: Store,
   { workspace, tip }: Pick<ChatFiles, 'workspace' | 'tip'>,

@@ -15,7 +15,7 @@ interface ListContext {
   workspace: Workspace | null;
 }
 
-/** Returns, by path, why the next turn's READ would not show it either. Omits paths without a reason. */
+/** Returns, by path, the reason why the next turn's READ would not show it either. Omits paths without a reason. */
 export async function findVetoes(
   project: Project,
   { session, tip, workspace }: ListContext,

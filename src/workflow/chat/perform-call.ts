@@ -14,7 +14,7 @@ import { findVetoes } from './find-vetoes.ts';
 
 /**
  * Performs the call; a failure is an outcome. Throws INTERRUPTED when the signal is aborted, but a running command then
- * has an outcome with the reason `aborted`. Does not write files: the caller that receives their content does.
+ * has an outcome with the reason `aborted`. Does not write files: the caller, which receives their content, does.
  */
 export async function performCall(
   place: CallContext,
@@ -120,7 +120,7 @@ function takeBytes(lines: string[]): { text: string; length: number; isCut: bool
   return { text: new TextDecoder().decode(Buffer.from(first).subarray(0, maxBytes)), length: 1, isCut: true };
 }
 
-/** Returns a note about missing lines; empty when all the requested lines are there. */
+/** Returns a note about missing lines; empty when none of the requested lines is missing. */
 function toNote(
   isCut: boolean,
   { from, last, wanted, count }: { from: number; last: number; wanted: number; count: number },
@@ -130,10 +130,10 @@ function toNote(
   return `${cut}[lines ${from} to ${last} of ${count}; read on with from_line ${last + 1}]\n`;
 }
 
-/** `search_text`: lines of the files that a model may read. */
+/** `search_text`: lines in the files that a model may read. */
 const maxMatches = 200;
 const maxLineLength = 300;
-/** How many files to look up vetoes for at once, and at most as many as the result shows. */
+/** The number of files to look up vetoes for at a time, and the maximum number that the result shows. */
 const filesAtOnce = 500;
 
 async function searchText(place: CallContext, call: SearchTextCall): Promise<ToolOutcome> {
@@ -147,7 +147,7 @@ async function searchText(place: CallContext, call: SearchTextCall): Promise<Too
   const isFull = rows.length === maxMatches;
   const note = isFull ? ['[no more are shown; search in a directory, or for a longer query]'] : [];
   const output = [...lines, ...note].map((line) => `${line}\n`).join('');
-  // A file name may hold a secret as well.
+  // A file name may contain a secret as well.
   return { output: await maskString(place.project.masker, output), isError: false };
 }
 
@@ -156,7 +156,10 @@ function isNameable({ path }: TextHits): boolean {
   return 'path' in parseRepoPath(path) && !isSecretName(path);
 }
 
-/** Shows as many matches as allowed, and nothing about the rest: their number would spell out a secret, query by query. */
+/**
+ * Shows as many matches as allowed, and nothing about the rest, because their number would spell out a secret, query by
+ * query.
+ */
 async function showFirst(
   place: CallContext,
   files: ChatFiles,
@@ -183,7 +186,7 @@ function findVetoesOf(
   return findVetoes(project, { ...line, ...files }, paths);
 }
 
-/** Shows nothing from an unreadable file: one beyond a link, or one too large to search for secrets. */
+/** Shows nothing from an unreadable file, such as a file beyond a link, or a file too large to search for secrets. */
 async function showFile(
   { project: { masker } }: CallContext,
   files: ChatFiles,
@@ -203,8 +206,8 @@ async function showFile(
 
 /**
  * Returns a line as the model may see it, or null. When part of a line is masked, the match has to be in the rest of
- * it, because a query that matches inside a secret reveals the secret. teddy cannot check this for a regular
- * expression, so it leaves such lines out.
+ * the line, because a query that matches inside a secret reveals the secret. teddy cannot check this for a regular
+ * expression, so it omits such lines.
  */
 function lineReader(text: string, masked: string, call: SearchTextCall): (line: number) => string | null {
   const [before, after] = [text.split('\n'), masked.split('\n')];

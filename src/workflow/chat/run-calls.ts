@@ -1,4 +1,4 @@
-/** Runs an answer's calls one after the other, notes each in staging as it ends, and saves them as one entry. */
+/** Runs an answer's calls one after the other, records each in staging as it ends, and saves them as one entry. */
 import {
   abortedOutput,
   deniedOutput,
@@ -44,7 +44,7 @@ export interface CallRun {
   listener: ChatListener;
   signal: AbortSignal;
   onlyWrites: OnlyWrites | undefined;
-  /** This one call's file. */
+  /** The file for this one call. */
   left: OnlyWrites['left'];
   /** The model to ask for a file's content. */
   writing: WritingModel;
@@ -67,7 +67,7 @@ interface Batch extends CallRun {
   place: AnswerTarget;
   journal: StagedAnswer;
   records: KnownRecord[];
-  /** Why the batch ended early; the remaining calls get results that say so. */
+  /** Why the batch ended early; the results of the remaining calls state the reason. */
   end: 'denied' | 'aborted' | null;
   /** Thrown once the batch is saved. */
   failure: unknown;
@@ -75,7 +75,7 @@ interface Batch extends CallRun {
 }
 
 /**
- * Runs the calls. Throws INTERRUPTED, and what the model throws when a file's content is cut off, but only after
+ * Runs the calls. Throws INTERRUPTED, and the model's errors when a file's content is cut off, but only after
  * everything is on the line.
  */
 export async function runCalls(run: CallRun, reception: StagedReception): Promise<RunCalls> {
@@ -86,7 +86,7 @@ export async function runCalls(run: CallRun, reception: StagedReception): Promis
     shown.push(view);
     await runOne(batch, call, view);
   }
-  // The user interrupted during the last call, so teddy may ask nobody after it.
+  // The user interrupted during the last call, so teddy may not ask anybody after it.
   if (run.signal.aborted) abort(batch, toInterrupted());
   const text = batch.records.map(encodeRecord).join('');
   const commit = await keepStaged(run.project, batch.place, text, batch.journal, () =>
@@ -210,7 +210,7 @@ async function decideCommand({ project, line, listener }: Batch, call: ParsedCal
   return true;
 }
 
-/** Asks the listener, whose author may not use types: anything that is neither exactly a yes nor an instruction is a no. */
+/** Asks the listener, whose author may not use types: anything that is neither exactly a yes nor an instruction means no. */
 async function askFor({ approve }: ChatListener, shown: ShownCall): Promise<CallDecision> {
   const decision: unknown = await approve?.(shown);
   if (typeof decision !== 'object' || decision === null) return decision === true;
@@ -236,7 +236,7 @@ function toInterrupted(): TeddyError {
   return new TeddyError('INTERRUPTED', 'Interrupted while tools were running; their results so far were saved.');
 }
 
-/** Asks about a change; there is nothing here to allow for the rest of the session. */
+/** Asks about a change; a change cannot be allowed for the rest of the session. */
 async function askChange(listener: ChatListener, shown: ShownCall): Promise<Answer> {
   const decision = await askFor(listener, shown);
   return typeof decision === 'object' && 'allow' in decision ? false : decision;
@@ -254,7 +254,7 @@ function isWriting(call: ParsedCall): call is WritingCall {
   return call.name === 'WritePlanTool_begin' || call.name === 'edit_file';
 }
 
-/** Writes a file; asks the user about the change once it is known. */
+/** Writes a file; asks the user about the change as soon as the change is complete. */
 async function write(batch: Batch, call: ModelToolCall, parsed: WritingCall, shown: ShownCall): Promise<ToolOutcome> {
   const { project, listener } = batch;
   if (listener.approve === null) return decline(batch, false);
@@ -278,13 +278,13 @@ async function toShownChange(
   return { detail: await maskString(masker, diff === '' ? 'Nothing changes.' : diff), isDiff: true };
 }
 
-/** The longest tool name to show to a person. */
+/** The longest tool name to show to the user. */
 const maxNameLength = 60;
 const maxTextLength = 100;
 
 /**
  * Returns a call in the form shown before it runs. An incomprehensible call needs no approval: it does nothing, and its
- * result says why.
+ * result explains why.
  */
 export async function toShownCall(project: Project, call: ModelToolCall): Promise<ShownCall> {
   const { id } = call;
@@ -295,7 +295,7 @@ export async function toShownCall(project: Project, call: ModelToolCall): Promis
   const { text, after } = describeCall(parsed);
   const [whole, rest] = [await masked(text), await masked(after)];
   const line = toLine(whole);
-  // teddy never writes down a command with a secret.
+  // teddy never stores a command with a secret.
   const allowable = parsed.name === 'run_command' && whole === text ? toAllowable(parsed.command, parsed.cwd) : null;
   return {
     id,

@@ -56,8 +56,8 @@ export function toNowhere(ref: RefName, soWhat: string): string {
 }
 
 /**
- * Writes the note durably before the command starts: after a crash, nothing else could tell the command's changes in
- * `.teddy/` from the user's.
+ * Writes the note durably before the command starts: after a crash, nothing else could distinguish the command's
+ * changes in `.teddy/` from the user's.
  */
 async function noteCommand(
   { project, line, place }: CallContext,
@@ -74,7 +74,7 @@ async function noteCommand(
 }
 
 /**
- * Closes the note. Leaves anything that cannot be restored now to the next command, which restores it before building
+ * Closes the note. Anything that cannot be restored now is left to the next command, which restores it before building
  * on anything.
  */
 async function closeNote({ notices }: Project, note: Operation<CommandFacts>, { failure }: FilesAfter): Promise<void> {

@@ -33,7 +33,7 @@ interface Exchange {
   listener: ChatListener;
   /** The records since the message. */
   records: TranscriptRecord[];
-  /** How many of the turn's records say something. */
+  /** The number of the turn's records with words or calls. */
   recordCount: number;
   usage: Usage | null;
   watch: CallWatch;
@@ -41,9 +41,9 @@ interface Exchange {
 
 /**
  * Runs the turn. Puts the message on the line before asking the model, each batch of tools with all its results as soon
- * as it ends, and the answer when it is whole. Without a message, answers the waiting turn. Throws PLAN_PENDING,
- * EMPTY_MESSAGE, BUDGET_SPENT, UNKNOWN_AGENT, EMPTY_ANSWER, LOCKED, INTERRUPTED, the MODEL_ codes and what a snapshot
- * throws; everything that arrived before is saved.
+ * as it ends, and the answer when it is complete. Without a message, answers the waiting turn. Throws PLAN_PENDING,
+ * EMPTY_MESSAGE, BUDGET_SPENT, UNKNOWN_AGENT, EMPTY_ANSWER, LOCKED, INTERRUPTED, the MODEL_ codes and the errors of a
+ * snapshot; everything that arrived before is saved.
  */
 export async function chatTurn(project: Project, options: ChatOptions, listener: ChatListener): Promise<ChatOutcome> {
   const { line, open, claim } = await beginChatTurn(project, { ...options, mode: 'chat', goesOn: goesOn(options) });
@@ -116,8 +116,8 @@ async function converse(exchange: Exchange): Promise<ChatOutcome> {
 }
 
 /**
- * Announces again a file announced in an answer with a result, or by somebody else: the model continues as if it had
- * made the call just now.
+ * Repeats the announcement of a file that an answer with a result, or somebody else, announced: the model continues as
+ * if it had just made the call.
  */
 function announceAgain(project: Project, place: AnswerTarget, record: WriteRecord): StagedReception {
   const { intent, target, operation } = record;
@@ -207,12 +207,12 @@ async function refuseMore({ project, line, model, options, watch }: Exchange): P
 }
 
 /**
- * Messages without the oldest tool results, which are left out when the request would not fit the budget; results may
- * be large.
+ * Messages without the oldest tool results, which the request omits when it would not fit the budget; results may be
+ * large.
  */
 export interface FittedResults {
   messages: ModelMessage[];
-  /** How many results the request leaves out. */
+  /** The number of results that the request omits. */
   leftOut: number;
 }
 

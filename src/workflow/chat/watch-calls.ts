@@ -15,7 +15,7 @@ const maxSameFailures = 3;
 export interface CallWatch {
   calls: number;
   errorsInRow: number;
-  /** A call with its failure -> how often it has failed this way since the last change. */
+  /** Maps a call with its failure to the number of times that it has failed this way since the last change. */
   failures: Map<string, number>;
   /** Why teddy runs no more calls, in words: `has called tools 50 times ...`; null while it runs calls. */
   stuck: string | null;
@@ -40,7 +40,7 @@ export function watchResult(
   watch.calls += 1;
   watch.errorsInRow = isError ? watch.errorsInRow + 1 : 0;
   if (!isError && reason === undefined && changing.has(name)) watch.failures.clear();
-  // Unreadable arguments differ from one another for no reason, so teddy does not compare them.
+  // Unreadable arguments differ from each other for no reason, so teddy does not compare them.
   const failure = JSON.stringify(isUnderstood ? [name, input, output] : [name, output]);
   const count = isError ? (watch.failures.get(failure) ?? 0) + 1 : 0;
   if (isError) watch.failures.set(failure, count);

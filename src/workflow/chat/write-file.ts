@@ -51,7 +51,7 @@ interface WritingContext {
 }
 
 export interface WrittenOutcome {
-  /** The user's answer when it was not a yes; in that case nothing was written. */
+  /** The user's answer if it was not a yes; in that case nothing was written. */
   declined: Exclude<Answer, true> | null;
   outcome: ToolOutcome;
   usage: Usage | null;
@@ -60,7 +60,7 @@ export interface WrittenOutcome {
 }
 
 /**
- * Writes a file. The model receives one result for it, no matter how many answers it took; the content is in the file's
+ * Writes a file. The model receives one result for the file, however many answers it took; the content is in the file's
  * own entry.
  */
 export async function writeFile(
@@ -101,7 +101,7 @@ export async function writeFile(
 
 /**
  * Asks whether the user wants the file; an unwanted file leaves no trace. The listener's author may not use types, so
- * anything but a yes is a no.
+ * anything but a yes means no.
  */
 async function isWanted({ file }: ChatListener, held: HeldWrite): Promise<boolean> {
   let isYes = false;
@@ -120,7 +120,7 @@ export async function editFile(context: WritingContext, call: EditFileCall): Pro
   const { workspace } = files;
   if (workspace === null) return toRefused(`edit_file: ${toNowhere(line.ref, 'no file can be edited')}`);
   const reached = await reachPath(context, files, call.path);
-  // A FIND's errors quote the file and count matches in it, so they are only for files that the model may read.
+  // A FIND's errors quote the file and count its matches, so they are only for files that the model may read.
   const isWithheld = 'problem' in reached && !reached.isAbsent;
   const edit = isWithheld ? { problem: `${reached.problem}.` } : await findEdit(project, workspace, call);
   if ('problem' in edit) return toRefused(await maskString(project.masker, `edit_file ${call.path}: ${edit.problem}`));
@@ -242,7 +242,7 @@ function toWritten({ record }: HeldWrite, result: WriteResult): ToolOutcome {
   return { output, isError: false };
 }
 
-/** Opens a dialogue that has only this one of the answer's calls; the others run before or after it. */
+/** Opens a dialogue that contains only this one of the answer's calls; the others run before or after it. */
 function openDialogue(
   { model, request }: WritingModel,
   messages: readonly ModelMessage[],
@@ -271,8 +271,8 @@ async function toFailed(project: Project, held: HeldWrite | null, error: TeddyEr
 }
 
 /**
- * Returns whether the error is for the user. When the user asks only for files, teddy reports what the model cannot
- * fix, because the user may have to pay for more.
+ * Returns true if the error is for the user. When the user asks only for files, teddy reports errors that the model
+ * cannot fix, because the user may have to pay for more.
  */
 function isForUser({ code }: TeddyError, { onlyWrites }: WritingContext): boolean {
   if (onlyWrites !== undefined) return !codesForModel.includes(code);

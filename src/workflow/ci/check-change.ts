@@ -1,4 +1,4 @@
-/** Checks everything a change brings: sessions' entries, landings of their code, and commits that no session explains. */
+/** Checks everything in a change: sessions' entries, landings of their code, and commits that no session explains. */
 import { isDamage, TeddyError } from '../../errors.ts';
 import type { Commit, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -129,7 +129,7 @@ async function replay(
   }
 }
 
-/** Finds the sessions with files that the change adds or changes, but without any of their entries. */
+/** Finds the sessions whose files the change adds or changes without any of their entries. */
 async function findSquashes(
   store: Store,
   { base, head }: { base: Oid; head: Oid },
@@ -160,8 +160,8 @@ async function findChanging(store: Store, session: SessionId, commits: readonly 
 }
 
 /**
- * Counts commits that are neither an entry nor a landing. A merge adds nothing of its own if git merges its parents to
- * the same tree.
+ * Counts commits that are neither an entry nor a landing. A merge adds nothing of its own if git merges its parents
+ * into the same tree.
  */
 async function countUnrecorded(store: Store, commits: readonly FoundCommit[]): Promise<number> {
   let count = 0;

@@ -31,7 +31,7 @@ export interface LandedLine {
 type LandingOptions = Pick<VerifyOptions, 'signedBy' | 'requireApproval'> & { signal: AbortSignal };
 
 /**
- * Checks the landings. Fetches what is missing here, and keeps it only while `use` runs: moves no refs except refs in
+ * Checks the landings. Fetches missing objects, and keeps them only while `use` runs: moves no refs except refs in
  * quarantine. Throws INTERRUPTED, and errors that say nothing about the change.
  */
 export function checkLandings<Value>(
@@ -78,7 +78,7 @@ async function checkLanding(
   const before = await findEarlier(store, commit, tips);
   const lost = await fetcher.requireTips(before);
   const earlier = before.filter((one) => !lost.has(one)).map(({ tip }) => tip);
-  // The tips of other sessions need not be here: the line builds on few of them.
+  // The tips of other sessions need not be here, because the line builds on few of them.
   const isOwn = (one: LandedFrom) => from.some(({ session }) => session === one.session);
   const unknown = before.filter((one) => lost.has(one) && isOwn(one)).map(() => null);
   const compared = await compareLanding(store, { commit, tips, earlier: [...earlier, ...unknown] });
@@ -102,7 +102,7 @@ async function findForeignTips(project: Project, from: readonly LandedFrom[]): P
 }
 
 interface Surroundings {
-  /** The line's earlier tips that the branch already has. */
+  /** The line's earlier tips that the branch already contains. */
   earlier: readonly Oid[];
   listLonger(): Promise<{ tips: Oid[]; problems: string[] }>;
 }
@@ -150,9 +150,9 @@ async function listLonger(
 
 /** Fetches the lines that landings name from the remotes that have them. */
 interface LineFetcher {
-  /** Returns those tips of `wanted` that are neither here nor on a remote, each with the reason. */
+  /** Returns the tips in `wanted` that are neither here nor on a remote, each with the reason. */
   requireTips(wanted: readonly LandedFrom[]): Promise<ReadonlyMap<LandedFrom, string>>;
-  /** Fetches the remotes' commits on these sessions' lines. Returns sentences that say what prevented it. */
+  /** Fetches the remotes' commits on these sessions' lines. Returns sentences that explain any failures. */
   fetch(sessions: readonly LandedFrom[]): Promise<string[]>;
 }
 

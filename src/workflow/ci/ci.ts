@@ -6,14 +6,14 @@ import type { VerifiedSessions } from '../verify/session.ts';
 import type { ReplayedLine } from '../replay/replayed.ts';
 
 export interface CheckRequest {
-  /** Revisions: the change's merge target, and the change. Null to check whole lines. */
+  /** The revisions: the change's merge target, and the change. Null to check whole lines. */
   range: { base: string; head: string } | null;
   /** Branches or commits of sessions; empty for every line in the repository. Ignored with a range. */
   targets: readonly string[];
   runsCommands: boolean;
   /** Key fingerprints; one of these keys must have signed every entry. */
   signedBy: ReadonlySet<string> | undefined;
-  /** `teddy.approvals` on the base branch can only ask for more. */
+  /** `teddy.approvals` on the base branch can only require more. */
   requireApproval: NeededApproval | undefined;
   signal: AbortSignal;
 }
@@ -30,7 +30,7 @@ export interface CheckedChange {
   landings: CheckedLanding[];
   /** Commits that add a session's files without its entries. */
   squashes: { commit: Oid; session: SessionId }[];
-  /** How many of the change's commits no session explains; teddy does not check their content. */
+  /** The number of commits in the change that no session explains; teddy does not check their content. */
   unrecorded: number;
 }
 
@@ -40,14 +40,14 @@ interface CheckedPart<Result> {
   result: Result;
 }
 
-/** A commit that claims to bring code from sessions. */
+/** A commit that claims to contain code from sessions. */
 export interface CheckedLanding {
   commit: Oid;
   from: LandedFrom[];
   /** Files that come neither from its sessions nor from the preceding commit. A null path means the commit as a whole. */
   faults: { path: RepoPath | null; message: string }[];
-  /** Clauses that say why some of it is unproven. */
+  /** Clauses that explain why part of the landing is unproven. */
   unproven: string[];
-  /** True when one of its sessions is not available, so nobody has seen the session's approvals and signatures. */
+  /** True when one of its sessions is not available, so that teddy cannot check the session's approvals and signatures. */
   isUnseen: boolean;
 }

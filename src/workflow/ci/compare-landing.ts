@@ -11,8 +11,8 @@ import { readSides, type LandingSides } from '../landing/landing.ts';
 import type { CheckedLanding } from './ci.ts';
 
 /**
- * `tips` are the newest commits on the lines that the landing brings, all of them here. `earlier` are the tips from
- * these lines' earlier landings that the preceding commit already has; null for one that is not here.
+ * `tips` are the newest commits on the lines that the landing contains, all of them here. `earlier` are the tips from
+ * these lines' earlier landings that the preceding commit already contains; null for a tip that is not here.
  */
 export interface LandingFacts {
   commit: Pick<Commit, 'tree' | 'parents'>;
@@ -27,13 +27,13 @@ interface Merged {
 }
 
 /**
- * Finds the commit after which a line's code is new. `done` are tips that the landing also brings and that are already
- * merged.
+ * Finds the commit after which a line's code is new. `done` contains tips that the landing also contains and that are
+ * already merged.
  */
 type FindBase = (tip: Oid, done: readonly Oid[]) => Promise<Oid | null>;
 
 /**
- * Lists the possible merge bases of a landing: the earlier landings known where it was made, which may be none, or the
+ * Lists the possible merge bases of a landing: the earlier landings known where it was made, perhaps none, or the
  * session's start, as when the user picked the landing for a release branch.
  */
 function listBases(store: Store, { commit, earlier }: LandingFacts): FindBase[] {
@@ -87,7 +87,7 @@ export async function compareLanding(
   return { faults, unproven: solved };
 }
 
-/** Returns the merge that produces the landing, or else the most usual merge. */
+/** Returns the merge that produces the landing, otherwise the most usual merge. */
 async function findMerge(store: Store, facts: LandingFacts): Promise<Merged | null> {
   const tries: (Merged | null)[] = [];
   const isFound = async (bases: readonly FindBase[]) => {
@@ -131,7 +131,10 @@ async function mergeAll(
   return ours === null ? null : { tree: ours, solved };
 }
 
-/** Merges the sides. When both have changed the same lines, a person has decided, and the landing has that person's result. */
+/**
+ * Merges the sides. When both have changed the same lines, a person has resolved the conflict, and the landing contains
+ * that person's result.
+ */
 async function mergeSolved(
   store: Store,
   sides: LandingSides,
@@ -148,7 +151,7 @@ async function mergeSolved(
   }
 }
 
-/** Returns the sides with `landing`'s version of these files on each, so that nothing is left to merge in them. */
+/** Returns the sides with `landing`'s version of these files on each, so that these files need no merge. */
 async function takeFrom(
   store: Store,
   { base, ours, theirs }: LandingSides,

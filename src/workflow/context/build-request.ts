@@ -142,7 +142,7 @@ export async function fitRequest(
   };
 }
 
-/** Returns the newest turn that `turn`'s request left out, or null. */
+/** Returns the newest turn that the request of `turn` omitted, or null. */
 async function readLastCut(
   { repository: { store } }: Project,
   state: LineState,
@@ -172,7 +172,7 @@ async function readEarlier(
 
 /**
  * Builds a request with another message and exactly the context in the given log of a conversation branch's turn.
- * Throws what `buildRequest` throws.
+ * Throws the errors of `buildRequest`.
  */
 export async function rebuildRequest(
   project: Project,
@@ -204,7 +204,7 @@ export async function rebuildRequest(
 export async function readStoredRequest(store: Store, state: LineState, turn: TurnName): Promise<StoredRequest | null> {
   const log = await readTurnFile(store, { commit: state.entryOid, session: state.session, turn }, '_context.log');
   if (log === null) return null;
-  // Loaded only here, because a new turn reads no log and a schema takes time to load.
+  // Loaded only here, because a new turn does not read a log and a schema takes time to load.
   const { parseContextLog } = await import('../../session/context/context-log-parse.ts');
   const { frontMatter, messages, sections } = parseContextLog(log);
   return { log, messages, info: frontMatter, sections, message: sections.at(-1)?.body ?? '' };
@@ -235,7 +235,7 @@ export async function readBudget(
   return toBudget(undefined, model, { ...known, maxAnswer: maxAnswer === undefined ? undefined : Number(maxAnswer) });
 }
 
-/** A request's parts other than its history, files and message. */
+/** The parts of a request besides its history, files and message. */
 interface RequestParts {
   system: SourcedText;
   memos: SourcedText | null;
@@ -289,7 +289,7 @@ async function maskText(project: Project, text: string, path?: string): Promise<
   return { text: shown, masked: count };
 }
 
-/** A built-in prompt holds nobody's secrets; teddy masks the user's own prompt before adding the protocol. */
+/** A built-in prompt contains nobody's secrets; teddy masks the user's own prompt before adding the protocol. */
 async function readSystem(
   project: Project,
   { agent: name, mode }: RequestInfo,
@@ -311,7 +311,7 @@ async function readSystem(
   return { text: findAgent(name, new Map([[name, text]]), form).text, source, masked };
 }
 
-/** Reads `memos.yaml` as the turn's commit will have it; that commit contains the blob. */
+/** Reads the `memos.yaml` that the turn's commit will contain; that commit includes the blob. */
 async function readMemos(
   project: Project,
   tip: Oid,
@@ -325,7 +325,7 @@ async function readMemos(
   return { ...masked, source: { kind: 'blob', oid } };
 }
 
-/** Returns whether this is a conversation branch's first turn, which keeps the context of the turn where it branched off. */
+/** Returns true if this is a conversation branch's first turn, which keeps the context of the turn where it branched off. */
 export function isBranchTurn(turn: TurnName): boolean {
   return turn.includes('-branch-');
 }

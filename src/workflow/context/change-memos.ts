@@ -1,4 +1,7 @@
-/** Lets the user change the memos directly: only `teddy/global` changes, and each line gets its copy with its next message. */
+/**
+ * Lets the user change the memos directly: only `teddy/global` changes, and each line receives its copy with its next
+ * message.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { changeMemos, parseMemos } from '../../session/global/memos.ts';
@@ -6,14 +9,14 @@ import { changeGlobal, readGlobal } from '../line/global-branch.ts';
 import { dropProposal } from '../line/proposed-memos.ts';
 
 /**
- * Returns the memos in order. When there are none here, reads them from the remote if exactly one remote has memos.
- * Throws DAMAGED_SESSION.
+ * Returns the memos in order. When there are none in this repository, reads them from the remote if exactly one remote
+ * has memos. Throws DAMAGED_SESSION.
  */
 export async function listMemos(project: Project): Promise<string[]> {
   return parseMemos((await readGlobal(project, { orRemote: true }))?.memos ?? '');
 }
 
-/** Returns whether the fact is new. Throws USAGE for an empty fact, DAMAGED_SESSION. */
+/** Adds a fact; returns true if it is new. Throws USAGE for an empty fact, DAMAGED_SESSION. */
 export async function addMemo(project: Project, text: string): Promise<{ fact: string; added: boolean }> {
   const fact = text.trim();
   if (fact === '') throw toEmpty();
@@ -41,7 +44,7 @@ export async function removeMemo(project: Project, wanted: string): Promise<{ fa
   return { fact };
 }
 
-/** Warns the user that teddy stores secrets unmasked, and masks them whenever a model sees the text. */
+/** Warns the user that teddy stores secrets unmasked but masks them whenever a model sees the text. */
 export async function warnOfSecrets(project: Project, text: string): Promise<void> {
   const { count } = await project.masker.mask(text);
   if (count === 0) return;

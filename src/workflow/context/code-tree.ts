@@ -41,7 +41,7 @@ async function toListingKey({ repository, hash }: Project, tip: Oid): Promise<st
   return `tree-1-${hash(code.join('\0'))}`;
 }
 
-/** Each directory takes a git process; all files at once take one. */
+/** Each directory takes a git process; listing all files takes only one. */
 const maxDirectories = 3;
 /** No file system has longer paths, and the list may come from a model. */
 const maxPathLength = 4096;
@@ -95,7 +95,7 @@ async function findNamed(
   return named.size === 0 && isPattern(line.text) ? null : named;
 }
 
-/** Reads every directory on the way only once. */
+/** Reads every directory on the path only once. */
 function walkTree(store: Store, tip: Oid): TreeWalk {
   const directories = new Map<string, Promise<TreeEntry[]>>();
   const readOnce = (path: string, read: () => Promise<TreeEntry[]>) => {
@@ -129,7 +129,7 @@ function walkTree(store: Store, tip: Oid): TreeWalk {
   };
 }
 
-/** Leaves out teddy's own files, which are not part of the code. */
+/** Omits teddy's own files, which are not part of the code. */
 async function readRoot(store: Store, tip: Oid): Promise<TreeEntry[]> {
   const root = await store.readDir(tip, '' as RepoPath);
   return root?.entries.filter(({ name }) => name !== '.teddy') ?? [];

@@ -18,13 +18,13 @@ import { defaultAgent } from '../../conversation/prompts/agents.ts';
 import { parseContextLog } from '../../session/context/context-log-parse.ts';
 import type { LogSection } from '../../session/context/context-log-sections.ts';
 
-/** The model to ask. `model` is null when none is configured, or when a person provides the answer later. */
+/** The model to ask. `model` is null when none is configured, or when the user provides the answer later. */
 interface ModelChoice {
   provider: ProviderName | 'none';
   name: string;
   parameters: Record<string, number | string | boolean>;
   model: Model | null;
-  /** The reason why there is no model although one was wanted. */
+  /** The reason why no model is available although one was requested. */
   missing?: TeddyError | null;
 }
 
@@ -88,7 +88,7 @@ async function readBranchRequest(store: Store, state: LineState, turn: TurnName)
   return readStoredRequest(store, state, turn);
 }
 
-/** Returns the agent that the last turn handed over to, or else that turn's agent. */
+/** Returns the agent that the last turn handed over to; if there is none, returns the last turn's own agent. */
 export async function readLastAgent(project: Project, state: LineState): Promise<string | undefined> {
   const invoked = state.latest === null ? null : findInvoked(state.latest);
   if (invoked !== null) return invoked;
@@ -110,7 +110,7 @@ function findInvoked(turn: TurnState): string | null {
   return invokes.findLast(({ index }) => done.includes(index))?.agent ?? null;
 }
 
-/** Returns exactly the given text when there is nothing to mask. Throws DAMAGED_SESSION, MASKING_FAILED. */
+/** Masks the log; returns it unchanged when it contains nothing to mask. Throws DAMAGED_SESSION, MASKING_FAILED. */
 async function maskLog(project: Project, log: string): Promise<string> {
   const { frontMatter, sections } = parseContextLog(log);
   const masked = await Promise.all(sections.map((section) => maskSection(project, section)));

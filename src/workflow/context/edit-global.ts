@@ -1,5 +1,5 @@
 /**
- * Opens a file of `teddy/global` in the user's editor; checks the file before committing anything, and never loses the
+ * Opens a file on `teddy/global` in the user's editor. Checks the file before committing anything, and never loses the
  * user's text.
  */
 import { TeddyError } from '../../errors.ts';
@@ -18,16 +18,16 @@ interface GlobalEdited {
   /** Null when nothing was changed. */
   commit: Oid | null;
   /**
-   * True when the user saved an agent as empty: saving removes it, and a built-in agent with the same name takes effect
-   * again.
+   * True when the user saved an empty agent: saving it removes the agent, and a built-in agent with the same name takes
+   * effect again.
    */
   removed: boolean;
 }
 
-/** Gives the file to the user, and returns the edited text. */
+/** Opens the file for the user, and returns the edited text. */
 type Compose = (initial: string, fileName: string) => Promise<string>;
 
-/** Throws USAGE, BAD_NAME, and VALIDATION_FAILED or REF_MOVED, which name the blob that holds the user's text. */
+/** Throws USAGE, BAD_NAME, and VALIDATION_FAILED or REF_MOVED, which name the blob with the user's text. */
 export async function editGlobal(project: Project, name: string, compose: Compose): Promise<GlobalEdited> {
   const file = parseGlobalFile(name);
   await ensureGlobal(project);

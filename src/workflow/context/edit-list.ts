@@ -26,7 +26,7 @@ interface ListEdit {
   kind: 'add' | 'drop';
   /** The project's paths, directories, patterns or URLs. */
   paths: readonly string[];
-  /** Edits `global.context` instead of `session.context`. */
+  /** True to edit `global.context` instead of `session.context`. */
   isGlobal: boolean;
   /** Asks the user to accept a list that came from elsewhere, because editing it would count as accepting all of it. */
   approveForeign?: ApproveForeign | undefined;
@@ -50,7 +50,7 @@ export interface EditedList {
 interface OpenList {
   file: EditedList['file'];
   text: string;
-  /** The list's last saved text, no matter who saved it. */
+  /** The list's last saved text, whoever saved it. */
   saved: SteeringText;
   show(text: string): Promise<Shown>;
   save(text: string): Promise<Oid | null>;
@@ -59,7 +59,7 @@ interface OpenList {
 type Shown = Pick<ShownContext, 'files' | 'leftOut'> & { budget: SpentBudget | null };
 
 /**
- * Throws BAD_TARGET, FILE_NOT_FOUND, CONTEXT_TOO_LARGE, NOT_APPROVED, and what `prepareLine` throws; in these cases
+ * Throws BAD_TARGET, FILE_NOT_FOUND, CONTEXT_TOO_LARGE, NOT_APPROVED, and the errors of `prepareLine`; in these cases
  * nothing changes.
  */
 export async function editContextList(project: Project, edit: ListEdit): Promise<EditedList> {
@@ -97,7 +97,7 @@ function rememberShown(show: OpenList['show']): OpenList['show'] {
   };
 }
 
-/** Returns null when the user edits the global list and there is no session with a next turn to show the effect on. */
+/** Returns null when the user edits the global list and there is no session with a next turn in which to show the effect. */
 async function findOwnLine(project: Project, { selector, isGlobal }: ListEdit): Promise<ReadyLine | null> {
   try {
     return await prepareLine(project, selector);
@@ -129,7 +129,7 @@ async function openSessionList(project: Project, line: ReadyLine): Promise<OpenL
     saved: { kind: 'context', name: `session.context of ${session}`, text: toText(published) },
     show: (edited) => showContext(project, { selector, lists: { session: edited } }),
     async save(edited) {
-      // The user knows the paths, having just named them.
+      // The user has just named the paths, so they need no approval.
       await trustTexts(project, [{ text: edited }]);
       const { commit } = await append(project, line, ({ latest }) => {
         const turn = latest === null || latest.status === 'closed' ? null : latest.turn;
@@ -156,7 +156,7 @@ async function openGlobalList(project: Project, line: ReadyLine | null): Promise
 
 type Changed = { text: string; already: EditedList['already'] };
 
-/** Adds a list line for each path that brings something in; a path already shown needs none. */
+/** Adds a list line for each path that brings in a file; a path that is already shown needs none. */
 async function addAll(list: OpenList, paths: readonly string[]): Promise<Changed> {
   const { file, show } = list;
   let { text } = list;
@@ -182,7 +182,7 @@ async function addAll(list: OpenList, paths: readonly string[]): Promise<Changed
   return { text, already };
 }
 
-/** Removes the path's own list line; when other list lines still show the path, adds one with `!` that excludes it. */
+/** Removes the path's own list line; if other list lines still show the path, adds a line with `!` that excludes it. */
 async function dropAll(list: OpenList, paths: readonly string[]): Promise<Changed> {
   const { file, show } = list;
   let { text } = list;

@@ -1,4 +1,4 @@
-/** Explains why the model does or does not see a path, by the list lines that match it. */
+/** Explains why the model does or does not see a path, using the list lines that match it. */
 import { parseRepoPath } from '../../session/paths/paths.ts';
 import type { LinePosition } from '../../session/context/context-levels.ts';
 import type { ReadContext } from './read.ts';
@@ -9,7 +9,10 @@ type Resolved = ReadContext['resolved'];
 export interface Explanation {
   path: string;
   isShown: boolean;
-  /** For a directory with files that list lines match: how many of them the model sees, and why it does not see the others. */
+  /**
+   * For a directory with files that list lines match: the number of files that the model sees, and the reasons why it
+   * does not see the others.
+   */
   below: { shown: number; tokens: number; reasons: string[] } | null;
   /** The reasons why the model does not see the path although a list line names it. */
   reasons: string[];

@@ -1,6 +1,6 @@
 /**
- * Leaves files from the model's own list out of a request that has no room for them. Files that the user's lists name
- * always stay.
+ * Omits files in the model's own list from a request that has no room for them. Files that the user's lists name always
+ * stay.
  */
 import type { Store } from '../../ports/git.ts';
 import type { ShownFile } from '../../session/context/context-files.ts';
@@ -25,13 +25,13 @@ interface FittedFiles {
 interface Removable {
   at: number;
   tokens: number;
-  /** The number of tokens that the request saves without its text. */
+  /** The number of tokens that the request saves without the file's text. */
   saved: number;
   listed: ShownFile;
 }
 
 /**
- * Leaves out as little as possible: repeatedly the smallest file that makes the rest fit, or the largest file when none
+ * Omits as little as possible: repeatedly the smallest file that makes the rest fit, or the largest file when none
  * does. `tokens` is the request's size with all files.
  */
 export async function fitFiles(
@@ -80,10 +80,10 @@ async function listRemovable(
   return removable.filter(({ saved }) => saved > 0).toSorted((a, b) => a.saved - b.saved);
 }
 
-/** Fits a line's history into a request: whole, with its large bodies clipped, or without its oldest turns. */
+/** Fits a line's history into a request: completely, with its large bodies clipped, or without its oldest turns. */
 interface HistoryOptions {
   newestFirst: readonly TurnName[];
-  /** The turns already read: at least as many as fit. */
+  /** The turns read so far: at least as many as fit. */
   turns: readonly HistoryTurn[];
   limit: number;
   budget: number;
@@ -98,10 +98,10 @@ interface FittedHistory {
 }
 
 /**
- * Includes the whole history if it fits, otherwise clips its large bodies, and otherwise leaves out its oldest turns.
- * Once turns are left out, the next requests leave out the same ones until the history no longer fits; then teddy frees
- * a third of the room at once. In this way the beginning of a request stays the same for as long as possible. Returns
- * null when there is no history.
+ * Includes the whole history if it fits; otherwise clips its large bodies; otherwise omits its oldest turns. Once teddy
+ * omits turns, the next requests omit the same ones until the history no longer fits; then teddy frees a third of the
+ * room in one step. The beginning of a request thus stays the same for as long as possible. Returns null when there is
+ * no history.
  */
 export async function fitHistory(
   { newestFirst, turns, limit, budget, bare, render }: HistoryOptions,

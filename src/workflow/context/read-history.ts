@@ -22,7 +22,7 @@ export interface HistoryTurn {
   /** An estimate, rounded up. */
   tokens: number;
   /**
-   * The turn with only the beginning and end of its large bodies, and a list of what is missing; null when it has no
+   * The turn with only the beginning and end of its large bodies, and a list of the missing parts; null when it has no
    * large bodies.
    */
   clipped: { text: string; tokens: number; leftOut: string[] } | null;
@@ -39,8 +39,8 @@ export function countClipped({ clipped, tokens }: HistoryTurn): number {
 }
 
 /**
- * The number of turns to read at once: one at a time would wait for git each time, and all at once would read turns
- * that the request does not show.
+ * The number of turns to read at a time: reading single turns would wait for git each time, and reading all of them
+ * would include turns that the request does not show.
  */
 const turnsAtATime = 32;
 

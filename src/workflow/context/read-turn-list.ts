@@ -1,4 +1,4 @@
-/** Reads a turn's own context list, which the previous turn left for it. */
+/** Reads a turn's own context list, which the previous turn created. */
 import type { Plan } from '../../plan/plan.ts';
 import { listSucceeded } from '../../plan/report/report-logs.ts';
 import type { Store } from '../../ports/git.ts';

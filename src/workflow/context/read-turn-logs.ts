@@ -10,12 +10,12 @@ import { toText, type LineState, type TurnState } from '../../view/view.ts';
 const knownRuns = new WeakMap<TurnState, ReadRun>();
 const knownPlans = new WeakMap<TurnState, Plan>();
 
-/** Empty without a report; null when the report is damaged. */
+/** Empty when there is no report; null when the report is damaged. */
 export function readTurnLogs(turn: TurnState): ReadLog[] | null {
   return readTurnRun(turn).logs;
 }
 
-/** Returns null when the turn has no plan. Parses a plan that has a report in the same way as for that report. */
+/** Returns null when the turn has no plan. Parses a plan that has a report with the grammar of that report. */
 export function readTurnPlan(turn: TurnState): Plan | null {
   if (turn.plan === null) return null;
   const known = knownPlans.get(turn) ?? turn.parsed?.plan;

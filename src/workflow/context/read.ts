@@ -1,4 +1,4 @@
-/** Reads a turn's context: which files the lists name, and what the model sees of each. */
+/** Reads a turn's context: the files that the lists name, and the part of each that the model sees. */
 import { readPages } from '../../plan/report/report-logs.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Store, TreeFile, Workspace } from '../../ports/git.ts';
@@ -22,13 +22,13 @@ import { readTurnList } from './read-turn-list.ts';
 import { decodeEntry } from '../../session/entries/entry.ts';
 
 export interface ReadContext {
-  /** The files in display order, followed by the files that the model requested in vain; not masked yet. */
+  /** The files in display order, followed by the files that the model requested but does not get; not masked yet. */
   files: ShownFile[];
   /** The lines of `turn.context`. */
   paths: string[];
   /** Sentences for the user about omitted files and lines that teddy did not understand. */
   notes: string[];
-  /** The list lines that added, left out or removed each file. */
+  /** The list lines that added, omitted or removed each file. */
   resolved: SettledContext;
   /** The turn's own list. The places in `resolved` count its lines from 1. */
   turnList: TurnLine[];
@@ -41,7 +41,7 @@ export interface ReadOptions {
   sessionContext?: string | undefined;
 }
 
-/** Reads the context that `turn`, the next or the open one, has at its line's tip. */
+/** Reads the context of `turn`, the next or the open one, at its line's tip. */
 export async function readContext(
   project: Project,
   state: LineState,
@@ -67,7 +67,7 @@ export async function readContext(
   return { ...shown, turnList };
 }
 
-/** Resolves lists in a tree and on disk. `findFetched` returns these URLs' fetched pages. */
+/** Resolves lists in a tree and on disk. `findFetched` returns the fetched pages for these URLs. */
 export async function readListed(
   project: Project,
   levels: { global: string; session: string; turn: readonly string[] },
@@ -111,7 +111,7 @@ export async function readList(store: Store, tip: Oid, path: RepoPath): Promise<
   return toText((await store.readFile(tip, path))?.bytes ?? null);
 }
 
-/** Reads the rules of the tree's `.teddyignore` files. */
+/** Reads the rules in the tree's `.teddyignore` files. */
 export async function readIgnored(store: Store, tree: readonly TreeFile[]): Promise<IsIgnored | undefined> {
   const found = tree.filter(({ path, mode }) => /(?:^|\/)\.teddyignore$/.test(path) && mode.startsWith('100'));
   if (found.length === 0) return undefined;
@@ -129,7 +129,7 @@ async function noteUntrackedRules(workspace: Workspace | null, isIgnored: IsIgno
   return ['.teddyignore is not tracked by git, so it is not followed yet; run `git add .teddyignore`.'];
 }
 
-/** Looks up paths missing from the tree. Without the line's work tree, nothing is known about them. */
+/** Looks up paths that are missing from the tree. Without the line's work tree, nothing can be found out about them. */
 async function readDisk(
   project: Project,
   workspace: Workspace | null,
@@ -178,7 +178,7 @@ function noteStored(file: ShownFile): string[] {
 
 const namedInNote = 5;
 
-/** Writes one note for all files that the same list line names in vain for the same reason. */
+/** Writes one note for all files that the same list line names without effect for the same reason. */
 function toNotes(leftOut: readonly LeftOut[]): string[] {
   const groups = new Map<string, { paths: Set<string>; reason: string }>();
   for (const { path, reason, place, isQuiet } of leftOut) {
@@ -195,7 +195,7 @@ function toNotes(leftOut: readonly LeftOut[]): string[] {
   });
 }
 
-/** Returns the lines in `global.context` and `session.context` that turn `last` used and that `now` no longer has. */
+/** Returns the lines in `global.context` and `session.context` that turn `last` used and that `now` no longer contains. */
 async function readDroppedLines(
   store: Store,
   state: LineState,
@@ -212,7 +212,7 @@ async function readDroppedLines(
   return texts.flatMap(listAdditions).filter((line) => !kept.has(line));
 }
 
-/** Returns the commit of the entry that holds the lists used to build the turn's request. */
+/** Returns the commit of the entry with the lists that were used to build the turn's request. */
 async function findOpening(store: Store, { entryOid }: LineState, turn: TurnName): Promise<Oid | null> {
   for await (const { oid, commit } of store.firstParents(entryOid)) {
     const entry = decodeEntry(commit.message);

@@ -1,4 +1,4 @@
-/** Describes a context's files for people: how much of each the model sees, and which list line brought it in. */
+/** Describes a context's files for the user: how much of each the model sees, and which list line added it. */
 import type { NotShownReason, ShownFile } from '../../session/context/context-files.ts';
 import type { LinePosition } from '../../session/context/context-levels.ts';
 import { estimateTokens } from '../../session/text/tokens.ts';

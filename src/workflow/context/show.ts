@@ -1,4 +1,4 @@
-/** Shows what the model would see in the next turn, and the list line that brought in each file. Changes nothing. */
+/** Shows the context that the model would see in the next turn, and the list line that added each file. Changes nothing. */
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -37,9 +37,9 @@ export interface ShownContext {
   /** The number of tracked files with edits. The next plan commits these edits first, and shows the edited files. */
   edited: number;
   /**
-   * The reason why editing the lists no longer changes this; null when it does. `context`: a conversation branch begins
-   * with its turn's files. `request`: the turn is open, and sends its request unchanged when the user asks again
-   * without a new message.
+   * The reason why editing the lists no longer changes this context; null when it does. `context`: a conversation
+   * branch begins with its turn's files. `request`: the turn is open, and sends its request unchanged when the user
+   * asks again without a new message.
    */
   keeps: 'context' | 'request' | null;
   budget: SpentBudget;
@@ -50,7 +50,7 @@ export interface ShownContext {
 /** Estimates, in tokens. */
 export interface SpentBudget {
   total: number;
-  /** The model that the budget is for; empty when none is set. */
+  /** The model for which the budget is calculated; empty when none is set. */
   model: string;
   spent: Record<BudgetPart, number>;
   /** The number of free tokens; below 0 when the files named by the user are too large. */
@@ -62,7 +62,7 @@ type BudgetPart = 'prompt' | 'memos' | 'history' | 'tree' | 'files' | 'message';
 interface ContextQuery {
   selector?: string | undefined;
   why?: string | undefined;
-  /** The user's lists when they differ from the saved ones. */
+  /** The user's lists if they differ from the saved ones. */
   lists?: { session?: string | undefined; global?: string | undefined };
   /** The next model to ask, if it is not the configured one. */
   model?: AskedModel | undefined;
@@ -224,7 +224,7 @@ async function countEdits({ workspace }: Line): Promise<number> {
   return status?.edits.filter(({ path, submodule }) => !submodule && !path.startsWith('.teddy/')).length ?? 0;
 }
 
-/** Maps a line's text in a turn's own list to the action or vault that first put it there. */
+/** Maps a line's text in a turn's own list to the action or vault that first added it. */
 type Origins = ReadonlyMap<string, string>;
 
 function describePlace({ level, line, text }: LinePosition, origins: Origins): string {
@@ -232,8 +232,8 @@ function describePlace({ level, line, text }: LinePosition, origins: Origins): s
 }
 
 /**
- * Follows a line kept from turn to turn back to the first turn whose list did not contain it: that turn's result put it
- * there.
+ * Follows a line kept from turn to turn back to the first turn whose list did not contain it: that turn's result added
+ * the line.
  */
 async function traceOrigins(
   store: Store,
@@ -258,7 +258,7 @@ async function traceOrigins(
       'turn.context',
     );
     const known = new Set(parseTurnContext(kept ?? ''));
-    // The next turn lists the files matched by a vault's directory or pattern by name.
+    // In the next turn's list, a vault's directory or pattern becomes the names of the files that it matched.
     const isVault = lines.some(({ origin }) => origin === 'vault');
     for (const text of wanted) {
       if (known.has(unquote(text))) continue;

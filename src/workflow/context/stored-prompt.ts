@@ -1,4 +1,4 @@
-/** Reads the prompt of a request to send again. Whoever pushed the line may have written the prompt. */
+/** Reads the prompt of a request that is sent again. Whoever pushed the line may have written the prompt. */
 import { nullIfDamaged, TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import type { LogSection } from '../../session/context/context-log-sections.ts';

@@ -14,7 +14,7 @@ import { listMainLines } from '../../session/lines/main-lines.ts';
 import { readLine, readTurnFile, type LineState } from '../../view/view.ts';
 
 /**
- * Returns all agents and context lists that are not trusted yet: the ones on `teddy/global` and on the line that `plan`
+ * Returns all agents and context lists that are not trusted yet, both on `teddy/global` and on the line that `plan`
  * would continue, including the prompt of a turn that waits for its answer. With `keep`, trusts them from now on.
  * Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION.
  */

@@ -1,5 +1,5 @@
 /**
- * Exports a session: its directory, its history as text, its branch as a git bundle, its page, or who brought its
+ * Exports a session: its directory, its history as text, its branch as a git bundle, its page, or the authors of its
  * lines. Masks secrets only in a page.
  */
 import { TeddyError } from '../../errors.ts';
@@ -29,7 +29,7 @@ export interface ExportedSession {
   page?: { bytes: number; turns: number };
 }
 
-/** Throws what its place throws, UNKNOWN_SESSION, AMBIGUOUS_SESSION, DAMAGED_SESSION; in these cases creates nothing. */
+/** Throws the errors of its target, UNKNOWN_SESSION, AMBIGUOUS_SESSION, DAMAGED_SESSION; in these cases creates nothing. */
 export async function exportSession(
   project: Project,
   selector: string | undefined,

@@ -1,7 +1,7 @@
 /**
- * Renders who brought the lines of the files that a session changed, as one record of Agent Trace 0.1.0, the open
- * format of agent-trace.dev. The same commit always gives the same bytes, because the record's ID is derived from its
- * content and its time is the commit's time.
+ * Renders the authors of the lines in the files that a session changed, as one record of Agent Trace 0.1.0, the open
+ * format of agent-trace.dev. The same commit always produces the same bytes, because the record's ID is derived from
+ * its content and its time is the commit's time.
  */
 import type { Oid, RepoPath, SessionId } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
@@ -15,7 +15,7 @@ import { findConversation } from '../line/read-conversation.ts';
 
 export interface TraceRequest {
   selector: string | undefined;
-  /** The commit whose lines to attribute, such as the one that landed the session; when undefined, the line's tip. */
+  /** The commit with the lines to attribute, such as the one that landed the session; when undefined, the line's tip. */
   revision: string | undefined;
   /** The teddy version that the record names. */
   version: string;

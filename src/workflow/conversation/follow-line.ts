@@ -1,4 +1,4 @@
-/** Follows a line: yields what each entry adds, in order and once, no matter who appends it. */
+/** Follows a line: yields the additions of each entry, in order and once, whoever appends the entry. */
 import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import type { TranscriptRecord } from '../../conversation/records/record.ts';
 import type { Store } from '../../ports/git.ts';
@@ -9,7 +9,7 @@ import { findLine, lineName, type Line } from '../line/find.ts';
 import { readEnd, type LineEnd } from '../line/read-end.ts';
 import { findEntry, readTurnFile, toText } from '../../view/view.ts';
 
-/** A reader's position: the reader has seen `count` of this commit's events; null when it has seen all of them. */
+/** A reader's position: the reader has received `count` of this commit's events; null when it has received all of them. */
 export interface LinePosition {
   commit: Oid;
   count: number | null;
@@ -51,7 +51,7 @@ async function* follow(project: Project, line: Line, request: FollowRequest): As
   const { store } = project.repository;
   let position = request.after ?? toWhole(line.tip ?? (line.remoteTip as Oid));
   yield { kind: 'begin', position };
-  // When the line is only on a remote, continuing it creates a local branch.
+  // When the line exists only on a remote, continuing it creates a local branch.
   for (let isHere = line.tip !== null; !request.signal.aborted; await request.pause()) {
     const tip = await store.resolve(line.ref);
     if (tip === null) {
@@ -124,8 +124,8 @@ async function readGained(
 }
 
 /**
- * Returns the appended lines. Only a person with other tools rewrites a transcript; in that case everything from the
- * first different line on is new.
+ * Returns the appended lines. A transcript is rewritten only by a person with other tools; in that case everything from
+ * the first different line on is new.
  */
 function takeNewLines(was: string, now: string): string {
   if (now.startsWith(was)) return now.slice(was.length);

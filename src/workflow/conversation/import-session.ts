@@ -36,7 +36,7 @@ import { openEntries, type ImportedEntry } from './imported-entries.ts';
 
 export interface ImportedSession {
   session: SessionId;
-  /** The name of its local line, or else of the line on a remote or in the archive. */
+  /** The name of its local line, otherwise of the line on a remote or in the archive. */
   line: string;
   commit: Oid;
   /** A path relative to the root of a work tree that has the line checked out. */
@@ -56,9 +56,9 @@ export interface ImportedSession {
 }
 
 export interface AbandonedAttempt {
-  /** The source line that has the attempt's prompt, counted from 1. */
+  /** The source line with the attempt's prompt, counted from 1. */
   sourceLine: number;
-  /** The attempt's conversation branch; null when there is none here. */
+  /** The attempt's conversation branch; null when this repository has none. */
   line: string | null;
   turn: TurnName;
   entries: number;
@@ -74,7 +74,7 @@ export interface PreviewedImport extends Omit<ImportPlan, 'importedAt' | 'path' 
 
 const linePrefixes = ['refs/heads/teddy/', 'refs/remotes/*/teddy/', archivePrefix];
 
-/** Reads the whole source, and writes nothing. Throws what `planImport` throws. */
+/** Reads the whole source, and writes nothing. Throws the errors of `planImport`. */
 export async function previewImport(project: Project, request: ImportRequest): Promise<PreviewedImport> {
   const { importedAt: _, path: _path, attempts, ...plan } = await planImport(project, request, { countsSecrets: true });
   const known = await findImported(project, plan);
@@ -86,8 +86,9 @@ export async function previewImport(project: Project, request: ImportRequest): P
 }
 
 /**
- * Never touches HEAD or the files in the work tree. Throws what `planImport` throws, FILE_MODIFIED when the source
- * changed during reading, BRANCH_IN_THE_WAY, FILES_IN_THE_WAY, NO_IDENTITY; none of these leaves a new branch behind.
+ * Never touches HEAD or the files in the work tree. Throws the errors of `planImport`, FILE_MODIFIED when the source
+ * changed while teddy read it, BRANCH_IN_THE_WAY, FILES_IN_THE_WAY, NO_IDENTITY; none of these leaves a new branch
+ * behind.
  */
 export async function importSession(project: Project, request: ImportRequest): Promise<ImportedSession> {
   const { repository } = project;
@@ -153,12 +154,12 @@ type KnownImport = Pick<ImportedSession, 'session' | 'line' | 'commit' | 'direct
 
 /**
  * Every import moves this ref, from the value that it had before the search for an earlier import of the same bytes. Of
- * two concurrent imports only one succeeds, and the other searches again. The ref holds the last import's `start` and
- * does not say whether that session still exists, so the user can import a deleted session again.
+ * two concurrent imports only one succeeds, and the other searches again. The ref points to the last import's `start`
+ * and does not show whether that session still exists, so the user can import a deleted session again.
  */
 const lastImportRef = 'refs/teddy/keep/last-import' as RefName;
 
-/** Reads the ref first: the search then finds an import published later, or that import has moved the ref. */
+/** Reads the ref first: an import published later is then either found by the search, or has moved the ref. */
 async function readLastImport(
   project: Project,
   made: ImportedFrom,
@@ -195,7 +196,7 @@ async function publishImport(
   }
 }
 
-/** Marks the entries as forgotten: nobody knows of them, no branch has them, and nothing should restore them. */
+/** Marks the entries as forgotten: nobody has seen them, no branch contains them, and nothing should restore them. */
 function forget({ repository: { cache } }: Project, { commit, branches }: WrittenImport): Promise<void> {
   return recordDeletedTips(cache, [commit, ...branches.map((branch) => branch.commit)]);
 }
@@ -207,7 +208,10 @@ function findFreeId(taken: ReadonlySet<string>, now: Date, name: string): Sessio
   }
 }
 
-/** Identifies an import by bytes and format: the same bytes in another format give another session, or no useful one. */
+/**
+ * Identifies an import by bytes and format, because the same bytes in another format produce another session, or none
+ * that is useful.
+ */
 type ImportedFrom = Pick<ImportPlan, 'sha256' | 'format'>;
 
 /** Finds the session with a `start` entry that names these bytes, on any known line. */
@@ -290,7 +294,7 @@ async function writeImport(
   return { session, start, commit, branches, maskedSecrets };
 }
 
-/** Drafts a line's entries. An attempt gets its earlier turns from the line where it branches off. */
+/** Drafts a line's entries. An attempt takes its earlier turns from the line where it branches off. */
 async function* toDrafts(units: AsyncIterable<ImportUnit>, attempt: PlannedAttempt | null): AsyncIterable<Draft> {
   const entries = openEntries();
   const toOwn = (whole: ImportedEntry[]): Draft[] =>

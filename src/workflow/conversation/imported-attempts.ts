@@ -9,13 +9,13 @@ import { maskRecords } from '../line/mask-record.ts';
 import { readLogAgain, type ImportRequest, type ReadLog } from './read-log.ts';
 
 export interface PlannedAttempt {
-  /** The source line that has the attempt's prompt, counted from 1. */
+  /** The source line with the attempt's prompt, counted from 1. */
   line: number;
   /** The turn in which the user typed the prompt. */
   from: TurnName;
   /** The conversation branch's first turn. */
   turn: TurnName;
-  /** The index of the attempt where it branches off; null for the main line. */
+  /** The index of the attempt from which this one branches off; null for the main line. */
   leaves: number | null;
   path: LogPath;
   entries: number;
@@ -62,7 +62,7 @@ export function openCount(project: Project, countsSecrets: boolean) {
         await countEntries(entries.push(unit));
       }
     },
-    /** Returns the turn that the last unit went to. */
+    /** Returns the turn of the last unit. */
     turn: () => toTurnName(Math.max(1, entries.turns())),
     /** Counts everything from turn `from` on. */
     async end(from = toTurnName(1)): Promise<LineCount> {

@@ -1,4 +1,4 @@
-/** Groups an import's units into entries: one unit each, but many together in a turn with thousands of units. */
+/** Groups an import's units into entries: usually one unit each, but many together in a turn with thousands of units. */
 import type { KnownRecord } from '../../conversation/records/record.ts';
 import { encodeRecord, endsDenied, lastAnswer, versionLimits } from '../../conversation/records/transcript.ts';
 import type { ImportUnit } from '../../conversation/logs/importer.ts';
@@ -6,7 +6,7 @@ import { toTurnName, type TurnName } from '../../names.ts';
 
 export interface ImportedEntry {
   turn: TurnName;
-  /** Has at least one unit. */
+  /** At least one unit. */
   units: ImportUnit[];
 }
 
@@ -20,12 +20,12 @@ export interface ImportedEntries {
 }
 
 /**
- * Each entry holds its turn's whole transcript up to that point, which teddy hashes and compares as a whole. With an
+ * Each entry contains its turn's whole transcript up to that point, which teddy hashes and compares as a whole. With an
  * entry for each unit, the time for a turn would grow with the square of its length. So units wait for the next ones
  * when the versions would exceed their limits; an entry then adds about a sixteenth of the existing transcript. Turns
  * with a few hundred units never reach the limits. The answer that ends a turn always has its own entry. The same units
- * give the same entries, masked or not: the grouping always uses the unmasked units, both for counting entries and for
- * writing them.
+ * always produce the same entries, masked or not: the grouping uses the unmasked units, both for counting entries and
+ * for writing them.
  */
 export function openEntries(limits = versionLimits): ImportedEntries {
   const turns = openTurns();
@@ -80,7 +80,7 @@ interface ImportedTurns {
 
 function openTurns(): ImportedTurns {
   let turns = 0;
-  /** The last message and all records since then, without their content, which may be long and does not matter here. */
+  /** The last message and all records since then, without their content, which may be long and is irrelevant here. */
   let since: KnownRecord[] = [];
   const isClosed = () => lastAnswer(since)?.complete === true || endsDenied(since);
   return {

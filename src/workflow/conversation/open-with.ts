@@ -12,7 +12,7 @@ import { findConversation } from '../line/read-conversation.ts';
 export interface OpenedSession {
   session: SessionId;
   commit: Oid;
-  /** The last turn that the agent knows. */
+  /** The last turn that the agent receives. */
   turn: TurnName;
   turns: number;
   agent: AgentName;
@@ -28,7 +28,7 @@ export interface OpenedSession {
 
 /**
  * `target` is `<session>` or `<session>:<turn>`. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION, UNKNOWN_TURN,
- * DAMAGED_SESSION, and what `logs` throws; in these cases writes nothing.
+ * DAMAGED_SESSION, and the errors of `logs`; in these cases writes nothing.
  */
 export async function openWith(
   project: Project,

@@ -1,4 +1,4 @@
-/** Examines a source first: its format, its content, and whether a session already has it. Writes nothing. */
+/** Examines a source before its import: its format, its content, and whether a session already contains it. Writes nothing. */
 import {
   importFormats,
   loadImportFormats,
@@ -95,7 +95,7 @@ function openReader(project: Project, { source, format }: ImportRequest, formats
   };
 }
 
-/** Makes the name from the first of these that yields one: the source's title, its first message, its file name. */
+/** Makes the name from the first of these sources that yields one: the log's title, its first message, its file name. */
 async function chooseName(
   project: Project,
   title: string | null,
@@ -104,8 +104,8 @@ async function chooseName(
 ): Promise<string> {
   const file = path.slice(path.lastIndexOf('/') + 1).replace(/\.[^.]*$/, '');
   for (const text of [title ?? '', opening ?? '', file]) {
-    // A name ends up in refs and paths, which teddy never masks. It does not use a text with a secret at all, because
-    // the text may have more.
+    // A name is used in refs and paths, which teddy never masks. A text that contains a secret is not used at all,
+    // because it may contain more of them.
     const { count } = await project.masker.mask(text);
     const slug = count > 0 ? null : tryName(firstLine(text));
     if (slug !== null) return slug;

@@ -22,11 +22,11 @@ export interface ImportProgress {
   sizeBytes: number;
 }
 
-/** How a log was read. */
+/** The way in which a log was read. */
 export interface ReadLog {
   sha256: string;
   format: ImportFormat;
-  /** The time for records that have none, in ISO 8601. */
+  /** The time for records without one, in ISO 8601. */
   importedAt: string;
 }
 

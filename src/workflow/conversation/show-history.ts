@@ -19,7 +19,7 @@ export interface HistoryRequest {
   /** A session, as `-s` accepts it, or anything that git resolves to a commit. */
   target?: string | undefined;
   format: HistoryFormat;
-  /** Leaves out turns before this one. */
+  /** Omits turns before this one. */
   from?: string | undefined;
 }
 
@@ -33,7 +33,7 @@ export interface ShownHistory extends RenderedHistory {
   readonly messages: unknown[] | string;
 }
 
-/** The cached form's version. Increase it with every change of the rendering. */
+/** The version of the cached form. Increase it with every change to the rendering. */
 const rendering = 1;
 /** With fewer turns, rendering is as fast as reading the cache. */
 const leastCached = 200;
@@ -100,7 +100,7 @@ async function findTarget(project: Project, target: string | undefined): Promise
   }
 }
 
-/** Returns whether the reason says less than "there is no such session". */
+/** Returns true if the reason is less informative than "there is no such session". */
 function saysLess(reason: unknown, target: string | undefined): boolean {
   if (!(reason instanceof TeddyError)) return false;
   if (target === undefined) return reason.code === 'UNKNOWN_COMMIT' || reason.code === 'NOT_ON_LINE';

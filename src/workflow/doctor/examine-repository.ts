@@ -1,4 +1,4 @@
-/** Examines everything that crashes and other clones can leave behind, and fixes what clearly belongs to teddy. */
+/** Examines everything that crashes and other clones can leave behind, and fixes problems that clearly belong to teddy. */
 import { TeddyError } from '../../errors.ts';
 import type { Remain } from '../../ports/disk.ts';
 import type { RefTip } from '../../ports/git.ts';
@@ -21,7 +21,7 @@ import { clearQuarantine, listLeftInQuarantine, quarantinePrefix } from '../line
 import { moveRefs } from '../line/move-refs.ts';
 
 export interface ReportedFinding extends Finding {
-  /** `left` means that teddy did nothing about it; `failed`, that `--fix` has tried. */
+  /** `left` means that teddy did not try to fix the problem; `failed`, that `--fix` has tried. */
   outcome: 'left' | 'mended' | 'failed';
   /** The result of `--fix`, or the reason why it failed. */
   said: string | null;
@@ -29,7 +29,7 @@ export interface ReportedFinding extends Finding {
 
 export interface Examined {
   findings: ReportedFinding[];
-  /** The things examined, each in a few words. */
+  /** The examined things, each in a few words. */
   seen: string[];
   notes: string[];
   /** The reasons why teddy could not examine something. */
@@ -154,7 +154,7 @@ const findPublications: Examination = async (scene) => {
   return { found: [...publications, ...records], seen: 'interrupted commands' };
 };
 
-/** Changes nothing without `fix`. Throws what opening the repository throws. */
+/** Changes nothing without `fix`. Throws the errors of opening the repository. */
 export async function examineRepository(
   project: Project,
   { fix, agents = null, findHooks = null }: { fix: boolean } & Partial<Pick<Scene, 'agents' | 'findHooks'>>,
@@ -240,7 +240,7 @@ const findQuarantine: Examination = async ({ project, refs }) => {
   };
 };
 
-/** Finds conversation commands that were cut off: teddy has to undo their changes in `.teddy/`. */
+/** Finds conversation commands that were cut off, because teddy has to undo their changes in `.teddy/`. */
 const findCommands: Examination = async ({ project, refs }) => {
   const left = await project.journal.look(commandKind);
   return { found: left.map((one) => toCutOffCommand(project, refs, one)), seen: 'commands in conversations' };
@@ -322,7 +322,7 @@ function toExpired(project: Project, old: RefTip[], names: string): Found {
   };
 }
 
-/** Finds archive refs that none of teddy's commands reads. git cannot have a ref below another one. */
+/** Finds archive refs that none of teddy's commands reads. git does not allow a ref below another one. */
 const findMisplacedArchives: Examination = async ({ refs }) => {
   const archives = refs.filter(({ ref }) => ref.startsWith(archivePrefix));
   const found = archives.filter(({ ref }) => parseArchiveRef(ref) === null).map(toMisplaced);

@@ -1,5 +1,5 @@
 /**
- * Finds lines that differ from a remote, which is a fault only if both sides have new commits, and memos that are not
+ * Finds lines that differ from a remote, which is a problem only if both sides have new commits, and memos that are not
  * on their line yet.
  */
 import type { RefTip, Store } from '../../ports/git.ts';

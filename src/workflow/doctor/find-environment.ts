@@ -1,4 +1,7 @@
-/** Checks what every command needs: an identity, room for the branches, and attributes that protect session files. */
+/**
+ * Checks the things that every command needs: an identity, room for the branches, and attributes that protect session
+ * files.
+ */
 import { equalBytes } from '../../session/text/bytes.ts';
 import { TeddyError } from '../../errors.ts';
 import { editableFiles } from '../line/guard-session-files.ts';
@@ -127,7 +130,7 @@ async function judge(
   ];
 }
 
-/** Hook calls that wait longer than this are late, because each call starts a drainer at once. */
+/** Hook calls that wait longer than this are late, because each call starts a drainer immediately. */
 const lateAfterSeconds = 60;
 
 export const findCapture: Examination = async ({ project, agents }) => {

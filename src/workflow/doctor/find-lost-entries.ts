@@ -1,4 +1,7 @@
-/** Finds damaged objects below the lines, and entries that no ref reaches anymore, which teddy offers as branches. */
+/**
+ * Finds damaged objects below the lines, and entries that are no longer reachable from any ref, which teddy offers as
+ * branches.
+ */
 import { readDefaultBranches } from '../../session/lines/lines.ts';
 import { nullIfDamaged } from '../../errors.ts';
 import type { Commit, RefTip } from '../../ports/git.ts';
@@ -65,7 +68,7 @@ async function findLines({ repository: { store, cache }, remains }: Project): Pr
   return dropCopies(lines).filter((line) => wasPublished(line, wereTips) && !forgotten.has(line.tip.oid));
 }
 
-/** Returns a line for each tip: a lost entry below no other lost entry. */
+/** Returns a line for each tip: a lost entry that no other lost entry follows. */
 function toLines(lost: LostCommit[], unreachable: Map<Oid, LostCommit>): LostLine[] {
   const isLost = new Set(lost.map(({ oid }) => oid));
   const built = new Set<Oid>();
@@ -80,7 +83,7 @@ function toLines(lost: LostCommit[], unreachable: Map<Oid, LostCommit>): LostLin
   return lines.filter(({ tip }) => !built.has(tip.oid));
 }
 
-/** Keeps one copy of each line, because a rebase may itself be lost: the copy with more entries, or else the newer one. */
+/** Keeps one copy of each line, because a rebase may itself be lost: the copy with more entries, otherwise the newer one. */
 function dropCopies(lines: LostLine[]): LostLine[] {
   const kept = new Map<string, LostLine>();
   const rank = ({ tip, entries }: LostLine) => [
@@ -97,10 +100,10 @@ function dropCopies(lines: LostLine[]): LostLine[] {
 }
 
 /**
- * Returns whether the entries were ever on a line. An entry below other entries was, and so was an entry in a reflog. A
- * single entry may come from a preview, or from a command that was killed or refused before the ref moved, so nobody
- * heard that it was saved. Without reflogs, as in a bare clone, leaves out only the kinds that a preview or a lost race
- * creates.
+ * Returns true if the entries were ever on a line. An entry below other entries was, and so was an entry in a reflog. A
+ * single entry may come from a preview, or from a command that was killed or refused before the ref moved, so that
+ * nobody was told that it was saved. Without reflogs, as in a bare clone, omits only the kinds that a preview or a lost
+ * race creates.
  */
 function wasPublished({ tip, entries }: LostLine, wereTips: ReadonlySet<Oid>): boolean {
   const kind = entries[0]?.kind;
@@ -109,7 +112,7 @@ function wasPublished({ tip, entries }: LostLine, wereTips: ReadonlySet<Oid>): b
 }
 
 /**
- * Chooses the line's own branch if it is gone, or else the next free number of a conversation branch, as `session
+ * Chooses the line's own branch if it is gone, otherwise the next free number of a conversation branch, as `session
  * rewind` does.
  */
 function chooseRef({ entries }: LostLine, taken: ReadonlySet<RefName>): RefName {

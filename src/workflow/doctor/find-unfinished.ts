@@ -81,7 +81,7 @@ async function clear(project: Project, write: Write['found']): Promise<string> {
     : `Its files were removed. To read their content: ${kept}.`;
 }
 
-/** Finds killed runs of plans, which a person has to decide about. */
+/** Finds killed plan runs, about which the user has to decide. */
 export const findRuns: Examination = async (scene) => {
   const runs = remainsOf(scene, 'run');
   const found: Found[] = [];
@@ -151,8 +151,8 @@ export const findWorkTrees: Examination = async (scene) => {
 };
 
 /**
- * git considers the line checked out there until it forgets the work tree. A work tree that teddy did not create may be
- * on a disk that is not mounted.
+ * git considers the line checked out in the work tree until git removes its record. A work tree that teddy did not
+ * create may be on a disk that is not mounted.
  */
 function toGone({ repository }: Project, tree: ListedWorkTree): Found {
   const { root, line, ref, madeFor, lock } = tree;
@@ -200,7 +200,7 @@ function toEnded(project: Project, tree: ListedWorkTree): Found {
   };
 }
 
-/** Returns why somebody may still need the work tree. */
+/** Explains why somebody may still need the work tree. */
 function findReason({ changes, ignored, lock, operation, isCurrent, ref, line }: ListedWorkTree): string | null {
   if (isCurrent) return 'you are in it';
   if (lock !== null) return 'it is locked';

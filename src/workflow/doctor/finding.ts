@@ -41,11 +41,11 @@ export interface Finding {
   meaning: string;
   /** Describes the effect of `--fix`, as a clause that follows its name; null when `--fix` has no effect. */
   fix: string | null;
-  /** The command for a person to run; null when `--fix` is enough. */
+  /** The command for the user to run; null when `--fix` is enough. */
   todo: string | null;
 }
 
-/** Fixes the problem and returns a sentence about it. Throws when it cannot; in that case nothing changes. */
+/** Fixes the problem and returns a sentence about the fix. Throws when it cannot; in that case nothing changes. */
 type Mend = () => Promise<string>;
 
 export interface Found extends Pick<Finding, 'kind' | 'thing' | 'meaning'>, Partial<Pick<Finding, 'fix' | 'todo'>> {

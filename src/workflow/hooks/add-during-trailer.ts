@@ -1,6 +1,6 @@
 /**
- * Adds to the user's own commits on a line the session and turn in which they were made, and, if configured, the models
- * that took part.
+ * Adds trailers to the user's own commits on a line: the session and turn in which they were made, and, if configured,
+ * the models that took part.
  */
 import { TeddyError } from '../../errors.ts';
 import type { MessageFile } from '../../ports/git.ts';
@@ -22,11 +22,11 @@ import { readAssistance, type AssistedTurn } from '../line/read-assistance.ts';
 import { endsInTrailers } from '../../session/entries/trailers.ts';
 
 export interface CommitOptions {
-  /** True when the user edits the message in an editor, so git adds its comments. */
+  /** True when the user edits the message in an editor, so that git adds its comments. */
   isEdited: boolean;
   /** The index to commit, if git named one; null for the work tree's. */
   indexFile: string | null;
-  /** Lists the lines on which other agents are working or recently were. */
+  /** Lists the lines on which other agents are working or were working recently. */
   listCaptured(): Promise<RefName[]>;
 }
 
@@ -57,7 +57,7 @@ async function readLatestTurn({ repository: { store } }: Project, { tip }: Line)
   return turns.toSorted(compareTurns).at(-1) ?? null;
 }
 
-/** Names the models. Reports a wrong setting or line, but stops no commit. */
+/** Names the models. Reports a wrong setting or line, but does not stop any commit. */
 async function nameModels(
   project: Project,
   line: Line | null,
@@ -121,10 +121,10 @@ function toBytes(text: string): string {
   return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join('');
 }
 
-/** How git has prepared a commit's message. */
+/** The way in which git has prepared a commit's message. */
 export interface MessageForm {
   /**
-   * True when git adds comments to the message for a person in an editor. Otherwise a line that looks like a comment
+   * True when git adds comments to the message for a user with an editor. Otherwise a line that looks like a comment
    * belongs to the message.
    */
   hasComments: boolean;
@@ -139,8 +139,8 @@ export function duringTrailer(session: SessionId, turn: TurnName | null): string
 
 /**
  * Returns a commit's message, comments included, with the trailers at its end and everything else unchanged. Adds
- * nothing to an empty message, which aborts a commit; to a message that already has teddy's trailers; or to one that
- * `git rebase --autosquash` will take apart. Does not repeat a trailer that the message already has.
+ * nothing to an empty message, which aborts a commit; to a message that already has teddy's trailers; or to a message
+ * that `git rebase --autosquash` will take apart. Does not repeat a trailer that the message already has.
  */
 export function addDuring(text: string, trailers: readonly string[], form: MessageForm): string {
   const end = findEnd(text, form);
@@ -172,7 +172,7 @@ function isComment(line: string, text: string, { hasComments, comment }: Message
   return hasComments && line.startsWith(comment === 'auto' ? chosenComment(text) : comment);
 }
 
-/** With `auto`, git chooses a character that none of the message's lines begins with; its comments are the last lines. */
+/** With `auto`, git chooses a character with which none of the message's lines begins; its comments are the last lines. */
 function chosenComment(text: string): string {
   const cut = /^(\S+) -{24} >8 -{24}$/m.exec(text)?.[1];
   return cut ?? /^([#;@!$%^&|:])[^\n]*$/.exec(text.trimEnd().split('\n').at(-1) ?? '')?.[1] ?? '#';

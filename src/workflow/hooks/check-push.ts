@@ -1,4 +1,4 @@
-/** Checks the sessions that a push would publish: whether they are consistent, and whether the push would leak a secret. */
+/** Checks the sessions that a push would publish: that they are consistent, and that the push would not leak a secret. */
 import type { Project } from '../../ports/project.ts';
 import {
   globalRef,
@@ -78,7 +78,7 @@ async function toNamed(project: Project, ref: PushedRef): Promise<PushedRef> {
 
 interface PushedLine {
   tip: Oid;
-  /** A branch, whatever its name; for an archive, its former branch. */
+  /** A branch under any name; for an archive, its former branch. */
   line: RefName;
   /** Null for `teddy/global`. */
   session: SessionId | null;
@@ -88,14 +88,14 @@ interface PushedLine {
 async function toPushedLine(project: Project, { from, tip, to }: PushedRef): Promise<PushedLine[]> {
   if (tip === null) return [];
   if (to === globalRef) return [{ tip, line: to, session: null }];
-  // Uses its name on the remote, or else its name here; of two branches, the one named like a line.
+  // Uses its name on the remote, otherwise its name here; of two branches, the one named like a line.
   const names = [to, from as RefName].map((ref) => parseArchiveRef(ref)?.line ?? ref);
   const line = names.find((ref) => parseLineRef(ref) !== null) ?? names.find((ref) => ref.startsWith('refs/heads/'));
   const session = line === undefined ? null : await readSession(project, line, tip);
   return line === undefined || session === null ? [] : [{ tip, line, session }];
 }
 
-/** Finds what the remote already has: now, according to git, and as of the last fetch. */
+/** Finds the commits that the remote already has: now, according to git, and as of the last fetch. */
 async function findKnown(
   { repository: { store } }: Project,
   remote: string,

@@ -1,4 +1,4 @@
-/** Checks whether git runs teddy's installed hooks, and what prevents it. */
+/** Checks that git runs teddy's installed hooks, and finds the reasons why it does not. */
 import type { HookSource } from '../../ports/git.ts';
 import {
   describePlace,
@@ -11,7 +11,7 @@ import {
   type ListedHooks,
 } from './list.ts';
 
-/** A problem that keeps installed hooks from working; `teddy hooks install` fixes it, or says how. */
+/** A problem that keeps installed hooks from working; `teddy hooks install` fixes it, or explains how to fix it. */
 export interface BrokenHook {
   path: string;
   /** Follows the path in a sentence: `is missing`. */
@@ -34,7 +34,10 @@ export async function examineHooks(project: HookedProject, source: HookSource) {
   };
 }
 
-/** Finds what keeps installed hooks from working. Calls git only when the repository's own directory has teddy's hooks. */
+/**
+ * Finds problems that keep installed hooks from working. Calls git only when the repository's own directory contains
+ * teddy's hooks.
+ */
 export async function findBrokenHooks(project: HookedProject, source: HookSource): Promise<BrokenHook[]> {
   const own = await listOwn(project, source);
   return own.some(isOurs) ? (await checkHooks(project, source)).broken : [];

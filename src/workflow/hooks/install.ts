@@ -17,13 +17,13 @@ export interface InstalledHooks {
   place: HookTarget;
   /** The hooks after this call; `changed` marks the ones that it has changed. */
   hooks: (ListedHook & { changed: boolean })[];
-  /** The project's files, which its authors edit, each with the line that it needs. */
+  /** The project's files that its authors must edit, each with the line that it needs. */
   byHand: { path: string; line: string }[];
 }
 
 /**
- * Installs the hooks. With `shared`, even where other repositories use the same hooks. Throws HOOK_IN_THE_WAY; in that
- * case nothing changes.
+ * Installs the hooks. With `shared`, does so even where other repositories use the same hooks. Throws HOOK_IN_THE_WAY;
+ * in that case nothing changes.
  */
 export async function installHooks(
   project: HookedProject,
@@ -77,7 +77,7 @@ function toShared(place: HookTarget, options: string): TeddyError {
   );
 }
 
-/** Refuses when the place for keeping the existing hook is taken, unless by the second name left after teddy crashed. */
+/** Refuses when the path for keeping the existing hook is taken, unless by the second name that teddy left when it crashed. */
 async function refuseInTheWay(hooks: Hooks, { path, state, before }: ListedHook): Promise<void> {
   if (state === 'edited')
     throw new TeddyError(
@@ -115,14 +115,14 @@ async function install(
 
 export interface UninstalledHooks {
   place: HookTarget;
-  /** The repository's own hooks directory, if it has teddy's hooks while git looks elsewhere; otherwise null. */
+  /** The repository's own hooks directory, if it contains teddy's hooks while git looks elsewhere; otherwise null. */
   elsewhere: string | null;
   hooks: (ListedHook & { removed: boolean; restored: boolean })[];
 }
 
 /**
- * Removes the hooks and restores the previous ones. With `shared`, even where other repositories use the same hooks;
- * otherwise throws HOOK_IN_THE_WAY there.
+ * Removes the hooks and restores the previous ones. With `shared`, does so even where other repositories use the same
+ * hooks; otherwise throws HOOK_IN_THE_WAY in that case.
  */
 export async function uninstallHooks(
   project: HookedProject,
@@ -143,8 +143,8 @@ export async function uninstallHooks(
 }
 
 /**
- * Returns whether to remove or restore anything: if the user deleted teddy's hook by hand, this still restores the hook
- * that it had replaced.
+ * Returns true if there is a hook to remove or restore: if the user deleted teddy's hook by hand, this still restores
+ * the hook that it had replaced.
  */
 function isToRemove({ state, before }: ListedHook): boolean {
   return state === 'installed' || state === 'outdated' || (state === 'missing' && before !== null);

@@ -35,7 +35,7 @@ export interface ListedHooks {
   hooks: ListedHook[];
 }
 
-/** Lists the hooks in the place where git looks, unless the caller gives another one. */
+/** Lists the hooks in the place where git looks, unless the caller passes another place. */
 export async function listHooks(project: HookedProject, source: HookSource, wanted?: HookTarget): Promise<ListedHooks> {
   const place = wanted ?? (await project.repository.hooks.locate());
   const listed = await Promise.all(hookNames.map((name) => inspectHook(project, source, place, name)));
@@ -48,12 +48,12 @@ export async function listOwn(project: HookedProject, source: HookSource): Promi
   return (await listHooks(project, source, place)).hooks;
 }
 
-/** Returns whether teddy installed the hook, even if somebody has changed it since. */
+/** Returns true if teddy installed the hook, even if somebody has changed it since. */
 export function isOurs({ state }: ListedHook): boolean {
   return state === 'installed' || state === 'outdated' || state === 'edited';
 }
 
-/** Returns whether hooks are switched off: git runs none when `core.hooksPath` is empty or is `/dev/null`. */
+/** Returns true if hooks are switched off: git runs none when `core.hooksPath` is empty or `/dev/null`. */
 export function isSwitchedOff({ dir }: HookTarget): boolean {
   return dir === '' || dir === '/dev/null';
 }
@@ -86,7 +86,10 @@ async function inspectHook(
   };
 }
 
-/** Returns the path of a hook. husky generates what git runs, in `.husky/_`; the user's own files are one directory above. */
+/**
+ * Returns the path of a hook. husky generates the files that git runs, in `.husky/_`; the user's own files are one
+ * directory above.
+ */
 function hookPath({ dir, kind }: HookTarget, name: HookName): string {
   return kind === 'work-tree' && isHuskyDir(dir) ? `${dir.slice(0, -2)}/${name}` : `${dir}/${name}`;
 }
@@ -105,7 +108,7 @@ export function beforePath(path: string): string {
 
 interface Expected {
   name: HookName;
-  /** The script that teddy ships. */
+  /** The script that ships with teddy. */
   script: string;
   isHusky: boolean;
   hash: Hash;
@@ -131,8 +134,8 @@ type Hash = HookedProject['hash'];
 const sealed = /^([^]*\n)# By this line teddy knows its file from one that somebody has changed: ([0-9a-f]{64})\n$/;
 
 /**
- * Returns the script, of any version, if nobody has changed it since; null otherwise, because a changed script is the
- * user's.
+ * Returns the script, of any version, if nobody has changed it since; null otherwise, because a changed script belongs
+ * to the user.
  */
 function readSealed(text: string, hash: Hash): string | null {
   const [, script = '', sum] = sealed.exec(text) ?? [];

@@ -1,4 +1,4 @@
-/** Reports where in a session the user is after a switch, and which entry a rewritten commit has replaced. */
+/** Reports the user's position in a session after a switch, and which entry a rewritten commit has replaced. */
 import { userMessages } from '../../conversation/records/transcript.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
@@ -32,7 +32,7 @@ export async function describePlace(project: Project): Promise<LinePosition | nu
 }
 
 export interface RewrittenEntry {
-  /** The previous commit, which git still has. */
+  /** The previous commit, which still exists in git. */
   oid: Oid;
   entry: Entry;
 }

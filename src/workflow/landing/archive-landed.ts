@@ -21,9 +21,12 @@ import {
 import { groupBy } from '../../session/text/group-by.ts';
 
 export interface ArchiveLandedRequest {
-  /** Keeps sessions with a later last step, in milliseconds since 1970; null archives landed sessions of any age. */
+  /**
+   * Keeps sessions whose last step is later than this, in milliseconds since 1970; null archives landed sessions of any
+   * age.
+   */
   beforeMs: number | null;
-  /** Changes nothing, and lists the sessions that it would archive. */
+  /** True to change nothing, and only list the sessions that would be archived. */
   isDryRun: boolean;
   signal: AbortSignal;
 }
@@ -31,7 +34,7 @@ export interface ArchiveLandedRequest {
 export interface ArchivedLanded {
   /** Oldest first. */
   archived: ArchivedSession[];
-  /** The landed sessions that were not archived, each with the error from archiving it alone. */
+  /** The landed sessions that were not archived, each with the error that occurred when archiving it alone. */
   refused: { session: SessionId; problem: TeddyError }[];
 }
 

@@ -25,7 +25,7 @@ interface RemoteBranch {
 export interface RemoteArchive {
   remote: ChosenRemote;
   branches: RemoteBranch[];
-  /** Branches that stay because the local archives lack some of their commits. */
+  /** The branches that stay because the local archives lack some of their commits. */
   left: RefName[];
   /** The remote's refs as listed. */
   listed: RefTip[];
@@ -34,8 +34,8 @@ export interface RemoteArchive {
 }
 
 /**
- * Checks the remote before archiving anything, which may move HEAD and thereby change the default remote; reports a
- * wrong name or an unreachable remote first. Throws as `listRemoteArchive` does.
+ * Checks the remote before archiving anything, because archiving may move HEAD and thereby change the default remote;
+ * reports a wrong name or an unreachable remote first. Throws as `listRemoteArchive` does.
  */
 export async function requireRemote(
   project: Project,
@@ -86,7 +86,7 @@ export async function listRemoteArchive(
       branches.push({ ref: branchRef, tip, author: author.replace(/ \d+ [+-]\d+$/, ''), hasLanded });
     }
   }
-  // Another archive may have commits that the branch's own archive does not.
+  // Another archive may have commits that the branch's own archive lacks.
   return { remote, branches, left: left.filter((ref) => !branches.some((one) => one.ref === ref)), listed, missing };
 }
 

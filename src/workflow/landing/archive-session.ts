@@ -50,19 +50,19 @@ export interface ArchivedSession {
   lines: ArchivedLine[];
   /** The session's custom-named lines, left for the user to delete. */
   kept: RefName[];
-  /** The branch that teddy switched this work tree to, because one of the lines was checked out in it. */
+  /** The branch that this work tree was switched to because one of the lines was checked out in it. */
   switchedTo: string | null;
   /** Roots of the linked work trees that teddy created for the lines. */
   workTrees: string[];
 }
 
-/** How often others may move a branch in between. */
+/** The number of times that others may move a branch in between. */
 const maxAttempts = 5;
 
 /**
  * Archives all of the session's local branches, or none. If this work tree is on one of them, switches it to the
  * session's base branch. Throws USAGE without a name when HEAD is not on a line, UNKNOWN_SESSION, LINE_CHECKED_OUT,
- * OPERATION_IN_PROGRESS, BRANCH_IN_THE_WAY when an archive of that name holds other commits, RUN_INTERRUPTED,
+ * OPERATION_IN_PROGRESS, BRANCH_IN_THE_WAY when an archive with that name has other commits, RUN_INTERRUPTED,
  * WRITE_ACTIVE, LOCKED or REF_MOVED.
  */
 export async function archiveSession(project: Project, target?: string): Promise<ArchivedSession> {
@@ -97,7 +97,7 @@ async function archiveOnce(project: Project, session: SessionId, asked: RefName)
 
 export interface SessionBranches {
   branches: KnownLine[];
-  /** The branches not archived. */
+  /** The branches that were not archived. */
   kept: RefName[];
 }
 
@@ -122,7 +122,7 @@ export async function archiveBranches(
 }
 
 /**
- * Returns whether the whole line has reached another branch, where the user may have committed it. An archive of the
+ * Returns true if the whole line has reached another branch, where the user may have committed it. An archive of the
  * line does not count.
  */
 export async function isMergedSomewhere(project: Project, line: KnownLine): Promise<boolean> {
@@ -143,7 +143,7 @@ export function toBranches(lines: readonly KnownLine[]): SessionBranches {
   return { branches: lines.filter(isOurs), kept: lines.filter((line) => !isOurs(line)).map(({ ref }) => ref) };
 }
 
-/** Succeeds when the session has an archive, even if the lookup found a remote's branch of that name instead. */
+/** Succeeds when the session has an archive, even if the lookup found a remote's branch with that name instead. */
 async function refuseAbsent(
   { repository: { store } }: Project,
   session: SessionId,
@@ -155,7 +155,7 @@ async function refuseAbsent(
   throw new TeddyError('UNKNOWN_SESSION', `${session} has no branch here.`, hint);
 }
 
-/** Returns null when this work tree has none of them checked out. */
+/** Returns null when this work tree has none of the branches checked out. */
 export async function refuseCheckedOut(
   { repository }: Project,
   branches: readonly KnownLine[],
@@ -209,7 +209,7 @@ async function leaveLine(project: Project, workspace: Workspace, line: KnownLine
   return base;
 }
 
-/** git does not check out a branch twice. */
+/** git does not check out the same branch twice. */
 async function refuseHeldBase(project: Project, workspace: Workspace, line: KnownLine, base: string): Promise<void> {
   const holder = await findHolder(project, workspace, base);
   if (holder === null) return;
@@ -251,7 +251,7 @@ export async function refuseWrites(project: Project, branches: readonly KnownLin
   );
 }
 
-/** Adds the answers left by a killed command to their lines, if the lines exist. */
+/** Adds the answers that a killed command left behind to their lines, if the lines exist. */
 export async function settle(project: Project, session: SessionId, branches: readonly RefTip[]): Promise<void> {
   for (const { ref, oid } of branches) {
     await checkUnfinishedRuns(project, { ref, session, tip: oid, workspace: null }, { settles: false });
@@ -316,7 +316,7 @@ export interface RestoredSession {
 
 /**
  * Recreates an archived session's missing branches; the archive stays. Throws UNKNOWN_SESSION when there is no archive,
- * and BRANCH_IN_THE_WAY when a branch of that name lacks archived commits.
+ * and BRANCH_IN_THE_WAY when a branch with that name lacks archived commits.
  */
 export async function restoreArchived(project: Project, target: string): Promise<RestoredSession> {
   const { store } = project.repository;
@@ -333,7 +333,7 @@ export async function restoreArchived(project: Project, target: string): Promise
   throw new TeddyError('REF_MOVED', `Somebody has created ${shortRef(mainLineRef(session))} in the meantime.`, hint);
 }
 
-/** A branch that continues the archived branch has all of its commits. */
+/** A branch that continues the archived branch contains all of its commits. */
 async function refuseOther(
   { repository: { store } }: Project,
   branch: RefName,

@@ -1,8 +1,8 @@
 /**
  * Discloses which of a landing's lines came from models: a log in git-ai's open format, the Git AI Standard v3.0.0, as
- * a note on the commit. Each turn is a session in that format, because one person asked and one model answered. Leaves
- * out people's lines: the format has keys for people whom an editor has seen typing, while teddy only knows that the
- * lines came from no session.
+ * a note on the commit. Each turn is a session in that format, because one person asked and one model answered. Omits
+ * people's lines: the format has keys for people whom an editor has seen typing, while teddy only knows that the lines
+ * did not come from a session.
  */
 import { findAgent } from '../../agents/agents.ts';
 import type { Oid, RefName, RepoPath } from '../../names.ts';
@@ -25,7 +25,7 @@ export interface AuthorshipNote {
 
 /**
  * Adds a commit's log. Returns null when the commit already has a note, which stays, or when none of its lines came
- * from a model. Throws what `attributeFiles` throws, and REF_MOVED.
+ * from a model. Throws the errors of `attributeFiles`, and REF_MOVED.
  */
 export async function addAuthorshipNote(project: Project, commit: Oid): Promise<AuthorshipNote | null> {
   const { store } = project.repository;
@@ -50,7 +50,7 @@ interface Claim {
   ranges: [first: number, last: number][];
 }
 
-/** The log cannot hold such a name in a line, or readers would misread the line. */
+/** The log cannot contain such a name in a line, or readers would misread the line. */
 const unwritable = /["\uFFFD]|(?!\t)\p{Cc}/u;
 
 /** Lists the files with lines from models, sorted by name. */
@@ -80,8 +80,9 @@ async function attest(project: Project, commit: Oid): Promise<AttestedFile[]> {
 }
 
 /**
- * Renders the log without messages, which the format no longer has; they are in the session. The same commit always
- * gives the same bytes, because each trace is named after the commit that brought the lines rather than at random.
+ * Renders the log without messages, which the format no longer contains; they are in the session. The same commit
+ * always produces the same bytes, because each trace is named after the commit that introduced the lines rather than at
+ * random.
  */
 function renderLog(hash: Hash, commit: Oid, files: readonly AttestedFile[]): string {
   const sessions = new Map<string, object>();
@@ -115,14 +116,14 @@ function toRange([first, last]: readonly [number, number]): string {
   return first === last ? `${first}` : `${first}-${last}`;
 }
 
-/** Returns whether a commit has a note, where `git notes` finds it among other commits' notes. */
+/** Returns true if a commit has a note, at the path where `git notes` finds it among other commits' notes. */
 export async function hasNote(store: Store, ref: RefName, commit: Oid): Promise<boolean> {
   return (await findNote(store, await store.resolve(ref), commit)).isTaken;
 }
 
 /**
- * Adds a note by compare-and-swap, which `git notes add` does not use: of 20 concurrent notes it kept 7, and reported
- * no failure. Returns false when the commit already has a note, which stays. Throws REF_MOVED.
+ * Adds a note by compare-and-swap. `git notes add` does not use it: of 20 concurrent notes it kept 7, and reported no
+ * failure. Returns false when the commit already has a note, which stays. Throws REF_MOVED.
  */
 export async function addNote(
   project: Pick<Project, 'repository'>,

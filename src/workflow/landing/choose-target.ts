@@ -18,8 +18,8 @@ export interface LandingTarget {
 }
 
 /**
- * Chooses `onto`, or by default the session's base branch. Throws UNKNOWN_BRANCH, USAGE for a branch that accepts no
- * code, and NOT_APPROVED when somebody else's session names a branch other than the default one.
+ * Chooses `onto`, or by default the session's base branch. Throws UNKNOWN_BRANCH, USAGE for a branch that cannot
+ * receive code, and NOT_APPROVED when somebody else's session names a branch other than the default one.
  */
 export async function chooseTarget(project: Project, line: LandableLine, request: LandRequest): Promise<LandingTarget> {
   const { onto, isDryRun = false } = request;
@@ -29,7 +29,7 @@ export async function chooseTarget(project: Project, line: LandableLine, request
   const name = onto?.replace(/^refs\/heads\//, '') ?? base;
   if (name === null) throw await toUnnamed(project, line, request);
   const ref = `refs/heads/${name}` as RefName;
-  // Looks the branch up by its full name, so that no commit or person can make git read it as a revision.
+  // Looks up the branch by its full name, so that git can never read the name as a revision.
   const found = (await project.repository.store.listRefs('refs/heads/')).find((tip) => tip.ref === ref);
   if (found === undefined && (name !== base || started?.isFirst !== true))
     throw await toUnknown(project, name, line, { request, isBase: onto === undefined && started !== null });

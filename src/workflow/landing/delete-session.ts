@@ -1,6 +1,6 @@
 /**
- * Deletes a session's local branches. `refs/teddy/keep/deleted/` keeps them for a while, and the user can restore them
- * from there.
+ * Deletes a session's local branches. `refs/teddy/keep/deleted/` keeps them for a while, so that the user can restore
+ * them.
  */
 import { TeddyError } from '../../errors.ts';
 import type { RefTip, RefUpdate } from '../../ports/git.ts';
@@ -36,7 +36,7 @@ import { toShellWord } from '../../session/text/shell-word.ts';
 interface DoomedLine extends RefTip {
   turns: number;
   hasLanded: boolean;
-  /** True when a remote-tracking branch has all of its commits. */
+  /** True when a remote-tracking branch contains all of its commits. */
   isPushed: boolean;
 }
 
@@ -77,7 +77,7 @@ export async function planDeletion(project: Project, target: string): Promise<De
   return { session, lines, archives, left };
 }
 
-/** Deletes all or nothing. Returns the refs that keep the branches. Throws REF_MOVED. */
+/** Deletes all refs or none. Returns the refs that keep the branches. Throws REF_MOVED. */
 export async function deleteSession(project: Project, { session, lines, archives }: Deletion): Promise<RefName[]> {
   const stamp = project.clock
     .now()

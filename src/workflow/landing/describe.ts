@@ -23,12 +23,12 @@ import type { LandingTarget } from './choose-target.ts';
 
 const shownTurns = 20;
 
-/** The entries after a landing's base, described by what they add. */
+/** The entries after a landing's base, described by their additions. */
 export interface LandingParts {
   /**
    * Turns that changed code and were not undone, oldest first, each described by its plan, its written files or its
-   * message. `failed` is how its run ended, unless it succeeded. `partly` lists the files that an undo reverted, and
-   * those that it did not.
+   * message. `failed` is the status of its run, unless it succeeded. `partly` lists the files that an undo reverted,
+   * and the files that it did not revert.
    */
   turns: {
     turn: TurnName;
@@ -38,7 +38,7 @@ export interface LandingParts {
   }[];
   /** The subjects of other commits that change code, such as the user's own commits, merges and undone turns. */
   others: string[];
-  /** Files of write sessions in turns that also have a plan. */
+  /** Files written by write sessions in turns that also have a plan. */
   written: string[];
   /** Files with edits that came from none of the session's turns and none of the user's commits. */
   ownEdits: OwnEdit[];
@@ -47,8 +47,8 @@ export interface LandingParts {
 }
 
 /**
- * Composes subject and body. The subject is the newest plan's title; the body lists several turns, and everything that
- * belongs to no plan.
+ * Composes the subject and the body. The subject is the newest plan's title; the body lists several turns, and
+ * everything that does not belong to a plan.
  */
 export function describeLanding({ session }: LandableLine, { turns, others, written, ownEdits }: LandingParts): string {
   const rows = [
@@ -82,7 +82,7 @@ function describeRest({ failed, partly }: LandingParts['turns'][number]): string
   return parts.length === 0 ? '' : ` (${parts.join('; ')})`;
 }
 
-/** Reads a landing's parts; a part of a file that does not differ between the `sides` does not land. */
+/** Reads a landing's parts; a change to a file that is equal on both `sides` does not land. */
 export async function readParts(
   project: Project,
   { session, tip }: LandableLine,
@@ -164,7 +164,7 @@ export async function readParts(
   };
 }
 
-/** Returns whether `git revert` would remove a commit from a line; `gone` when the line no longer has any of its changes. */
+/** Returns the outcome of a `git revert` of a commit on a line; `gone` when the line no longer contains any of its changes. */
 export async function takeOff(store: Store, tip: Oid, oid: Oid): Promise<'clean' | 'conflict' | 'gone'> {
   const [ours, { tree: base, parents }] = await Promise.all([store.readCommit(tip), store.readCommit(oid)]);
   const theirs = (await store.readCommit(parents[0] ?? oid)).tree;
@@ -227,7 +227,7 @@ async function findUpstream(
   return oid === null ? null : { name: short, oid };
 }
 
-/** Warns of the base branch's commits that the landing brings to a target without them. */
+/** Warns of commits from the base branch that the landing would add to a target without them. */
 export async function reportBrought(
   project: Project,
   line: LandableLine,

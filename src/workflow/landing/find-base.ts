@@ -1,4 +1,7 @@
-/** Finds the commit after which a line's code is new to a branch; code that landed there earlier counts as merged. */
+/**
+ * Finds the commit after which a line's code is new to a branch; code that has already landed on the branch counts as
+ * merged.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import {

@@ -53,16 +53,16 @@ export interface Landed {
   message: string;
   /** Other sessions whose code lands too, because the line is based on theirs. */
   along: SessionId[];
-  /** The message's trailers that disclose which models took part. */
+  /** The trailers in the message that disclose which models took part. */
   assistedBy: string[];
   changes: TreeChange[];
   ownEdits: OwnEdit[];
-  /** Turns that land although their run did not succeed. `status` is how the run ended. */
+  /** Turns that land although their run did not succeed. `status` is the run's status. */
   failed: { turn: TurnName; status: string }[];
   /** The updated work tree; null when the branch is not checked out anywhere. */
   root: string | null;
   archive: RefName | null;
-  /** The added authorship log; null when `teddy.notes` does not ask for one, or when no lines came from a model. */
+  /** The added authorship log; null when `teddy.notes` does not request one, or when no lines came from a model. */
   note: AuthorshipNote | null;
   /** The command that archives the line from the user's work tree; null when the line is already archived. */
   archiveCommand: string | null;
@@ -72,7 +72,7 @@ export interface Landed {
   obstacle: TeddyError | null;
 }
 
-/** How often others may move the branch in between. */
+/** The number of times that others may move the branch in between. */
 const maxAttempts = 5;
 
 /**
@@ -174,7 +174,7 @@ async function landOnce(
   return { ...landed, commit, archive: archive?.ref ?? null, note: await discloseLines(project, place, commit) };
 }
 
-/** Returns the first error that a landing would meet. Asks the user nothing. */
+/** Returns the first error that a landing would encounter. Does not ask the user anything. */
 async function findObstacle(
   project: Project,
   { line, workspace }: Landing,
@@ -207,7 +207,7 @@ function nameEarly(early: readonly OwnEdit[]): string {
   return nameEdits(early, (names) => `your own edits to ${names}`).join(' and ');
 }
 
-/** git merges files that only one side changed by name, even when this clone lacks their contents. */
+/** When only one side changed a file, git merges it by its object ID, even when this clone lacks its content. */
 async function requireContents(store: Store, changes: readonly TreeChange[]): Promise<void> {
   for (const { path, after, mode } of changes)
     if (after !== null && mode !== '160000' && (await store.readSize(after)) === null)
@@ -248,7 +248,7 @@ async function findAlong(
   return [...last].filter(([other]) => withCode.has(other)).map(([other, oid]) => ({ session: other, tip: oid }));
 }
 
-/** Lets a person edit the message once, however often the branch moves meanwhile. */
+/** Lets the user edit the message once, however often the branch moves meanwhile. */
 async function composeMessage(project: Project, made: string, request: LandRequest): Promise<string> {
   const text = request.message ?? made;
   if (request.edit === undefined || request.isDryRun === true) return text;
@@ -333,7 +333,7 @@ async function mergeSides(project: Project, landing: Landing, request: LandReque
   if (base === theirs) return null;
   const { tree, conflicts } = await store.mergeTrees(base, ours, theirs);
   if (tree === null) {
-    // When the branch continues what its user committed from the line, that is not a conflict.
+    // When the branch continues code that its user committed from the line, that is not a conflict.
     const commit = await findCommit(project, { ...landing.line, oid: landing.line.tip });
     throw commit === null ? await toConflict(project, landing, conflicts) : await toNothing(project, landing, request);
   }
@@ -362,7 +362,7 @@ async function forward(store: Store, workspace: Workspace, ref: RefName, commit:
     if (error instanceof TeddyError && error.code === 'REF_MOVED') return 'moved';
     throw error;
   }
-  // git moves the branch that HEAD is on at this moment; somebody may have continued that branch already.
+  // git moves the branch that HEAD points to at this moment; somebody may have continued that branch already.
   const tip = await store.resolve(ref);
   return tip !== null && (await store.isAncestor(commit, tip)) ? commit : 'moved';
 }
@@ -494,8 +494,8 @@ async function reportEdits({ repository, notices }: Project, { ref, name }: Land
 }
 
 /**
- * Creates two commits outside of every branch. `git cherry-pick` of the second commit merges these sides and keeps the
- * message, which identifies the landing later. git prunes them some weeks later.
+ * Creates two commits outside every branch. `git cherry-pick` of the second commit merges these sides and keeps the
+ * message, which identifies the landing later. git prunes the commits a few weeks later.
  */
 async function preparePick(
   { repository: { store } }: Project,

@@ -1,4 +1,4 @@
-/** Parts shared by the steps of a landing: its request, its two sides, its archive, and the command that lands. */
+/** Parts shared by a landing's steps: its request, its two sides, its archive, and the command that lands. */
 import { toShellWord } from '../../session/text/shell-word.ts';
 import {
   type Oid,
@@ -22,12 +22,12 @@ export interface LandRequest {
   target?: string | undefined;
   /** The target branch; by default the session's base branch. */
   onto?: string | undefined;
-  /** Subject and body; by default made from the turns. */
+  /** The subject and the body; by default made from the turns. */
   message?: string | undefined;
-  /** Lets a person edit the message before it is used. */
+  /** Lets the user edit the message before it is used. */
   edit?: ((message: string) => Promise<string>) | undefined;
   isDryRun?: boolean;
-  /** Lands the user's edits from before the session's first message without asking. */
+  /** True to land the user's edits from before the session's first message without asking. */
   withOwnEdits?: boolean;
 }
 
@@ -38,7 +38,7 @@ export interface LandableLine {
   tip: Oid;
 }
 
-/** Returns the command that lands a line with the request's options, except those replaced by `changed`. */
+/** Returns the command that lands a line with the request's options, except the options replaced by `changed`. */
 export function toLandCommand(name: string, request: LandRequest, changed: Partial<LandRequest> = {}): string {
   const { onto, message, edit, withOwnEdits, isDryRun } = { ...request, ...changed };
   return [
@@ -59,8 +59,8 @@ export interface LandingSides {
 }
 
 /**
- * Reads the sides from commits; null stands for no code at all. All three get `target`'s `.teddy/`, so that no merge
- * can touch it.
+ * Reads the sides from commits; null means no code at all. All three get `target`'s `.teddy/`, so that no merge can
+ * touch it.
  */
 export async function readSides(
   store: Store,

@@ -12,10 +12,10 @@ import { maskEntry } from './mask-text.ts';
 import type { LineState, LineTurns } from '../../view/view.ts';
 
 type Label = Pick<Entry, 'title' | 'details'>;
-/** Entry trailers that cannot be derived from its draft, place or files. */
+/** Entry trailers that cannot be derived from the entry's draft, position or files. */
 export type EntryTrailers = Partial<Omit<Entry, 'kind' | 'session' | 'turn' | 'id' | 'created' | keyof Label>>;
 
-/** A file of the project or of `.teddy/`, by path. */
+/** A file in the project or in `.teddy/`, by path. */
 export interface FileEdit {
   path: RepoPath;
   /** Null removes the file. */
@@ -23,7 +23,7 @@ export interface FileEdit {
   executable?: boolean;
 }
 
-/** An entry to append: says what it adds, never where. */
+/** An entry to append: describes its content, but never its position. */
 export interface Draft {
   kind: EntryKind;
   turn?: TurnName | null;
@@ -36,7 +36,7 @@ export interface Draft {
   trailers?: EntryTrailers;
   /** Records to append to the turn's transcript, in this order. */
   records?: readonly KnownRecord[];
-  /** A model's answer to teddy; teddy does not mask its records and plan. */
+  /** True for a model's answer to teddy; teddy does not mask its records and plan. */
   isAnswer?: boolean;
   /** The turn's files by name. New content is appended to `raw.jsonl`. */
   files?: Readonly<Record<string, string>>;
@@ -49,7 +49,7 @@ export interface Draft {
   };
 }
 
-/** The first commit of a session that begins on top of `tip`; with `tip` null, the first commit of all. */
+/** The first commit of a session that begins on top of `tip`; with `tip` null, the first commit of the repository. */
 export interface StartPosition {
   tip: Oid | null;
   session: SessionId;
@@ -72,9 +72,9 @@ export interface EntryContent {
 }
 
 export interface Drafts {
-  /** Returns the content of the entry that follows the entries already added. */
+  /** Returns the content of the entry that follows the entries added so far. */
   add(draft: Draft): Promise<EntryContent>;
-  /** Returns how many secrets were masked in the records and plans already added. */
+  /** Returns the number of secrets masked in the records and plans added so far. */
   masked(): number;
 }
 
@@ -122,7 +122,7 @@ export function openDrafts(project: Project, place: AppendPosition, { isStream }
   };
 }
 
-/** Kinds that keep their id: a start has no entry before it, and a memo has a twin with the same id on `teddy/global`. */
+/** Kinds that keep their ID: a start has no entry before it, and a memo has a twin with the same ID on `teddy/global`. */
 const keepIds: ReadonlySet<EntryKind> = new Set(['start', 'memo']);
 
 /** The file that the sha256 in an entry covers. */
@@ -138,7 +138,7 @@ function requireTurn(turn: TurnName | null): TurnName {
 }
 
 interface Tails {
-  /** Returns the file with all of the turn's content up to now; lines added later do not change the returned bytes. */
+  /** Returns the file with all of the turn's content so far; lines added later do not change the returned bytes. */
   grow(turn: TurnName | null, name: string, lines: string): Promise<FileEdit>;
 }
 
@@ -172,7 +172,7 @@ function openTails(store: Store, place: AppendPosition, isStream: boolean): Tail
   };
 }
 
-/** Leaves a last line that another program cut off unchanged; new content begins on a new line. */
+/** Does not change a last line that another program cut off; new content begins on a new line. */
 function toTail(bytes: Uint8Array): Tail {
   const tail = { bytes, length: bytes.length };
   if (bytes.length > 0 && bytes.at(-1) !== newline) addBytes(tail, Uint8Array.of(newline));

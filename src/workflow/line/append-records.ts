@@ -1,4 +1,7 @@
-/** Appends to a line what people or models said elsewhere: in a voice front end, an editor or the shell. Asks no model. */
+/**
+ * Appends to a line words that people or models said elsewhere: in a voice front end, an editor or the shell. Does not
+ * ask a model.
+ */
 import type { ImportUnit } from '../../conversation/logs/importer.ts';
 import { completeRecords, type GivenRecord } from '../../conversation/records/given-record.ts';
 import { encodeRecord } from '../../conversation/records/transcript.ts';
@@ -29,7 +32,7 @@ export interface AppendRequest {
   selector?: string | undefined;
   /** One unit. */
   records: GivenRecord[];
-  /** The record IDs are brand-new, so nobody can have sent these records before. */
+  /** True when the record IDs are new, so that nobody can have sent these records before. */
   isFresh?: boolean;
 }
 
@@ -40,7 +43,10 @@ export interface AppendedRecords {
   turn: TurnName;
   commit: Oid;
   entry: UnitKind;
-  /** False when the line already had all the records with the same content; `commit` is then the one that added them. */
+  /**
+   * False when the line already contained all the records with the same content; `commit` is then the commit that added
+   * them.
+   */
   isNew: boolean;
 }
 
@@ -68,8 +74,8 @@ export async function appendRecords(project: Project, request: AppendRequest): P
 }
 
 /**
- * Returns null when the line has none of the IDs. Throws ENTRY_EXISTS when it has only some of them, or any with other
- * content.
+ * Returns null when the line contains none of the IDs. Throws ENTRY_EXISTS when it contains only some of them, or any
+ * with other content.
  */
 async function findKnown(project: Project, state: LineState, given: KnownRecord[]): Promise<FoundRecord | null> {
   const found = await findRecords(project.repository.store, state, new Set(given.map(({ id }) => id)));
@@ -86,7 +92,7 @@ async function findKnown(project: Project, state: LineState, given: KnownRecord[
   );
 }
 
-/** Compares without the time: a client that sends a record again may have set a new one. */
+/** Compares records without their time, because a client that resends a record may have set a new one. */
 function isSameRecord(one: KnownRecord, other: KnownRecord): boolean {
   return encodeRecord({ ...one, timestamp: '' }) === encodeRecord({ ...other, timestamp: '' });
 }
@@ -105,7 +111,7 @@ export interface FoundRecord {
   commit: Oid;
 }
 
-/** Returns the records with these IDs in the line's order. Looks for their commits only when it finds any. */
+/** Returns the records with these IDs in the line's order. Looks up their commits only when it finds any. */
 export async function findRecords(store: Store, state: LineState, ids: ReadonlySet<string>): Promise<FoundRecord[]> {
   const found: Omit<FoundRecord, 'commit'>[] = [];
   const written = [...ids].map((id) => JSON.stringify(id));
@@ -131,7 +137,7 @@ function pick(turn: TurnName, text: string, ids: ReadonlySet<string>): Omit<Foun
   );
 }
 
-/** Returns the oldest of the turn's entries that has the record in its transcript. */
+/** Returns the oldest of the turn's entries whose transcript contains the record. */
 async function findCommit(
   store: Store,
   state: LineState,
@@ -151,7 +157,7 @@ async function findCommit(
   return last;
 }
 
-/** A unit is stored as a whole or not at all: a message, calls with all their results, or an answer. */
+/** teddy stores a unit completely or not at all: a message, calls with all their results, or an answer. */
 type UnitKind = Exclude<ImportUnit['kind'], 'plan'>;
 
 /**

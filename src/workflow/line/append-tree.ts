@@ -1,4 +1,4 @@
-/** Writes a commit whose tree combines the code as of that step, the files the session has published, and the new files. */
+/** Writes a commit with a tree that combines the code as of that step, the session's published files, and the new files. */
 import type { Ident, ObjectBatch, Store } from '../../ports/git.ts';
 import { attributesPath, configPath } from '../../session/global/global-files.ts';
 import { joinPath, sessionDir, type Oid, type RepoPath, type SessionId } from '../../names.ts';
@@ -16,13 +16,13 @@ export interface CommitBase {
 export type CommitContent = Pick<EntryContent, 'message' | 'files'> &
   Partial<Pick<EntryContent, 'tree' | 'edits' | 'at'>>;
 
-/** A written commit. `edits` lists all its changes to the tip's tree; null when they have yet to be computed. */
+/** A written commit. `edits` lists all its changes to the tip's tree; null when they have not been computed yet. */
 export interface WrittenCommit {
   commit: Oid;
   edits: TreeEdit[] | null;
 }
 
-/** Adds the objects of the commit to `batch`, without flushing it. */
+/** Adds the commit's objects to `batch`, without flushing it. */
 export async function writeCommit(
   store: Store,
   batch: ObjectBatch,
@@ -38,7 +38,7 @@ export async function writeCommit(
   return { commit, edits: from.isTip ? edits : null };
 }
 
-/** Sets the author date to `at`, in UTC, and leaves the committer date alone. */
+/** Sets the author date to `at`, in UTC, and keeps the committer date. */
 export function dateAuthor({ author, committer }: Ident, at: string | undefined): Ident {
   const seconds = Math.floor(Date.parse(at ?? '') / 1000);
   return { author: seconds > 0 ? author.replace(/ \d+ [+-]\d{4}$/, ` ${seconds} +0000`) : author, committer };
@@ -54,8 +54,8 @@ async function writeFiles(batch: ObjectBatch, files: readonly FileEdit[]): Promi
 }
 
 /**
- * Returns the tree that an entry builds on: the code of `code` or of the tip, with the session's published files from
- * the last entry. Repairs files that a user's commit lost or changed.
+ * Returns the tree on which an entry builds: the code of `code` or of the tip, with the session's published files from
+ * the last entry. Repairs files that a user's commit removed or changed.
  */
 async function readBase(
   store: Store,

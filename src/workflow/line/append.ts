@@ -1,4 +1,4 @@
-/** The only way a line grows: objects first, then one ref update by compare-and-swap, then index and files. */
+/** The only way in which a line grows: objects first, then one ref update by compare-and-swap, then index and files. */
 import { TeddyError } from '../../errors.ts';
 import type { LineCommit, ObjectBatch, Publication, Store, TreeMode, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -13,23 +13,23 @@ import { readLineAt, type LineState, type LineTurns } from '../../view/view.ts';
 
 export type { Draft, EntryTrailers, FileEdit, AppendPosition, StartPosition } from './append-drafts.ts';
 
-/** A line to append entries to. `State` is the line's state that `decide` receives. */
+/** A line to append entries to. `State` is the type of the line's state that `decide` receives. */
 export interface Line<State extends LineTurns = LineState> {
   ref: RefName;
-  /** The work tree that has the line checked out, if any; its index and files follow. */
+  /** The work tree that has the line checked out, if any; its index and files follow the line. */
   workspace: Workspace | null | (() => Promise<Workspace | null>);
   /** The line as the caller read it. */
   state?: LineState;
-  /** Reads the line in a different way; the entries go on top of the tip in the state it returns. */
+  /** Reads the line in a different way; the entries go on top of the tip in the returned state. */
   read?(tip: Oid): Promise<State>;
   /** The reason for the reflog. Defaults to the title of the last entry. */
   reason?: string;
-  /** Reports no masked secrets. */
+  /** True to not report masked secrets. */
   isQuiet?: boolean;
 }
 
 /**
- * The entries to append, or none; the caller gets back `value` or `leave`. When nothing is appended, teddy checks the
+ * The entries to append, or none; the caller receives `value` or `leave`. When nothing is appended, teddy checks the
  * ref once more, unless `asRead` is set.
  */
 type Decision = readonly Draft[] | { drafts: readonly Draft[]; value: unknown } | { leave: unknown; asRead?: true };
@@ -47,9 +47,9 @@ type Appended<Decided extends Decision> = Decided extends { leave: infer Left }
   : AppendedEntry & { value: Decided extends { value: infer Value } ? Value : undefined };
 
 /**
- * Appends entries to a line with a single ref move. `decide` gets the line's current state and returns what to append;
- * after a lost race, it is called again with the new state, and throws if its entries no longer fit. Throws REF_MOVED
- * after ten lost races.
+ * Appends entries to a line with a single ref move. `decide` receives the line's current state and returns the entries
+ * to append; after a lost race, it is called again with the new state, and throws if its entries no longer fit. Throws
+ * REF_MOVED after ten lost races.
  */
 export async function append<Decided extends Decision, State extends LineTurns = LineState>(
   project: Project,
@@ -119,7 +119,7 @@ export async function beginLine(
   return (await publish(project.repository.store, target, null, written)) ? toAppended(written) : null;
 }
 
-/** Writes the entries that `append` would write, durably but on no branch. `masked` counts the secrets found in them. */
+/** Writes the entries that `append` would write, durably but not on any branch. `masked` counts the secrets found in them. */
 export async function writeEntries(
   project: Project,
   place: AppendPosition,
@@ -139,7 +139,7 @@ export interface PlainCommit {
 }
 
 /**
- * Appends a commit to a branch that is not a line. When the branch does not exist, `decide` gets a null tip and the
+ * Appends a commit to a branch that is not a line. When the branch does not exist, `decide` receives a null tip and the
  * commit begins the branch. Returns null when there is nothing to commit.
  */
 export async function appendCommit(
@@ -174,12 +174,12 @@ function toAppended({ commit, entry, records }: WrittenEntries): AppendedEntry {
   return { commit, entry, records };
 }
 
-/** Up to this many entries after the first are written as loose objects; more go into one pack. */
+/** Up to this many entries after the first are written as loose objects; more entries go into one pack. */
 const looseEntries = 8;
 
 /**
- * Writes the drafts as commits. The first commit repairs what a user's commit has changed. When there are several, all
- * are durable on return.
+ * Writes the drafts as commits. The first commit repairs session files that a user's commit has changed. When there are
+ * several commits, all of them are durable on return.
  */
 async function writeDrafts(
   project: Project,

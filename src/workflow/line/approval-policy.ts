@@ -1,5 +1,5 @@
 /**
- * A line's effective `teddy.approvals`: the stricter of the settings in the base branch, as last fetched, and in git's
+ * A line's effective `teddy.approvals`: the stricter of the settings on the base branch, as last fetched, and in git's
  * configuration. The file in the work tree does not count, because whoever plans can edit it.
  */
 import type { RefTip } from '../../ports/git.ts';
@@ -16,7 +16,7 @@ import {
 } from '../../session/settings/tracked-config.ts';
 
 export interface ApprovalPolicy extends FoundSetting {
-  /** Sentences, each about an ignored setting. */
+  /** Sentences, each of which describes an ignored setting. */
   notes: string[];
 }
 

@@ -19,7 +19,10 @@ export interface ChosenStart {
   note: string | null;
 }
 
-/** Chooses the start. `from` is a branch or a session. Throws UNKNOWN_BRANCH; USAGE for `teddy/global`, which holds no code. */
+/**
+ * Chooses the start. `from` is a branch or a session. Throws UNKNOWN_BRANCH; USAGE for `teddy/global`, which contains
+ * no code.
+ */
 export async function chooseStart(project: Project, from?: string): Promise<ChosenStart> {
   const { ref, oid } = from === undefined ? await readHead(project) : await findNamed(project, from);
   if (ref === globalRef) throw await globalError(project, from !== undefined);
@@ -59,7 +62,7 @@ async function readHead({
   return head ?? { ref: null, oid: await store.resolve('HEAD') };
 }
 
-/** Finds a local branch, a remote one by its short or full name, or else a session's main line. */
+/** Finds a local branch, a remote one by its short or full name, otherwise a session's main line. */
 async function findNamed(project: Project, from: string): Promise<{ ref: RefName; oid: Oid }> {
   const { store } = project.repository;
   const name = from.replace(/^refs\/heads\//, '');

@@ -1,4 +1,7 @@
-/** Conversation branches of a session recorded from another program: where a branch leaves its line, and its opening entry. */
+/**
+ * Conversation branches of a session recorded from another program: the point where a branch leaves its line, and its
+ * opening entry.
+ */
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
 import { turnNumber, type Oid, type TurnName } from '../../names.ts';
@@ -13,8 +16,8 @@ export interface WrittenLine {
 }
 
 /**
- * Returns the commit where an attempt leaves a line: before its prompt's turn, or the tip when the line does not have
- * that turn.
+ * Returns the commit at which an attempt leaves a line: before its prompt's turn, or the tip when the line does not
+ * have that turn.
  */
 export async function findLeave(project: Project, { tip, opens }: WrittenLine, from: TurnName): Promise<Oid> {
   if (opens !== null && turnNumber(opens.turn) === turnNumber(from)) return opens.leave;

@@ -1,4 +1,7 @@
-/** Memos that a plan proposes: decided separately, and applied to `teddy/global` and to the line under one ID. */
+/**
+ * Memos that a plan proposes: teddy decides on them separately, and applies them to `teddy/global` and to the line
+ * under one ID.
+ */
 import type { ReportedMemos } from '../../plan/report/report.ts';
 import { countOf } from '../../session/spending/describe-spending.ts';
 import { TeddyError } from '../../errors.ts';
@@ -24,13 +27,13 @@ export type DecidedMemos = ReportedMemos;
 const noMemos: DecidedMemos = { added: [], removed: [], rejected: [] };
 
 /**
- * With `ask`, a person decides. With `none`, there is nobody to ask: new memos are kept as proposals for the user, with
- * a notice.
+ * With `ask`, the user decides. With `none`, nobody can be asked: teddy keeps new memos as proposals for the user, and
+ * sends a notice.
  */
 export type MemoDecision =
   { kind: 'yes' | 'no' | 'none' } | { kind: 'ask'; ask(changes: MemoChange[]): Promise<boolean> };
 
-/** How many commits of `teddy/global` to search for one half of a pair; only a recent crash can leave one. */
+/** The number of commits on `teddy/global` to search for one half of a pair; only a recent crash can leave one behind. */
 const maxSearched = 50;
 const globalMemosPath = 'memos.yaml' as RepoPath;
 
@@ -77,7 +80,7 @@ async function proposeAll(project: Project, changes: readonly MemoChange[]): Pro
   return proposed;
 }
 
-/** Returns the changes to decide on. Only reports the addition of an existing memo or the removal of a missing one. */
+/** Returns the changes to decide on. Only reports additions of existing memos and removals of missing ones. */
 async function findOpen(project: Project, changes: MemoChange[]): Promise<MemoChange[]> {
   if (changes.length === 0) return [];
   const changed = changeMemos((await readGlobal(project))?.memos ?? '', changes);
@@ -101,8 +104,8 @@ async function applyMemos(
   const id = toLaterId(project.ids.entryId(), last);
   const entry: Entry = { kind: 'memo', session, id, created: last.created, turn, ...labelMemos(changes) };
   const memos: DecidedMemos = { added: [], removed: [], rejected: [] };
-  // Writes teddy/global first: after a crash between the two commits, the next command finds this one and completes the
-  // pair.
+  // Writes teddy/global first, so that after a crash between the two commits, the next command finds this one and
+  // completes the pair.
   await changeGlobal(project, encodeEntry(await maskEntry(project.masker, entry)), (current) => {
     const changed = changeMemos(current.memos, changes);
     memos.added = changed.added;
@@ -135,7 +138,7 @@ export async function finishMemos(
   const decided = latest?.status === 'planned' ? await findDecided(project, latest.turn, line.session) : null;
   if (latest === null || decided === null) return { memos: noMemos, state };
   if (await isOnLine(store, decided.entry, tip)) return { memos: await readTaken(store, decided.commit), state };
-  // Two lines of one session may each have a turn with the same name.
+  // Two lines of the same session may each have a turn with the same name.
   for (const { oid, session, remote } of await listLines(project)) {
     if (remote === null && session === line.session && (await isOnLine(store, decided.entry, oid)))
       return { memos: noMemos, state };
@@ -146,7 +149,7 @@ export async function finishMemos(
   return { memos: await readTaken(store, decided.commit), state: copied };
 }
 
-/** Returns this commit's own changes to the memos on `teddy/global`, without anybody else's. */
+/** Returns this commit's own changes to the memos on `teddy/global`, without those by others. */
 async function readTaken(store: Store, commit: Commit): Promise<DecidedMemos> {
   const read = async (treeish: Oid | undefined) =>
     treeish === undefined ? [] : parseMemos(toText((await store.readFile(treeish, globalMemosPath))?.bytes ?? null));

@@ -1,4 +1,4 @@
-/** Makes labels for entries that hold records of a conversation with teddy or with another program. */
+/** Makes labels for entries that contain records of a conversation with teddy or with another program. */
 import type { ImportUnit } from '../../conversation/logs/importer.ts';
 import type { KnownRecord, ResultReason } from '../../conversation/records/record.ts';
 import { findPlanTitle } from '../../plan/plan-comments.ts';
@@ -14,8 +14,8 @@ type Label = Pick<Entry, 'title' | 'details'>;
 const asides: KnownRecord['type'][] = ['note', 'thinking', 'orchestrator_meta', 'voice_interrupted'];
 
 /**
- * The length to cut lines to. Labels show less, even after leaving something out, and a short line is cheaper to mask
- * and measure again.
+ * The length to cut lines to. Labels show less, even after omissions, and a short line is cheaper to mask and measure
+ * again.
  */
 const keptCharacters = 4 * labelLimits.detail;
 

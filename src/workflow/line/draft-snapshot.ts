@@ -1,4 +1,4 @@
-/** Drafts a snapshot: the user's own edits, except for any that must not or cannot be in it. */
+/** Drafts a snapshot: the user's own edits, except for edits that must not or cannot be in it. */
 import { equalBytes } from '../../session/text/bytes.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Edit, Store, Workspace, WorkspaceStatus } from '../../ports/git.ts';
@@ -30,7 +30,7 @@ export interface DraftedSnapshot {
 }
 
 /**
- * Drafts the snapshot; `drafted` is null when there is nothing to commit. Throws what `takeSnapshot` throws; in that
+ * Drafts the snapshot; `drafted` is null when there is nothing to commit. Throws the errors of `takeSnapshot`; in that
  * case nothing changes.
  */
 export async function draftSnapshot(...line: Parameters<typeof draftOnce>): ReturnType<typeof draftOnce> {
@@ -53,7 +53,7 @@ async function draftOnce(
   const { ref, session, workspace } = line;
   const wanted = await project.settings.get('snapshot');
   const takesTracked = wanted === undefined || wanted === 'tracked';
-  // Before a message, teddy tells the user what the snapshot leaves out.
+  // Before a message, teddy tells the user what the snapshot omits.
   const names = takesTracked && turn === null;
   const { head, status } = await workspace.headAndStatus({ untracked: wanted === 'all' || names });
   // Edits on another branch do not belong to this line.
@@ -178,7 +178,7 @@ async function readSessionEdits(
   const changed: FileEdit[] = [];
   for (const { path, unstaged } of edits.filter((edit) => isSessionPath(edit.path))) {
     const published = await store.readFile(tip, path);
-    // A file that git calls deleted is gone, even when a parent directory has become a link.
+    // A file that git reports as deleted is gone, even when a parent directory has become a link.
     const disk = unstaged === 'D' ? null : await workspace.readDisk(path);
     if (published === null || (disk !== null && equalBytes(disk, published.bytes))) continue;
     if (disk === null) await workspace.writeSessionFile(path, published.bytes);

@@ -94,7 +94,7 @@ export function withExecutable(mode: number, executable: boolean): number {
   return executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
 }
 
-/** Returns whether writing `wanted` at the path would change nothing. Only a file or a link can count as equal. */
+/** Returns true if writing `wanted` at the path would change nothing. Only a file or a link can count as equal. */
 export function isInState(found: FileState, wanted: FileState | NewFile): boolean {
   if (found.kind === 'file' && wanted.kind === 'new-file')
     return ((found.mode & 0o100) !== 0) === wanted.executable && equalBytes(found.bytes, wanted.bytes);

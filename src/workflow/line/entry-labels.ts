@@ -1,4 +1,4 @@
-/** Labels of entries: each says what its entry adds. Checking an entry rebuilds its label. */
+/** Labels for entries: each describes what its entry adds. Checking an entry rebuilds its label. */
 import type { ApprovalRecord } from '../../conversation/records/record.ts';
 import type { TurnName } from '../../names.ts';
 import { describeAction } from '../../plan/actions/actions.ts';
@@ -12,7 +12,7 @@ export function labelPlan({ title, actions }: Plan): Label {
   return { title, details: actions.map((action) => `${action.index}. ${describeAction(action)}`) };
 }
 
-/** Labels an agent's submitted plan with its first heading, or else its first line. */
+/** Labels an agent's submitted plan with its first heading, otherwise with its first line. */
 export function labelHandedIn(plan: string): Label {
   const lines = plan.trim().split('\n');
   const title = lines.find((line) => /^#{1,6}\s+\S/.test(line)) ?? lines[0] ?? '';

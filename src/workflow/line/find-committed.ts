@@ -1,6 +1,6 @@
 /**
- * Finds the commits in which people committed what other agents left in the work tree. Such a session counts as done,
- * like a landed one.
+ * Finds the commits in which people committed code that other agents left in the work tree. The sessions of these
+ * agents count as done, like landed ones.
  */
 import { parseLineRef, type Oid, type RefName, type RepoPath, type SessionId } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
@@ -15,13 +15,16 @@ import { readStarts, type SessionStart } from '../../session/lines/session-start
 
 type CommittableLine = Pick<KnownLine, 'ref' | 'oid' | 'session' | 'nearest'>;
 
-/** Limits of the search: how long after a session's last step a commit may be, and how many files it may have. */
+/**
+ * Limits of the search: the maximum time between a session's last step and a commit, and the maximum number of files in
+ * the session.
+ */
 const [longestMs, mostFiles] = [30 * 24 * 60 * 60 * 1000, 200];
 
 /**
- * Returns, by line, the commit that brought the last version of every file that the agent's turns changed to the
- * session's base branch, to a default branch, or to HEAD; when several commits did, the last one. Omits lines that are
- * not another agent's and lines with code that no branch has in full. Caches results: a call costs nothing while no
+ * Returns, by line, the commit that put the last version of every file that the agent's turns changed on the session's
+ * base branch, on a default branch, or on HEAD; when several commits did, the last one. Omits lines that are not
+ * another agent's and lines with code that no branch contains in full. Caches results: a call costs nothing while no
  * branch has moved, and two git processes otherwise. Throws GIT_FAILED.
  */
 export async function findCommitted(
@@ -108,7 +111,7 @@ interface Version {
   blob: Oid | null;
 }
 
-/** Marks a result that holds no matter how the branches move. */
+/** Marks a result that stays true however the branches move. */
 const forGood = '-';
 
 function readKept(index: LineIndex, { ref, oid }: CommittableLine) {
@@ -136,8 +139,8 @@ async function listBases(
 }
 
 /**
- * Returns the last versions of the files that the agent's turns changed since the session began; empty when there are
- * more than `mostFiles`.
+ * Returns the last versions of the files that the agent's turns have changed since the session began; empty when there
+ * are more than `mostFiles`.
  */
 async function readChanges(
   { repository: { store, blame } }: Source,
@@ -172,7 +175,7 @@ function toVersions(kept: readonly unknown[]): Version[] {
 }
 
 /**
- * Opens a search for the last of the commits that first brought these versions since the session began. The search
+ * Opens a search for the last of the commits that first contained these versions since the session began. The search
  * returns null when any version is missing.
  */
 async function openSearch(
@@ -198,7 +201,7 @@ async function openSearch(
     for (const version of versions) {
       const places = found.get(toKey(version)) ?? [];
       const first = places.findLast((at) => (commits[at]?.seconds ?? 0) >= toSeconds(line));
-      // The agent's turn may include what others had committed before.
+      // The agent's turn may include code that others had committed before.
       if (first === undefined && !(await isThere(version))) return null;
       last = Math.min(last, first ?? last);
     }

@@ -13,8 +13,8 @@ import { listLines, readBaseStart, type BaseStart, type KnownLine } from '../../
 
 /**
  * Returns the newest local line of teddy's own sessions that has not landed in its present state; a session without
- * turns is open. Uses other agents' sessions only by name, or when HEAD is on them. `lines` are the lines, if the
- * caller has just listed them. Throws NO_OPEN_SESSION, and UNKNOWN_SESSION when there is no session at all.
+ * turns is open. Uses other agents' sessions only by name, or when HEAD is on them. Pass `lines` if the caller has just
+ * listed them. Throws NO_OPEN_SESSION, and UNKNOWN_SESSION when there is no session at all.
  */
 export async function findOpenLine(project: Project, lines?: readonly KnownLine[]): Promise<KnownLine> {
   const sessions = toMainLines(lines ?? (await listLines(project)), project.clock.now());
@@ -48,8 +48,8 @@ async function findOpenBranch(
 }
 
 /**
- * Returns whether the session's base branch, or a default branch, has everything on the line. `bases` replaces these
- * branches.
+ * Returns true if the session's base branch, or a default branch, contains everything on the line. `bases` replaces
+ * these branches.
  */
 export async function hasLandedAsItStands(
   project: Project,
@@ -61,7 +61,7 @@ export async function hasLandedAsItStands(
   const dir = await store.readDir(nearest.oid, sessionDir(session));
   if (dir?.entries.some(({ name }) => isTurnName(name)) !== true) return false;
   const start = await findBaseStart(project, nearest);
-  // A branch that has not moved since the session began has none of its commits, so there is no need to ask git.
+  // A branch that has not moved since the session began contains none of its commits, so there is no need to ask git.
   const before = start === null ? undefined : (await store.readCommit(start.oid)).parents[0];
   for (const base of bases ?? (await listBaseTips(project, session, start))) {
     if (base === before) continue;
@@ -95,7 +95,7 @@ export async function findOtherWithCode(
 }
 
 /**
- * Returns whether a line has anything to land: code that differs from where it began, or the undo of something that has
+ * Returns true if a line has anything to land: code that differs from where it began, or the undo of something that has
  * landed.
  */
 export async function hasCodeToLand(project: Project, line: Pick<KnownLine, 'oid' | 'nearest'>): Promise<boolean> {
@@ -115,7 +115,7 @@ async function differsFromStart(
   return start === undefined || !(await hasSameCode(project.repository.store, start.oid, oid));
 }
 
-/** Returns where a session started; does not walk a long line when the start is already known. */
+/** Returns where a session started; does not walk a long line when the start is already cached. */
 export async function findBaseStart(project: Project, { oid, entry }: KnownLine['nearest']): Promise<BaseStart | null> {
   const start = (await readStarts(project, [{ ...entry, oid }])).get(entry.session);
   if (start === undefined || start.branch === null) return readBaseStart(project, oid);

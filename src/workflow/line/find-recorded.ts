@@ -1,4 +1,7 @@
-/** Finds what a command inspects: a line, including an archived or remote-only one; a commit; or a range of commits. */
+/**
+ * Finds the object that a command inspects: a line, including an archived or remote-only one; a commit; or a range of
+ * commits.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -24,9 +27,9 @@ import { listSessionLines, type SessionLine } from '../../session/lines/session-
 
 export interface RecordedLine {
   session: SessionId;
-  /** For display: a branch, an archive, or the commit or range as the user gave it. */
+  /** For display: a branch, an archive, or the commit or range as the user typed it. */
   name: string;
-  /** Null when the user gave a commit. */
+  /** Null when the user named a commit. */
   ref: RefName | null;
   tip: Oid;
   /** A range begins after this commit. */
@@ -34,7 +37,7 @@ export interface RecordedLine {
 }
 
 /**
- * Finds the target. Without one, takes the line that HEAD is on, or else the newest open session. Throws
+ * Finds the target. Without one, takes the line that HEAD is on, otherwise the newest open session. Throws
  * UNKNOWN_SESSION for a target that is neither a line nor a line's commit, UNKNOWN_COMMIT for the beginning of a range,
  * AMBIGUOUS_SESSION.
  */
@@ -74,12 +77,12 @@ export async function listRecorded(project: Project): Promise<RecordedLine[]> {
   const lines = new Map<RefName, RecordedLine>();
   for (const { ref, branchRef, oid, session, isArchived } of await listLines(project, { archived: true })) {
     const known = lines.get(branchRef);
-    // The listing has branches first. A local branch wins, then an archived one, because the remote's branch may be
+    // Branches come first in the listing. A local branch wins, then an archived one, because the remote's branch may be
     // older.
     if (known !== undefined && !(isArchived && known.ref?.startsWith('refs/remotes/') === true)) continue;
     lines.set(branchRef, { session, name: nameRef(ref), ref, tip: oid, after: null });
   }
-  // Branches that teddy named come first: the others grow from them.
+  // Branches that teddy named come first, because the others grow from them.
   const names = [...lines].map(([branchRef, line]) => ({ line, isNamed: parseLineRef(branchRef) !== null }));
   return names
     .toSorted((a, b) => Number(b.isNamed) - Number(a.isNamed) || (a.line.name < b.line.name ? -1 : 1))
@@ -138,7 +141,7 @@ async function findCommit({ repository: { store } }: Project, target: string): P
   return null;
 }
 
-/** Returns whether this is the tip of `teddy/global`. Its memo commits are entries as well, yet it is not a line. */
+/** Returns true if this is the tip of `teddy/global`. Its memo commits are entries as well, yet it is not a line. */
 async function isGlobal(store: Store, tip: Oid): Promise<boolean> {
   const tips = await store.listRefs(globalRef, 'refs/remotes/*/teddy/global');
   return tips.some(({ oid }) => oid === tip);
@@ -155,7 +158,7 @@ export async function requireCommit(
 }
 
 /**
- * Finds the session's line that has a turn: the conversation branch named after the turn, or else the only line with
+ * Finds the session's line that has a turn: the conversation branch named after the turn, otherwise the only line with
  * it; lines that share the turn count as one. Returns null when no line has it. Throws UNKNOWN_TURN when several lines
  * have different turns with that name.
  */
@@ -169,8 +172,8 @@ export async function findLineWith(project: Project, session: SessionId, turn: T
 }
 
 /**
- * Returns the `-s` value for a line that has this very turn, with its entry `at`: the session, its branch, or else that
- * entry.
+ * Returns the `-s` value for a line that has exactly this turn, with its entry `at`: the session, its branch, otherwise
+ * that entry.
  */
 export async function findSelector(project: Project, session: SessionId, turn: TurnName, at: Oid): Promise<string> {
   const { having } = await listLinesWith(project, session, turn);
@@ -189,7 +192,7 @@ function ambiguousTurnError(session: SessionId, turn: TurnName, having: readonly
 }
 
 /**
- * Lists the session's lines with a turn of this name, the main line first. `isOne` says whether they all share the same
+ * Lists the session's lines with a turn of this name, the main line first. `isOne` is true if they all share the same
  * turn.
  */
 async function listLinesWith(
@@ -206,7 +209,7 @@ async function listLinesWith(
   };
 }
 
-/** Warns when this clone lacks a session's first commits; an answer would look complete and be wrong. */
+/** Warns when this clone lacks a session's first commits, because an answer would look complete and be wrong. */
 export function warnOfCut(
   { notices }: Pick<Project, 'notices'>,
   read: Pick<Session, 'session' | 'steps' | 'isCut'>,

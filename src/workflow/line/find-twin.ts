@@ -1,5 +1,5 @@
 /**
- * Finds names that macOS and Windows treat as equal to another file's name, to check a plan. Ignores files that git
+ * Finds names that macOS and Windows treat as equal to another file's name, to check a plan. Omits files that git
  * ignores.
  */
 import type { Inspect } from '../../plan/effects/virtual-files.ts';

@@ -1,4 +1,4 @@
-/** Finds the line that a command acts on: the named line, the line HEAD is on, or the user's newest open session. */
+/** Finds the line that a command acts on: the named line, the line that HEAD is on, or the user's newest open session. */
 import { agentNames } from '../../agents/agents.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Head, Workspace } from '../../ports/git.ts';
@@ -25,7 +25,7 @@ export interface Line {
   /** `HEAD` when detached; in that case nothing can be appended. */
   ref: RefName;
   session: SessionId;
-  /** Null while the line exists only on a remote; teddy has yet to create `ref` at `remoteTip`. */
+  /** Null while the line exists only on a remote; teddy still has to create `ref` at `remoteTip`. */
   tip: Oid | null;
   remoteTip: Oid | null;
   /** The work tree that has the line checked out, if any. */
@@ -35,20 +35,20 @@ export interface Line {
 }
 
 export interface FindOptions {
-  /** The command changes the line: teddy asks the user when HEAD is not on a line, and refuses a detached HEAD. */
+  /** True when the command changes the line: teddy asks the user when HEAD is not on a line, and refuses a detached HEAD. */
   appends?: boolean;
-  /** The command makes its own branch, so a detached HEAD is accepted. */
+  /** True when the command makes its own branch, so that a detached HEAD is accepted. */
   forks?: boolean;
-  /** The command refuses a line that is not checked out anywhere; in that case teddy does not ask the user. */
+  /** True when the command refuses a line that is not checked out anywhere; in that case teddy does not ask the user. */
   needsFiles?: boolean;
-  /** All lines, when the caller has just listed them. */
+  /** All lines, if the caller has just listed them. */
   lines?: readonly KnownLine[];
 }
 
 const detachedRef = 'HEAD' as RefName;
 
 /**
- * Finds the line. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION for a selector; NO_OPEN_SESSION when none is given and HEAD
+ * Finds the line. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION for a selector; NO_OPEN_SESSION when there is none and HEAD
  * is not on a line; NOT_APPROVED when the user says no; NOT_ON_LINE when a command would append to a detached HEAD.
  */
 export async function findLine(project: Project, selector?: string, options: FindOptions = {}): Promise<Line> {
@@ -142,7 +142,7 @@ async function detachedError(project: Project, { line, nearest: { entry, oid } }
   );
 }
 
-/** A command may look for its line several times, but asks or reports it once. */
+/** A command may look for its line several times, but asks about it or reports it only once. */
 const chosenBefore = new WeakMap<Notices, Set<RefName>>();
 
 function isFirstTime(notices: Notices, ref: RefName): boolean {
@@ -175,8 +175,8 @@ async function findOpen(
 }
 
 /**
- * Finds a line by session id, branch, path to a session directory, the name after the date, or a unique part of a
- * session id.
+ * Finds a line by session ID, branch, path to a session directory, the name after the date, or a unique part of a
+ * session ID.
  */
 export async function findNamedTip(project: Project, selector: string, known?: readonly KnownLine[]): Promise<LineTip> {
   const found = await findNamed(project, selector, known);
@@ -204,7 +204,7 @@ async function findNamed(project: Project, typed: string, known?: readonly Known
   if (exact) return exact;
   const branch = (await findBranch(project, typed, lines)) ?? (await findBranch(project, selector, lines));
   if (branch !== null) return branch;
-  // Its id may be a part of another session's id.
+  // Its ID may be a part of another session's ID.
   const id = selector.replace(/^(?:refs\/heads\/)?teddy\//, '');
   if (isSessionId(id) && (await resolveArchive(store, mainLineRef(id))) !== null) throw archivedError(id);
   const namesakes = sessions.filter(({ session }) => session.slice('20260124-'.length) === selector);
@@ -227,8 +227,8 @@ async function findNamed(project: Project, typed: string, known?: readonly Known
 }
 
 /**
- * Returns whether all are captured and have the same name apart from a number; making room for the number may have
- * shortened the name.
+ * Returns true if all sessions are captured and have the same name apart from a number; making room for the number may
+ * have shortened the name.
  */
 function haveSameStem(sessions: readonly SessionId[]): boolean {
   const names = sessions.map((session) => session.slice('20260124-'.length));
@@ -238,13 +238,13 @@ function haveSameStem(sessions: readonly SessionId[]): boolean {
   return isCaptured && stems.every((stem, at) => stem === whole || (stem !== names[at] && whole.startsWith(stem)));
 }
 
-/** Finds an archived session with exactly this name, which wins over a part of another session's id. */
+/** Finds an archived session with exactly this name, which wins over a part of another session's ID. */
 async function findArchivedName({ repository: { store } }: Project, name: string): Promise<SessionId | null> {
   const kept = (await listArchives(store)).map(({ session }) => session);
   return kept.findLast((session) => session.slice('20260124-'.length) === name) ?? null;
 }
 
-/** Finds a local branch by its short or full name, or else one that a remote has. */
+/** Finds a local branch by its short or full name, otherwise a remote's branch. */
 async function findBranch(project: Project, selector: string, lines?: readonly KnownLine[]): Promise<LineTip | null> {
   const ref = (selector.startsWith('refs/heads/') ? selector : `refs/heads/${selector}`) as RefName;
   if (!isRefLike(ref)) return null;
@@ -260,7 +260,7 @@ function isRefLike(ref: string): boolean {
   return !/[\s~^:?*[\\\p{Cc}]|\.\.|@\{|\/\/|\.lock$|\/$/u.test(ref);
 }
 
-/** Returns the only line's branch with a name that contains the selector; a line may have been renamed. */
+/** Returns the branch of the only line with a name that contains the selector; a line may have been renamed. */
 function findSimilarBranch(lines: readonly KnownLine[], selector: string): LineTip | null {
   const similar = lines.filter(({ branchRef }) => shortRef(branchRef).includes(selector));
   const names = new Set(similar.map(({ branchRef }) => branchRef));
@@ -282,7 +282,7 @@ async function openLine(project: Project, at: LineTip, found: Line['found'], hea
   };
 }
 
-/** Refuses a remote's branch when continuing from it would leave out locally archived turns. */
+/** Refuses a remote's branch when continuing from it would omit locally archived turns. */
 async function refuseOlder({ repository: { store } }: Project, { branchRef, session, oid }: LineTip): Promise<void> {
   const kept = parseLineRef(branchRef) === null ? null : await resolveArchive(store, branchRef);
   if (kept !== null && !(await isOnLine(store, oid, kept))) throw archivedError(session);

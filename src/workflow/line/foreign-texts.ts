@@ -1,4 +1,4 @@
-/** Agents and context lists from elsewhere: teddy shows each once, and uses it only after the user accepts it. */
+/** Agents and context lists from elsewhere: teddy shows each one once, and uses it only after the user accepts it. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { globalContextPath, isUsualContext } from '../../session/global/global-files.ts';
@@ -6,7 +6,7 @@ import { fetchedRef, joinPath, sessionDir, type Oid } from '../../names.ts';
 import type { GlobalBranch } from './global-branch.ts';
 import { toText, type LineState } from '../../view/view.ts';
 
-/** A text that decides what a model is told or shown. `name` says where the text is stored: `agents/dev.md on teddy/global`. */
+/** A text that steers a model or its context. `name` is the text's location: `agents/dev.md on teddy/global`. */
 export interface SteeringText {
   kind: 'agent' | 'context';
   name: string;
@@ -50,14 +50,14 @@ export async function trustTexts(project: Project, texts: Pick<SteeringText, 'te
   await project.trust.add(await Promise.all(texts.map(({ text }) => toOid(project, text))));
 }
 
-/** Returns the text's object id and writes nothing. */
+/** Returns the text's object ID and writes nothing. */
 function toOid(project: Project, text: string): Promise<Oid> {
   return project.repository.store.batch().blob(text);
 }
 
 /**
- * Returns whether the repository may hold anything from elsewhere. If it was not cloned and has never fetched, it holds
- * only what its user put there.
+ * Returns true if the repository may contain anything from elsewhere. If it was not cloned and has never fetched, it
+ * contains only what its user put there.
  */
 export async function hasRemote(project: Project): Promise<boolean> {
   const { store } = project.repository;

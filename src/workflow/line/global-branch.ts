@@ -21,8 +21,8 @@ export interface GlobalBranch extends GlobalFiles {
 }
 
 /**
- * Makes the branch if it is missing: from the first remote that has one, or else from scratch. Returns a description of
- * what it made, or null.
+ * Makes the branch if it is missing: from the first remote that has one, otherwise from scratch. Returns a description
+ * of the new branch, or null.
  */
 export async function ensureGlobal(project: Project): Promise<string | null> {
   const { store } = project.repository;
@@ -92,7 +92,7 @@ async function findRemoteGlobal(store: Store): Promise<Oid | null> {
   return (await store.listRefs('refs/remotes/*/teddy/global'))[0]?.oid ?? null;
 }
 
-/** A file on the branch with its new content; null `text` removes the file. */
+/** A file on the branch with its new content; a null `text` removes the file. */
 interface GlobalEdit {
   name: string;
   text: string | null;
@@ -121,7 +121,7 @@ export async function changeGlobal(
 }
 
 /**
- * Finds the work tree with `teddy/global` checked out: its index and files have to follow, or git would show the change
+ * Finds the work tree with `teddy/global` checked out. Its index and files have to follow, or git would show the change
  * as undone.
  */
 async function findGlobalWorkspace({ repository }: Project): Promise<Workspace | null> {
@@ -141,7 +141,7 @@ async function refuseEdited(workspace: Workspace, files: readonly { path: RepoPa
   }
 }
 
-/** Sets up the repository. Returns what was made; null when everything existed. */
+/** Sets up the repository. Returns a description of the created parts; null when everything existed. */
 export async function initProject(project: Project): Promise<string | null> {
   await project.repository.store.ident();
   const made = await ensureGlobal(project);

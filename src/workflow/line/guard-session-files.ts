@@ -1,6 +1,6 @@
 /**
- * Guards the files in `.teddy/`, which no command in a plan or conversation may change. The user may edit three of
- * them, which decide what a model is shown, and the settings file. teddy reverts a command's changes there before
+ * Guards the files in `.teddy/`, which no command in a plan or conversation may change. The user may edit the settings
+ * file and three others, which determine what a model sees. teddy reverts a command's changes to these files before
  * anyone can mistake them for the user's edits.
  */
 import { equalBytes } from '../../session/text/bytes.ts';
@@ -29,7 +29,7 @@ export interface SessionTarget {
 export interface RestoredFiles {
   /** The restored files. */
   restored: RepoPath[];
-  /** Why teddy could not restore the files, or null. */
+  /** Why teddy could not restore the files; null otherwise. */
   failure: string | null;
   /** New files in `.teddy/`: they stay on disk, but no commit includes them. */
   strays: RepoPath[];
@@ -56,7 +56,7 @@ export async function keepSessionFiles(place: SessionTarget): Promise<KeptFiles>
 export interface FilesAfter extends RestoredFiles {
   head: Head;
   scan: Scan;
-  /** The changed files outside of `.teddy/`, sorted. */
+  /** The changed files outside `.teddy/`, sorted. */
   changed: RepoPath[];
 }
 
@@ -68,9 +68,9 @@ export async function compareAfterCommand(place: SessionTarget, kept: KeptFiles,
 }
 
 /**
- * Restores what a command changed in `.teddy/`, and warns about it. Stores the content found there as a tree, because
- * the user's editor may have written it. Unstages what the command staged there. Restores nothing when the command has
- * left the line. `who` begins a sentence.
+ * Restores files that a command changed in `.teddy/`, and warns about it. Stores the changed content as a tree, because
+ * the user's editor may have written it. Unstages files in `.teddy/` that the command staged. Restores nothing when the
+ * command has left the line. `who` begins a sentence.
  */
 export async function restoreSessionFiles(
   place: SessionTarget,
@@ -96,7 +96,7 @@ export async function restoreSessionFiles(
   return failure === null ? { restored, failure, strays } : { restored: [], failure, strays };
 }
 
-/** After a killed run, teddy cannot tell its commands' changes from the user's, so it reverts all of them. */
+/** After a killed run, teddy cannot distinguish its commands' changes from the user's, so it reverts all of them. */
 export async function restoreInterrupted(place: SessionTarget): Promise<void> {
   const after = await place.workspace.headAndScan();
   const config = await readPublishedConfig(place, after.head, after.scan);
@@ -104,7 +104,7 @@ export async function restoreInterrupted(place: SessionTarget): Promise<void> {
   await restoreSessionFiles(place, kept, after, 'The interrupted run, or you since then,');
 }
 
-/** Returns the published settings; also null when a sparse checkout leaves them out. */
+/** Returns the published settings; null also when a sparse checkout omits them. */
 async function readPublishedConfig(
   { project, workspace }: SessionTarget,
   { oid }: Head,
@@ -116,7 +116,7 @@ async function readPublishedConfig(
 }
 
 interface Published {
-  /** The commit that has the correct files. */
+  /** The commit with the correct files. */
   base: Oid;
   /** The files that teddy itself published while the command ran; they stay. */
   byTeddy: Set<RepoPath>;
@@ -149,7 +149,7 @@ async function findChanged(
   { base, byTeddy }: Published,
 ): Promise<{ changed: ChangedFile[]; strays: RepoPath[] }> {
   const touched = new Set(listChanged(kept.scan, after).filter(isSessionPath));
-  // Always compares the user's own files: a command may have hidden its change from git, or committed it.
+  // Always compares the user's own files, because a command may have hidden its change from git, or committed it.
   const changed: ChangedFile[] = [];
   const strays: RepoPath[] = [];
   for (const path of new Set([...editableFiles(session), ...touched])) {
@@ -160,7 +160,7 @@ async function findChanged(
     }
     const wanted = byTeddy.has(path) ? published : (kept.bytes.get(path) ?? published);
     const found = await workspace.readDisk(path);
-    // A sparse checkout leaves the file out.
+    // A sparse checkout omits the file.
     const wasMissing = !touched.has(path) && !kept.bytes.has(path);
     if (found === null ? !wasMissing : !equalBytes(found, wanted)) changed.push({ path, wanted, found });
   }
@@ -169,13 +169,13 @@ async function findChanged(
   return { changed, strays };
 }
 
-/** Returns the paths that differ from HEAD in another way than they did before the command. */
+/** Returns the paths whose difference from HEAD is not the same as before the command. */
 export function listChanged(before: Scan, after: Scan): RepoPath[] {
   const paths = new Set([...before.keys(), ...after.keys()]);
   return [...paths].filter((path) => before.get(path) !== after.get(path));
 }
 
-/** Returns the paths of `.teddy/` that are staged now and were not before the command. */
+/** Returns the paths in `.teddy/` that are staged now and were not before the command. */
 function listStaged(before: Scan, after: Scan): RepoPath[] {
   const letter = (print = '..') => (print.startsWith('.A') ? 'A' : print.charAt(0).replace('?', '.'));
   return listChanged(before, after).filter((path) => {
@@ -195,7 +195,7 @@ async function takeOutOfIndex(workspace: Workspace, paths: RepoPath[]): Promise<
   }
 }
 
-/** Stores the texts and returns a sentence that says where; empty when there are no texts. */
+/** Stores the texts and returns a sentence that names their location; empty when there are no texts. */
 async function keepTexts({ repository: { store } }: Project, changed: ChangedFile[]): Promise<string> {
   const batch = store.batch();
   const edits = [];
@@ -209,7 +209,7 @@ async function keepTexts({ repository: { store } }: Project, changed: ChangedFil
   return ` If the edit was yours, \`git show ${shown}\` has the text.`;
 }
 
-/** Returns why some of the files could not be written, or null. */
+/** Returns the reason why some of the files could not be written, or null. */
 async function writeBack(workspace: Workspace, changed: ChangedFile[]): Promise<string | null> {
   let failure: string | null = null;
   for (const { path, wanted } of changed) {

@@ -1,10 +1,10 @@
-/** Shows a commit's files as a plan sees a work tree's files: follows links, but never out of the project. */
+/** Shows a commit's files as a plan sees the files in a work tree: follows links, but never out of the project. */
 import type { Inspect } from '../../plan/effects/virtual-files.ts';
 import type { FileTarget } from '../../ports/files.ts';
 import type { Store, TreeEntry } from '../../ports/git.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 
-/** How many links a system follows before it reports a loop. */
+/** The number of links that a system follows before it reports a loop. */
 const maxLinks = 40;
 
 /** With `large`, the file is over the limit and was not read. */
@@ -50,7 +50,7 @@ async function look(tree: Tree, path: string, links: number): Promise<FoundInTre
   return { kind: 'absent' };
 }
 
-/** Returns what an entry leads to; `rest` is the part of the path below it. */
+/** Returns an entry's target; `rest` is the part of the path below the entry. */
 async function toTarget(
   tree: Tree,
   path: string,

@@ -83,8 +83,8 @@ function findAwaiting({ session, latest }: LineState, place: AnswerTarget): Turn
 }
 
 /**
- * Returns a conversation's turn, which keeps its records even if somebody else has spoken there since; but a turn gets
- * no second plan.
+ * Returns a conversation's turn, which keeps its records even if somebody else has spoken since; but a turn does not
+ * get a second plan.
  */
 async function findSpoken(
   store: Store,
@@ -98,12 +98,12 @@ async function findSpoken(
   return isLatest ? state.latest : readTurnState(store, state.entryOid, state.session, place.turn);
 }
 
-/** When another message has arrived meanwhile, that message still waits. */
+/** When another message has arrived meanwhile, that message is still waiting. */
 function toReplyTo({ messageId }: AnswerTarget, { records }: TurnState): { reply_to?: string } {
   return messageId === undefined || lastMessageId(records) === messageId ? {} : { reply_to: messageId };
 }
 
-/** Gives the record the place's ID, so that teddy recognizes the record when it finds the answer in staging. */
+/** Gives the record the ID in `place`, so that teddy recognizes the record when it finds the answer in staging. */
 function toRecords(
   project: Project,
   { id }: AnswerTarget,
@@ -147,7 +147,7 @@ export function toAnswerTrailers({ agent, provider, model }: AnswerTarget, usage
     provider,
     model,
     ...toTokens(usage),
-    // Leaves out a nonsensical amount.
+    // Omits a nonsensical amount.
     ...(usage?.costUsd !== undefined && usage.costUsd >= 0 && usage.costUsd < 1e9 ? { costUsd: usage.costUsd } : {}),
   };
 }

@@ -1,4 +1,4 @@
-/** Keeps bytes that are not on a line under teddy's own ref, safe from git's garbage collection. */
+/** Keeps bytes that are not on a line under a ref of teddy's own, safe from git's garbage collection. */
 import type { Project } from '../../ports/project.ts';
 import type { Oid, RefName } from '../../names.ts';
 import { moveRefs } from './move-refs.ts';

@@ -35,7 +35,7 @@ export async function keepExchange(
   }));
 }
 
-/** Puts text first, then the calls, then their results in call order, no matter which call ended first. */
+/** Puts text first, then the calls, then their results in call order, whichever call ended first. */
 function inOrder(records: readonly KnownRecord[]): KnownRecord[] {
   const calls = records.filter(isCall);
   const results = records.filter(isResult);
@@ -48,8 +48,8 @@ function inOrder(records: readonly KnownRecord[]): KnownRecord[] {
 }
 
 /**
- * Completes the records of a journal that a crash cut off: gives each call without a result one that says so. Empty
- * when the journal has no call.
+ * Completes the records in a journal that a crash cut off: each call without a result gets one that reports the crash.
+ * Empty when the journal contains no call.
  */
 export function closeExchange(project: Project, journal: string): KnownRecord[] {
   const records = decodeTranscript(journal).records.filter(isKnown);

@@ -6,17 +6,17 @@ import { readSession } from './find.ts';
 import { readEnd, type LineEnd } from './read-end.ts';
 
 export interface ListedWorkTree extends LinkedWorkTree {
-  /** The line checked out there, or else the line that the work tree was made for. */
+  /** The line checked out in the work tree, otherwise the line for which the work tree was made. */
   line: RefName;
   session: SessionId | null;
   end: LineEnd | null;
-  /** How many paths differ from HEAD or are untracked and not ignored. */
+  /** The number of paths that differ from HEAD or are untracked and not ignored. */
   changes: number;
   /** The files that git ignores, counting a directory as one; removing the work tree would delete them. */
   ignored: string[];
-  /** `merge`, `rebase`, ... while git is in the middle of one. */
+  /** `merge`, `rebase`, ... while such a git operation is in progress. */
   operation: string | null;
-  /** The command runs in this work tree. */
+  /** True when the command runs in this work tree. */
   isCurrent: boolean;
 }
 

@@ -41,13 +41,13 @@ async function maskValue(masker: Masker, value: unknown): Promise<{ value: unkno
   return maskObject(masker, value);
 }
 
-/** Also masks keys. Two keys that become equal by masking stay two. */
+/** Also masks keys. Two keys that become equal by masking remain two keys. */
 async function maskObject(masker: Masker, value: object): Promise<{ value: object; count: number }> {
   const masked: Record<string, unknown> = {};
   let count = 0;
   for (const [key, inner] of Object.entries(value)) {
     const [name, content] = await Promise.all([masker.mask(key), maskValue(masker, inner)]);
-    // In `token = ...` the name makes the value a secret, which neither half shows by itself.
+    // In `token = ...`, the name makes the value a secret, which neither half reveals by itself.
     const named = typeof content.value === 'string' ? await maskNamed(masker, key, content.value) : null;
     count += name.count + content.count + (named?.count ?? 0);
     masked[toFreeKey(masked, name.text)] = named?.text ?? content.value;

@@ -1,6 +1,6 @@
 /**
- * Masks secrets in what teddy itself writes (commit labels, reports, problems) and in all session data that leaves the
- * machine.
+ * Masks secrets in texts that teddy itself writes (commit labels, reports, problems) and in all session data that
+ * leaves the machine.
  */
 import type { Problem } from '../../plan/match/problem.ts';
 import type { ActionDetails } from '../../plan/effects/action-details.ts';
@@ -20,7 +20,7 @@ export async function maskEntry(masker: Masker, entry: Entry): Promise<Entry> {
   return { ...entry, title, details, ...intent };
 }
 
-/** A problem may quote file lines that the plan looked for in vain. */
+/** A problem may quote file lines that do not match the plan. */
 export async function maskProblems(masker: Masker, problems: Problem[]): Promise<Problem[]> {
   return Promise.all(
     problems.map(async (problem) => ({
@@ -44,7 +44,7 @@ export async function maskDetails(masker: Masker, details: ActionDetails): Promi
   };
 }
 
-/** Masks a report. Leaves the parts copied from the plan unchanged; teddy masks actions when it logs them. */
+/** Masks a report. Does not change the parts copied from the plan; teddy masks actions when it logs them. */
 export async function maskReport(masker: Masker, report: Report): Promise<Report> {
   const { error } = report.run_summary;
   const { rollback } = report;
@@ -69,9 +69,9 @@ async function maskRollback(
   };
 }
 
-/** Masks paths that a command may have made. The result is only for people to read, because a masked path does not exist. */
+/** Masks paths that a command may have made. The result is only for display, because a masked path does not exist. */
 export async function maskPaths(masker: Masker, paths: readonly RepoPath[]): Promise<RepoPath[]> {
-  // Most paths have nothing to hide, so this checks them all at once first.
+  // Most paths have nothing to hide, so this first checks all of them together.
   if ((await masker.mask(paths.join('\n'))).count === 0) return [...paths];
   return Promise.all(paths.map(async (path) => (await maskString(masker, path)) as RepoPath));
 }

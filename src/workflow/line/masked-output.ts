@@ -13,7 +13,7 @@ export interface MaskedOutput {
 
 /** A secret may arrive in pieces, so teddy shows output in whole lines; a private key has at most this many lines. */
 const maxKeyLines = 400;
-/** A longer line is not text for people, and holding it in memory could use up all memory. */
+/** A longer line is not text for people, and buffering it could use up all memory. */
 const maxHeldLength = 1024 * 1024;
 const tooLongNote = '[a line longer than 1 MiB is not shown]\n';
 const keyBegin = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY/;
@@ -60,7 +60,7 @@ export function maskedOutput(masker: Masker, show: (stream: Stream, text: string
 interface Held {
   pieces: string[];
   length: number;
-  /** The line is too long; teddy drops everything up to its end. */
+  /** True when the line is too long; teddy drops everything up to its end. */
   isTooLong: boolean;
 }
 
@@ -74,7 +74,7 @@ function afterLine(text: string): string | null {
   return end === -1 ? null : text.slice(end + 1);
 }
 
-/** Splits off the complete lines; a private key's lines only all together. */
+/** Splits off the complete lines; keeps the lines of a private key together. */
 function takeLines(text: string): { whole: string; rest: string } {
   const end = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r')) + 1;
   const lines = text.slice(0, end);
@@ -90,7 +90,7 @@ function findLastBegin(lines: string, from: number): number {
   return keyBegin.test(lines.slice(last)) ? last : from;
 }
 
-/** Shows what a command prints as it arrives, until the command ends. */
+/** Shows a command's output as it arrives, until the command ends. */
 export async function showMasked(
   masker: Masker,
   show: (stream: Stream, text: string) => void,

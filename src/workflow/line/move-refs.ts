@@ -8,9 +8,9 @@ const maxAttempts = 10;
 
 /**
  * Moves all of the refs or none, by compare-and-swap; `reason` goes into their reflogs. Returns false when any ref has
- * another value than expected; in that case nothing changes. A function returns what to move, and is called again after
- * a lost race, up to ten times. A branch or an archive may leave its commits only if another one keeps them, or if the
- * caller `drops` what it has just made.
+ * another value than expected; in that case nothing changes. If the moves are passed as a function, it is called again
+ * after a lost race, up to ten times. A branch or an archive may leave its commits only if another one keeps them, or
+ * if the caller `drops` commits that it has just made.
  */
 export async function moveRefs(
   { repository: { store } }: Pick<Project, 'repository'>,
@@ -69,7 +69,7 @@ async function refuseDrops(store: Store, updates: readonly RefUpdate[]): Promise
   }
 }
 
-/** Returns whether a branch or an archive that stays in place has this tip. */
+/** Returns true if a branch or an archive that stays in place has this tip. */
 async function isHeldElsewhere(store: Store, updates: readonly RefUpdate[], tip: Oid): Promise<boolean> {
   const refs = await store.listRefs('refs/heads/', archivePrefix);
   return refs.some(({ ref, oid }) => oid === tip && updates.every((update) => update.ref !== ref));

@@ -12,10 +12,10 @@ import { readApprovalPolicy } from './approval-policy.ts';
 import type { ReadyLine } from './prepare.ts';
 import { readVerdicts, type Verdict } from '../../view/view.ts';
 
-/** Whether `teddy.approvals` allows the plan's execution. */
+/** The approval that `teddy.approvals` requires before teddy executes the plan. */
 export interface NeededApproval {
   isNeeded: boolean;
-  /** A person who is asked about each action also approves the plan that way. */
+  /** True when a user who is asked about each action also approves the plan that way. */
   isOwnEnough: boolean;
   /** The verdicts that count as approvals. */
   counted: readonly Verdict[];
@@ -26,11 +26,11 @@ export interface NeededApproval {
   /** Why the other approvals do not count, for the error. */
   reason: string | null;
   /**
-   * Why no signature shows who wrote the message, which means that nobody can count as somebody else; null when one
-   * does, or none is needed.
+   * Why no signature shows who wrote the message, so that nobody can count as somebody else; null when one does, or
+   * none is needed.
    */
   doubt: Doubt | null;
-  /** Sentences, each about an ignored setting that would ask for less. */
+  /** Sentences, each of which describes an ignored setting that would require less. */
   notes: readonly string[];
 }
 
@@ -91,17 +91,17 @@ export async function requireApproval(
   );
 }
 
-/** Returns whether a session can be pushed without naming a remote. */
+/** Returns true if a session can be pushed without naming a remote. */
 export async function hasRemote({ repository: { remotes } }: Project): Promise<boolean> {
   return findUsualRemote(await remotes.names()) !== undefined;
 }
 
-/** Returns whether the caller may approve a plan, given any detected agent. */
+/** Returns true if the caller may approve a plan, given any detected agent. */
 export async function mayApprove({ settings }: Project, trace: AgentTrace | null): Promise<boolean> {
   return trace === null || (await settings.get('agentsMayApprove')) === 'true';
 }
 
-/** Throws AGENT_MAY_NOT_APPROVE when something shows that the caller is an agent. `turn` is the plan's, if known. */
+/** Throws AGENT_MAY_NOT_APPROVE when there is evidence that the caller is an agent. `turn` is the plan's turn, if known. */
 export async function refuseAgent(
   project: Project,
   { name, turn }: { name?: string | undefined; turn?: string | undefined } = {},
@@ -126,7 +126,10 @@ interface Asker {
   commit: Oid;
 }
 
-/** Finds who wrote the last message before the turn's plan; when an agent planned without one, who committed the plan. */
+/**
+ * Finds the author of the last message before the turn's plan; when an agent planned without a message, the author of
+ * the plan's commit.
+ */
 async function findAsker(
   { repository: { store } }: Project,
   { session, tip }: LineTip,
@@ -149,7 +152,7 @@ function isSamePerson(one: string, other: string | undefined): boolean {
 
 /**
  * When signatures are required, a name is not enough: git has to trust the key, and neither the key nor its owner may
- * match the message's.
+ * match those of the message.
  */
 async function listSigned(
   { repository: { store } }: Project,
@@ -177,7 +180,7 @@ interface Doubt {
   wayOut: string;
 }
 
-/** Explains the doubt. `untrusted` is the author who signed the message with a key that git does not know. */
+/** Explains the doubt. `untrusted` is the author who signed the message with a key that git does not trust. */
 function toDoubt(untrusted: Asker | null): Doubt {
   const before = 'Somebody else has approved it, but the message has no good signature';
   if (untrusted !== null)

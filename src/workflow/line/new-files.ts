@@ -1,4 +1,4 @@
-/** Untracked files: what keeps a file out of a commit that nobody has reviewed. */
+/** Untracked files: the reasons to keep a file out of a commit that nobody has reviewed. */
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -13,15 +13,15 @@ export interface LeftOutFile {
   reason: string;
 }
 
-/** The size at which teddy no longer commits a new file. */
+/** The size above which teddy does not commit a new file. */
 export const maxNewFileBytes = 1024 * 1024;
 
-/** The only reason for files of `.teddy/`. */
+/** The only reason for files in `.teddy/`. */
 export const notTeddys = 'only teddy itself adds files to .teddy/';
 
 export const anotherRepository = 'it is another repository';
 
-/** Both git and a scan name a repository this way, whether it is a submodule or one unknown to git. */
+/** Both git and a scan write a repository's path this way, whether it is a submodule or one unknown to git. */
 export function isRepository(path: RepoPath): boolean {
   return path.endsWith('/');
 }
@@ -37,14 +37,14 @@ export function findNameReason(path: RepoPath): string | null {
 }
 
 /**
- * Returns why a path keeps its file out. A path may hold a secret just as a file may; teddy also masks a path that it
- * reports.
+ * Returns the reason why a path keeps its file out. A path may contain a secret just as a file may; teddy also masks a
+ * path that it reports.
  */
 export async function findPathReason(project: Project, path: RepoPath): Promise<string | null> {
   return findNameReason(path) ?? ((await project.masker.mask(path)).count > 0 ? 'its name contains a secret' : null);
 }
 
-/** Returns why the content keeps a file out. The caller has checked the file's size. */
+/** Returns the reason why the content keeps a file out. The caller has checked the file's size. */
 export async function findContentReason(project: Project, path: RepoPath, bytes: Uint8Array): Promise<string | null> {
   const text = new TextDecoder().decode(bytes);
   // A secret in UTF-16 has a NUL between its letters.
@@ -61,10 +61,10 @@ export async function readNewFile(workspace: Workspace, path: RepoPath): Promise
   });
 }
 
-/** How many untracked files teddy checks for their age; a forgotten build folder may hold any number. */
+/** The number of untracked files to check for their age; a forgotten build folder may contain any number. */
 const maxAsked = 500;
 
-/** Names each untracked file once: all of them before the first message, later only files created since the last entry. */
+/** Names each untracked file once: before the first message, all of them; later, only files created since the last entry. */
 export async function findUntracked(
   workspace: Workspace,
   { turns, entry }: LineState,

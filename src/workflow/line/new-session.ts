@@ -41,7 +41,7 @@ export interface NewSession {
   /** Relative to the root of the work tree. */
   directory: RepoPath;
   switched: boolean;
-  /** The absolute root of the linked work tree made for it, or null. */
+  /** The absolute root of the linked work tree made for the session, or null. */
   workTree: string | null;
   /** A note on how teddy made `teddy/global`; null when the branch already existed. */
   made: string | null;
@@ -50,7 +50,7 @@ export interface NewSession {
 export interface NewSessionRequest {
   name: string;
   switch: boolean;
-  /** Makes a linked work tree for the session, and switches nothing. */
+  /** True to make a linked work tree for the session, and switch nothing. */
   worktree?: boolean;
   /** The base branch. Defaults to HEAD, or to the base of a landed line. */
   from?: string | undefined;
@@ -59,7 +59,7 @@ export interface NewSessionRequest {
 }
 
 /**
- * Starts the session and leaves uncommitted work alone. Throws BAD_NAME, UNKNOWN_BRANCH, USAGE on `teddy/global`,
+ * Starts the session and does not touch uncommitted work. Throws BAD_NAME, UNKNOWN_BRANCH, USAGE on `teddy/global`,
  * BRANCH_IN_THE_WAY, FILES_IN_THE_WAY, OPERATION_IN_PROGRESS.
  */
 export async function newSession(project: Project, request: NewSessionRequest): Promise<NewSession> {
@@ -162,7 +162,7 @@ export async function readTakenIds(project: Project): Promise<Set<string>> {
   return new Set(refs.map(({ ref }) => ref.split('/').at(-1)?.split('--')[0] ?? ''));
 }
 
-/** The place of a session's first entry. */
+/** The position of a session's first entry. */
 export function toStartPosition(session: SessionId, now: Date, { oid }: Base): StartPosition {
   return { tip: oid, session, created: now.toISOString(), entry: null };
 }

@@ -17,8 +17,9 @@ export interface OpenedWorkTree {
 }
 
 /**
- * Returns the linked work tree that has the line checked out, and makes one if necessary. With `needsPlan`, only for a
- * line that has a plan to execute. Throws LINE_CHECKED_OUT when the main work tree is on the line, NO_PENDING_PLAN.
+ * Returns the linked work tree that has the line checked out, and makes one if necessary. With `needsPlan`, does so
+ * only for a line that has a plan to execute. Throws LINE_CHECKED_OUT when the main work tree is on the line,
+ * NO_PENDING_PLAN.
  */
 export async function openWorkTree(
   project: Project,
@@ -47,7 +48,7 @@ async function findLinked(project: Project, ref: RefName): Promise<string | null
   return trees.find((tree) => tree.ref === ref && !tree.isGone)?.root ?? null;
 }
 
-/** Two commands may make a work tree at the same time; the second then works in the first one's. */
+/** Two commands may make a work tree at the same time; the second then uses the first one's. */
 async function addOrJoin(project: Project, ref: RefName): Promise<{ root: string; made: boolean }> {
   await removeMissingWorkTree(project, ref);
   try {
@@ -61,7 +62,7 @@ async function addOrJoin(project: Project, ref: RefName): Promise<{ root: string
   }
 }
 
-/** Removes a work tree whose directory is gone, because git would still consider the line checked out there. */
+/** Removes a work tree whose directory is gone, because git would still consider the line checked out in it. */
 async function removeMissingWorkTree(project: Project, ref: RefName): Promise<void> {
   const trees = await project.repository.linkedWorkTrees();
   const gone = trees.find((tree) => tree.ref === ref && tree.isGone);

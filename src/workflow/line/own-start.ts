@@ -10,7 +10,7 @@ import { shortRef, type Oid, type RefName, type SessionId } from '../../names.ts
 import { moveRefs } from './move-refs.ts';
 import { cutBeforeStart, cutOffError } from './session-start.ts';
 
-/** Notes that the session began here. This matters only for a branch other than the default one. */
+/** Records that the session began here. This matters only for a branch other than the default one. */
 export async function rememberStart(project: Project, { branch, oid }: BaseStart): Promise<void> {
   if (!(await isDefault(project, branch))) await project.trust.add([oid]);
 }
@@ -36,7 +36,7 @@ export async function requireOwnStart(
 }
 
 /**
- * Returns whether the branch is a default one, including the branch that `origin/HEAD` points to if the local commits
+ * Returns true if the branch is a default one, including the branch that `origin/HEAD` points to if the local commits
  * show it.
  */
 async function isDefault(project: Project, branch: string): Promise<boolean> {
@@ -46,7 +46,7 @@ async function isDefault(project: Project, branch: string): Promise<boolean> {
   return head !== undefined && (await project.repository.store.resolve(`refs/remotes/origin/${branch}`)) === head.oid;
 }
 
-/** A line that only a remote has: a plain `git fetch` fetched it, and nobody has checked it. */
+/** A line that exists only on a remote: a plain `git fetch` fetched it, and nobody has checked it. */
 interface RemoteLine {
   ref: RefName;
   session: SessionId;

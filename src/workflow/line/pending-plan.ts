@@ -33,7 +33,7 @@ export async function requireWorkspace(
 /** A turn with a plan that waits to be executed. */
 export type PendingTurn = TurnState & { plan: Uint8Array; parsed: ParsedPlan };
 
-/** Returns the pending plan. Throws NO_PENDING_PLAN; `hint` says what to do when no plan waits. */
+/** Returns the pending plan. Throws NO_PENDING_PLAN; `hint` explains what to do when no plan is waiting. */
 export function requirePlan(
   { ref, state }: { ref: RefName; state: LineState },
   hint = 'Say what to do next: `teddy session plan -m "..."`.',

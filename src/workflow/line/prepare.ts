@@ -43,10 +43,10 @@ export async function prepareLine(
   { recover = true, settles = false, forks = false, needsFiles = false }: PrepareOptions = {},
 ): Promise<ReadyLine> {
   const { repository, notices } = project;
-  // Asks git for the identity while looking for the line: without one, nothing may begin.
+  // Asks git for the identity while looking for the line, because without an identity, nothing may begin.
   const identified = repository.store.ident();
   identified.catch(() => undefined);
-  // Repairs before reading HEAD: after teddy itself crashes, the index may lag behind HEAD.
+  // Repairs before reading HEAD, because after a crash of teddy the index may lag behind HEAD.
   await repair(project, repository.workspace);
   const line = await findLine(project, selector, { appends: recover, forks, needsFiles });
   await identified;
@@ -57,7 +57,7 @@ export async function prepareLine(
   // A clone has the lines but not the attributes that protect their bytes.
   await repository.installAttributes();
   const tip = line.tip ?? (await makeLocal(project, line));
-  // The user knows the branch that HEAD is on, and teddy reported an open session when it found it.
+  // The user chose the branch that HEAD is on, and teddy reported an open session when it found it.
   if (line.found === 'named') notices.info(`Session ${nameWithPlace(project, line)}.`);
   const { ref, session, workspace } = line;
   await settleCommands(project, { ref, workspace }, { onlyLooking: !recover });
@@ -71,7 +71,10 @@ export async function prepareLine(
     : ready;
 }
 
-/** Prepares the line that has a turn: the selected line, or, when it does not have the turn, its session's line that does. */
+/**
+ * Prepares the line that has a turn: the selected line, or, when that line does not have the turn, the line of the same
+ * session that does.
+ */
 export async function prepareLineOf(
   project: Project,
   { selector, turn }: { selector?: string | undefined; turn?: string | undefined },

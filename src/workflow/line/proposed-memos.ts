@@ -1,6 +1,6 @@
 /**
  * Memos that agents propose: teddy keeps them only in this repository and shows them to no session until the user adds
- * or removes each.
+ * or removes each one.
  */
 import { TeddyError } from '../../errors.ts';
 import type { Oid, RefName } from '../../names.ts';

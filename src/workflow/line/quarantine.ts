@@ -1,6 +1,6 @@
 /**
- * Holds what teddy fetches from a remote until it is checked, under refs that nothing else reads and that keep git from
- * pruning it.
+ * Keeps refs fetched from a remote until they are checked, under names that nothing else reads and that protect them
+ * from git's pruning.
  */
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -18,7 +18,8 @@ export async function withQuarantine<Value>(
   try {
     return await use((index) => `${own}${index}` as RefName);
   } finally {
-    // A failure here is only a warning: the next pull tries again, and an error in the work itself is more informative.
+    // A failure here is only a warning, because the next pull tries again and an error in the work itself is more
+    // informative.
     await removeRefs(project, await project.repository.store.listRefs(own)).catch((error: Error) =>
       project.notices.warn(`Refs below ${own} could not be removed: ${error.message}`),
     );

@@ -1,4 +1,4 @@
-/** Who contributed to a line's code: for each turn, the models that answered in it and the files that it changed. */
+/** The contributors to a line's code: for each turn, the models that answered in it and the files that it changed. */
 import { findAgent } from '../../agents/agents.ts';
 import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import type { CommitChange } from '../../ports/git.ts';
@@ -13,19 +13,19 @@ import { readTurnFile } from '../../view/view.ts';
 
 export interface AssistedTurn {
   session: SessionId;
-  /** Null for a file that the user requested from a model outside of every turn, or alongside one. */
+  /** Null for a file that the user requested from a model outside every turn, or alongside one. */
   turn: TurnName | null;
   /** In the order of their answers. */
   assistants: Assistant[];
   /** The files that its entries changed, except files that an undo restored. */
   changes: ReadonlyMap<RepoPath, FileChange>;
-  /** Files that its model's commands changed and that none of the turn's entries has. */
+  /** The files that its model's commands changed and that none of the turn's entries contains. */
   commandFiles: ReadonlySet<string>;
-  /** One of `commandFiles` is in a snapshot of the user's edits, or in one of the user's commits. */
+  /** True when one of `commandFiles` is in a snapshot of the user's edits, or in one of the user's commits. */
   isTaken: boolean;
 }
 
-/** Blobs before and after; null when the file does not exist. */
+/** The blobs before and after; null when the file does not exist. */
 interface FileChange {
   before: Oid | null;
   after: Oid | null;
@@ -46,7 +46,7 @@ interface ReadTurn {
   changes: Map<RepoPath, FileChange>;
   /** Files written in the turn; they are its model's if that model calls tools. */
   writes: CommitChange[];
-  /** How many commits of the user's edits came before its first call; null when it has no calls of teddy's own. */
+  /** The number of commits of the user's edits before its first call; null when it has no calls of teddy's own. */
   calledAt: number | null;
 }
 
@@ -87,7 +87,7 @@ export async function readAssistance(project: Project, tip: Oid, base: Oid | nul
   return { turns: await Promise.all(read.map(toAssisted)), ownMessages };
 }
 
-/** Returns null when the entry belongs to no turn and no model, or refers to an earlier turn. */
+/** Returns null when the entry does not belong to a turn or a model, or refers to an earlier turn. */
 function openTurn(turns: Map<string, ReadTurn>, entry: Entry, edits: number): ReadTurn | null {
   const { session, kind, created, agent } = entry;
   const isAsked = kind === 'write' && entry.model !== undefined;
@@ -110,7 +110,7 @@ function openTurn(turns: Map<string, ReadTurn>, entry: Entry, edits: number): Re
   return found;
 }
 
-/** A snapshot within a turn holds what another agent did there, or, in a turn of teddy's own, what the user did. */
+/** A snapshot within a turn contains what another agent did in that turn, or, in a turn of teddy's own, what the user did. */
 function isOfUser({ kind, head }: Entry, { answers }: ReadTurn): boolean {
   const isForeign = head !== undefined || (answers.length > 0 && answers.every(({ agent }) => agent === undefined));
   return kind === 'snapshot' && !isForeign;
@@ -156,7 +156,7 @@ async function readAgents(project: Project, tip: Oid, turns: readonly ReadTurn[]
   );
 }
 
-/** A turn may be another agent's even with `manual` answers: an agent submits its plan as a person does. */
+/** A turn may be another agent's even with `manual` answers, because an agent submits its plan as a user does. */
 function mayBeForeign({ turn, answers }: ReadTurn): boolean {
   return turn !== null && answers.every(({ agent, provider }) => agent === undefined || provider === 'manual');
 }

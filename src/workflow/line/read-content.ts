@@ -26,15 +26,18 @@ export interface ContentReader {
   read: ReadContent;
   /** Checks only the size. */
   measure: ReadContent;
-  /** Starts reading at once if there is room, so that the caller need not wait for git later. */
+  /** Starts reading immediately if there is room, so that the caller need not wait for git later. */
   await(oid: Oid, maxBytes: number): AwaitedContent;
 }
 
-/** How much all awaited content may use together: memory is limited, and a few objects in a hostile pack can be gigabytes. */
+/**
+ * The memory for all awaited content together: memory is limited, and a few objects in a hostile pack can be gigabytes
+ * in size.
+ */
 const awaitedBytes = 64 * 1024 * 1024;
 
 export function contentReader(store: Store): ContentReader {
-  // A damaged object ends git's reader for everyone waiting; they retry one after the other.
+  // A damaged object ends git's reader for everyone who is waiting; they retry one after the other.
   let again: Promise<unknown> = Promise.resolve();
   const retry = <Value>(ask: () => Promise<Value>): Promise<Value> => {
     const next = again.then(ask);
@@ -78,7 +81,7 @@ export function contentReader(store: Store): ContentReader {
         return true;
       };
       const early = look(take)(oid, maxBytes);
-      // The caller who awaits it gets the error; until then it must not count as an unhandled rejection.
+      // The caller who awaits it receives the error; until then it must not count as an unhandled rejection.
       early.catch(() => undefined);
       return {
         peek: () => early,

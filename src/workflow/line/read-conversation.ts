@@ -8,7 +8,7 @@ import { parseLineRef, type Oid } from '../../names.ts';
 import { findLine, lineName } from './find.ts';
 import { findArchived, requireCommit, type RecordedLine } from './find-recorded.ts';
 
-/** A conversation's storage place. */
+/** The place where a conversation is stored. */
 export interface ConversationTarget extends ConversationSource {
   /** Null when the user asked for a commit. */
   line: string | null;
@@ -22,8 +22,8 @@ export interface Conversation extends Omit<ConversationTarget, 'source'> {
 }
 
 /**
- * `selector` is the `-s` value; `commit` is anything that git resolves to a commit. Without either: the line that HEAD
- * is on, or else the newest session.
+ * `selector` is the `-s` value; `commit` is anything that git resolves to a commit. Without either, the line that HEAD
+ * is on, otherwise the newest session.
  */
 export interface ConversationOptions {
   selector?: string | undefined;

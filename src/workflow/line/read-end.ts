@@ -1,4 +1,4 @@
-/** Whether a line has ended, judging by this repository's refs. */
+/** The end of a line, judging by this repository's refs. */
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { mainLineRef, parseLineRef, shortRef, type Oid, type RefName } from '../../names.ts';
@@ -8,9 +8,9 @@ import { readBaseBranch, readDefaultBranches } from '../../session/lines/lines.t
 import { findNearestEntry } from '../../session/entries/nearest-entry.ts';
 
 /**
- * `merged`: the session's base branch, or a default branch, has all its commits, here or as last fetched (a squash
- * merge leaves no recognizable trace). `landed`: a landing there has brought its code. `archived`:
- * `refs/teddy/archive/` has it. `deleted`: its branch is gone.
+ * `merged`: the session's base branch, or a default branch, contains all its commits, here or as last fetched (a squash
+ * merge leaves no recognizable trace). `landed`: a landing on one of these branches contains its code. `archived`:
+ * `refs/teddy/archive/` keeps it. `deleted`: its branch is gone.
  */
 export type LineEnd = 'merged' | 'landed' | 'archived' | 'deleted';
 
@@ -26,7 +26,7 @@ export async function readEnd(project: Project, ref: RefName, tip: Oid | null): 
   return null;
 }
 
-/** Returns whether the line has landed; a landing archives the line as well. */
+/** Returns true if the line has landed; a landing archives the line as well. */
 async function hasLanded(project: Project, tip: Oid): Promise<boolean> {
   const nearest = await findNearestEntry(project, tip);
   return nearest !== null && hasLandedAsItStands(project, { oid: tip, session: nearest.entry.session, nearest });

@@ -8,9 +8,9 @@ import { countBytes } from '../../session/text/bytes.ts';
 export interface Usage {
   input: number;
   output: number;
-  /** How many input tokens the endpoint read from its cache; undefined when zero or unknown. */
+  /** The number of input tokens that the endpoint read from its cache; undefined when zero or unknown. */
   cached?: number;
-  /** How many of the output tokens the model spent on thinking. */
+  /** The number of output tokens that the model spent on thinking. */
   reasoning?: number;
   /** In US dollars, if the endpoint reports the cost. */
   costUsd?: number;
@@ -20,7 +20,7 @@ export interface Usage {
 interface Continuation {
   /** The position in the answer, in characters. */
   at: number;
-  /** How many bytes of the answer's end the continuation repeated. */
+  /** The number of bytes at the answer's end that the continuation repeated. */
   droppedBytes: number;
 }
 
@@ -47,7 +47,7 @@ export interface Listener {
   onUsage?(usage: Usage): void;
 }
 
-/** In characters; a person hardly looks up more. */
+/** In characters; nobody is likely to read more. */
 const maxThoughts = 262_144;
 
 export function nothingReceived(): Received {
@@ -61,7 +61,7 @@ const encoder = new TextEncoder();
 /**
  * Fills `received`, so that the part that has arrived is available even after an error. The answer is incomplete when
  * `finish` still is `length` at the end: eight continuations were not enough, or one added nothing. Throws MODEL_FAILED
- * beyond 10 MiB, because an endpoint that never stops would fill the memory, and anything that the model throws.
+ * beyond 10 MiB, because an endpoint that never stops would fill the memory, and any error that the model throws.
  */
 export async function receiveAnswer(
   model: Model,
@@ -94,15 +94,15 @@ function cutToBytes(text: string, bytes: number): string {
 export interface Hearing {
   onUsage?: Listener['onUsage'] | undefined;
   maxContinuations: number;
-  /** Returns whether to continue an answer cut by the model's limit. Defaults to always. */
+  /** Returns true to continue an answer that the model's limit cut off. Defaults to always. */
   isWanted?(): boolean;
   /** Returns the received answer in the form that the model may see. */
   toShown?(text: string): string;
 }
 
 /**
- * Yields the answer in pieces, with its continuations, and fills `received` before each. If `received` already holds a
- * cut answer, continues that answer and yields only the rest. Throws what the model throws.
+ * Yields the answer in pieces, with its continuations, and fills `received` before each piece. If `received` already
+ * contains a cut answer, continues that answer and yields only the rest. Throws the model's errors.
  */
 export async function* streamAnswer(
   model: Model,
@@ -119,17 +119,20 @@ export async function* streamAnswer(
   }
 }
 
-/** Returns whether to continue the answer. Treats a cut call as unreadable, because models cannot continue within a call. */
+/**
+ * Returns true if the answer must be continued. Treats a cut call as unreadable, because models cannot continue within
+ * a call.
+ */
 export function isCut({ finish, calls }: Received): boolean {
   return finish === 'length' && calls.length === 0;
 }
 
-/** Says how an endpoint ended an answer that may be incomplete; follows "ended it". */
+/** Explains how an endpoint ended an answer that may be incomplete; follows "ended it". */
 export function describeEnd({ said }: Pick<Received, 'said'>): string {
   return said === undefined ? 'without a reason' : `with ${JSON.stringify(said)}`;
 }
 
-/** Says why an answer is empty; follows "an empty answer". */
+/** Explains why an answer is empty; follows "an empty answer". */
 export function whyEmpty({ finish, said }: Pick<Received, 'finish' | 'said'>): string {
   if (finish === 'other') return `, and ended it ${describeEnd({ said })}`;
   return finish === 'length' ? ': it reached its limit before it said anything' : '';
@@ -226,7 +229,10 @@ interface Seam {
   next(piece: string): string;
   /** Ends the continuation, and returns the text held back. */
   end(): string;
-  /** Returns how many bytes at the beginning of the continuation were dropped because they repeat the answer's end. */
+  /**
+   * Returns the number of bytes at the beginning of the continuation that were dropped because they repeat the answer's
+   * end.
+   */
   droppedBytes(): number;
 }
 
@@ -252,7 +258,7 @@ export function openSeam(before: string): Seam {
       if (held === null) return piece;
       const goesOn = lines.startsWith(piece, place + 1 + held.length);
       held += piece;
-      // Searches only here: a model that begins its whole answer again arrives in very many pieces.
+      // Searches only here, because a model that begins its whole answer again arrives in very many pieces.
       if (!goesOn) place = lines.indexOf(`\n${held}`, place + 1);
       return place === -1 ? decide(held) : '';
     },
@@ -262,12 +268,12 @@ export function openSeam(before: string): Seam {
 }
 
 /**
- * Returns the length of the longest end of `before` that `continuation` begins with; 0 when too short to count as a
+ * Returns the length of the longest end of `before` with which `continuation` begins; 0 when too short to count as a
  * repetition.
  */
 function repeatedLength(before: string, continuation: string): number {
   const end = before.slice(Math.max(0, before.length - continuation.length));
-  // An answer may be the same line a million times.
+  // An answer may repeat the same line a million times.
   const borders = toBorders(continuation);
   let length = 0;
   for (let at = 0; at < end.length; at += 1) length = extend(continuation, borders, length, end[at]!);

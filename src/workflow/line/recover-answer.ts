@@ -15,7 +15,7 @@ import { readLine, readTurnState } from '../../view/view.ts';
 
 /**
  * Recovers this line's answers, and any that belong to no existing line. Returns true when the line may have moved.
- * After a crash here, the next command saves the rest, and none twice.
+ * After a crash here, the next command saves the rest, and no answer twice.
  */
 export async function recoverAnswers(project: Project, line: Line): Promise<boolean> {
   let hasRecovered = false;
@@ -30,13 +30,13 @@ export async function recoverAnswers(project: Project, line: Line): Promise<bool
   return hasRecovered;
 }
 
-/** Puts calls first: their journal also has the text before them, so teddy then recognizes the text by its ID. */
+/** Puts calls first, because their journal also contains the text before them, so teddy then recognizes the text by its ID. */
 function inOrder(orphans: OrphanedAnswer[]): OrphanedAnswer[] {
   const isExchange = ({ place }: OrphanedAnswer) => place?.unit === 'exchange';
   return [...orphans.filter(isExchange), ...orphans.filter((orphan) => !isExchange(orphan))];
 }
 
-/** Returns whether to recover the answer here; another line's answer waits until a command works on that line. */
+/** Returns true if the answer should be recovered here; another line's answer waits until a command works on that line. */
 async function isOurs(project: Project, { ref }: Line, { place }: OrphanedAnswer): Promise<boolean> {
   return place === null || place.ref === ref || (await project.repository.store.resolve(place.ref)) === null;
 }
@@ -55,7 +55,7 @@ async function recover(project: Project, line: Line, { id, place }: OrphanedAnsw
   for (const notice of said) project.notices.warn(notice);
 }
 
-/** Returns whether the answer is already on the line because the command was killed only after adding it. */
+/** Returns true if the answer is already on the line because the command was killed only after adding it. */
 async function isKept(project: Project, { ref }: Line, place: AnswerTarget, { text }: LeftAnswer): Promise<boolean> {
   const { store } = project.repository;
   const tip = place.ref === ref ? await store.resolve(ref) : null;
@@ -95,7 +95,7 @@ async function keepOrAnchor(
   return `${what} was saved separately: \`git cat-file -p ${oid}\`. ${why}.${doubt}`;
 }
 
-/** Saves the calls. Keeps existing results; gives a call that was running a result that says that its effect is unknown. */
+/** Saves the calls. Keeps existing results; a call that was running gets a result that reports its effect as unknown. */
 async function keepCalls(project: Project, line: Line, place: AnswerTarget, journal: string): Promise<string> {
   const records = closeExchange(project, journal);
   const calls = records.filter(({ type }) => type === 'tool_use').length;

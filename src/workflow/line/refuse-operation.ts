@@ -22,8 +22,8 @@ export async function refuseOperation(workspace: Workspace, ref: RefName, here =
 }
 
 /**
- * Returns the commands that get the user out of the git operation in progress; with unmerged files, the user cannot
- * continue it yet.
+ * Returns the commands with which the user ends the git operation in progress; with unmerged files, the user cannot
+ * continue the operation yet.
  */
 export function toOperationSteps(operation: string, isUnmerged: boolean): string[] {
   if (operation === 'bisect') return ['git bisect reset'];
@@ -34,8 +34,8 @@ export function toOperationSteps(operation: string, isUnmerged: boolean): string
 }
 
 /**
- * Throws LOCKED while a killed teddy's command is still running, because its changes are unknown until it ends.
- * `starter` names what started it, for a sentence.
+ * Throws LOCKED while a command of a killed teddy is still running, because its changes are unknown until it ends.
+ * `starter` names, for a sentence, who or what started it.
  */
 export async function refuseRunning(
   project: Project,

@@ -12,7 +12,7 @@ import { describeInterrupted } from './unfinished-run.ts';
 
 export interface RemovedWorkTrees {
   removed: ListedWorkTree[];
-  /** With `ended`: the work trees that stay, and why. */
+  /** With `ended`: the work trees that stay, and the reasons. */
   kept: { tree: ListedWorkTree; reason: TeddyError }[];
 }
 

@@ -1,4 +1,4 @@
-/** Repairs what a killed command left in a work tree, because its lock would be in the way. */
+/** Repairs a work tree after a killed command, because the command's lock would be in the way. */
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 

@@ -33,7 +33,7 @@ export async function saveGlobalFile(
 }
 
 /**
- * Returns `teddy/global` as the user's edit of memos or context would leave it, and saves nothing. Throws as
+ * Returns `teddy/global` as it would be after the user's edit of memos or context, and saves nothing. Throws as
  * `saveGlobalFile`.
  */
 export async function previewGlobalFile(
@@ -59,7 +59,7 @@ async function mergeEdit(project: Project, current: GlobalBranch, { name, base, 
       `${name} was changed by somebody else while you edited it.`,
       `Edit it again: \`teddy global edit ${name}\`.`,
     );
-  // A merge of two trusted texts brings in nothing new.
+  // A merge of two trusted texts adds nothing new.
   if (name === 'global.context' && (await isTrusted(project, { kind: 'context', text: theirs }))) {
     await trustTexts(project, [{ text }]);
   }

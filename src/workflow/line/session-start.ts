@@ -1,4 +1,4 @@
-/** Finds where a session starts: a second `start` in the middle of a line hides nothing that comes before it. */
+/** Finds where a session starts. A second `start` in the middle of a line does not hide anything that comes before it. */
 import { TeddyError } from '../../errors.ts';
 import type { Commit, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -10,7 +10,7 @@ import { findNearestEntry } from '../../session/entries/nearest-entry.ts';
 /** The reason why teddy cannot check a line when a shallow clone lacks its start. */
 export const cutBeforeStart = 'its history is cut off here before the start of its session';
 
-/** Returns the error for such a line; `told` says what teddy could not do. */
+/** Returns the error for a line like this; `told` names the task that teddy could not do. */
 export function cutOffError(told: string): TeddyError {
   const hint = 'Fetch the rest with `git fetch --unshallow`, and then run the command again.';
   return new TeddyError('SHALLOW_CLONE', `${told}: ${cutBeforeStart}.`, hint);
@@ -25,12 +25,12 @@ export function noStartError(name: string): TeddyError {
   );
 }
 
-/** Returns whether this commit's entry is a start, with nothing from its session before it. */
+/** Returns true if this commit's entry is a start, with nothing from its session before it. */
 export async function startsSession(store: Store, entry: Entry | null, { parents }: Commit): Promise<boolean> {
   return entry?.kind === 'start' && !(await holdsSession(store, parents[0] ?? null, entry.session));
 }
 
-/** Returns whether the commit has the session; false for null and for a commit missing from this clone. */
+/** Returns true if the commit contains the session; false for null and for a commit missing from this clone. */
 export async function holdsSession(store: Store, commit: Oid | null, session: SessionId): Promise<boolean> {
   if (commit === null || (await store.readSize(commit)) === null) return false;
   return (await store.readDir(commit, sessionDir(session))) !== null;

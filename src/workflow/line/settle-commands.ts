@@ -1,4 +1,4 @@
-/** Settles conversation commands that a crash cut off: reverts what they wrote in `.teddy/` before anything builds on it. */
+/** Settles conversation commands that a crash cut off: reverts their changes in `.teddy/` before anything builds on them. */
 import { TeddyError } from '../../errors.ts';
 import type { KeptFiles } from '../../ports/disk.ts';
 import type { RunDirs, Workspace } from '../../ports/git.ts';
@@ -10,11 +10,11 @@ import { toShellWord } from '../../session/text/shell-word.ts';
 import { restoreSessionFiles } from './guard-session-files.ts';
 import { refuseRunning } from './refuse-operation.ts';
 
-/** A conversation's command, and what is needed to restore `.teddy/`. */
+/** A conversation's command, and the facts needed to restore `.teddy/`. */
 export interface CommandFacts extends RunDirs {
   /** The absolute root of the work tree where it runs. */
   root: string;
-  /** Whether the root is a linked work tree. */
+  /** True when the root is a linked work tree. */
   isLinked: boolean;
   /** ISO 8601. */
   startedAt: string;
@@ -104,7 +104,7 @@ function warnOfGone({ notices }: Project, { turn, root }: CommandFacts): void {
   notices.warn(`${root} is gone, so the command in turn ${turn} that was interrupted there is forgotten.`);
 }
 
-/** Returns whether HEAD is at or above the commit that the command started on; only then are the kept files meaningful. */
+/** Returns true if HEAD is at or above the commit on which the command started; only then are the kept files meaningful. */
 async function isOnStartCommit(
   { repository: { store } }: Project,
   workspace: Workspace,

@@ -26,8 +26,8 @@ export interface NewFiles {
 }
 
 /**
- * Adds to `base` the files in `untracked` that may be committed. Stores exactly the checked bytes: leaves out a file
- * that another program is writing meanwhile. Throws SNAPSHOT_FAILED.
+ * Adds to `base` the files in `untracked` that may be committed. Stores exactly the checked bytes: omits a file that
+ * another program is writing meanwhile. Throws SNAPSHOT_FAILED.
  */
 export async function addNewFiles(
   project: Project,
@@ -47,7 +47,7 @@ export async function addNewFiles(
   return dropWritten(project, workspace, { base, tree, seen, leftOut });
 }
 
-/** Returns the file's bytes, or why to leave it out, or null when it is gone. */
+/** Returns the file's bytes, the reason to omit it, or null when it is gone. */
 async function lookThrough(
   project: Project,
   workspace: Workspace,
@@ -106,7 +106,7 @@ async function dropWritten(
   return { tree: without, added, leftOut: [...leftOut, ...changing] };
 }
 
-/** Returns the object id and writes nothing. */
+/** Returns the object ID and writes nothing. */
 function nameOf({ repository }: Project, bytes: Uint8Array): Promise<Oid> {
   return repository.store.batch().blob(bytes);
 }

@@ -8,8 +8,8 @@ import { refuseRunsIn } from './unfinished-run.ts';
 import { moveRefs } from './move-refs.ts';
 
 /**
- * Returns the command that switches to a branch, by its short name; first creates a local branch for one that only a
- * remote has.
+ * Returns the command that switches to a branch, by its short name; for a branch that exists only on a remote, first
+ * creates a local branch.
  */
 export function toSwitchCommand(branch: string): string {
   const option = branch.startsWith('teddy/') ? '' : ' --track';

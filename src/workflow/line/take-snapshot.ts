@@ -41,14 +41,17 @@ export async function takeSnapshot(project: Project, line: ReadyLine, turn: Turn
   return commit === null ? state : withEntry(state, commit, entry);
 }
 
-/** The line with the snapshot that `takeSnapshot` would append, as a commit on no branch, and the merged global files. */
+/**
+ * The line with the snapshot that `takeSnapshot` would append, as a commit that is not on any branch, and the merged
+ * global files.
+ */
 export interface SnapshotPreview {
   state: LineState;
   global: GlobalBranch | null;
   count: number;
 }
 
-/** Previews the snapshot: moves no branch, and writes only objects. Throws as `takeSnapshot` does. */
+/** Previews the snapshot: does not move any branch, and writes only objects. Throws as `takeSnapshot` does. */
 export async function previewSnapshot(project: Project, line: CheckedOutLine): Promise<SnapshotPreview> {
   const [{ state, drafted, leftOut }, global] = await Promise.all([
     draftSnapshot(project, line, null),

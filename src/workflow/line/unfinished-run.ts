@@ -1,4 +1,4 @@
-/** A killed run: the action it was in, and the refusal of everything that would build on its changes. */
+/** A killed run: the interrupted action, and the refusal of everything that would build on its changes. */
 import { TeddyError } from '../../errors.ts';
 import type { JournaledRun, RunRecord } from '../../plan/report/journal.ts';
 import type { LeftRun } from '../../ports/disk.ts';
@@ -61,7 +61,7 @@ export interface LineInFiles {
 }
 
 /**
- * Returns whether the run belongs to the line's own plan, even if the user has since renamed its branch, or left it for
+ * Returns true if the run belongs to the line's own plan, even if the user has since renamed its branch, or left it for
  * another one in the same work tree.
  */
 export function isOfLine(run: RunRecord, { ref, session, workspace }: Omit<LineInFiles, 'tip'>): boolean {
@@ -70,7 +70,7 @@ export function isOfLine(run: RunRecord, { ref, session, workspace }: Omit<LineI
 
 /**
  * Throws LOCKED while a run is in progress on the line or in its files, and RUN_INTERRUPTED when a run with a pending
- * plan was killed, unless the caller `settles` the line's own. Removes what is left of a run that has its report.
+ * plan was killed, unless the caller `settles` the line's own. Cleans up after a run that has its report.
  */
 export async function checkUnfinishedRuns(
   project: Project,
@@ -88,8 +88,8 @@ export async function checkUnfinishedRuns(
 }
 
 /**
- * Checks for runs before replacing a work tree's files. Reverts what a conversation's interrupted command changed in
- * `.teddy/` there. Throws LOCKED, RUN_INTERRUPTED.
+ * Checks for runs before replacing a work tree's files. Reverts changes that a conversation's interrupted command made
+ * in its `.teddy/`. Throws LOCKED, RUN_INTERRUPTED.
  */
 export async function refuseRunsIn(project: Project, { root }: { root: string }): Promise<void> {
   await settleCommands(project, { ref: null, workspace: { root } });
@@ -100,8 +100,8 @@ export async function refuseRunsIn(project: Project, { root }: { root: string })
 }
 
 /**
- * Returns the run if its plan is pending. Returns null when the run has its report, or its line is gone, and removes
- * what is left of it. Throws LOCKED.
+ * Returns the run if its plan is pending. Returns null when the run has its report, or its line is gone, and cleans up
+ * after it. Throws LOCKED.
  */
 async function findPending(project: Project, run: RunRecord, line: LineInFiles | null): Promise<LeftRun | null> {
   const claim = await project.journals.claim(run);

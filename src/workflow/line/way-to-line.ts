@@ -6,8 +6,8 @@ import { toOperationSteps } from './refuse-operation.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
 
 /**
- * Returns `cd` to the work tree that has the line checked out, or else `git switch`, after any commands that git needs
- * first. `workspace` is the work tree that has the line checked out, if known.
+ * Returns `cd` to the work tree that has the line checked out, otherwise `git switch`, after any commands that git
+ * needs first. `workspace` is the work tree that has the line checked out, if known.
  */
 export async function findWayTo(
   project: Project,
@@ -31,8 +31,8 @@ export function toArchiveCommand(project: Project, line: { ref: RefName; session
 }
 
 /**
- * Returns a command that may itself leave the line in the main work tree, preceded by what any other work tree has to
- * do first.
+ * Returns a command that may itself leave the line in the main work tree, preceded by the commands that any other work
+ * tree needs first.
  */
 export async function afterLeaving({ repository }: Project, ref: RefName, command: string): Promise<string> {
   const trees = await repository.workTrees();
@@ -49,7 +49,7 @@ export async function afterLeaving({ repository }: Project, ref: RefName, comman
   return other === undefined ? command : `cd ${toShellWord(other.root)} && ${leave}`;
 }
 
-/** The commands that make git forget a work tree whose directory is gone. */
+/** The commands that make git remove its record of a work tree whose directory is gone. */
 export function toForgetSteps({ root, lock }: { root: string; lock: string | null }): string[] {
   return [...(lock === null ? [] : [`git worktree unlock ${toShellWord(root)}`]), 'git worktree prune'];
 }
@@ -74,7 +74,7 @@ async function toClearSteps({ repository: { store, workspace } }: Project, ref: 
   return [...abort, ...(isUnmerged ? ['git add -u'] : []), ...stash];
 }
 
-/** Returns whether an untracked file is in the way of a file or a directory, or in a directory that is a file on the branch. */
+/** Returns true if an untracked file is in the way of a file or a directory, or in a directory that is a file on the branch. */
 function hasUntrackedInTheWay(changes: readonly TreeChange[], untracked: readonly RepoPath[]): boolean {
   if (untracked.length === 0) return false;
   const added = new Set(changes.flatMap(({ path, change }) => (change === 'added' ? [path] : [])));
@@ -82,7 +82,7 @@ function hasUntrackedInTheWay(changes: readonly TreeChange[], untracked: readonl
   return untracked.some((path) => added.has(path) || above.has(path) || parentsOf(path).some((one) => added.has(one)));
 }
 
-/** Names the remote's branch in full when two remotes have it, because git does not choose between them. */
+/** Uses the full name of a remote's branch when two remotes have it, because git does not choose between them. */
 async function toBranchWords({ repository: { store } }: Project, ref: RefName): Promise<string> {
   const name = shortRef(ref);
   if ((await store.resolve(ref)) !== null) return toShellWord(name);
