@@ -1,4 +1,4 @@
-/** The plans of other agents on captured lines. */
+/** Other agents' plans on captured lines. */
 import { describe, expect, test } from 'vitest';
 import { renderTurn } from '../../../src/cli/render/turn.ts';
 import type { Terminal } from '../../../src/cli/terminal.ts';
@@ -29,7 +29,7 @@ const options: FollowOptions = { cwd: null, isOurs: async () => true, isLeftOut:
 const lines = claudePlans('2.1.330');
 const toText = (some: readonly object[]) => some.map((line) => `${JSON.stringify(line)}\n`).join('');
 const whole = toText(lines);
-/** A teddy that did not read plans knew the same records. */
+/** Older versions of teddy, which didn't read plans, stored the same records. */
 const withoutPlans = whole.replaceAll('"ExitPlanMode"', '"OtherTool"');
 const at = (text: string) => lines.findIndex((line) => JSON.stringify(line).includes(text));
 const firstCall = at('"toolu_2"');
@@ -103,7 +103,7 @@ describe('the plans of a captured session', () => {
     ]);
   });
 
-  test('are no plans for teddy to execute', async () => {
+  test('are not plans that teddy could execute', async () => {
     const project = await memoryProject();
     const text = toText(lines.slice(0, secondCall + 1));
     const line = await captureAll(project, memoryCapture('claude-code'), text);
@@ -119,7 +119,7 @@ describe('the plans of a captured session', () => {
     );
   });
 
-  test('are there once and in their turns, wherever the log was cut', async () => {
+  test('appear once, in their own turns, wherever the log was cut', async () => {
     for (let cut = 0; cut <= lines.length; cut += 1) {
       const project = await memoryProject();
       const capture = memoryCapture('claude-code');
@@ -134,7 +134,7 @@ describe('the plans of a captured session', () => {
     }
   });
 
-  test('are packed with many other entries alike', async () => {
+  test('are kept when they are packed with many other entries', async () => {
     const project = await memoryProject();
     const last = lines.at(-1) as { uuid: string };
     const more = Array.from({ length: 12 }, (_, index) => ({
@@ -150,7 +150,7 @@ describe('the plans of a captured session', () => {
     expect(await violationsOf(project)).toEqual([]);
   });
 
-  test('are masked, and their hash is that of the masked bytes', async () => {
+  test('are masked, and the stored hash is that of the masked bytes', async () => {
     const project = await memoryProject();
     const secret = 'correct-horse';
     project.secrets.set(secret, 'password');
@@ -171,10 +171,10 @@ async function refOf(project: MemoryProject): Promise<string | undefined> {
   return found && shortRef(found.ref);
 }
 
-describe('what is shown of such a turn', () => {
+describe('showing a turn with an agent’s plan', () => {
   const style: Pick<Terminal, 'style'> = { style: (_, text) => text };
 
-  test('is the plan before the calls, on the terminal', async () => {
+  test('prints the plan before the calls on the terminal', async () => {
     const project = await memoryProject();
     const line = await captureAll(project, memoryCapture('claude-code'), whole);
     const shown = renderTurn(style as Terminal, await showTurn(project, { selector: line, turn: '01' }));
@@ -187,7 +187,7 @@ describe('what is shown of such a turn', () => {
     expect(renderTurn(style as Terminal, second)).toContain('\nPlan\n  # Add a login route\n');
   });
 
-  test('is the plan as Markdown on a page, without problems', async () => {
+  test('renders the plan as Markdown on a page, without problems', async () => {
     const project = await memoryProject();
     const line = await captureAll(project, memoryCapture('claude-code'), whole);
     const page = await readPage(project, await findPageSource(project, line), { version: '1.2.3', checks: false });
@@ -215,7 +215,7 @@ test('a turn that begins with a plan may end without an answer', async () => {
   expect(await violationsOf(project)).toEqual([]);
 });
 
-test('a turn that has such a plan takes no plan of teddy: what the user says there opens the next one', async () => {
+test('a turn with an agent’s plan takes no plan from teddy: the user’s next message opens a new turn', async () => {
   const project = await memoryProject();
   const text = toText(lines.slice(0, secondCall + 1));
   const line = await captureAll(project, memoryCapture('claude-code'), text);
@@ -227,8 +227,8 @@ test('a turn that has such a plan takes no plan of teddy: what the user says the
   expect(await violationsOf(project)).toEqual([]);
 });
 
-describe('a plan that is there before its log has it', () => {
-  test('is on the line before the log tells of it, and is not there again', async () => {
+describe('a plan that arrives before its log contains it', () => {
+  test('is on the line before the log mentions it, and is not added again', async () => {
     const project = await memoryProject();
     const capture = memoryCapture('claude-code');
     const add = async (upTo: number, callId: string, plan: string) => {
@@ -242,7 +242,7 @@ describe('a plan that is there before its log has it', () => {
       return (await findPlace(follower))?.turn;
     };
     expect(await add(firstCall, 'toolu_2', firstPlan)).toBe('01');
-    // The agent's earlier work comes late.
+    // The agent's earlier work arrives late.
     expect(await add(secondCall - 1, 'toolu_4', secondPlan)).toBe('02');
     const line = await captureAll(project, capture, whole);
     expect((await storyAt(project, line)).filter((entry) => entry.startsWith('plan'))).toEqual(['plan 01', 'plan 02']);
@@ -252,18 +252,18 @@ describe('a plan that is there before its log has it', () => {
   });
 });
 
-describe('a line of a teddy that did not read plans', () => {
-  test('gets none for what is on it already', async () => {
+describe('a line from a version of teddy that did not read plans', () => {
+  test('gets no plans for the entries it already has', async () => {
     const project = await memoryProject();
     const before = await captureAll(project, memoryCapture('claude-code'), withoutPlans);
     const old = await storyAt(project, before);
-    // The notes of where the log was read to are gone.
+    // The notes of how far the log was read are missing.
     const line = await captureAll(project, memoryCapture('claude-code'), whole);
     expect(line).toBe(before);
     expect(await storyAt(project, line)).toEqual(old);
   });
 
-  test('is left by a fork after what both have', async () => {
+  test('is forked after the entries that both have', async () => {
     const project = await memoryProject();
     const capture = memoryCapture('claude-code');
     await captureAll(project, capture, withoutPlans);
@@ -286,7 +286,7 @@ describe('a line of a teddy that did not read plans', () => {
   });
 });
 
-test('a branch that leaves in the middle of such a turn repeats it without the plan', async () => {
+test('a branch that forks in the middle of a planned turn repeats the turn without the plan', async () => {
   const project = await memoryProject();
   const at4 = lines[secondCall + 1] as { uuid: string };
   const other = {

@@ -1,4 +1,4 @@
-/** Codex as it was before its logs named the place of a fork: the log of a fork repeats the lines of its origin. */
+/** Codex before its logs named the place of a fork: a fork's log repeats the lines of its origin. */
 import { describe, expect, test } from 'vitest';
 import type { LogPosition } from '../../../src/ports/agent-logs.ts';
 import {
@@ -22,7 +22,7 @@ const event = (payload: Record<string, unknown>): Line => ({ type: 'event_msg', 
 const said = (role: string, text: string) => item({ type: 'message', role, content: [{ type: 'text', text }] });
 
 let calls = 0;
-/** A question, a call with its result, and an answer; the model has used ten tokens for each of the two. */
+/** A question, a call with its result, and an answer; each of the two model steps used ten tokens. */
 function turn(name: string): Line[] {
   calls += 1;
   const call_id = `call_${calls}`;
@@ -44,7 +44,7 @@ function turn(name: string): Line[] {
 type Signs = 'forked_from_id' | 'second session_meta' | 'both' | 'none';
 type Ids = 'new' | 'equal' | 'absent';
 
-/** The lines of a session, with those of its origin before its own, as that version of Codex copied them. */
+/** The lines of a session, preceded by those of its origin, as that version of Codex copied them. */
 class Session {
   readonly id: string;
   readonly lines: Line[];
@@ -59,12 +59,12 @@ class Session {
     this.lines.push(...names.flatMap(turn));
     return this;
   }
-  /** Its log, copied when this one had said so much. */
+  /** A fork's log, copied when this session had this many turns. */
   fork(id: string, turns = Number.POSITIVE_INFINITY, signs: Signs = 'both'): Session {
     const starts = this.lines.flatMap(({ type }, at) => (type === 'turn_context' ? [at] : []));
     return new Session(id, this.lines.slice(0, starts[turns] ?? this.lines.length), { from: this.id, signs });
   }
-  /** Each log has times of its own, also for the lines that it repeats. */
+  /** Each log has its own times, even for the lines that it repeats. */
   text(ids: Ids = 'absent'): string {
     const minute = this.id.length.toString().padStart(2, '0');
     return this.lines
@@ -97,7 +97,7 @@ async function open() {
 
 const main = 'teddy/20260124-codex-ask-a';
 
-/** The turns of each line; every one of them was asked, done and answered once, and cost twenty tokens. */
+/** The turns of each line; every turn was asked, done and answered once, and cost twenty tokens. */
 async function expectLines(project: MemoryProject, expected: Record<string, string>, tokens: number): Promise<void> {
   const found: Record<string, string> = {};
   for (const line of await linesOf(project)) {
@@ -114,7 +114,7 @@ const forms = (['forked_from_id', 'second session_meta', 'both'] as const).flatM
   (['absent', 'new', 'equal'] as const).map((ids) => ({ signs, ids })),
 );
 
-describe.each(forms)('a fork that $signs tells of, with $ids ids', ({ signs, ids }) => {
+describe.each(forms)('a fork that $signs shows, with $ids ids', ({ signs, ids }) => {
   test('of the whole conversation is a branch after it', async () => {
     const { project, take } = await open();
     const origin = new Session('p').ask('a', 'b');
@@ -123,7 +123,7 @@ describe.each(forms)('a fork that $signs tells of, with $ids ids', ({ signs, ids
     await expectLines(project, { main: 'a b', 'main--03-branch-01': 'a b c' }, 60);
   });
 
-  test('of its beginning is a branch there, while both go on', async () => {
+  test('of its beginning is a branch at that point, while both continue', async () => {
     const { project, take } = await open();
     const origin = new Session('p').ask('a', 'b');
     const fork = origin.fork('ff', 1, signs).ask('c');
@@ -134,7 +134,7 @@ describe.each(forms)('a fork that $signs tells of, with $ids ids', ({ signs, ids
     await expectLines(project, { main: 'a b d', 'main--02-branch-01': 'a c e' }, 100);
   });
 
-  test('of a fork is a branch of that one, or of the first, where it leaves it', async () => {
+  test('of a fork is a branch of that fork, or of the first session, at the point where it leaves', async () => {
     const { project, take } = await open();
     const origin = new Session('p').ask('a', 'b');
     const fork = origin.fork('ff', 1, signs).ask('c', 'd');
@@ -144,7 +144,7 @@ describe.each(forms)('a fork that $signs tells of, with $ids ids', ({ signs, ids
     await expectLines(project, { main: 'a b', ...branches }, 120);
   });
 
-  test('that comes before its origin is whole, and the origin is a branch of it', async () => {
+  test('that is read before its origin is complete, and the origin becomes a branch of it', async () => {
     const { project, take } = await open();
     const origin = new Session('p').ask('a', 'b');
     await take(origin.fork('ff', 1, signs).ask('c'), ids);
@@ -154,7 +154,7 @@ describe.each(forms)('a fork that $signs tells of, with $ids ids', ({ signs, ids
     await expectLines(project, { main: 'a c', 'main--02-branch-01': 'a b d' }, 80);
   });
 
-  test('is whole where nobody has followed its origin, and shares that with another fork', async () => {
+  test('is complete if nobody has followed its origin, and shares the common turns with another fork', async () => {
     const { project, take } = await open();
     const origin = new Session('p').ask('a', 'b');
     await take(origin.fork('ff', 2, signs).ask('c'), ids);
@@ -162,7 +162,7 @@ describe.each(forms)('a fork that $signs tells of, with $ids ids', ({ signs, ids
     await expectLines(project, { main: 'a b c', 'main--02-branch-01': 'a d' }, 80);
   });
 
-  test('with nothing of its own yet has no line, and gets one as it grows', async () => {
+  test('without turns of its own has no line yet, and gets one as it grows', async () => {
     const { project, take } = await open();
     const origin = new Session('p').ask('a', 'b');
     const fork = origin.fork('ff', 1, signs);
@@ -174,7 +174,7 @@ describe.each(forms)('a fork that $signs tells of, with $ids ids', ({ signs, ids
     await expectLines(project, { main: 'a b', 'main--02-branch-01': 'a c' }, 60);
   });
 
-  test('that is read line by line as it grows has only its own', async () => {
+  test('that is read line by line as it grows has only its own turns', async () => {
     const { project, capture, follow, take } = await open();
     const origin = new Session('p').ask('a', 'b');
     await take(origin, ids);
@@ -192,7 +192,7 @@ describe.each(forms)('a fork that $signs tells of, with $ids ids', ({ signs, ids
     await expectLines(project, { main: 'a b', 'main--02-branch-01': 'a c d' }, 80);
   });
 
-  test('whose log is read again from its beginning has nothing twice, also when its origin is gone', async () => {
+  test('whose log is reread from the start has nothing twice, even if its origin no longer exists', async () => {
     const { project, capture, take } = await open();
     const origin = new Session('p').ask('a', 'b');
     const fork = origin.fork('ff', 2, signs).ask('c');
@@ -210,7 +210,7 @@ describe.each(forms)('a fork that $signs tells of, with $ids ids', ({ signs, ids
     await expectLines(project, { main: 'a b', 'main--03-branch-01': 'a b c d e' }, 100);
   });
 
-  test('leaves out what was said in a pause, as its origin does', async () => {
+  test('leaves out the turns from a pause, as its origin does', async () => {
     const { project, capture, take } = await open();
     const origin = new Session('p').ask('a', 'b');
     capture.files.set(pathOf('p'), origin.text(ids));
@@ -227,7 +227,7 @@ describe.each(forms)('a fork that $signs tells of, with $ids ids', ({ signs, ids
   });
 });
 
-test('a fork of a conversation that is longer than what is held at a time has only its own', async () => {
+test('a fork of a conversation that exceeds the read window has only its own turns', async () => {
   const { project, take } = await open();
   const origin = new Session('p').ask('a');
   for (let count = 0; count < 600; count += 1) origin.lines.push(said('assistant', `${count}`));
@@ -237,7 +237,7 @@ test('a fork of a conversation that is longer than what is held at a time has on
   expect((await countAllCosts(project)).total).toMatchObject({ inputTokens: 60 });
 });
 
-test('a fork that leaves in the middle of a turn repeats that on its branch, and costs its own', async () => {
+test('a fork in the middle of a turn repeats that turn on its branch, and counts only its own tokens', async () => {
   const { project, take } = await open();
   const origin = new Session('p').ask('a', 'b');
   await take(origin);
@@ -248,7 +248,7 @@ test('a fork that leaves in the middle of a turn repeats that on its branch, and
   expect((await countAllCosts(project)).total).toMatchObject({ inputTokens: 40 });
 });
 
-test('two sessions that only begin with the same words are two', async () => {
+test('two sessions that merely begin with the same words stay separate', async () => {
   const { project, take } = await open();
   const origin = new Session('p').ask('a', 'b');
   await take(origin);

@@ -1,4 +1,4 @@
-/** The decision about the units of a log, with nothing but values: no git, no disk, no clock. */
+/** The decision about the units in a log, made on plain values: no git, no disk, no clock. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { AgentUnit } from '../../../src/conversation/logs/agent-log.ts';
@@ -60,7 +60,7 @@ const after = (last: string, turn = '01'): FollowState => ({
 const [asked, answered, again] = [unitOf('user', 'u1'), unitOf('assistant', 'a1'), unitOf('user', 'u2')];
 
 describe('decide', () => {
-  test('makes an entry of each unit, and changes nothing that it was given', () => {
+  test('makes an entry of each unit without changing its input', () => {
     const [state, line] = [structuredClone(start), lineOf({})];
     const decided = decide(state, [asked, answered, again], factsOf(line), hash);
     expect(decided).toMatchObject({
@@ -72,23 +72,23 @@ describe('decide', () => {
       next: { places: [{ turn: '02', last: 'u2' }], latest: 0 },
     });
     expect([state, line]).toEqual([start, lineOf({})]);
-    // The same facts, the same ids: what a crash has cut off is not there twice.
+    // The same facts give the same ids: entries that a crash has cut off are not added twice.
     const ids = (one: typeof decided) => ('drafts' in one ? one.drafts.map(({ id }) => id) : []);
     expect(ids(decide(state, [asked, answered, again], factsOf(line), hash))).toEqual(ids(decided));
   });
 
-  test('writes no record that the line has', () => {
+  test('writes no record that is already on the line', () => {
     const decided = decide(start, [asked, answered], factsOf(lineOf({ u1: '01' }), { absent: new Set(['a1']) }), hash);
     expect(decided).toMatchObject({ drafts: [{ turn: '01', records: [{ id: 'a1' }] }] });
     expect(decide(after('a1'), [asked], factsOf(lineOf({ u1: '01', a1: '01' })), hash)).toMatchObject({ drafts: [] });
   });
 
-  test('leaves a line where somebody else waits for an answer', () => {
+  test('branches off the line if somebody else waits for an answer', () => {
     const line = lineOf({ u1: '01', a1: '01' }, { isTaken: true });
     expect(decide(after('a1'), [again], factsOf(line), hash)).toEqual({ fork: { id: 'u2', unit: again, after: 'a1' } });
   });
 
-  test('looks for the last record where the line does not have it, and goes on where the user has moved the line back', () => {
+  test('looks for the last record if it is not on the line, and continues if the user has moved the line back', () => {
     const line = lineOf({ u1: '01' });
     expect(decide(after('a1', '02'), [again], factsOf(line), hash)).toEqual({ seek: 'a1', after: 'a1' });
     const absent = new Set(['a1']);

@@ -58,8 +58,8 @@ async function linesOf({ project }: Setting): Promise<string[]> {
   return (await project.repository.store.listRefs('refs/heads/teddy/')).map(({ ref }) => shortRef(ref));
 }
 
-describe('the hooks of a turn', () => {
-  test('leave the message, the answer, and around them what the user and the agent have changed', async () => {
+describe('the hooks in a turn', () => {
+  test('record the message and the answer, with the changes by the user and the agent around them', async () => {
     const setting = await setUp();
     await setting.project.write({ 'a.txt': 'an edit of the user\n' });
     setting.capture.files.set(path, prompt);
@@ -79,7 +79,7 @@ describe('the hooks of a turn', () => {
     expect(setting.spool.bells).toEqual([]);
   });
 
-  test('that come twice change nothing', async () => {
+  test('change nothing when they fire twice', async () => {
     const setting = await setUp();
     setting.capture.files.set(path, prompt + answer);
     for (let time = 0; time < 2; time += 1) {
@@ -90,10 +90,10 @@ describe('the hooks of a turn', () => {
     expect(await story(setting)).toEqual(['start', 'message 01', 'reply 01']);
   });
 
-  test('leave what the agent has changed also where the words of the turn were read before', async () => {
+  test('record the agent’s changes even if the text of the turn was read earlier', async () => {
     const setting = await setUp();
     const { files, saved } = setting.capture;
-    // The user went back: the turn that is open is on a conversation branch.
+    // The user went back: the open turn is on a conversation branch.
     const again = prompt.replace('"uuid":"u1"', '"uuid":"u2"').replace('Add a file', 'Add it otherwise');
     const other = answer.replace('"a1"', '"a2"').replace('"u1"', '"u2"').replace('"m1"', '"m2"');
     files.set(path, prompt + answer + again + other);
@@ -102,7 +102,7 @@ describe('the hooks of a turn', () => {
     expect(lines).toHaveLength(2);
     const branch = lines.find((one) => one !== line) ?? '';
     await setting.project.write({ 'b.txt': 'made by the agent\n' });
-    // With the state that a drainer has noted, and without it.
+    // With the state that a drainer saved, and without it.
     for (const forget of [() => undefined, () => saved.clear()]) {
       forget();
       ring(setting, 'Stop', { last_assistant_message: 'It is there.' });
@@ -127,7 +127,7 @@ describe('the hooks of a turn', () => {
         await project.switchTo('main');
       },
     ],
-  ])('leave the line as it is where %s, and say so', async (_, meanwhile) => {
+  ])('leave the line unchanged if %s, and report it', async (_, meanwhile) => {
     const setting = await setUp();
     setting.capture.files.set(path, prompt + answer);
     await sweepAll(setting);
@@ -141,7 +141,7 @@ describe('the hooks of a turn', () => {
     expect(await setting.project.tipOf(line)).toBe(tip);
   });
 
-  test('take what a sub-agent has done since a drainer was killed that had not noted how far it came', async () => {
+  test('take a sub-agent’s work since a drainer was killed before it saved its position', async () => {
     const setting = await setUp();
     const { files, saved, logs } = setting.capture;
     const helper = '/home/user/.claude/projects/-project/s1/subagents/agent-x.jsonl';
@@ -163,7 +163,7 @@ describe('the hooks of a turn', () => {
     );
   });
 
-  test('take nothing of a session that belongs to another repository, and nothing of its sub-agents', async () => {
+  test('take nothing from a session in another repository, nor from its sub-agents', async () => {
     const setting = await setUp();
     const { files, logs } = setting.capture;
     const helper = '/home/user/.claude/projects/-project/s1/subagents/agent-x.jsonl';
@@ -176,7 +176,7 @@ describe('the hooks of a turn', () => {
     expect(await setting.project.repository.store.listRefs('refs/heads/teddy/')).toEqual([]);
   });
 
-  test('say what was said where the log was deleted before anybody read it', async () => {
+  test('record the messages if the log was deleted before anybody read it', async () => {
     const setting = await setUp();
     ring(setting, 'UserPromptSubmit', { prompt: 'Add a file' });
     ring(setting, 'Stop', { last_assistant_message: 'It is there.' });
@@ -200,7 +200,7 @@ describe('the hooks of a turn', () => {
     expect(await setting.project.readAt(tip, file)).toContain('"output":"written"');
   });
 
-  test('of an agent that was killed end its turn, and what it had written is whole', async () => {
+  test('of a killed agent end its turn, and keep everything it had written', async () => {
     const setting = await setUp();
     setting.capture.files.set(path, prompt + call);
     setting.capture.isAlive = async () => false;
@@ -209,7 +209,7 @@ describe('the hooks of a turn', () => {
     expect(await story(setting)).toEqual(['start', 'message 01', 'exchange 01']);
   });
 
-  test('say nothing twice where they come again, or another drainer had read the message', async () => {
+  test('add nothing twice if they fire again, or if another drainer has read the message', async () => {
     const setting = await setUp();
     setting.capture.files.set(path, prompt);
     ring(setting, 'UserPromptSubmit', { prompt: 'Add a file' });
@@ -223,7 +223,7 @@ describe('the hooks of a turn', () => {
     expect(await story(setting)).toEqual(['start', 'message 01', 'reply 01']);
   });
 
-  test('that come all at once give the agent all that has changed', async () => {
+  test('that fire all together attribute every change to the agent', async () => {
     const setting = await setUp();
     await setting.project.write({ 'b.txt': 'made by the agent\n' });
     setting.capture.files.set(path, prompt + answer);
@@ -233,7 +233,7 @@ describe('the hooks of a turn', () => {
     expect(await story(setting)).toEqual(['start', 'message 01', 'reply 01', 'snapshot 01']);
   });
 
-  test('in a directory that is gone by now vouch for the session', async () => {
+  test('in a directory that no longer exists still vouch for the session', async () => {
     const setting = await setUp();
     setting.capture.logs.topOf = async () => null;
     const elsewhere = (prompt + answer).replaceAll('"cwd":"/project"', '"cwd":"/linked"');
@@ -243,7 +243,7 @@ describe('the hooks of a turn', () => {
     expect(await story(setting)).toEqual(['start', 'message 01', 'reply 01']);
   });
 
-  test('of a session whose line was deleted take the rest when it is there again', async () => {
+  test('of a session whose line was deleted record the rest once the line is back', async () => {
     const setting = await setUp();
     setting.capture.files.set(path, prompt);
     await sweepAll(setting);
@@ -262,7 +262,7 @@ describe('the hooks of a turn', () => {
     expect(await story(setting)).toEqual(['start', 'message 01', 'reply 01']);
   });
 
-  test('of a turn that is followed still are kept where the drain is interrupted, which says so', async () => {
+  test('in a turn that is still being followed are kept if the drain is interrupted, which is reported', async () => {
     const setting = await setUp();
     const { project, capture } = setting;
     capture.files.set(path, prompt);
@@ -274,7 +274,7 @@ describe('the hooks of a turn', () => {
     expect(setting.spool.bells).toEqual([]);
   });
 
-  test('of an agent that nobody knows are a problem, and nothing else', async () => {
+  test('of an unknown agent are reported as a problem without further effect', async () => {
     const setting = await setUp();
     setting.spool.bells.push({ agent: 'other', at: 1, ppid: 1, payload: {} });
     const problems = ['An agent that teddy does not recognize called a hook: other.'];
@@ -285,7 +285,7 @@ describe('the hooks of a turn', () => {
     expect(await linesOf(setting)).toEqual([]);
   });
 
-  test('of a session that is left out keep its log out, for sweeps as well', async () => {
+  test('of an excluded session keep its log out, also from sweeps', async () => {
     const setting = await setUp();
     setting.capture.files.set(path, prompt + answer);
     setting.spool.bells.push({ agent: 'claude-code', at: 1, ppid: 1, payload: { session_id: 's1', left_out: true } });
@@ -301,7 +301,7 @@ function sweepAll({ project, capture }: Setting) {
 }
 
 describe('without hooks', () => {
-  test('a sweep gives the same entries', async () => {
+  test('a sweep makes the same entries', async () => {
     const [hooked, swept] = [await setUp(), await setUp()];
     for (const { capture } of [hooked, swept]) capture.files.set(path, prompt + answer);
     ring(hooked, 'UserPromptSubmit', { prompt: 'Add a file' });
@@ -321,7 +321,7 @@ describe('without hooks', () => {
     expect(await idsOf(swept)).toEqual(await idsOf(hooked));
   });
 
-  test('the work of a sub-agent that could not be written is taken by the next sweep', async () => {
+  test('a sub-agent’s work that could not be written is taken by the next sweep', async () => {
     const setting = await setUp();
     const { files, logs } = setting.capture;
     const { store } = setting.project.repository;
@@ -345,7 +345,7 @@ describe('without hooks', () => {
     expect((await story(setting)).filter((one) => one === 'reply 01')).toHaveLength(2);
   });
 
-  test('a log that has not changed is not read again', async () => {
+  test('a log that has not changed is not reread', async () => {
     const setting = await setUp();
     setting.capture.files.set(path, prompt + answer);
     await sweepAll(setting);
@@ -354,7 +354,7 @@ describe('without hooks', () => {
     expect(setting.capture.read).toBe(0);
   });
 
-  test('nothing is swept where capturing is off, or paused', async () => {
+  test('nothing is swept if capturing is off or paused', async () => {
     const setting = await setUp();
     setting.spool.isOpen = false;
     await expect(sweepAll(setting)).rejects.toMatchObject({ code: 'NOT_CAPTURED' });
@@ -363,7 +363,7 @@ describe('without hooks', () => {
     await expect(sweepAll(setting)).rejects.toMatchObject({ code: 'NOT_CAPTURED' });
   });
 
-  test('a sweep that is interrupted says so, keeps what it has, and the next one goes on', async () => {
+  test('an interrupted sweep reports it and keeps its results, and the next sweep continues', async () => {
     const setting = await setUp();
     const { project, capture } = setting;
     const other = '/home/user/.claude/projects/-project/s2.jsonl';
@@ -377,7 +377,7 @@ describe('without hooks', () => {
     expect(await sweepAll(setting)).toMatchObject({ unchanged: 1, logs: [{ path: other, entries: 2 }] });
   });
 
-  test('what nobody can read is counted, and what nobody knows', async () => {
+  test('unreadable and unknown records are counted', async () => {
     const setting = await setUp();
     setting.capture.files.set(path, `${prompt}{"type":"strange"}\n{"type":"assistant","mess\n${answer}`);
     const { logs } = await sweepAll(setting);
@@ -391,7 +391,7 @@ describe('without hooks', () => {
     ]);
   });
 
-  test('what came about in a pause stays out', async () => {
+  test('work from a pause stays out', async () => {
     const setting = await setUp();
     setting.capture.files.set(path, prompt + answer);
     setting.spool.nowMs = Date.parse(at(5));
@@ -419,7 +419,7 @@ describe('a captured line', () => {
     expect(await showTurn(project, { selector: line })).toMatchObject({ agent: 'claude-code', model: 'claude-opus' });
   });
 
-  test('is listed with what was said last, not with the snapshot after it', async () => {
+  test('is listed with the last message, not with the snapshot after it', async () => {
     const setting = await captureOne(prompt + answer);
     await setting.project.write({ 'b.txt': 'made by the agent\n' });
     ring(setting, 'Stop');
@@ -428,7 +428,7 @@ describe('a captured line', () => {
     expect(await listSessions(setting.project)).toMatchObject([{ title: 'It is there.', agent: 'claude-code' }]);
   });
 
-  test('is a recent one until it is archived or deleted', async () => {
+  test('counts as recent until it is archived or deleted', async () => {
     const { project, capture } = await captureOne(prompt + answer);
     expect(await listRecentCaptures(project, capture)).toMatchObject([{ line, turn: '01' }]);
     const ref = `refs/heads/${line}` as RefName;
@@ -436,7 +436,7 @@ describe('a captured line', () => {
     expect(await listRecentCaptures(project, capture)).toEqual([]);
   });
 
-  test('titles an entry of thinking alone with what was thought', async () => {
+  test('titles an entry that only has thinking with the thought', async () => {
     const content = [{ type: 'thinking', thinking: 'The routes come first.\nThen the rest.', signature: 'x' }];
     const thought = answer.replace(/"content":\[.*\],/, `"content":${JSON.stringify(content)},`);
     const { project } = await captureOne(prompt + thought);

@@ -23,7 +23,7 @@ interface Line {
   parent: string | null;
   user?: string;
   text?: string;
-  /** The id of the model's answer; else that of the line. */
+  /** The id of the model's answer, or else of the log line. */
   message?: string;
 }
 
@@ -108,7 +108,7 @@ describe('the name of a line', () => {
     }
     return { project, names, notices };
   }
-  test('has at most 40 characters, and some of the title', async () => {
+  test('has at most 40 characters, including some of the title', async () => {
     const titles = [
       'Create hello',
       'Explain how all of the parsers here work together',
@@ -127,7 +127,7 @@ describe('the name of a line', () => {
     ]);
   });
 
-  test('gets a number where two begin alike, and then the newest is found, after saying so', async () => {
+  test('gets a number if two names begin alike; then the newest session is found, which is reported', async () => {
     const { project, names, notices } = await startAll(
       Array.from({ length: 25 }, () => 'Explain how the parser works, please'),
     );
@@ -160,7 +160,7 @@ describe('a log becomes a line', () => {
     expect(await violationsOf(project, followed.session ?? '')).toEqual([]);
   });
 
-  test('HEAD, index and the branches of the user stay as they are', async () => {
+  test('without changing HEAD, the index or the user’s branches', async () => {
     const project = await memoryProject();
     const before = await project.repository.workspace.head();
     await captureAll(project, memoryCapture('claude-code'), first + answer);
@@ -168,7 +168,7 @@ describe('a log becomes a line', () => {
     expect(await linesOf(project)).toHaveLength(1);
   });
 
-  test('that goes on where it stopped, and reads nothing twice', async () => {
+  test('that continues where it stopped, and reads nothing twice', async () => {
     const project = await memoryProject();
     const capture = memoryCapture('claude-code');
     await captureAll(project, capture, first + answer);
@@ -186,7 +186,7 @@ describe('a log becomes a line', () => {
     expect(followed.entries).toBe(4);
   });
 
-  slowTest('cut at every 19th byte and read twice, it gives the same entries', async () => {
+  slowTest('with the same entries if the log is cut at every 19th byte and read twice', async () => {
     const whole = first + answer + second + secondAnswer;
     const bytes = Buffer.from(whole);
     const expected = ['Add a login route', 'It is there.', 'And a logout', 'Done.'];
@@ -200,7 +200,7 @@ describe('a log becomes a line', () => {
     }
   });
 
-  test('whose state was lost, it is read again from its beginning, and nothing is there twice', async () => {
+  test('that has nothing twice if its state is lost and the log is reread from the start', async () => {
     const project = await memoryProject();
     const capture = memoryCapture('claude-code');
     await captureAll(project, capture, first + answer);
@@ -218,7 +218,7 @@ describe('a log becomes a line', () => {
     expect(followed.entries).toBe(2);
   });
 
-  test('of another repository, nothing is kept', async () => {
+  test('unless it belongs to another repository', async () => {
     const project = await memoryProject();
     const capture = memoryCapture('claude-code');
     capture.files.set(path, first + answer);
@@ -234,8 +234,8 @@ async function* withLongLine(lines: AsyncIterable<LogLine>): AsyncIterable<LogLi
   for await (const { number, text } of lines) yield { number: number + 1, text };
 }
 
-describe('a log that is not what it was', () => {
-  test('shrunk and grown again, it doubles nothing', async () => {
+describe('a changed log', () => {
+  test('that has shrunk and grown again adds nothing twice', async () => {
     const project = await memoryProject();
     const capture = memoryCapture('claude-code');
     await captureAll(project, capture, first + answer + second + secondAnswer);
@@ -245,7 +245,7 @@ describe('a log that is not what it was', () => {
     expect(await textsOf(project, `refs/heads/${line}`)).toHaveLength(4);
   });
 
-  test('with a line that is too long, it is counted and nothing is kept of it', async () => {
+  test('with an overlong line is counted, and nothing of that line is kept', async () => {
     const project = await memoryProject();
     const capture = memoryCapture('claude-code');
     const { read } = capture.logs;
@@ -260,7 +260,7 @@ describe('a log that is not what it was', () => {
     expect(files.filter(({ path: file }) => file.endsWith('raw.jsonl'))).toEqual([]);
   });
 
-  test('gone, it is said to have vanished, and what was read stays', async () => {
+  test('that was deleted is reported as vanished, and the entries read from it stay', async () => {
     const project = await memoryProject();
     const capture = memoryCapture('claude-code');
     await captureAll(project, capture, first + answer);
@@ -272,7 +272,7 @@ describe('a log that is not what it was', () => {
 });
 
 describe('a user who goes back', () => {
-  test('leaves a conversation branch before the turn, and the first attempt stays on the line', async () => {
+  test('gets a conversation branch before the turn, and the first attempt stays on the line', async () => {
     const project = await memoryProject();
     const again = claudeLine({ uuid: 'u3', parent: 'a1', user: 'And a password reset' });
     const resetAnswer = claudeLine({ uuid: 'a3', parent: 'u3', text: 'Reset is there.' });
@@ -293,7 +293,7 @@ describe('a user who goes back', () => {
   });
 });
 
-slowTest('the logs of all agents become lines without a fault', async () => {
+slowTest('the logs of all agents become lines without faults', async () => {
   for (const { agent, name, lines } of readAgentLogs()) {
     const project = await memoryProject();
     const capture = memoryCapture(agent);

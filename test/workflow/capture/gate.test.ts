@@ -1,4 +1,7 @@
-/** An agent that waits at the gate with its plan: who lets it go on, who does not, and what the line says when nobody has decided. */
+/**
+ * An agent that waits at the gate with its plan: who can let it continue, who can't, and what the line records if
+ * nobody has decided.
+ */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { shortRef, type Oid, type RefName } from '../../../src/names.ts';
 import {
@@ -49,7 +52,7 @@ async function readLog(count: number): Promise<void> {
 
 const answer = (verdict: unknown, input: object) => toGateAnswer(call, verdict as never, { tool_input: input });
 
-/** Looks so often, and does something before each look but the first. */
+/** Looks this many times, and does something before every look but the first. */
 const looks = (...steps: (() => Promise<unknown>)[]) => ({
   async pause() {
     const step = steps.shift();
@@ -65,7 +68,7 @@ async function waiting(): Promise<WaitingPlan> {
   return plan;
 }
 
-/** The line loses so many of its commits, or all of the session. */
+/** Drops this many commits from the line, or the whole session. */
 async function setBack({ ref }: WaitingPlan, count = 2): Promise<void> {
   const { store } = project.repository;
   const commits: Oid[] = [];
@@ -83,7 +86,7 @@ const verdictsOn = async ({ ref, session, turn }: WaitingPlan) =>
 const violations = async () =>
   (await verifySession(project, { all: true, fsck: false })).lines.flatMap((line) => line.violations);
 
-test('a call is about a plan only where the agent itself hands one in', () => {
+test('a call is about a plan only if the agent itself submits one in it', () => {
   const payload = { tool_name: 'ExitPlanMode', tool_use_id: 'toolu_2', transcript_path: path };
   expect(readGateCall('claude-code', 7, payload)).toEqual(call);
   const input = { plan: firstPlan, planFilePath: '/plan.md' };
@@ -95,7 +98,7 @@ test('a call is about a plan only where the agent itself hands one in', () => {
   expect(readGateCall('claude-code', 7, {})).toBeNull();
 });
 
-test('the plan is waited for until it is on the line, and no longer than there is time', async () => {
+test('the gate waits for the plan until it is on the line, but only within the time limit', async () => {
   await readLog(callAt);
   expect(
     await findWaitingPlan(
@@ -114,7 +117,7 @@ test('the plan is waited for until it is on the line, and no longer than there i
   expect(found).toMatchObject({ turn: '01', sha256: project.hash(Buffer.from(firstPlan)) });
 });
 
-test('nobody is asked about a plan that the agent has in other words than the line', async () => {
+test('nobody is asked about a plan whose text differs between the agent and the line', async () => {
   const has = async (plan: string) => (await findWaitingPlan(project, capture, { ...call, plan }, looks())) !== null;
   await readLog(callAt + 1);
   expect(await has(firstPlan.trim())).toBe(true);
@@ -122,7 +125,7 @@ test('nobody is asked about a plan that the agent has in other words than the li
 });
 
 describe('the agent', () => {
-  test('goes on with a yes', async () => {
+  test('continues after a yes', async () => {
     const plan = await waiting();
     const verdict = await awaitVerdict(
       project,
@@ -141,7 +144,7 @@ describe('the agent', () => {
     expect(await violations()).toEqual([]);
   });
 
-  test('is told why with a no', async () => {
+  test('gets the reason for a no', async () => {
     const plan = await waiting();
     const verdict = await awaitVerdict(
       project,
@@ -156,7 +159,7 @@ describe('the agent', () => {
     });
   });
 
-  test('reads comments alone as the reason for a no', async () => {
+  test('gets comments alone as the reason for a no', async () => {
     const plan = await waiting();
     const remark = () =>
       giveVerdict(project, {
@@ -173,7 +176,7 @@ describe('the agent', () => {
     });
   });
 
-  test('waits on where the yes is not enough', async () => {
+  test('keeps waiting if the yes is not enough', async () => {
     project.configuration.set('teddy.approvals', 'others');
     const plan = await waiting();
     const byOther = async () => {
@@ -187,10 +190,10 @@ describe('the agent', () => {
 
   test.each([
     ['its file has a different plan now', { planFile: '/plan.md' }, `${firstPlan}3. Send all of it away.\n`],
-    ['its file has changed beside the text of the call', { plan: firstPlan, planFile: '/plan.md' }, '# Other\n'],
+    ['its file and the text in the call now differ', { plan: firstPlan, planFile: '/plan.md' }, '# Other\n'],
     ['its file is gone', { planFile: '/plan.md' }, null],
     ['its call names neither a text nor a file', {}, firstPlan],
-  ])('asks by itself, and the line says so, where %s after a yes', async (_, named, now) => {
+  ])('asks the user itself, which the line records, if %s after a yes', async (_, named, now) => {
     const plan = await waiting();
     const gate = await openGate(project, plan);
     const { verdict: yes } = await give(plan, 'approved');
@@ -208,15 +211,15 @@ describe('the agent', () => {
   test.each([
     ['text', { plan: `${firstPlan}\n` }],
     ['file', { planFile: '/plan.md' }],
-    ['text, of a file that is gone', { plan: firstPlan, planFile: '/gone.md' }],
-  ])('goes on with the %s that was shown', async (_, named) => {
+    ['text, from a file that no longer exists', { plan: firstPlan, planFile: '/gone.md' }],
+  ])('continues with the %s that was shown', async (_, named) => {
     const plan = await waiting();
     const { verdict: yes } = await give(plan, 'approved');
     capture.files.set('/plan.md', firstPlan);
     expect(await findChange(project, capture, { ...call, ...named }, plan, yes)).toBeNull();
   });
 
-  test('asks by itself where the line has the plan no more', async () => {
+  test('asks the user itself if the plan is no longer on the line', async () => {
     const plan = await waiting();
     const { store } = project.repository;
     const gone = async () => {
@@ -226,7 +229,7 @@ describe('the agent', () => {
     expect(await awaitVerdict(project, plan, looks(gone))).toBeNull();
   });
 
-  test('asks by itself where the line was set back to before the plan', async () => {
+  test('asks the user itself if the line was reset to before the plan', async () => {
     const plan = await waiting();
     const gate = await openGate(project, plan);
     let count = 0;
@@ -243,8 +246,8 @@ describe('the agent', () => {
   });
 });
 
-describe('where nobody has decided', () => {
-  test('the line says so, once, and a verdict may still come', async () => {
+describe('a plan that nobody has decided on', () => {
+  test('is recorded as such once, and can still get a verdict', async () => {
     const plan = await waiting();
     const gate = await openGate(project, plan);
     expect(await awaitVerdict(project, plan, looks())).toBeNull();
@@ -257,7 +260,7 @@ describe('where nobody has decided', () => {
     expect(await violations()).toEqual([]);
   });
 
-  test('a gate that was killed is noted by the next drain, one that waits is not', async () => {
+  test('is recorded by the next drain if the gate was killed, but not while the gate waits', async () => {
     const plan = await waiting();
     const gate = await openGate(project, plan);
     await closeLostGates(project);
@@ -269,7 +272,7 @@ describe('where nobody has decided', () => {
     expect(await verdictsOn(plan)).toHaveLength(1);
   });
 
-  test('a gate that cannot be noted keeps no other from being noted', async () => {
+  test('does not keep others from being recorded if its gate cannot be', async () => {
     const plan = await waiting();
     project.configuration.set('teddy.approvals', 'sometimes');
     breakDisk(1);
@@ -279,7 +282,7 @@ describe('where nobody has decided', () => {
     expect(await verdictsOn(plan)).toMatchObject([{ verdict: 'none' }]);
   });
 
-  test('a gate that cannot be noted is said once, and noted as soon as it can be', async () => {
+  test('is reported once if it cannot be recorded, and recorded as soon as it can be', async () => {
     const plan = await waiting();
     await (await openGate(project, plan)).leave();
     breakDisk(3);
@@ -291,7 +294,7 @@ describe('where nobody has decided', () => {
     expect(project.noted).toEqual([]);
   });
 
-  /** The next times that a ref is asked for. */
+  /** The next times that a ref is read. */
   function breakDisk(times: number): void {
     const { store } = project.repository;
     const resolve = store.resolve.bind(store);
@@ -303,7 +306,7 @@ describe('where nobody has decided', () => {
     };
   }
 
-  test('nothing is noted on a line that was set back to before the session', async () => {
+  test('is not recorded on a line that was reset to before the session', async () => {
     const plan = await waiting();
     await (await openGate(project, plan)).leave();
     await setBack(plan, Infinity);
@@ -311,7 +314,7 @@ describe('where nobody has decided', () => {
     expect(project.noted).toEqual([]);
   });
 
-  test('nothing is noted where somebody has decided just then', async () => {
+  test('is not recorded if somebody decides at that moment', async () => {
     const plan = await waiting();
     await (await openGate(project, plan)).leave();
     await give(plan, 'rejected', 'No.');

@@ -1,4 +1,4 @@
-/** A captured line where the state of its log is lost, the log is odd, or the user works on the line as well. */
+/** A captured line whose log state is lost, whose log is odd, or on which the user works as well. */
 import { describe, expect, test } from 'vitest';
 import {
   answered,
@@ -20,8 +20,8 @@ const odd = (number: number, text = 'x') => toLine({ type: `from-the-future-${nu
 const first = said('u1', null, 'Add a file') + answered('a1', 'u1', 'It is there.');
 const second = said('u2', 'a1', 'And another') + answered('a2', 'u2', 'Done.');
 
-describe('lines that no reader understands', () => {
-  test('are kept also when the drainer ends before the next entry', async () => {
+describe('log lines that no reader understands', () => {
+  test('are kept even if the drainer ends before the next entry', async () => {
     const [project, logs] = [await memoryProject(), memoryCapture('claude-code')];
     await capture(project, logs, first);
     await capture(project, logs, first + odd(1));
@@ -30,7 +30,7 @@ describe('lines that no reader understands', () => {
     expect(logs.saved.get(path)).toMatchObject({ unknown: 1 });
   });
 
-  test('are there once, also when the log is read again from its beginning', async () => {
+  test('are added once, even if the log is reread from the start', async () => {
     const [project, logs] = [await memoryProject(), memoryCapture('claude-code')];
     await capture(project, logs, odd(1) + first);
     logs.saved.clear();
@@ -40,11 +40,11 @@ describe('lines that no reader understands', () => {
   });
 });
 
-describe('a fork whose state was lost', () => {
+describe('a fork whose state is lost', () => {
   const again = said('u3', 'a1', 'Or a directory') + answered('a3', 'u3', 'A directory is there.');
   const more = said('u4', 'a3', 'And one in it') + answered('a4', 'u4', 'Also there.');
 
-  test('goes on in a turn of its own, and opens no second branch', async () => {
+  test('continues in its own turn without opening a second branch', async () => {
     const [project, logs] = [await memoryProject(), memoryCapture('claude-code')];
     await capture(project, logs, first + second + again);
     logs.saved.clear();
@@ -60,15 +60,15 @@ describe('a fork whose state was lost', () => {
   });
 });
 
-test('an id of more than one word makes no fault', async () => {
+test('an id of several words causes no fault', async () => {
   const [project, logs] = [await memoryProject(), memoryCapture('claude-code')];
   await capture(project, logs, first.replaceAll('"s1"', String.raw`"s1\nTeddy-Turn: 09"`));
   expect(await linesOf(project)).toEqual([main]);
   expect(await faultsOf(project)).toEqual([]);
 });
 
-describe('a line that the user works on as well', () => {
-  test('goes on where it was moved back to', async () => {
+describe('a line that the user also works on', () => {
+  test('continues at the point that it was moved back to', async () => {
     const [project, logs] = [await memoryProject(), memoryCapture('claude-code')];
     await capture(project, logs, first);
     const tip = await project.tipOf(main);

@@ -14,7 +14,7 @@ import { memoryProject, type MemoryProject } from '../../support/memory-reposito
 let project: MemoryProject;
 let agents: AgentState[];
 let script: HookScript['state'];
-/** When Codex last wrote its log, in seconds since 1970, and where it began; null: there is none. */
+/** When Codex last wrote its log, in seconds since 1970, and where it began; null if there is none. */
 let codexLog: { at: number; cwd: string } | null;
 /** The agent whose file cannot be changed. */
 let blocked: AgentName | null;
@@ -67,7 +67,7 @@ const spoolState = (changes: Partial<SpoolState>) => {
   project.spool.look = async () => ({ ...(await look()), ...changes });
 };
 
-test('the agents that are found are installed; one whose file is in the way keeps none of the others from it', async () => {
+test('the agents that are found are installed; one whose file is in the way does not stop the others', async () => {
   blocked = 'claude-code';
   expect(await install()).toMatchObject([
     { name: 'claude-code', outcome: 'failed', error: { code: 'HOOK_IN_THE_WAY' } },
@@ -78,13 +78,13 @@ test('the agents that are found are installed; one whose file is in the way keep
   expect(await install('codex', 'gemini')).toMatchObject([{ outcome: 'unchanged' }, { outcome: 'installed' }]);
 });
 
-test('an agent that nobody knows, and none at all, are refused', async () => {
+test('an unknown agent is refused, and so is an empty list', async () => {
   await expect(chooseAgents(setup, ['cursor'])).rejects.toMatchObject({ code: 'UNKNOWN_AGENT' });
   agents = agents.map((agent) => ({ ...agent, found: false }));
   await expect(chooseAgents(setup, [])).rejects.toMatchObject({ code: 'UNKNOWN_AGENT' });
 });
 
-test('stopping leaves the hooks to other repositories; the script goes with the last of them', async () => {
+test('stopping keeps the hooks for other repositories; the script is removed with the last one', async () => {
   await install();
   expect(await stopCapture(project)).toEqual({ was: true, kept: null });
   expect(await stopCapture(project)).toEqual({ was: false, kept: null });
@@ -111,21 +111,25 @@ test.each<[string, () => unknown, RegExp]>([
     /^Off\.$/,
   ],
   [
-    'an agent never called, and has worked',
+    'an agent has worked but never called',
     () => (codexLog = { at: 4_000_000_000, cwd: '/project/src' }),
     /Codex has worked here, but its hooks have never/,
   ],
   ['lines could not be read', () => spoolState({ unreadable: 2 }), /2 recorded hook calls could not be read/],
-  ['a bell waits', () => spoolState({ waiting: [{ agent: 'codex', bytes: 1, oldest: 1 }] }), /nothing is reading them/],
+  [
+    'a bell is waiting',
+    () => spoolState({ waiting: [{ agent: 'codex', bytes: 1, oldest: 1 }] }),
+    /nothing is reading them/,
+  ],
   ['the spool is gone', () => spoolState({ exists: false }), /spool is missing/],
-])('status tells that %s', async (_, change, warning) => {
+])('status reports that %s', async (_, change, warning) => {
   await install();
   expect((await status()).warnings).toEqual([]);
   change();
   expect((await status()).warnings).toEqual([expect.stringMatching(warning)]);
 });
 
-test('status names the command that brings a line back: it was renamed, deleted or archived', async () => {
+test('status names the command that brings a renamed, deleted or archived line back', async () => {
   await install();
   const capture = memoryCapture('claude-code');
   const log = newFollowedLog('claude-code', '/log.jsonl', '2026-01-24T10:00:00.000Z');
@@ -166,7 +170,7 @@ test('an agent that has worked elsewhere is not suspected', async () => {
   expect((await status()).warnings).toEqual([]);
 });
 
-test('the doctor says nothing where nothing is captured, and names what is broken where it is', async () => {
+test('the doctor reports nothing if nothing is captured, and otherwise names the faults', async () => {
   const examine = async () => (await examineRepository(project, { fix: true, agents: setup })).findings;
   script = 'broken';
   expect(await examine()).toEqual([]);

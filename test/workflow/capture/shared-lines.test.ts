@@ -1,4 +1,4 @@
-/** A captured line on which somebody else has gone on, or whose newest turn was moved to another branch. */
+/** A captured line that somebody else has continued, or whose newest turn was moved to another branch. */
 import { describe, expect, test } from 'vitest';
 import type { KnownRecord } from '../../../src/conversation/records/record.ts';
 import type { RefName } from '../../../src/names.ts';
@@ -26,14 +26,14 @@ async function add(project: MemoryProject, role: 'user' | 'assistant', content: 
 
 const addMessage = (project: MemoryProject, content: string) => add(project, 'user', content);
 
-/** The same entries, whether the state of the log is there or lost. */
+/** The entries are the same whether the log's state exists or is lost. */
 describe.each(['kept', 'lost'])('where the state of the log is %s', (state) => {
   async function goOn(project: MemoryProject, logs: MemoryCapture, text: string): Promise<void> {
     if (state === 'lost') logs.saved.clear();
     await capture(project, logs, text);
   }
 
-  test("the agent's turn after a message that waits leaves a branch, and goes on there", async () => {
+  test("the agent's turn after a waiting message forks to a branch and continues there", async () => {
     const [project, logs] = [await memoryProject(), memoryCapture('claude-code')];
     await capture(project, logs, first);
     await addMessage(project, 'Why a file?');
@@ -49,7 +49,7 @@ describe.each(['kept', 'lost'])('where the state of the log is %s', (state) => {
     expect(await faultsOf(project)).toEqual([]);
   });
 
-  test('what a message was added to goes on without it', async () => {
+  test('a turn that got an added message continues on a branch without it', async () => {
     const [project, logs] = [await memoryProject(), memoryCapture('claude-code')];
     await capture(project, logs, first + question);
     await addMessage(project, 'And a folder');
@@ -60,7 +60,7 @@ describe.each(['kept', 'lost'])('where the state of the log is %s', (state) => {
     expect(await faultsOf(project)).toEqual([]);
   });
 
-  test("a message into a turn of the agent's that was cut off stays where it is", async () => {
+  test("a message added to an agent's turn that was cut off stays on its line", async () => {
     const [project, logs] = [await memoryProject(), memoryCapture('claude-code')];
     await capture(project, logs, first + question);
     await addMessage(project, 'And a folder');
@@ -74,9 +74,9 @@ describe.each(['kept', 'lost'])('where the state of the log is %s', (state) => {
   });
 
   test.each([
-    ["in a turn of the agent's that is open", first + question, undefined],
-    ['in a turn of its own', first, 'Plan it'],
-  ])('a plan that waits %s is left to whoever made it', async (_, before, message) => {
+    ["in an agent's open turn", first + question, undefined],
+    ['in its own turn', first, 'Plan it'],
+  ])('a plan that waits %s is left to its author', async (_, before, message) => {
     const [project, logs] = [await memoryProject(), memoryCapture('claude-code')];
     await capture(project, logs, before);
     await say(project, message, planOf([create('b.txt')]), { selector: session });
@@ -100,7 +100,7 @@ describe.each(['kept', 'lost'])('where the state of the log is %s', (state) => {
         await add(project, 'assistant', 'Here it is.');
       },
     ],
-  ])("%s in a turn of the agent's that is open stays apart from the agent's own", async (_, answer) => {
+  ])("%s in an agent's open turn stays apart from the agent's own entries", async (_, answer) => {
     const [project, logs] = [await memoryProject(), memoryCapture('claude-code')];
     await capture(project, logs, first + question);
     await answer(project);
@@ -115,9 +115,9 @@ describe.each(['kept', 'lost'])('where the state of the log is %s', (state) => {
   });
 
   test.each([
-    ['leaves it on the line', 'main', false],
-    ['follows it where the agent works on the line', main, true],
-  ])("the agent's turn after code of somebody else's %s", async (_, head, isOnLine) => {
+    ['forks from the line', 'main', false],
+    ['stays on the line if the agent works there', main, true],
+  ])("the agent's turn after somebody else's code %s", async (_, head, isOnLine) => {
     const [project, logs] = [await memoryProject(), memoryCapture('claude-code')];
     await capture(project, logs, first);
     await project.switchTo(main);
@@ -136,7 +136,7 @@ describe.each(['kept', 'lost'])('where the state of the log is %s', (state) => {
   test.each([
     ['after a turn', first],
     ['in the middle of one', first + question],
-  ])("a commit of the user's own %s stays on the line that they made it on", async (_, before) => {
+  ])('a commit by the user %s stays on the line that it was made on', async (_, before) => {
     const [project, logs] = [await memoryProject(), memoryCapture('claude-code')];
     await capture(project, logs, before);
     await project.switchTo(main);
@@ -153,7 +153,7 @@ describe.each(['kept', 'lost'])('where the state of the log is %s', (state) => {
   test.each([
     ['after a turn', first],
     ['in the middle of one', first + question],
-  ])('a line that another work tree is on %s stays as it is there', async (_, before) => {
+  ])('a line that another work tree is on stays unchanged %s', async (_, before) => {
     const [project, logs] = [await memoryProject(), memoryCapture('claude-code')];
     await capture(project, logs, before);
     project.linked.push(memoryWorkTree(`refs/heads/${main}` as RefName));
@@ -168,7 +168,7 @@ describe.each(['kept', 'lost'])('where the state of the log is %s', (state) => {
     expect(await faultsOf(project)).toEqual([]);
   });
 
-  test("a turn of somebody else's that is over is followed by the agent's", async () => {
+  test("somebody else's finished turn is followed by the agent's next turn", async () => {
     const [project, logs] = [await memoryProject(), memoryCapture('claude-code')];
     await capture(project, logs, first);
     await say(project, 'Why a file?', 'It was asked for.\n', { selector: session });
@@ -179,7 +179,7 @@ describe.each(['kept', 'lost'])('where the state of the log is %s', (state) => {
   });
 });
 
-test('a branch that another session has got by now takes no turn of this one', async () => {
+test('a branch that now belongs to another session takes no turn from this one', async () => {
   const [project, logs] = [await memoryProject(), memoryCapture('claude-code')];
   await capture(project, logs, first);
   const tip = await project.tipOf(main);

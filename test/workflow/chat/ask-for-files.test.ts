@@ -1,4 +1,6 @@
-/** A model that is asked for files, as a turn of a conversation: its content, its corrections, and what is on the line afterwards. */
+/**
+ * A model that is asked for files in a turn of a conversation: its content, its corrections, and the line afterwards.
+ */
 import { describe, expect } from 'vitest';
 import { userMessages } from '../../../src/conversation/records/transcript.ts';
 import { TeddyError } from '../../../src/errors.ts';
@@ -48,7 +50,7 @@ interface Run {
 interface Wish {
   message?: string | undefined;
   approves?: (target: string) => boolean;
-  /** The write session to go on with. */
+  /** The write session to continue. */
   id?: string;
 }
 
@@ -93,12 +95,12 @@ function start(project: MemoryProject, model: Model, wish: Wish = {}): Run {
     return { files, refused, outcome };
   };
   const result = asked();
-  // Whoever wants the failure waits for it.
+  // The caller that wants the failure awaits it.
   result.catch(() => undefined);
   return { project, heard, result };
 }
 
-/** The messages of people in the newest turn of the session of files that belong to no session. */
+/** The users' messages in the newest turn of the session for files without a session. */
 async function messagesOf(project: MemoryProject): Promise<string[]> {
   const { store } = project.repository;
   const [tip] = (await store.listRefs('refs/heads/teddy/')).filter(({ ref }) => ref.endsWith('-writes'));
@@ -115,7 +117,7 @@ async function failureOf({ result }: Run): Promise<TeddyError> {
   throw new Error('It did not fail as it should.', { cause: error });
 }
 
-/** The content of a file in the newest commit of a written file. */
+/** A file's content in the newest commit of a written file. */
 async function committed({ project, result }: Run, at = 0): Promise<string | null> {
   const file = (await result).files[at];
   return file === undefined ? null : project.readAt(file.result.commit, file.record.target);
@@ -147,7 +149,7 @@ describe('a model that writes a file', () => {
     expect(leftIds(project)).toEqual([]);
   });
 
-  test('is told the protocol, and the result of its call', async () => {
+  test('gets the protocol and the result of its call', async () => {
     const project = await memoryProject();
     const model = scriptedModel(calling(call('docs/a.md')), '# A\nDONE', 'Done.');
     const written = await start(project, model).result;
@@ -170,12 +172,12 @@ describe('a model that writes a file', () => {
     expect(model.requests[2]?.messages.at(-1)?.content).toContain(first?.result.commit.slice(0, 10));
   });
 
-  test('writes several files in one conversation, an entry each', async () => {
+  test('writes several files in one conversation, with an entry for each', async () => {
     const project = await memoryProject();
     const model = scriptedModel(
       calling(call('a.txt')),
       'A\nDONE\n',
-      // Both are announced at once.
+      // Both are announced in one answer.
       calling(call('b.txt'), call('c.txt')),
       'B\nDONE\n',
       'C\nDONE',
@@ -188,7 +190,7 @@ describe('a model that writes a file', () => {
     expect(new Set(files.map(({ result }) => result.commit)).size).toBe(3);
   });
 
-  test('that answers without a call writes nothing, and its words are a reply like any other', async () => {
+  test('that answers without a call writes nothing, and its text is an ordinary reply', async () => {
     const project = await memoryProject();
     await startSession(project);
     const { files, refused, outcome } = await start(project, scriptedModel('Which file?\nDONE\n')).result;
@@ -201,12 +203,12 @@ describe('a model that writes a file', () => {
     expect((await storyOfLine(project)).slice(-2)).toEqual(['message 01', 'reply 01']);
   });
 
-  test('that says nothing at all is an error', async () => {
+  test('that returns an empty answer is an error', async () => {
     const run = start(await memoryProject(), scriptedModel(' \n'));
     await expect(run.result).rejects.toMatchObject({ code: 'EMPTY_ANSWER' });
   });
 
-  test('is told what is wrong with its call, and may call again; the same three times is enough', async () => {
+  test('learns about the error in its call and may retry; the same error three times ends the turn', async () => {
     const project = await memoryProject();
     const model = scriptedModel(
       calling({ id: 'x', name: 'WritePlanTool_begin', arguments: '{"intent":' }),
@@ -240,7 +242,7 @@ describe('a model that writes a file', () => {
 describe('the message', () => {
   const message = `Write docs/a.md: how to install it,\nand b.md ${'word '.repeat(50)}\nend`;
 
-  test('is on the line before the model is asked, masked, and whole', async () => {
+  test('is on the line before the model is asked, masked, and complete', async () => {
     const project = await memoryProject();
     const secret = 'the-deploy-word';
     project.secrets.set(secret, 'github token');
@@ -257,7 +259,7 @@ describe('the message', () => {
     expect(kept).toEqual(Array.from({ length: 3 }, () => `${message} [masked: github token]`));
   });
 
-  test('comes after the talk before it, and the files are entries of its turn', async () => {
+  test('comes after the earlier conversation, and the files are entries in its turn', async () => {
     const project = await memoryProject();
     await startSession(project);
     await start(project, scriptedModel('It is red.'), { message: 'What colour is it?' }).result;
@@ -269,7 +271,7 @@ describe('the message', () => {
     expect(await project.readAt(await project.tipOf(line), 'colour.txt')).toBe('red\n');
   });
 
-  test('is answered later where the model was not to be had, and a file that was begun for it is gone on with', async () => {
+  test('is answered later if the model was unavailable, and a file begun for it is continued', async () => {
     const project = await memoryProject();
     const { hint } = await failureOf(start(project, scriptedModel(broken('')), { message }));
     expect(hint).toBe('as the adapter says');
@@ -282,7 +284,7 @@ describe('the message', () => {
     const third = scriptedModel('two\nDONE', 'Done.');
     const run = start(project, third, { id: leftIds(project)[0] ?? '' });
     expect(await committed(run)).toBe('# A\ntwo\n');
-    // It sees what it has said before, and that the file was cut.
+    // The model sees its earlier answer, and that the file was cut.
     expect(third.requests[0]?.messages.slice(0, 2)).toEqual(second.requests[0]?.messages);
     expect(rolesOf(third.requests[0]?.messages.slice(2, 4))).toEqual(['assistant', 'tool']);
     expect(third.requests[1]?.messages.at(-1)?.content).toContain('"status":"completed"');
@@ -291,7 +293,7 @@ describe('the message', () => {
     expect((await readStatus(project)).next).toEqual(ways.slice(2));
   });
 
-  test('is one for the file where none waits, on the line of the file wherever HEAD is', async () => {
+  test('is the default one for the file if none waits, on the file’s line wherever HEAD is', async () => {
     const project = await memoryProject();
     await failureOf(start(project, scriptedModel(calling(call('a.txt')), broken('one\n')), { message }));
     await start(project, scriptedModel('I cannot.'), { message: undefined }).result;
@@ -306,7 +308,7 @@ describe('the message', () => {
     expect(model.requests[1]?.again).toMatch(/`teddy write ask --session teddy\/\d{8}-writes` tries again/);
   });
 
-  test('of a second process is added to the turn, and the hint names the command that asks', async () => {
+  test('from a second process is added to the turn, and the hint names the command that asks', async () => {
     const project = await memoryProject();
     let hint: string | undefined;
     const meanwhile = async () => {
@@ -317,7 +319,7 @@ describe('the message', () => {
     expect(await messagesOf(project)).toEqual(['Write the docs', 'And more']);
   });
 
-  test('has to be there: without one nothing is made, and nobody is asked', async () => {
+  test('is required: without one nothing is made, and nobody is asked', async () => {
     const project = await memoryProject();
     for (const nothing of ['  ', undefined]) {
       const { code, hint } = await failureOf(start(project, scriptedModel('x'), { message: nothing }));
@@ -328,7 +330,7 @@ describe('the message', () => {
 });
 
 describe('without approval', () => {
-  test('a file is not written, the model hears of it, and no session is left', async () => {
+  test('a file is not written, the model is informed, and no write session is left', async () => {
     const project = await memoryProject();
     const model = scriptedModel(calling(call('a.txt')), calling(call('b.txt')), 'B\nDONE', 'One of two.');
     const run = start(project, model, { approves: (target) => target === 'b.txt' });
@@ -338,7 +340,7 @@ describe('without approval', () => {
     expect([...project.writing.values()].map(({ record }) => record?.target)).toEqual(['b.txt']);
   });
 
-  test('not even when it was interrupted while a person was asked', async () => {
+  test('no write session is left even after an interruption at the question', async () => {
     const project = await memoryProject();
     const run = start(project, scriptedModel(calling(call('a.txt'))), {
       approves: () => {
@@ -351,13 +353,13 @@ describe('without approval', () => {
 });
 
 describe('an answer without an end marker', () => {
-  test('is asked for it; a reply of only the marker ends the content, which ends with a newline', async () => {
+  test('gets a request for it; a reply of only the marker ends the content, which ends with a newline', async () => {
     const run = start(await memoryProject(), scriptedModel(calling(call('a.txt')), 'one\ntwo', 'DONE', 'Done.'));
     expect(await committed(run)).toBe('one\ntwo\n');
     expect(run.heard.askedAgain).toEqual(['end']);
   });
 
-  test('is gone on with on a line of its own', async () => {
+  test('is continued on a new line of the file', async () => {
     const model = scriptedModel(calling(call('a.txt')), 'one', 'two\n', 'three\nDONE', 'Done.');
     const run = start(await memoryProject(), model);
     expect(await committed(run)).toBe('one\ntwo\nthree\n');
@@ -367,7 +369,7 @@ describe('an answer without an end marker', () => {
     });
   });
 
-  test('is asked three times in all; then it stops, and what came is kept', async () => {
+  test('gets three requests in all; then the turn stops, and the received content is kept', async () => {
     const project = await memoryProject();
     const model = scriptedModel(calling(call('a.txt')), 'one\n', '', 'two\n', '');
     const run = start(project, model);
@@ -378,7 +380,7 @@ describe('an answer without an end marker', () => {
     expect(stagedText(project)).toEqual(['one\ntwo\n']);
   });
 
-  test('but with another call is told to finish first', async () => {
+  test('but with another call gets a request to finish first', async () => {
     const model = scriptedModel(
       calling(call('a.txt')),
       { texts: ['one\n'], calls: [call('b.txt')] },
@@ -394,12 +396,12 @@ describe('an answer without an end marker', () => {
     });
   });
 
-  test('or with nothing but the marker is told that a file cannot be empty', async () => {
+  test('or with only the marker gets an error that a file cannot be empty', async () => {
     const run = start(await memoryProject(), scriptedModel(calling(call('a.txt')), 'DONE', 'one\nDONE', 'Done.'));
     expect(await committed(run)).toBe('one\n');
   });
 
-  test('uses the marker of its session where the target has a line DONE', async () => {
+  test('uses the session’s marker if the target has a line DONE', async () => {
     const project = await memoryProject({ 'todo.txt': 'a\nDONE\n' });
     const model = scriptedModel(calling(call('todo.txt', 'overwrite')), 'a\nDONE\nb\n', 'later', '', '');
     expect((await failureOf(start(project, model))).code).toBe('END_MISSING');
@@ -413,7 +415,7 @@ describe('an answer without an end marker', () => {
 describe('an answer that is cut', () => {
   const long = 'The very same line that is longer than forty bytes.\n';
 
-  test('by its limit is gone on with, in the middle of a line and of the marker', async () => {
+  test('by its limit is continued, even in the middle of a line or of the marker', async () => {
     const model = scriptedModel(calling(call('a.txt')), cut('one\ntw'), cut('o\nDO'), 'NE', 'Done.');
     const run = start(await memoryProject(), model);
     expect(await committed(run)).toBe('one\ntwo\n');
@@ -422,12 +424,12 @@ describe('an answer that is cut', () => {
     expect(run.heard.askedAgain).toEqual([]);
   });
 
-  test('does not repeat what the continuation repeats', async () => {
+  test('keeps no text that the continuation repeats', async () => {
     const model = scriptedModel(calling(call('a.txt')), cut(`one\n${long}`), `${long}two\nDONE`, 'Done.');
     expect(await committed(start(await memoryProject(), model))).toBe(`one\n${long}two\n`);
   });
 
-  test('behind its end marker is whole, and what follows the marker is kept apart', async () => {
+  test('after its end marker is complete, and the text after the marker is kept apart', async () => {
     const project = await memoryProject();
     const model = scriptedModel(calling(call('a.txt')), cut('one\nDONE\nI hope that'), 'Done.');
     const run = start(project, model);
@@ -438,12 +440,12 @@ describe('an answer that is cut', () => {
     expect(project.said.join('\n')).toContain('The text after DONE (11 bytes) is not in a.txt');
   });
 
-  test('at the end marker itself is whole', async () => {
+  test('exactly at the end marker is complete', async () => {
     const run = start(await memoryProject(), scriptedModel(calling(call('a.txt')), cut('one\nDONE'), 'Done.'));
     expect(await committed(run)).toBe('one\n');
   });
 
-  test('for another reason is saved, and the error says how to go on', async () => {
+  test('for another reason is saved, and the error explains how to continue', async () => {
     const project = await memoryProject();
     const filtered: ScriptedAnswer = { texts: ['one\ntwo'], finish: 'other', said: 'content_filter' };
     const run = start(project, scriptedModel(calling(call('a.txt')), filtered));
@@ -455,7 +457,7 @@ describe('an answer that is cut', () => {
   });
 });
 
-test('a call in an answer that its endpoint ended badly begins no file', async () => {
+test('a call in an answer that the endpoint ended badly begins no file', async () => {
   const project = await memoryProject();
   const filtered: ScriptedAnswer = { texts: ['I write.'], calls: [call('a.txt')], finish: 'other', said: 'refusal' };
   const { code, message } = await failureOf(start(project, scriptedModel(filtered, 'one\nDONE', 'Done.')));
@@ -464,7 +466,7 @@ test('a call in an answer that its endpoint ended badly begins no file', async (
 });
 
 describe('a cut connection', () => {
-  test('leaves what came in staging, with advice for whoever asked', async () => {
+  test('leaves the received content in staging, with advice for the caller', async () => {
     const project = await memoryProject();
     const model = scriptedModel(calling(call('a.txt')), broken('one\ntw'));
     await expect(start(project, model).result).rejects.toMatchObject({ code: 'MODEL_INTERRUPTED' });
@@ -473,7 +475,7 @@ describe('a cut connection', () => {
     expect(await project.read('a.txt')).toBeNull();
   });
 
-  test('is got over: the model goes on where the content stops, with the seam checked', async () => {
+  test('is recovered: the model continues at the end of the content, with the seam checked', async () => {
     const line = 'a line in more than forty bytes, which comes twice.\n';
     const project = await memoryProject();
     await start(project, scriptedModel(calling(call('a.txt')), broken(`one\n${line}`))).result.catch(() => undefined);
@@ -485,12 +487,12 @@ describe('a cut connection', () => {
       { role: 'assistant', content: `one\n${line}` },
       { role: 'user', content: expect.stringContaining('Continue exactly where it stops') },
     ]);
-    // The call that failed, and the one that is gone on with.
+    // The call that failed, and the one that is continued.
     const calls = ['assistant', 'tool', 'assistant', 'tool'];
     expect(rolesOf(model.requests[0]?.messages)).toEqual(['system', 'user', ...calls, 'assistant', 'user']);
   });
 
-  test('is not gone on with where the work tree has left the branch, and a whole file is asked for no more', async () => {
+  test('is not continued if the work tree has left the branch, and no further complete file is requested', async () => {
     const project = await memoryProject();
     await startSession(project);
     await failureOf(start(project, scriptedModel(calling(call('a.txt')), broken('one\n'))));
@@ -513,7 +515,7 @@ describe('a cut connection', () => {
     expect(last.requests).toHaveLength(1);
   });
 
-  test('in mid-line is got over in the same line, also after an answer that says nothing', async () => {
+  test('in mid-line is continued in the same line, even after an empty answer', async () => {
     const project = await memoryProject();
     await failureOf(start(project, scriptedModel(calling(call('a.txt')), broken('one\ntw'))));
     const model = scriptedModel('', 'o\nDONE', 'Done.');
@@ -521,21 +523,21 @@ describe('a cut connection', () => {
     expect(model.requests[1]?.messages).toEqual(model.requests[0]?.messages);
   });
 
-  test('within the end marker leaves no part of it in the file', async () => {
+  test('within the end marker leaves no part of the marker in the file', async () => {
     const project = await memoryProject();
     await start(project, scriptedModel(calling(call('a.txt')), broken('one\nDO'))).result.catch(() => undefined);
     const run = start(project, scriptedModel('DONE', 'Done.'), { id: leftIds(project)[0] ?? '' });
     expect(await committed(run)).toBe('one\n');
   });
 
-  test('before any content is got over as well', async () => {
+  test('before any content is recovered as well', async () => {
     const project = await memoryProject();
     await start(project, scriptedModel(calling(call('a.txt')), broken(''))).result.catch(() => undefined);
     const run = start(project, scriptedModel('one\nDONE', 'Done.'), { id: leftIds(project)[0] ?? '' });
     expect(await committed(run)).toBe('one\n');
   });
 
-  test('goes on without showing the model a secret that was staged', async () => {
+  test('is continued without showing the model a secret in staging', async () => {
     const project = await memoryProject();
     await start(project, scriptedModel(calling(call('a.txt')), broken('one\nsesame\n'))).result.catch(() => undefined);
     project.secrets.set('sesame', 'password');
@@ -547,10 +549,10 @@ describe('a cut connection', () => {
   });
 });
 
-describe('a content with findings', () => {
+describe('content with findings', () => {
   const conflict = (name: string) => `<<<<<<< ours\n${name}\n=======\nb\n>>>>>>> theirs\n`;
 
-  test('goes back with all of them in one message, and the whole corrected content replaces it', async () => {
+  test('goes back with all of them in one message, and the complete corrected content replaces it', async () => {
     const model = scriptedModel(calling(call('a.txt')), `${conflict('a')}DONE`, 'a\nb\nDONE', 'Done.');
     const run = start(await memoryProject(), model);
     expect(await committed(run)).toBe('a\nb\n');
@@ -559,7 +561,7 @@ describe('a content with findings', () => {
     expect(model.requests[2]?.messages.at(-1)?.content).toContain('<<<<<<< ours');
   });
 
-  test('twice the same stops, and the content is kept', async () => {
+  test('that repeats them stops the turn, and the content is kept', async () => {
     const project = await memoryProject();
     const text = `${conflict('a')}DONE`;
     const run = start(project, scriptedModel(calling(call('a.txt')), text, text));
@@ -572,14 +574,14 @@ describe('a content with findings', () => {
     expect(await project.read('a.txt')).toBeNull();
   });
 
-  test('and a correction that is nothing but the marker is the same content again', async () => {
+  test('counts as unchanged if the correction is only the marker', async () => {
     const project = await memoryProject();
     const run = start(project, scriptedModel(calling(call('a.txt')), `${conflict('a')}DONE`, 'DONE'));
     expect((await failureOf(run)).message).toContain('the same findings twice');
     expect(stagedText(project)).toEqual([conflict('a')]);
   });
 
-  test('is replaced by what comes first, also after an answer that says nothing', async () => {
+  test('is replaced by the first content received, even after an empty answer', async () => {
     const run = start(
       await memoryProject(),
       scriptedModel(calling(call('a.txt')), `${conflict('a')}DONE`, '', 'a\nDONE', 'Done.'),
@@ -587,13 +589,13 @@ describe('a content with findings', () => {
     expect(await committed(run)).toBe('a\n');
   });
 
-  test('three times different ones stops', async () => {
+  test('that differ three times stops the turn', async () => {
     const texts = ['', 'x\n', 'x\ny\n'].map((before) => `${before}${conflict('a')}DONE`);
     const run = start(await memoryProject(), scriptedModel(calling(call('a.txt')), ...texts));
     await expect(run.result).rejects.toMatchObject({ message: expect.stringContaining('3 validations failed') });
   });
 
-  test('is still there when the correction never comes, and is corrected later', async () => {
+  test('remains if the correction never comes, and is corrected later', async () => {
     const project = await memoryProject();
     const model = scriptedModel(calling(call('a.txt')), `${conflict('a')}DONE`, broken(''));
     await start(project, model).result.catch(() => undefined);
@@ -604,7 +606,7 @@ describe('a content with findings', () => {
     expect(again.requests[0]?.messages.at(-1)?.content).toContain('Send the whole corrected content of a.txt');
   });
 
-  test('answers a call for another file only when this one is right', async () => {
+  test('gets a call for another file answered only once this file is right', async () => {
     const model = scriptedModel(
       calling(call('a.txt')),
       { texts: [`${conflict('a')}DONE`], calls: [call('b.txt')] },

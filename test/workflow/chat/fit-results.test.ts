@@ -10,13 +10,13 @@ const exchange = (id: string, size: number): ModelMessage[] => [
 const sizes = ({ messages }: { messages: ModelMessage[] }) =>
   messages.filter(({ role }) => role === 'tool').map(({ content }) => (content.startsWith('[left out') ? 0 : 1));
 
-describe('results', () => {
-  test('that fit stay as they are', () => {
+describe('tool results', () => {
+  test('that fit stay unchanged', () => {
     const messages = [...exchange('a', 100), ...exchange('b', 100)];
     expect(fitResults(messages, 100_000)).toEqual({ messages, leftOut: 0 });
   });
 
-  test('that do not fit are left out, the oldest first, and no more than need be', () => {
+  test('that do not fit are left out, the oldest first, and no more than necessary', () => {
     const messages = [...exchange('a', 1000), ...exchange('b', 1000), ...exchange('c', 1000)];
     const fitted = fitResults(messages, 2500);
     expect(fitted.leftOut).toBe(1);

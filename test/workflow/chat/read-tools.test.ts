@@ -19,14 +19,14 @@ describe('read_file', () => {
   const read = (project: MemoryProject, path: string, more: object = {}) =>
     callTool(project, 'read_file', { path, ...more });
 
-  test('gives a file as it is on disk now, untracked ones too', async () => {
+  test('returns the file’s content on disk, for untracked files too', async () => {
     const project = await onLine({ 'a.txt': 'old\n' });
     await project.write({ 'a.txt': 'one\ntwo', 'new.txt': '' });
     expect(await read(project, 'a.txt')).toEqual({ output: 'one\ntwo', isError: false });
     expect(await read(project, './src/../new.txt')).toEqual({ output: '(new.txt is empty)', isError: false });
   });
 
-  test('gives the tip’s file where the line is checked out nowhere', async () => {
+  test('returns the tip’s file if the line is not checked out', async () => {
     const project = await onLine({ 'a.txt': 'old\n', 'src/b.txt': 'b\n' });
     await project.switchTo('main');
     await project.commit('On main\n', { 'a.txt': 'new\n' });
@@ -42,7 +42,7 @@ describe('read_file', () => {
     );
   });
 
-  test('reads no other branch when HEAD has left the line since it was prepared', async () => {
+  test('reads no other branch if HEAD has left the line since the tool was prepared', async () => {
     const project = await onLine({ 'a.txt': 'old\n' });
     const prepared = await prepareLine(project, undefined);
     await project.switchTo('main');
@@ -50,7 +50,7 @@ describe('read_file', () => {
     expect(await outputOf(project, 'read_file', { path: 'a.txt' }, { line: prepared })).toBe('old\n');
   });
 
-  test('gives the lines that are asked for, and says how to read on', async () => {
+  test('returns the requested lines, and explains how to read on', async () => {
     const lines = Array.from({ length: 4500 }, (_, at) => `line ${at + 1}\n`);
     const project = await onLine({ 'a.txt': lines.join('') });
     expect((await read(project, 'a.txt', { from_line: 2, to_line: 3 })).output).toBe('line 2\nline 3\n');
@@ -64,7 +64,7 @@ describe('read_file', () => {
     });
   });
 
-  test('cuts after 256 KiB: between lines, or in one that is longer', async () => {
+  test('cuts after 256 KiB: between lines, or within a longer line', async () => {
     const project = await onLine({ 'a.txt': `${'é'.repeat(50_000)}\n`.repeat(3), 'b.txt': 'x'.repeat(300_000) });
     expect((await read(project, 'a.txt')).output).toBe(
       `${'é'.repeat(50_000)}\n${'é'.repeat(50_000)}\n[lines 1 to 2 of 3; read on with from_line 3]\n`,
@@ -98,7 +98,7 @@ describe('read_file', () => {
     ['src', 'it is a directory'],
     ['a.txt/b', '`a.txt` is a file, not a directory'],
     ['.', "it names the project's root"],
-  ])('refuses %s, and says why', async (path, reason) => {
+  ])('refuses %s, with the reason', async (path, reason) => {
     const project = await onLine({
       'a.txt': 'a\n',
       '.env': `KEY=${secret}\n`,
@@ -113,7 +113,7 @@ describe('read_file', () => {
     expect(outcome.output).not.toContain(secret);
   });
 
-  test('refuses a file in the tip as it does on disk', async () => {
+  test('refuses the same files in the tip as on disk', async () => {
     const project = await onLine({ '.env': `KEY=${secret}\n`, 'image.bin': 'a\0b' });
     await project.switchTo('main');
     const refusal = (path: string) => outputOf(project, 'read_file', { path }, { selector: session });
@@ -122,7 +122,7 @@ describe('read_file', () => {
     expect(await refusal(own)).toContain('inside `.teddy`');
   });
 
-  test('gives nothing that the user’s own list or .teddyignore takes away', async () => {
+  test('returns nothing that the user’s own list or .teddyignore excludes', async () => {
     const project = await onLine({
       '.teddyignore': 'drafts/\n',
       'drafts/d.txt': 'd\n',
@@ -135,7 +135,7 @@ describe('read_file', () => {
     expect((await read(project, 'docs/b.txt')).output).toBe('b\n');
   });
 
-  test('says it when the system does not let it read', async () => {
+  test('reports it if the system denies reading', async () => {
     const project = await onLine({ 'a.txt': 'a\n' });
     const { filesOf } = project;
     const inspect = () => Promise.reject(new TeddyError('ACTION_FAILED', 'a.txt could not be read: EACCES.'));
@@ -144,13 +144,13 @@ describe('read_file', () => {
     expect(await read(project, 'a.txt')).toEqual({ output, isError: true });
   });
 
-  test('says it when a text cannot be masked, and shows nothing of it', async () => {
+  test('reports it if a text cannot be masked, and shows none of it', async () => {
     const project = await onLine({ 'a.txt': `${secret}\n` });
     project.masker.mask = () => Promise.reject(new TeddyError('MASKING_FAILED', 'It cannot be masked.', 'Mend it.'));
     expect(await read(project, 'a.txt')).toEqual({ output: 'It cannot be masked. Mend it.', isError: true });
   });
 
-  test('masks what it says of a path', async () => {
+  test('masks paths in its messages', async () => {
     const project = await onLine({});
     project.secrets.set(secret, 'password');
     expect((await read(project, `${secret}.txt`)).output).toBe(
@@ -158,7 +158,7 @@ describe('read_file', () => {
     );
   });
 
-  test('throws when it was interrupted before', async () => {
+  test('throws if it was interrupted before', async () => {
     const project = await onLine({ 'a.txt': 'a\n' });
     const call = callTool(project, 'read_file', { path: 'a.txt' }, { signal: AbortSignal.abort() });
     await expect(call).rejects.toMatchObject({ code: 'INTERRUPTED' });
@@ -170,7 +170,7 @@ describe('list_files', () => {
     callTool(project, 'list_files', values, more);
   const files = { 'a.txt': 'a\n', 'src/b.ts': 'b\n', 'src/deep/c.ts': 'c\n', 'src/gone.ts': 'g\n' };
 
-  test('lists what is there, without ignored files and .teddy', async () => {
+  test('lists the existing files, without ignored ones and .teddy', async () => {
     const project = await onLine(files);
     await project.write({ 'src/gone.ts': null, 'src/new.ts': 'n\n', 'staged.txt': 's\n', 'out/made.txt': 'm\n' });
     await project.stage('staged.txt');
@@ -180,7 +180,7 @@ describe('list_files', () => {
     });
   });
 
-  test('lists one directory, and what matches a pattern below it', async () => {
+  test('lists one directory, and the matches for a pattern below it', async () => {
     const project = await onLine(files);
     expect((await list(project, { path: 'src/' })).output).toBe('src/b.ts\nsrc/deep/c.ts\nsrc/gone.ts\n');
     expect((await list(project, { path: 'src', pattern: 'deep/*.ts' })).output).toBe('src/deep/c.ts\n');
@@ -188,7 +188,7 @@ describe('list_files', () => {
     expect((await list(project, { pattern: '*.rs' })).output).toBe('No file in the project matches *.rs.');
   });
 
-  test('lists the tip where the line is checked out nowhere', async () => {
+  test('lists the tip if the line is not checked out', async () => {
     const project = await onLine(files);
     await project.switchTo('main');
     await project.commit('On main\n', { 'a.txt': null, 'main.txt': 'm\n' });
@@ -197,7 +197,7 @@ describe('list_files', () => {
     );
   });
 
-  slowTest('folds directories where there are more than 2,000 files', async () => {
+  slowTest('folds directories if there are more than 2,000 files', async () => {
     const many = Object.fromEntries(Array.from({ length: 2100 }, (_, at) => [`big/f${at}.txt`, 'x']));
     const project = await onLine({ ...many, 'a.txt': 'a\n' });
     expect((await list(project)).output).toBe('.gitignore\na.txt\nbig/ (2100 files)\n');
@@ -217,7 +217,7 @@ describe('list_files', () => {
     [{ path: 'nowhere' }, 'list_files nowhere: there is no such path.'],
     [{ path: 'a.txt' }, 'list_files a.txt: it is a file; read_file reads it.'],
     [{ pattern: '*a*b*c*d*' }, 'list_files: the pattern *a*b*c*d*: it has too many wildcards'],
-  ])('refuses %j, and says why', async (values, reason) => {
+  ])('refuses %j, with the reason', async (values, reason) => {
     const project = await onLine({ ...files, '.ssh/config': 'x\n' });
     await project.write({ 'out/made.txt': 'm\n' });
     expect(await list(project, values)).toEqual({ output: expect.stringContaining(reason), isError: true });
@@ -228,7 +228,7 @@ describe('search_text', () => {
   const search = (project: MemoryProject, query: string, more: object = {}) =>
     callTool(project, 'search_text', { query, ...more });
 
-  test('gives path, number and text of each line', async () => {
+  test('returns the path, number and text of each line', async () => {
     const project = await onLine({ 'a.txt': 'x\nthe needle\r\n', 'src/b.ts': 'Needle\n' });
     await project.write({ 'new file.txt': 'needle' });
     expect(await search(project, 'needle')).toEqual({
@@ -240,7 +240,7 @@ describe('search_text', () => {
     expect(await search(project, 'hay')).toEqual({ output: 'No line was found.\n', isError: false });
   });
 
-  test('searches the tip where the line is checked out nowhere', async () => {
+  test('searches the tip if the line is not checked out', async () => {
     const project = await onLine({ 'a.txt': 'needle\n' });
     await project.switchTo('main');
     await project.commit('On main\n', { 'a.txt': 'edited\n', 'm.txt': 'needle\n' });
@@ -248,7 +248,7 @@ describe('search_text', () => {
     expect(found).toBe('a.txt:1: needle\n');
   });
 
-  test('gives at most 200 lines of at most 300 characters, and does not count the others', async () => {
+  test('returns at most 200 lines of at most 300 characters, and does not count the rest', async () => {
     const project = await onLine({
       'a.txt': `needle${'é'.repeat(400)}\n${'needle\n'.repeat(150)}`,
       'b.txt': 'needle\n'.repeat(120),
@@ -260,7 +260,7 @@ describe('search_text', () => {
     expect(lines[200]).toBe('[no more are shown; search in a directory, or for a longer query]');
   });
 
-  test('finds nothing in what may not be read, and does not say that there is something', async () => {
+  test('finds nothing in unreadable files, and does not reveal that they exist', async () => {
     const project = await onLine({
       '.env': 'needle\n',
       id_rsa: 'needle\n',
@@ -274,7 +274,7 @@ describe('search_text', () => {
     expect((await search(project, 'needle')).output).toBe('b.txt:1: needle\n');
   });
 
-  test('says the same where a secret matches beyond the lines that are shown, and where none does', async () => {
+  test('reports the same whether or not a secret matches beyond the lines that are shown', async () => {
     const project = await onLine({ 'a.txt': 'line\n'.repeat(300), 'z.txt': 'key = QUUX\n' });
     project.secrets.set('QUUX', 'key');
     const [right, wrong] = [
@@ -284,14 +284,14 @@ describe('search_text', () => {
     expect(right.output).toBe(wrong.output);
   });
 
-  test('masks a file as a whole: no line of a secret is found by itself', async () => {
+  test('masks a file as a whole: a line of a secret cannot be found separately', async () => {
     const project = await onLine({ 'a.txt': 'key = BEGIN\nneedle\nEND\nneedle too\n' });
     project.secrets.set('BEGIN\nneedle\nEND', 'private key');
     expect((await search(project, 'needle')).output).toBe('a.txt:4: needle too\n');
     expect((await search(project, 'key')).output).toBe('No line was found.\n');
   });
 
-  test('shows a line with a secret only for what is found beside the secret', async () => {
+  test('shows a line with a secret only for a match outside the secret', async () => {
     const project = await onLine({ 'a.txt': `password = ${secret}\n` });
     project.secrets.set(secret, 'password');
     expect((await search(project, 'password')).output).toBe('a.txt:1: password = [masked: password]\n');
@@ -316,7 +316,7 @@ describe('search_text', () => {
     expect(await search(project, 'needle', { path })).toEqual({ output, isError: true });
   });
 
-  test('tells the model of an expression that is none', async () => {
+  test('reports an invalid expression to the model', async () => {
     const project = await onLine({ 'a.txt': 'a\n' });
     expect(await search(project, '(', { is_regex: true })).toEqual({
       output: expect.stringContaining('git could not search: '),

@@ -13,7 +13,7 @@ const runIn = (project: MemoryProject, values: object = {}, more: Parameters<typ
   callTool(project, 'run_command', { command: 'make', ...values }, more);
 
 describe('run_command', () => {
-  test('says how it ended, what it printed, and which files it changed', async () => {
+  test('reports how the command ended, its output, and the files it changed', async () => {
     const project = await onLine();
     await project.write({ 'src/b.txt': 'edited by the user\n' });
     project.command.run = async (script) => {
@@ -28,7 +28,7 @@ describe('run_command', () => {
     expect(await project.read('a.txt')).toBe('changed\n');
   });
 
-  test('is an error when the command fails, and says so when it asked for input', async () => {
+  test('returns an error if the command fails, and reports if it asked for input', async () => {
     const project = await onLine();
     project.command.run = async () => ({ exitCode: 3, stderr: 'Go on? [y/N] ' });
     const { output, isError } = await runIn(project);
@@ -43,7 +43,7 @@ describe('run_command', () => {
     expect(output).toBe('Exit code 0.\nThese processes that it started still run, and could not be ended: 12, 34.\n');
   });
 
-  test('shows the last lines of a long output, after it was masked as a whole', async () => {
+  test('shows the last lines of a long output, which is masked as a whole first', async () => {
     const project = await onLine();
     project.secrets.set('hunter2hunter2', 'password');
     const half = 32 * 1024 - 7;
@@ -55,7 +55,7 @@ describe('run_command', () => {
     expect(output.includes('hunter2')).toBe(false);
   });
 
-  test('shows output as it comes, without secrets', async () => {
+  test('streams the output without secrets', async () => {
     const project = await onLine();
     project.secrets.set('hunter2hunter2', 'password');
     project.command.run = async (_, signal, onOutput) => {
@@ -68,7 +68,7 @@ describe('run_command', () => {
     expect(shown).toEqual(['stdout a [masked: password]\n']);
   });
 
-  test('puts back what the command wrote into .teddy, and says so', async () => {
+  test('restores .teddy if the command wrote there, and reports it', async () => {
     const project = await onLine();
     const before = await project.read(own);
     project.command.run = async () => {
@@ -85,7 +85,7 @@ describe('run_command', () => {
     expect(isError).toBe(false);
   });
 
-  test('puts it back as well where the command could not be run to its end', async () => {
+  test('restores it even if the command could not be run to its end', async () => {
     const project = await onLine();
     const before = await project.read(own);
     project.command.run = async () => {
@@ -96,7 +96,7 @@ describe('run_command', () => {
     expect(await project.read(own)).toBe(before);
   });
 
-  test('is aborted with the signal, and keeps what was printed by then', async () => {
+  test('is aborted with the signal, and keeps the output printed by then', async () => {
     const project = await onLine();
     const controller = new AbortController();
     project.command.run = async (_, signal) => {
@@ -110,7 +110,7 @@ describe('run_command', () => {
     });
   });
 
-  test('takes its time from the call, else from the setting, else 120 s', async () => {
+  test('takes its timeout from the call, else from the setting, else 120 s', async () => {
     const project = await onLine();
     const times: number[] = [];
     const { shellOf } = project;
@@ -129,7 +129,7 @@ describe('run_command', () => {
     expect(output).toBe('The command was ended after 5 s. Exit code 124.\n');
   });
 
-  test('runs nothing where the line is checked out nowhere, and says how to mend that', async () => {
+  test('runs nothing if the line is not checked out, and explains how to change that', async () => {
     const project = await onLine();
     await project.switchTo('main');
     let isRun = false;

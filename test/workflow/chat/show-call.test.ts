@@ -12,7 +12,7 @@ const shown = (name: string, values: unknown) =>
     arguments: typeof values === 'string' ? values : JSON.stringify(values),
   });
 
-describe('a call, for a person', () => {
+describe('a call that is shown to a person', () => {
   test.each([
     ['read_file', { path: 'a.ts' }, 'read_file a.ts', false],
     ['read_file', { path: 'a.ts', from_line: 3 }, 'read_file a.ts lines 3-', false],
@@ -33,7 +33,7 @@ describe('a call, for a person', () => {
       'WritePlanTool_begin create guide.md (Explain it)',
       true,
     ],
-  ])('of %s with %j is one line that says it all', async (name, values, summary, needsApproval) => {
+  ])('of %s with %j is one complete line', async (name, values, summary, needsApproval) => {
     const allowable = name === 'run_command' ? { allowable: expect.anything() as unknown } : {};
     expect(await shown(name, values)).toEqual({
       id: 'call_1',
@@ -45,7 +45,7 @@ describe('a call, for a person', () => {
     });
   });
 
-  test('has the whole command beside it when that is long or has several lines', async () => {
+  test('has the full command beside it if that is long or has several lines', async () => {
     const several = 'cd src\nrm -rf out';
     expect(await shown('run_command', { command: several, cwd: 'app' })).toMatchObject({
       summary: 'run_command cd src rm -rf out (in app)',
@@ -74,7 +74,7 @@ describe('a call, for a person', () => {
     expect((await shown('WritePlanTool_begin', begun)).summary).not.toContain('hunter2');
   });
 
-  test('needs no approval when it cannot be understood: nothing is done then', async () => {
+  test('needs no approval if it cannot be parsed: nothing is run then', async () => {
     expect(await shown('run_command', '{"command":')).toEqual({
       id: 'call_1',
       name: 'run_command',

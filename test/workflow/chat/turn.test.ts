@@ -1,4 +1,4 @@
-/** A conversation: what is on the line after each step of it, and what the model is sent. */
+/** A conversation: the line after each step, and what the model is sent. */
 import { describe, expect } from 'vitest';
 import { given } from '../../support/given.ts';
 import { checkHistory } from '../../support/check-history.ts';
@@ -25,7 +25,7 @@ const typesOf = async (project: MemoryProject, turn = '01') =>
     record.type === 'tool_result' && record.reason ? `${record.type} ${record.reason}` : record.type,
   );
 
-/** Beside the system prompt and the message of the log. */
+/** The rest of the request, beside the system prompt and the message in the log. */
 function following(request: ModelRequest | undefined): unknown[] {
   return (request?.messages ?? []).slice(2);
 }
@@ -66,7 +66,7 @@ describe('a message', () => {
     ]);
   });
 
-  test('that is answered with a plan waits for its execution', async () => {
+  test('that is answered with a plan waits for the plan’s execution', async () => {
     const project = await given.session();
     expect(await chat(project, 'Make a file.', planOf([create('a.txt')]))).toMatchObject({ entry: 'plan', actions: 1 });
     await expect(chat(project, 'And another.', 'No.')).rejects.toMatchObject({ code: 'PLAN_PENDING' });
@@ -74,7 +74,7 @@ describe('a message', () => {
     expect(await chat(project, 'And another.', 'Yes.')).toMatchObject({ turn: '02', entry: 'reply' });
   });
 
-  test('whose answer the endpoint ended badly has none of its calls performed', async () => {
+  test('whose answer the endpoint ended badly has none of its calls run', async () => {
     const project = await given.session();
     const calls = [{ id: 'a', name: 'run_command', arguments: '{"command":"touch made"}' }];
     const model = scriptedModel({ texts: ['I run it.'], calls, finish: 'other', said: 'SAFETY' }, 'Done.');
@@ -83,7 +83,7 @@ describe('a message', () => {
     expect(await entryAt(project)).toMatchObject({ kind: 'reply', status: 'PARTIAL' });
   });
 
-  test('is asked for what was said before, typed or spoken, in either mode', async () => {
+  test('is asked together with the earlier messages, typed or spoken, in either mode', async () => {
     const project = await given.session();
     await appendRecords(project, { records: [user('a', 'My dog is Rex.', 'voice_transcription')] });
     await appendRecords(project, { records: [assistant('b', 'Nice.', 'voice_response')] });
@@ -108,7 +108,7 @@ describe('a message', () => {
     expect(await chat(project, undefined, 'Hi.')).toMatchObject({ turn: '01', entry: 'reply' });
   });
 
-  test('that is empty is refused, as is none at all where nothing waits', async () => {
+  test('that is empty is refused, as is none at all if no message waits', async () => {
     const project = await given.session();
     for (const message of ['  ', undefined]) {
       await expect(chat(project, message, 'x')).rejects.toMatchObject({ code: 'EMPTY_MESSAGE' });
@@ -116,7 +116,7 @@ describe('a message', () => {
     expect(await storyOfLine(project)).toEqual(begun);
   });
 
-  test('stays where no model is configured', async () => {
+  test('stays if no model is configured', async () => {
     const project = await given.session();
     expect(await chat(project, 'Hello', null)).toMatchObject({ kind: 'open', turn: '01' });
     expect(await chat(project, undefined, 'Hi.')).toMatchObject({ turn: '01', entry: 'reply' });
@@ -195,7 +195,7 @@ describe('tools', () => {
     expectValid(model);
   });
 
-  test('of one id in two answers are kept apart', async () => {
+  test('with the same id in two answers are kept apart', async () => {
     const project = await given.session();
     const model = scriptedModel(
       { texts: [], calls: [readme('call_1')] },
@@ -208,10 +208,10 @@ describe('tools', () => {
   });
 
   test.each([
-    ['that there is none of', toolCall('a', 'launch_rocket')],
-    ['with arguments that are no JSON', toolCall('a', 'read_file', '{"path": "RE')],
-    ['with arguments that are no object', toolCall('a', 'read_file', '[1]')],
-  ])('%s get an error, and the model goes on', async (_, wrong) => {
+    ['that do not exist', toolCall('a', 'launch_rocket')],
+    ['with arguments that are not JSON', toolCall('a', 'read_file', '{"path": "RE')],
+    ['with arguments that are not an object', toolCall('a', 'read_file', '[1]')],
+  ])('%s get an error, and the model continues', async (_, wrong) => {
     const project = await given.session();
     const model = scriptedModel({ texts: [], calls: [wrong] }, 'Sorry.');
     expect(await chat(project, 'Go.', model)).toMatchObject({ kind: 'answered', text: 'Sorry.' });
@@ -219,7 +219,7 @@ describe('tools', () => {
     expectValid(model);
   });
 
-  slowTest('that are called for ever are stopped, and all of it is kept', async () => {
+  slowTest('that are called forever are stopped, and all their entries are kept', async () => {
     const project = await given.session();
     const model = scriptedModel(...Array.from({ length: 60 }, (_, at) => ({ texts: [], calls: [readme(`c${at}`)] })));
     const error = await chat(project, 'Go.', model).catch((thrown: unknown) => thrown);
@@ -228,7 +228,7 @@ describe('tools', () => {
     expect((await storyOfLine(project)).filter((entry) => entry.startsWith('exchange'))).toHaveLength(50);
   });
 
-  test('that are malformed in the same way three times are stopped, and all of it is kept', async () => {
+  test('that are malformed in the same way three times are stopped, and their entries are kept', async () => {
     const project = await given.session();
     const cut = (at: number) => toolCall(`c${at}`, 'read_file', `{"path": "${at}`);
     const wrong = (at: number) => ({ texts: [], calls: [cut(at)] });
@@ -246,7 +246,7 @@ describe('tools', () => {
     expect(await chat(project, undefined, 'Sorry.')).toMatchObject({ turn: '01', text: 'Sorry.' });
   });
 
-  test('of which one fails in the same way three times end the turn; each has a result, and the next message is sent', async () => {
+  test('end the turn if one fails alike three times; each has a result, and the next message is sent', async () => {
     const project = await given.session();
     const bad = (id: string) => toolCall(id, 'read_file', { path: 'none.txt' });
     const calls = [bad('a'), readme('b'), bad('c'), bad('d'), readme('e')];
@@ -270,7 +270,7 @@ describe('tools', () => {
     expectValid(next);
   });
 
-  test('of which one fails again after something has changed are not stopped', async () => {
+  test('are not stopped if one fails again after a change in between', async () => {
     const project = await given.session();
     project.command.run = async (script) => ({ exitCode: script === 'npm test' ? 1 : 0 });
     const one = (id: string, script: string) => ({ texts: [], calls: [command(id, script)] });
@@ -304,7 +304,7 @@ describe('tools', () => {
     expect(listener.noted.filter((noted) => noted === 'result read_file failed')).toHaveLength(2);
   });
 
-  test('that are malformed in different ways are not stopped so early', async () => {
+  test('that are malformed in different ways are not stopped that early', async () => {
     const project = await given.session();
     const wrong = ['{"path', '{}', '[1]', '{"path": 1}', '{"a": 1}'].map((text, at) => ({
       texts: [],
@@ -359,7 +359,7 @@ describe('a tool that needs approval', () => {
   });
 
   test.each([[1], ['true'], ['no'], [{}], [{ instruction: ' ' }], [{ instruction: 1 }], [undefined], [Promise]])(
-    'is denied by %j, which is no yes',
+    'is denied by %j, which is not a yes',
     async (answer) => {
       const project = await given.session();
       project.command.run = () => Promise.reject(new Error('It ran.'));
@@ -371,7 +371,7 @@ describe('a tool that needs approval', () => {
     },
   );
 
-  test('and is answered with an instruction is not done; the model is told, and the turn goes on', async () => {
+  test('and is answered with an instruction is not run; the model gets it, and the turn continues', async () => {
     const project = await given.session();
     const ran: string[] = [];
     project.command.run = async (script) => (ran.push(script), {});
@@ -410,7 +410,7 @@ describe('a tool that needs approval', () => {
     expectValid(model);
   });
 
-  test('and is allowed by its first words is not asked about again in the session, but with an operator it is', async () => {
+  test('and is allowed by its first words is not asked about again in the session, unless it has an operator', async () => {
     const project = await given.session();
     const ran: string[] = [];
     project.command.run = async (script) => (ran.push(script), {});
@@ -429,7 +429,7 @@ describe('a tool that needs approval', () => {
     expect(await chat(project, 'Again.', nobody, { listener: notedListener(null) })).toMatchObject({ kind: 'denied' });
   });
 
-  test('and has a secret in it is not remembered', async () => {
+  test('and contains a secret is not remembered', async () => {
     const project = await given.session();
     project.secrets.set('hunter2', 'password');
     const listener = notedListener(async () => ({ allow: 'line' as const }));
@@ -440,8 +440,8 @@ describe('a tool that needs approval', () => {
 
   test.each([
     ['that is denied', false],
-    ['where nobody can be asked', null],
-  ])('%s ends the turn: what ran before stays, the rest is denied as well', async (_, answer) => {
+    ['that nobody can be asked about', null],
+  ])('%s ends the turn: earlier results stay, the remaining calls are denied as well', async (_, answer) => {
     const project = await given.session();
     project.command.run = () => Promise.reject(new Error('It ran.'));
     const model = scriptedModel({ texts: ['I clean up.'], calls });
@@ -462,13 +462,13 @@ describe('a tool that needs approval', () => {
       is_error: true,
     });
     expect(await storyOfLine(project)).toEqual([...begun, 'message 01', 'exchange 01']);
-    // The turn has ended: the next message opens another, and the model is told of the denial.
+    // The turn has ended: the next message opens another, and the model learns of the denial.
     const next = scriptedModel('As you like.');
     expect(await chat(project, 'Do not.', next)).toMatchObject({ turn: '02' });
     expect(next.requests[0]?.messages[1]?.content).toContain('Tool execution denied by user');
   });
 
-  test('keeps what had ended when it is interrupted, and the turn waits', async () => {
+  test('keeps the finished results if it is interrupted, and the turn waits', async () => {
     const project = await given.session();
     const controller = new AbortController();
     project.command.run = async () => {
@@ -494,7 +494,7 @@ describe('a tool that needs approval', () => {
     expectValid(next);
   });
 
-  test('that is interrupted as the last one of its answer ends the turn there, with its result', async () => {
+  test('that is interrupted as the last one in its answer ends the turn there, with its result', async () => {
     const project = await given.session();
     const controller = new AbortController();
     project.command.run = async () => {
@@ -508,7 +508,7 @@ describe('a tool that needs approval', () => {
     expect(await typesOf(project)).toEqual(['user', 'tool_use', 'tool_result aborted']);
   });
 
-  test('is not asked for after an interruption at the question', async () => {
+  test('does not run after an interruption at the question', async () => {
     const project = await given.session();
     const controller = new AbortController();
     const listener = notedListener(async () => {
@@ -528,8 +528,8 @@ describe('a tool that needs approval', () => {
   });
 });
 
-describe('what a command has changed', () => {
-  test('is in the next snapshot, new files too, but nothing that git ignores or that somebody else has made', async () => {
+describe('a change by a command', () => {
+  test('is in the next snapshot, with new files, but without ignored files and other people’s work', async () => {
     const project = await given.session();
     await project.commit('Ignore', { '.gitignore': '*.log\n' });
     project.command.run = async () => {
@@ -556,7 +556,7 @@ describe('what a command has changed', () => {
     expect(await storyOfLine(project)).toContain('snapshot');
   });
 
-  slowTest('is not in it where the user has taken it away, nor where the setting says so', async () => {
+  slowTest('is not in the snapshot if the user or the setting excludes it', async () => {
     const project = await given.session();
     project.command.run = async () => {
       await project.write({ 'made.txt': 'made\n', 'kept.txt': 'kept\n' });
@@ -580,7 +580,7 @@ describe('a file', () => {
     operation: 'create',
   });
 
-  test('is written from the next answer, committed, and the model is told of it', async () => {
+  test('is written from the next answer and committed, and the model gets the result', async () => {
     const project = await given.session();
     const model = scriptedModel(
       { texts: ['I write it.'], calls: [beginFile] },
@@ -610,7 +610,7 @@ describe('a file', () => {
     expectValid(model);
   });
 
-  slowTest('is asked for with a call of its own id, also where the server gives the same to each', async () => {
+  slowTest('is requested with a call that has its own id, even if the server gives every call the same', async () => {
     const project = await given.session();
     const again = toolCall('r', 'WritePlanTool_begin', { intent: 'x', target_file: 'a.txt', operation: 'create' });
     const model = scriptedModel(
@@ -632,7 +632,7 @@ describe('a file', () => {
     expect(await recordsOf(project)).toMatchObject([{}, {}, { is_error: true }, {}]);
   });
 
-  test('whose model is cut off keeps what had arrived, says so, and the turn waits', async () => {
+  test('whose model is cut off keeps the received content, reports it, and the turn waits', async () => {
     const project = await given.session();
     const lost = new TeddyError('MODEL_INTERRUPTED', 'Lost.');
     const model = scriptedModel({ texts: [], calls: [beginFile, readme('r')] }, { texts: ['Hel'], error: lost });
@@ -644,7 +644,7 @@ describe('a file', () => {
 });
 
 describe('an answer that is interrupted', () => {
-  test('is kept in part, once, and asked for anew without it', async () => {
+  test('is kept in part, once, and requested anew without that part', async () => {
     const project = await given.session();
     const lost = new TeddyError('MODEL_INTERRUPTED', 'Lost.');
     const model = scriptedModel(
@@ -659,7 +659,7 @@ describe('an answer that is interrupted', () => {
     expect(await typesOf(project)).toEqual(['user', 'tool_use', 'tool_result', 'assistant_partial', 'assistant']);
   });
 
-  test('is not sent again with the tools of the answer that took its place', async () => {
+  test('is not sent again with the tools of the answer that replaced it', async () => {
     const project = await given.session();
     const lost = new TeddyError('MODEL_INTERRUPTED', 'Lost.');
     const failed = new TeddyError('MODEL_FAILED', 'Failed.');
@@ -683,7 +683,7 @@ describe('an answer that is interrupted', () => {
     ]);
   });
 
-  test('is shown to the model when the user says something else instead', async () => {
+  test('is shown to the model if the user sends another message instead', async () => {
     const project = await given.session();
     const lost = new TeddyError('MODEL_INTERRUPTED', 'Lost.');
     const model = scriptedModel({ texts: ['The sky is'], error: lost }, 'Green.');
@@ -696,7 +696,7 @@ describe('an answer that is interrupted', () => {
     expect(await typesOf(project)).toEqual(['user', 'assistant_partial', 'user', 'assistant']);
   });
 
-  test('is no answer to a plan that is asked for instead: its tools are in the history of the request', async () => {
+  test('does not answer a plan request sent instead: its tools are in that request’s history', async () => {
     const project = await given.session();
     const failed = new TeddyError('MODEL_FAILED', 'Failed.');
     const model = scriptedModel({ texts: [], calls: [readme('a')] }, failed, planOf([create('a.txt')]));
@@ -710,10 +710,10 @@ describe('an answer that is interrupted', () => {
   });
 });
 
-describe('somebody who speaks while the model answers', () => {
+describe('a message sent while the model answers', () => {
   const spoken = { records: [user('v', 'Wait.', 'voice_transcription')] };
 
-  test('is heard, waits for an answer of their own, and the first answer is kept all the same', async () => {
+  test('is kept, waits for its own answer, and the first answer is kept all the same', async () => {
     const project = await given.session();
     const model = scriptedModel(
       { texts: ['An answer.'], meanwhile: async () => void (await appendRecords(project, spoken)) },
@@ -730,7 +730,7 @@ describe('somebody who speaks while the model answers', () => {
     await expect(chat(project, undefined, model)).rejects.toMatchObject({ code: 'EMPTY_MESSAGE' });
   });
 
-  test('and is answered elsewhere does not lose what the tools have done, nor the answer', async () => {
+  test('and answered elsewhere loses neither the tools’ results nor the answer', async () => {
     const project = await given.session();
     const others = async () => {
       await appendRecords(project, { records: [assistant('o', 'Somebody else answers.', 'voice_response')] });
@@ -742,7 +742,7 @@ describe('somebody who speaks while the model answers', () => {
     expect(await typesOf(project, '02')).toEqual(['user']);
   });
 
-  test('in another conversation adds the message and is told that it waits; no tool runs twice', async () => {
+  test('in another conversation is added, with a notice that it waits; no tool runs twice', async () => {
     const project = await given.session();
     const second = scriptedModel();
     const other = async () => {
@@ -760,7 +760,7 @@ describe('somebody who speaks while the model answers', () => {
 });
 
 describe('an entry that could not be appended', () => {
-  test('is put on the line by the next message of the same process, before the model is asked', async () => {
+  test('is put on the line by the same process’s next message, before the model is asked', async () => {
     const project = await given.session();
     const { workspace } = project.repository;
     const { publish } = workspace;
@@ -782,7 +782,7 @@ describe('an entry that could not be appended', () => {
 });
 
 describe('a message that came after an interruption', () => {
-  test('is what the model is asked, with all that was before it', async () => {
+  test('is sent to the model, with everything before it', async () => {
     const project = await given.session();
     const lost = new TeddyError('MODEL_INTERRUPTED', 'Lost.');
     const model = scriptedModel({ texts: ['I look.'], calls: [readme('a')] }, lost, 'I wait.');
@@ -818,12 +818,12 @@ describe('calls that a crash has interrupted', () => {
     return project;
   }
 
-  test('keep the results that are there, and get one that says what is not known', async () => {
+  test('keep the results that exist, and the others get one that reports an unknown outcome', async () => {
     const project = await beginOpen();
     project.staged.push({ place, text: journal.map(encodeRecord).join('') });
     const model = scriptedModel('I see.');
     await chat(project, undefined, model);
-    // Another model is asked now: its request is another one, and the message is there once.
+    // Another model is asked now, so the request differs, but it contains the message once.
     expect(await storyOfLine(project)).toEqual([...begun, 'message 01', 'exchange 01', 'message 01', 'reply 01']);
     expect(await typesOf(project)).toEqual([
       'user',
@@ -858,7 +858,7 @@ describe('calls that a crash has interrupted', () => {
     ]);
   });
 
-  test('are not kept twice where the entry was there already', async () => {
+  test('are not kept twice if the entry existed already', async () => {
     const project = await beginOpen();
     await appendRecords(project, { records: [...journal, result('b')] });
     project.staged.push({ place, text: journal.map(encodeRecord).join('') });
@@ -866,7 +866,7 @@ describe('calls that a crash has interrupted', () => {
     expect(await storyOfLine(project)).toEqual([...begun, 'message 01', 'exchange 01']);
   });
 
-  test('of which none had been noted leave nothing', async () => {
+  test('leave nothing if none of them had been recorded', async () => {
     const project = await beginOpen();
     project.staged.push({ place, text: '{"type":"tool_u' });
     await chat(project, undefined, null);
@@ -874,7 +874,7 @@ describe('calls that a crash has interrupted', () => {
   });
 });
 
-test('on a conversation branch the request keeps the context of its turn, and has all that was said there, once', async () => {
+test('on a conversation branch the request keeps its turn’s context and all of its messages, once each', async () => {
   const project = await given.session();
   await chat(project, 'First.', 'One.');
   await chat(project, 'Second.', 'Two.');

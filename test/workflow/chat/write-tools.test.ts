@@ -1,4 +1,4 @@
-/** The tools of a conversation that write: `edit_file` and `WritePlanTool_begin`, and the diff that is approved before. */
+/** The conversation tools that write, `edit_file` and `WritePlanTool_begin`, and the diff that is approved first. */
 import { describe, expect, test } from 'vitest';
 import type { CallDecision, ShownCall } from '../../../src/workflow/chat/chat.ts';
 import { given } from '../../support/given.ts';
@@ -19,7 +19,7 @@ const two = edit({ edits: [{ find: 'two', replace: 'TWO' }] });
 const file = (operation: string, target = 'app.txt') =>
   toolCall('w', 'WritePlanTool_begin', { intent: 'x', target_file: target, operation });
 
-/** Answers every question, and notes what was asked. */
+/** Answers every question, and records it. */
 function person(decision: CallDecision, meanwhile: () => Promise<unknown> = async () => undefined) {
   const asked: ShownCall[] = [];
   const listener = notedListener(async (call) => {
@@ -34,7 +34,7 @@ const outputs = async (project: MemoryProject) =>
   (await recordsOf(project)).flatMap((record) => (record.type === 'tool_result' ? [record] : []));
 
 describe('edit_file', () => {
-  test('is shown as a diff, applied after a yes, and committed as an entry of its own', async () => {
+  test('is shown as a diff, applied after a yes, and committed as its own entry', async () => {
     const project = await begin();
     const { asked, listener } = person(true);
     const model = scriptedModel(
@@ -73,7 +73,7 @@ describe('edit_file', () => {
     ],
     ['changes nothing', { edits: [{ find: 'two', replace: 'two' }] }, 'app.txt', /the edits change nothing\.$/],
     [
-      'is of no file',
+      'names a missing file',
       { edits: [{ find: 'a', replace: 'b' }] },
       'none.txt',
       /^edit_file none\.txt: there is no such file/,
@@ -99,15 +99,16 @@ describe('edit_file', () => {
 
   test.each([
     ['a secret', '.env', 'named like a secret'],
-    ['what git ignores', 'out/made.txt', 'git ignores it'],
-    ['what the user takes away', 'private.txt', 'session.context, line 1 (!private.txt) takes it away'],
-  ])('gives nothing of %s, as read_file does', async (_, path, reason) => {
+    ['files that git ignores', 'out/made.txt', 'git ignores it'],
+    ['files that the user excludes', 'private.txt', 'session.context, line 1 (!private.txt) takes it away'],
+  ])('returns no content from %s, as read_file does', async (_, path, reason) => {
     const project = await given.session({ '.gitignore': 'out\n', '.env': 'KEY=a b c\n', 'private.txt': 'KEY=a b c\n' });
     await project.commit('List\n', { [`.teddy/sessions/${session}/session.context`]: '!private.txt\n' });
     await project.write({ 'out/made.txt': 'KEY=a b c\n' });
     const before = await project.read(path);
     const { asked, listener } = person(true);
-    // One is almost there, one is there more than once, one is not there, one would apply, one would change nothing.
+    // One edit almost matches, one matches more than once, one doesn't match, one would apply, one would change
+    // nothing.
     const finds = ['KEY=a b d', ' ', 'zzz', 'KEY', 'a b c'];
     const calls = [
       toolCall('r', 'read_file', { path }),
@@ -145,7 +146,7 @@ describe('edit_file', () => {
     expect(project.writing.size).toBe(0);
   });
 
-  test('is refused when the file changes on disk while the question stands', async () => {
+  test('after %s leaves the file unchanged and staging empty, and the model gets an error', async () => {
     const project = await begin();
     const { listener } = person(true, () => project.write({ 'app.txt': 'mine\n' }));
     const model = scriptedModel({ texts: [], calls: [two] }, 'I see.');
@@ -158,14 +159,14 @@ describe('edit_file', () => {
     expect(project.writing.size).toBe(0);
   });
 
-  test('is denied where nobody can be asked', async () => {
+  test('is denied if nobody can be asked', async () => {
     const project = await begin();
     const model = scriptedModel({ texts: [], calls: [two] });
     expect(await chat(project, 'Shout.', model, { listener: notedListener(null) })).toMatchObject({ kind: 'denied' });
     expect(await project.read('app.txt')).toBe('one\ntwo\nthree\n');
   });
 
-  test('does not bring in a secret, whatever the user says', async () => {
+  test('never brings in a secret, whatever the user answers', async () => {
     const project = await begin();
     project.secrets.set('hunter2', 'password');
     const { asked, listener } = person(true);
@@ -183,7 +184,7 @@ describe('a written file', () => {
   test.each([
     ['created', 'create', 'new.txt', null, '+four\n'],
     ['overwritten', 'overwrite', 'app.txt', 'one\ntwo\nthree\n', '-one\n-two\n-three\n+four\n'],
-  ])('that is %s is shown as a diff when its content has come', async (_, operation, target, before, diff) => {
+  ])('that is %s is shown as a diff once its content has arrived', async (_, operation, target, before, diff) => {
     const project = await begin();
     const { asked, listener } = person(false);
     const model = scriptedModel({ texts: [], calls: [file(operation, target)] }, 'four\nDONE\n');

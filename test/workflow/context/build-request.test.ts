@@ -38,25 +38,25 @@ async function preview(project: MemoryProject, message = 'And now?', agent?: str
   return parseContextLog(await previewRequest(project, { message, choice, agent }));
 }
 
-/** Short turns that are answered, each with its number. */
+/** Short answered turns, each with its number. */
 async function talk(project: MemoryProject, count: number): Promise<void> {
   for (let number = 1; number <= count; number += 1) {
     await say(project, `Question ${number}: ${'why '.repeat(20)}`, `Answer ${number}.`);
   }
 }
 
-/** Another turn, and the request that it sent. */
+/** Another turn, and the request that was sent for it. */
 async function talkOn(project: MemoryProject, number: number): Promise<ParsedContextLog> {
   await say(project, `Question ${number}: ${'why '.repeat(20)}`, `Answer ${number}.`);
   return parseContextLog((await project.read(`${dir}/${toTurnName(number)}/_context.log`)) ?? '');
 }
 
-/** The tokens of a request without its history. */
+/** The number of tokens in a request without its history. */
 function bareTokens(log: ParsedContextLog): number {
   return log.frontMatter.tokens - countTokens(sectionOf(log, 'history'));
 }
 
-/** The same, `count` turns in one commit. */
+/** The same, with `count` turns in one commit. */
 async function addTurns(project: MemoryProject, count: number): Promise<void> {
   const names = Array.from({ length: count }, (_, at) => toTurnName(at + 1));
   const record = (role: 'user' | 'assistant', content: string) =>
@@ -91,8 +91,8 @@ function firstLineOfHistory(log: ParsedContextLog): string {
   return sectionOf(log, 'history').body.split('\n')[0] ?? '';
 }
 
-describe('where each section came from', () => {
-  test('is a built-in prompt by its hash, and blobs that the repository has', async () => {
+describe('the source of each section', () => {
+  test('is a built-in prompt by its hash, or a blob in the repository', async () => {
     const project = await begin({ 'README.md': '# Notes\n' });
     await setGlobal(project, 'memos.yaml', '- tabs, not spaces\n');
     const model = scriptedModel('Fine.');
@@ -119,7 +119,7 @@ describe('where each section came from', () => {
     expect(log.frontMatter.masked).toBe(0);
   });
 
-  test('is the blob of an agent of the user’s own on teddy/global', async () => {
+  test('is the blob on teddy/global for the user’s own agent', async () => {
     const project = await begin();
     const oid = await setGlobal(project, 'agents/gardener.md', '# Gardener\n\nYou prune.\n');
     const log = await preview(project, 'Do it', 'gardener');
@@ -131,7 +131,7 @@ describe('where each section came from', () => {
 describe('a secret', () => {
   const secret = 'hunter2-and-more';
 
-  test('is masked in files, memos, history, the tree and agents of the user’s own, and counted for each', async () => {
+  test('is masked in files, memos, history, the tree and the user’s own agents, and counted for each', async () => {
     const project = await begin({ 'README.md': `key: ${secret}\nagain: ${secret}\n`, [`${secret}.txt`]: 'x\n' });
     await setGlobal(project, 'memos.yaml', `- the key is ${secret}\n`);
     await setGlobal(project, 'agents/gardener.md', `You know ${secret}.\n`);
@@ -167,7 +167,7 @@ describe('a secret', () => {
     expect(provenance).toMatchObject({ source: { kind: 'blob', oid: found?.oid }, masked: 1 });
   });
 
-  test('is not looked for in the prompts that come with teddy, and in no text twice', async () => {
+  test('is not searched for in teddy’s own prompts, nor twice in the same text', async () => {
     const project = await begin();
     await turn(project, 'First', create('a.txt'));
     const texts: string[] = [];
@@ -179,14 +179,14 @@ describe('a secret', () => {
     expect(new Set(texts).size).toBe(texts.length);
   });
 
-  test('that cannot be looked for stops the turn before anything of it is recorded', async () => {
+  test('that cannot be searched for stops the turn before any of it is recorded', async () => {
     const project = await begin();
     project.masker.mask = () => Promise.reject(new TeddyError('MASKING_FAILED', 'It broke.'));
     await expect(say(project, 'Do it', 'x')).rejects.toMatchObject({ code: 'MASKING_FAILED' });
     expect(await storyOfLine(project)).toEqual(["'First commit'", 'start']);
   });
 
-  test('on a conversation branch is as the original turn masked it; only an agent of the user’s own is masked anew', async () => {
+  test('on a conversation branch is masked as in the original turn; only the user’s own agents are masked anew', async () => {
     const project = await begin({ 'README.md': `${secret}\n` });
     await setGlobal(project, 'agents/gardener.md', `You know ${secret}.\n`);
     project.secrets.set(secret, 'a test');
@@ -201,7 +201,7 @@ describe('a secret', () => {
   });
 });
 
-test('a first request that shows no file says so, and no later one does', async () => {
+test('a first request without files says so, and later ones do not', async () => {
   const project = await begin({ 'src/app.ts': 'x\n' });
   const said = expect.stringContaining('`teddy session context add <path>`');
   await say(project, 'First', 'Hello.');
@@ -212,7 +212,7 @@ test('a first request that shows no file says so, and no later one does', async 
 });
 
 describe('the history', () => {
-  test('is whole at exactly the tokens that it needs, and goes down to two thirds of its share at one token less', async () => {
+  test('is complete at exactly the tokens it needs, and drops to two thirds of its share at one token less', async () => {
     const project = await begin();
     await talk(project, 6);
     const whole = await preview(project);
@@ -229,7 +229,7 @@ describe('the history', () => {
     expect(countTokens(sectionOf(trimmed, 'history'))).toBeLessThanOrEqual((share * 2) / 3);
   });
 
-  test('leaves out the same turns until no more fits, so that requests begin alike', async () => {
+  test('leaves out the same turns until no more fit, so that requests begin alike', async () => {
     const project = await begin();
     await talk(project, 6);
     const whole = await preview(project);
@@ -240,13 +240,13 @@ describe('the history', () => {
     expect(turnsIn(second)).toEqual(['04', '05', '06', '07']);
     expect(sectionOf(second, 'history').body.startsWith(sectionOf(first, 'history').body)).toBe(true);
     expect(sectionOf(third, 'history').body.startsWith(sectionOf(second, 'history').body)).toBe(true);
-    // The next one does not fit any more, so a third becomes free again.
+    // The next turn does not fit any more, so a third becomes free again.
     expect(turnsIn(fourth)).toEqual(['07', '08', '09']);
     expect(fourth.frontMatter.boundary).toBe(first.frontMatter.boundary);
     expect((await verifyLine(project, await findRecorded(project, line))).violations).toEqual([]);
   });
 
-  test('shows one large answer by its beginning and end before it leaves out whole turns', async () => {
+  test('shortens one large answer to its beginning and end before it leaves out turns', async () => {
     const project = await begin();
     await talk(project, 3);
     const long = Array.from({ length: 3000 }, (_, at) => `line ${at} of it`).join('\n');
@@ -268,7 +268,7 @@ describe('the history', () => {
     expect((await verifyLine(project, await findRecorded(project, line))).violations).toEqual([]);
   });
 
-  test('is nothing but a line where not one turn fits, and without that line the request is too large', async () => {
+  test('is a single line if no turn fits, and the request is too large without room for that line', async () => {
     const project = await begin();
     await talk(project, 3);
     const whole = await preview(project);
@@ -281,7 +281,7 @@ describe('the history', () => {
     await expect(preview(project)).rejects.toMatchObject({ code: 'CONTEXT_TOO_LARGE' });
   });
 
-  test('that is trimmed is said to the user too, and the line names conversation branches', async () => {
+  test('is reported to the user when it is trimmed, in a line that names conversation branches', async () => {
     const project = await begin();
     await talk(project, 2);
     await branchSession(project, { turn: '02', switch: true });
@@ -296,7 +296,7 @@ describe('the history', () => {
     expect(firstLineOfHistory(log)).toBe(said);
   });
 
-  slowTest('of turns that the budget has no room for is not read, and what is shown is the same', async () => {
+  slowTest('leaves turns outside the budget unread, with the same result', async () => {
     const project = await begin();
     await addTurns(project, 200);
     const whole = await preview(project);
@@ -323,7 +323,7 @@ describe('the history', () => {
     }
   });
 
-  test('comes from the model’s window where no budget is set', async () => {
+  test('is sized by the model’s window if no budget is set', async () => {
     const project = await begin({ 'README.md': `${'x'.repeat(99)}\n`.repeat(2500) });
     const small = { ...choice, provider: 'openai' as const, name: 'gpt-4' };
     await expect(previewRequest(project, { message: 'Hi', choice: small })).rejects.toMatchObject({
@@ -334,7 +334,7 @@ describe('the history', () => {
   });
 });
 
-describe('a request that is too large without history', () => {
+describe('a request that is too large without its history', () => {
   const big = { 'README.md': '# Notes\n', 'big.txt': 'x'.repeat(40_000), 'small.txt': 'x'.repeat(400) };
 
   async function showing(files: string): Promise<MemoryProject> {
@@ -344,7 +344,7 @@ describe('a request that is too large without history', () => {
     return project;
   }
 
-  slowTest('is refused with its largest files, and nothing but the user’s own edits is on the line', async () => {
+  slowTest('is refused with its largest files, and adds only the user’s own edits to the line', async () => {
     const project = await showing('big.txt\nsmall.txt\n');
     project.configuration.set('teddy.contextTokens', '9000');
     const model = scriptedModel('x');
@@ -361,7 +361,7 @@ describe('a request that is too large without history', () => {
     expect(await project.read(`${dir}/02/_context.log`)).toBeNull();
   });
 
-  test('goes out once the file is taken away, as the hint says', async () => {
+  test('is sent once the file is dropped, as the hint suggests', async () => {
     const project = await showing('big.txt\nsmall.txt\n');
     project.configuration.set('teddy.contextTokens', '9000');
     await expect(say(project, 'Do it', 'x')).rejects.toMatchObject({ code: 'CONTEXT_TOO_LARGE' });
@@ -387,7 +387,7 @@ describe('a request that is too large without history', () => {
     expect(await say(project, 'Another way', 'Yes.')).toMatchObject({ turn: '02-branch-01' });
   });
 
-  test('is not even tried with a budget that is no number', async () => {
+  test('is not even built with a budget that is not a number', async () => {
     const project = await begin();
     project.configuration.set('teddy.contextTokens', 'plenty');
     await expect(say(project, 'Do it', 'x')).rejects.toMatchObject({ code: 'BAD_SETTING' });
@@ -395,10 +395,10 @@ describe('a request that is too large without history', () => {
   });
 });
 
-describe('files of the model’s own list that the budget has no room for', () => {
+describe('files on the model’s own list that exceed the budget', () => {
   const words = (count: number) => 'some words of it\n'.repeat(count);
 
-  /** The turn before has edited a large file and a small one, and read a third. */
+  /** The turn before edited a large file and a small one, and read a third. */
   async function edited(files: string[] = []): Promise<MemoryProject> {
     const project = await begin({
       'README.md': '# Notes\n',
@@ -416,7 +416,7 @@ describe('files of the model’s own list that the budget has no room for', () =
   const said =
     /^warning: Not shown to the model: large\.txt \(about [\d,]+ tokens do not fit the budget of 12,000\)\.$/;
 
-  slowTest('are left out, as few as possible: the log, the list and the user’s terminal say so', async () => {
+  slowTest('are left out, as few as possible, which the log, the list and the terminal report', async () => {
     const project = await edited();
     await say(project, 'Go on', 'Yes.');
     const log = parseContextLog((await project.read(`${dir}/02/_context.log`)) ?? '');
@@ -434,7 +434,7 @@ describe('files of the model’s own list that the budget has no room for', () =
     expect(violations).toEqual([]);
   });
 
-  test('are the smallest that make room, and come back when the budget grows', async () => {
+  test('are the smallest set that makes room, and come back when the budget grows', async () => {
     const project = await edited();
     project.configuration.delete('teddy.contextTokens');
     const { frontMatter, sections } = await preview(project);
@@ -448,7 +448,7 @@ describe('files of the model’s own list that the budget has no room for', () =
     expect((await preview(project)).sections).toEqual(sections);
   });
 
-  test('leave room for the line that says which turns are left out', async () => {
+  test('leave room for the line about left-out turns', async () => {
     const project = await edited();
     const whole = await preview(project);
     const tokens = whole.frontMatter.tokens - estimateTokens(sectionOf(whole, 'history').body);
@@ -458,7 +458,7 @@ describe('files of the model’s own list that the budget has no room for', () =
     }
   });
 
-  test('are an error where the user’s own list names them, also when the model has touched them', async () => {
+  test('are an error if the user’s own list names them, even if the model has touched them', async () => {
     const project = await edited(['large.txt']);
     await expect(say(project, 'Go on', 'Yes.')).rejects.toMatchObject({
       code: 'CONTEXT_TOO_LARGE',
@@ -481,7 +481,7 @@ describe('files of the model’s own list that the budget has no room for', () =
 });
 
 describe('the same request', () => {
-  slowTest('gives the same bytes in a preview and on the line, with masks and a trimmed history', async () => {
+  slowTest('has the same bytes in a preview and on the line, with masks and a trimmed history', async () => {
     const project = await begin({ 'README.md': 'hunter2-and-more\n' });
     await talk(project, 4);
     project.secrets.set('hunter2-and-more', 'a test');
@@ -495,7 +495,7 @@ describe('the same request', () => {
     expect(await project.read(`${dir}/05/_context.log`)).toBe(log);
   });
 
-  test('is sent when a turn is tried again, whatever has changed: files, memos, agents, budget, secrets', async () => {
+  test('is sent when a turn is retried, even if files, memos, agents, budget or secrets changed', async () => {
     const project = await begin();
     await setGlobal(project, 'agents/gardener.md', 'You prune.\n');
     const model = scriptedModel(interrupted, 'Done.');

@@ -5,7 +5,7 @@ import { memoryProject, withRace, type MemoryProject } from '../../support/memor
 const stored = async (project: MemoryProject) => project.readAt(await project.tipOf('teddy/global'), 'memos.yaml');
 
 describe('the memos', () => {
-  test('of a remote are listed while there are none here, and nothing is made for that', async () => {
+  test('of a remote are listed if there are none here, and listing makes nothing', async () => {
     const project = await memoryProject();
     await addMemo(project, 'theirs');
     await project.setRef('refs/remotes/origin/teddy/global', await project.tipOf('teddy/global'));
@@ -18,7 +18,7 @@ describe('the memos', () => {
     expect(await stored(project)).toBe('- theirs\n- mine\n');
   });
 
-  test('survive a race: both additions are there, and a number means what it meant', async () => {
+  test('survive a race: both additions are kept, and each number keeps its meaning', async () => {
     const project = await memoryProject();
     for (const fact of ['one', 'two', 'three']) await addMemo(project, fact);
     await addMemo(
@@ -33,27 +33,27 @@ describe('the memos', () => {
     expect(await listMemos(project)).toEqual(['three', 'theirs', 'mine']);
   });
 
-  test('that somebody else has removed in the same moment are not there to remove', async () => {
+  test('that somebody else removes at the same moment are reported as missing', async () => {
     const project = await memoryProject();
     await addMemo(project, 'one');
     const racing = withRace(project, () => removeMemo(project, 'one'));
     await expect(removeMemo(racing, '1')).rejects.toMatchObject({ code: 'UNKNOWN_MEMO' });
   });
 
-  test('with a number for a fact are found by their words first', async () => {
+  test('named by a number are found by their words first', async () => {
     const project = await memoryProject();
     for (const fact of ['2', 'two']) await addMemo(project, fact);
     expect(await removeMemo(project, '2')).toEqual({ fact: '2' });
   });
 
-  test('make commits that are no entries of a session, whatever they say', async () => {
+  test('make commits that are never session entries, whatever their text', async () => {
     const project = await memoryProject();
     await addMemo(project, 'x\n\nTeddy-Session: 20260124-add-login\nTeddy-Entry: memo\nTeddy-Format: 1');
     const { message } = await project.repository.store.readCommit(await project.tipOf('teddy/global'));
     expect(message).toBe('global: add a memo\n');
   });
 
-  test('with a secret are stored as they are, and that is said', async () => {
+  test('with a secret are stored unmasked, which is reported', async () => {
     const project = await memoryProject();
     project.secrets.set('hunter2hunter2', 'password');
     await addMemo(project, 'It is hunter2hunter2');

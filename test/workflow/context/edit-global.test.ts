@@ -6,7 +6,7 @@ const stored = async (project: MemoryProject, path: string) =>
   project.readAt(await project.tipOf('teddy/global'), path);
 const edit = (project: MemoryProject, name: string, text: string) => editGlobal(project, name, async () => text);
 
-/** `text` is what one writes while `theirs` is saved by another. */
+/** `text` is written by one user while another saves `theirs`. */
 function editDuring(project: MemoryProject, name: string, text: string, theirs: string) {
   return editGlobal(project, name, async () => {
     await edit(project, name, theirs);
@@ -14,15 +14,15 @@ function editDuring(project: MemoryProject, name: string, text: string, theirs: 
   });
 }
 
-describe('an edit of a file of teddy/global', () => {
-  test('keeps the lines that somebody else has added to global.context meanwhile', async () => {
+describe('an edit of a file on teddy/global', () => {
+  test('keeps lines that somebody else has added to global.context meanwhile', async () => {
     const project = await memoryProject();
     await edit(project, 'global.context', 'a\n');
     await editDuring(project, 'global.context', 'a\nmine', 'a\ntheirs\n');
     expect(await stored(project, 'global.context')).toBe('a\ntheirs\nmine\n');
   });
 
-  test('of an agent that somebody else has changed meanwhile is refused, and the text is kept', async () => {
+  test('to an agent that somebody else has changed meanwhile is refused, and its text is kept', async () => {
     const project = await memoryProject();
     await edit(project, 'agents/dev.md', 'Before.\n');
     const refused = editDuring(project, 'agents/dev.md', 'Mine.\n', 'Theirs.\n');
@@ -36,7 +36,7 @@ describe('an edit of a file of teddy/global', () => {
     expect(new TextDecoder().decode(await project.repository.store.readBlob(oid))).toBe('Mine.\n');
   });
 
-  test('that empties an agent removes it, unless somebody else has changed it meanwhile', async () => {
+  test('that empties an agent removes the agent, unless somebody else has changed it meanwhile', async () => {
     const project = await memoryProject();
     await edit(project, 'agents/dev.md', 'Before.\n');
     await expect(editDuring(project, 'agents/dev.md', '', 'Theirs.\n')).rejects.toMatchObject({ code: 'REF_MOVED' });
@@ -49,7 +49,7 @@ describe('an edit of a file of teddy/global', () => {
     expect(await edit(project, 'agents/dev.md', '')).toMatchObject({ removed: false, commit: null });
   });
 
-  test('that leaves the text as it was makes no commit', async () => {
+  test('without a change makes no commit', async () => {
     const project = await memoryProject();
     await edit(project, 'global.context', 'a\n');
     const tip = await project.tipOf('teddy/global');
@@ -61,7 +61,7 @@ describe('an edit of a file of teddy/global', () => {
     expect(await project.tipOf('teddy/global')).toBe(tip);
   });
 
-  test('of a list of memos that cannot be read changes nothing, and the text is kept', async () => {
+  test('to an unreadable list of memos changes nothing, and its text is kept', async () => {
     const project = await memoryProject();
     await edit(project, 'memos.yaml', '- tabs\n');
     const tip = await project.tipOf('teddy/global');
@@ -76,14 +76,14 @@ describe('an edit of a file of teddy/global', () => {
     expect(await project.tipOf('teddy/global')).toBe(tip);
   });
 
-  test('keeps the memos that somebody else has added meanwhile', async () => {
+  test('keeps memos that somebody else has added meanwhile', async () => {
     const project = await memoryProject();
     await edit(project, 'memos.yaml', '- mine\n');
     await editDuring(project, 'memos.yaml', '- mine, changed\n', '- mine\n- theirs\n');
     expect(await stored(project, 'memos.yaml')).toBe('- theirs\n- mine, changed\n');
   });
 
-  test('mends a list of memos that cannot be read', async () => {
+  test('repairs an unreadable list of memos', async () => {
     const project = await memoryProject();
     await project.commit('Broken\n', { '.teddy/memos.yaml': 'x: 1\n' });
     await edit(project, 'memos.yaml', '- mended\n');

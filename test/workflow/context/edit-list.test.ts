@@ -22,7 +22,7 @@ const begin = () => given.session(files);
 const edit = (project: MemoryProject, kind: 'add' | 'drop', paths: string[], more = {}) =>
   editContextList(project, { kind, paths, isGlobal: false, ...more });
 
-/** The lines of the list that are no comments. */
+/** The lines in the list that are not comments. */
 async function linesOf(project: MemoryProject, path = list): Promise<string[]> {
   const text = (await project.read(path)) ?? '';
   return text.split('\n').filter((one) => one !== '' && !one.startsWith('#'));
@@ -33,8 +33,8 @@ async function shownIn(project: MemoryProject): Promise<string[]> {
   return rows.filter(({ kind }) => kind === 'shown').map(({ path }) => path);
 }
 
-describe('adding to the list of a session', () => {
-  test('commits it at once, says what came in, and the next turn shows it', async () => {
+describe('adding to a session’s list', () => {
+  test('commits the change immediately, reports the added files, and the next turn shows them', async () => {
     const project = await begin();
     const added = await edit(project, 'add', ['src', 'docs/*.md']);
     expect(added.cameIn.map(({ path, tokens }) => [path, tokens > 0])).toEqual([
@@ -49,7 +49,7 @@ describe('adding to the list of a session', () => {
     expect((await verifyLine(project, await findRecorded(project, line))).violations).toEqual([]);
   });
 
-  test('takes back a line that takes away, and adds no line for what is shown already', async () => {
+  test('undoes a line that excludes a path, and adds no line for a path that is already shown', async () => {
     const project = await begin();
     await edit(project, 'add', ['src']);
     await edit(project, 'drop', ['src/db.ts']);
@@ -67,7 +67,7 @@ describe('adding to the list of a session', () => {
     expect(await project.tipOf(line)).toBe(tip);
   });
 
-  test('keeps comments and the last line without a newline', async () => {
+  test('keeps comments, and a last line without a newline', async () => {
     const project = await begin();
     await project.write({ [list]: '# Mine\n  src/app.ts # the app' });
     await edit(project, 'add', ['docs']);
@@ -80,7 +80,7 @@ describe('adding to the list of a session', () => {
     ['nothere', 'FILE_NOT_FOUND', 'no file or directory nothere'],
     ['src/*.go', 'BAD_TARGET', 'it matches no file'],
     ['https://example.com/', 'BAD_TARGET', 'only an approved READ fetches it'],
-  ])('refuses %s, and changes nothing, also where another path is fine', async (path, code, message) => {
+  ])('refuses %s, and changes nothing even if another path is fine', async (path, code, message) => {
     const project = await begin();
     const tip = await project.tipOf(line);
     await expect(edit(project, 'add', ['src', path])).rejects.toMatchObject({
@@ -91,12 +91,12 @@ describe('adding to the list of a session', () => {
     expect(await project.tipOf(line)).toBe(tip);
   });
 
-  test('names a file that is named like a secret', async () => {
+  test('reports a file that is named like a secret', async () => {
     const project = await begin();
     expect((await edit(project, 'add', ['.env', 'src'])).secrets).toEqual(['.env']);
   });
 
-  test('brings in what is named like a secret, also by its directory, and each request says so', async () => {
+  test('brings in a path that is named like a secret, even by its directory, and each request reports it', async () => {
     const project = await begin();
     await edit(project, 'add', ['.']);
     await say(project, 'Go', 'x');
@@ -108,7 +108,7 @@ describe('adding to the list of a session', () => {
     expect(project.said).not.toContain(said);
   });
 
-  test('refuses what does not fit the budget of the request', async () => {
+  test('refuses a path that exceeds the request’s budget', async () => {
     const project = await begin();
     const { budget } = await showContext(project, {});
     project.configuration.set('teddy.contextTokens', String(budget.total - budget.left + 5));
@@ -121,7 +121,7 @@ describe('adding to the list of a session', () => {
     expect(await linesOf(project)).toEqual([]);
   });
 
-  test('edits the list of all sessions with --global, also before there is a session', async () => {
+  test('edits the list for all sessions with --global, even before there is a session', async () => {
     const project = await memoryProject(files);
     const added = await edit(project, 'add', ['src'], { isGlobal: true });
     expect(added).toMatchObject({ file: 'global.context', session: null, budget: null });
@@ -138,8 +138,8 @@ describe('adding to the list of a session', () => {
   });
 });
 
-describe('dropping from the list of a session', () => {
-  test('takes the own line out, or takes away what others bring in', async () => {
+describe('dropping from a session’s list', () => {
+  test('removes the list’s own line, or excludes a path that others bring in', async () => {
     const project = await begin();
     await edit(project, 'add', ['src', 'docs']);
     const dropped = await edit(project, 'drop', ['docs/', 'README.md']);
@@ -147,7 +147,7 @@ describe('dropping from the list of a session', () => {
     expect(await linesOf(project)).toEqual(['src', '!README.md']);
   });
 
-  test('takes away what the model brought in', async () => {
+  test('excludes a path that the model brought in', async () => {
     const project = await begin();
     await turn(project, 'First', create('made.txt'));
     expect(await shownIn(project)).toContain('made.txt');
@@ -155,7 +155,7 @@ describe('dropping from the list of a session', () => {
     expect(await shownIn(project)).not.toContain('made.txt');
   });
 
-  test('refuses what is not shown', async () => {
+  test('refuses a path that is not shown', async () => {
     const project = await begin();
     await expect(edit(project, 'drop', ['src'])).rejects.toMatchObject({ code: 'FILE_NOT_FOUND' });
     await expect(edit(project, 'drop', ['../x'])).rejects.toMatchObject({ code: 'BAD_TARGET' });
@@ -163,7 +163,7 @@ describe('dropping from the list of a session', () => {
 });
 
 describe('the budget', () => {
-  test('is spent by the parts of the request, and the parts and what is left add up', async () => {
+  test('is spent by the parts of the request, and the parts and the rest add up', async () => {
     const project = await begin();
     await say(project, 'First', planOf([]));
     await say(project, 'Hello', 'Hello.');
@@ -174,27 +174,27 @@ describe('the budget', () => {
     expect(spent + budget.left).toBe(budget.total);
   });
 
-  test('of an open turn is that of the request that would be sent again', async () => {
+  test('in an open turn is that of the request that would be sent again', async () => {
     const project = await begin();
     await say(project, 'A message of some words', null);
     expect((await showContext(project, {})).budget.spent.message).toBeGreaterThan(0);
   });
 });
 
-describe('a list that came from elsewhere', () => {
+describe('a list from elsewhere', () => {
   const foreign = '.env\n';
 
   async function clone(): Promise<MemoryProject> {
     const project = await begin();
     await project.write({ [list]: foreign });
     await say(project, 'First', 'x');
-    // Another clone has the line, and knows none of its lists.
+    // Another clone has the line, but none of its lists is accepted there.
     project.trusted.clear();
     project.configuration.set('remote.origin.url', '/srv/project.git');
     return project;
   }
 
-  test('is not accepted by an edit of it', async () => {
+  test('is not accepted by editing it', async () => {
     const project = await clone();
     const tip = await project.tipOf(line);
     await expect(edit(project, 'add', ['src'])).rejects.toMatchObject({ code: 'NOT_APPROVED' });

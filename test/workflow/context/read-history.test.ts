@@ -20,7 +20,7 @@ async function historyOf(project: MemoryProject): Promise<string> {
 const headings = (text: string) => text.split('\n').filter((row) => /^##+ /.test(row));
 
 describe('the history in a request', () => {
-  test('has every turn with its messages, calls, results, plans and reports, spoken or typed', async () => {
+  test('contains every turn with its messages, calls, results, plans and reports, spoken or typed', async () => {
     const project = await given.session();
     await writeTurns(project, line, {
       '01': {
@@ -51,7 +51,7 @@ describe('the history in a request', () => {
     expect(text).toContain('\nThere is no a.\n');
   });
 
-  test('holds no secret: not in an input, a result, an answer, nor the name of a tool', async () => {
+  test('contains no secret: not in an input, a result, an answer, or a tool name', async () => {
     const project = await given.session();
     await writeTurns(project, line, {
       '01': {
@@ -70,7 +70,7 @@ describe('the history in a request', () => {
   });
 });
 
-describe('what was said earlier in an open turn', () => {
+describe('the earlier messages in an open turn', () => {
   const read = async (project: MemoryProject, at: Oid, message: string) =>
     readEarlierOfTurn(
       project,
@@ -82,7 +82,7 @@ describe('what was said earlier in an open turn', () => {
       },
     );
 
-  test('is all before the message that waits, without that and what came after it', async () => {
+  test('are all before the waiting message, without that message and those after it', async () => {
     const project = await given.session();
     const commit = await writeTurns(project, line, {
       '01': {
@@ -108,7 +108,7 @@ describe('what was said earlier in an open turn', () => {
     expect(earlier?.text).toContain('First [masked: a test]');
   });
 
-  test('is nothing where its first message waits', async () => {
+  test('are empty if its first message waits', async () => {
     const project = await given.session();
     const commit = await writeTurns(project, line, { '01': { records: [userSays('First')] } });
     expect(await read(project, commit, 'First')).toBeNull();

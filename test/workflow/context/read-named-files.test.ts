@@ -89,7 +89,7 @@ const name = fc.oneof(
 const line = fc.tuple(fc.constantFrom('', '', '!'), name).map(([mark, text]) => mark + text);
 const lists = fc.record({ session: fc.array(line, { maxLength: 5 }), turn: fc.array(line, { maxLength: 4 }) });
 
-slowTest('the files that lists name resolve as they do among all files', async () => {
+slowTest('files that lists name resolve in the same way as among all files', async () => {
   let walked = 0;
   await fc.assert(
     fc.asyncProperty(lists, async (lines) => {
@@ -103,7 +103,7 @@ slowTest('the files that lists name resolve as they do among all files', async (
   expect(walked).toBeGreaterThan(30);
 });
 
-test('only the files that are named are read', async () => {
+test('only the named files are read', async () => {
   const named = await readNamedFiles(store, tip, ['src/app.ts', '# src', 'lib'], root);
   expect(named?.map(({ path }) => path)).toEqual(['.teddyignore', 'lib/x.ts', 'src/app.ts']);
 });
@@ -112,11 +112,11 @@ test.each([['*.ts'], ['.'], [root]])('%s takes all files', async (text) => {
   expect(await readNamedFiles(store, tip, [text], root)).toBeNull();
 });
 
-test('a path that no file system has is not looked for', async () => {
+test('a path that no file system could have is not looked up', async () => {
   expect(await readNamedFiles(store, tip, ['a/'.repeat(100_000)], root)).toEqual([]);
 });
 
-test('a listing is rendered once for the same code, and anew when a file came', async () => {
+test('a listing is rendered once for the same code, and again when a file is added', async () => {
   const first = await openCodeTree(project, tip).listing();
   expect(first).toBe(
     Object.keys(files)

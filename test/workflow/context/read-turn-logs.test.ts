@@ -8,7 +8,7 @@ const report = `.teddy/sessions/${session}/01/report.md`;
 async function sayAfter(damage: string | null) {
   const project = await given.session();
   await turn(project, 'Do it', create('a.txt'));
-  // Somebody else might have written its entry.
+  // Somebody else might have written the entry.
   const { message } = await project.repository.store.readCommit(await project.tipOf(line));
   if (damage !== null) await project.commit(message, { [report]: damage });
   project.said.length = 0;
@@ -17,7 +17,7 @@ async function sayAfter(damage: string | null) {
   return { list: log, warnings: project.said.filter((text) => text.includes('report')) };
 }
 
-slowTest('a damaged report of the last turn is said, since what its actions brought is missing', async () => {
+slowTest('a damaged report of the last turn is reported, since its actions’ files are missing', async () => {
   const { list, warnings } = await sayAfter('action_logs: [broken');
   expect(list).not.toContain('a.txt');
   expect(warnings).toEqual([
@@ -25,7 +25,7 @@ slowTest('a damaged report of the last turn is said, since what its actions brou
   ]);
 });
 
-slowTest('a report as it was written is not spoken of, and what its actions brought is shown', async () => {
+slowTest('an intact report is not mentioned, and its actions’ files are shown', async () => {
   const { list, warnings } = await sayAfter(null);
   expect(list).toContain('a.txt');
   expect(warnings).toEqual([]);

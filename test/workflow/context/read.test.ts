@@ -25,7 +25,7 @@ async function readNext(project: MemoryProject, withWorkspace = true): Promise<R
   return readContext(project, state, next, await readGlobal(project), withWorkspace ? workspace : null);
 }
 
-/** `path`, or `path: what is said of it`. */
+/** `path`, or `path: its remark`. */
 function summarize({ files }: ReadContext): string[] {
   return files.map((file) => {
     if (file.kind === 'shown') return file.source.kind === 'stored' ? `${file.path}: stored` : file.path;
@@ -54,7 +54,7 @@ describe('files that git does not track', () => {
     return project;
   }
 
-  test('are shown as they are on disk when the user names them alone, ignored or not, and that is said', async () => {
+  test('are shown as on disk if the user names them individually, ignored or not, which is reported', async () => {
     const project = await withUntracked('notes.txt\nbuild/out.txt\n.env\npic.png');
     const context = await readNext(project);
     expect(summarize(context)).toEqual([
@@ -83,7 +83,7 @@ describe('files that git does not track', () => {
     ]);
   });
 
-  test('are shown to a model that names them when git does not ignore them and their names are harmless', async () => {
+  test('are shown to a model that names them if git does not ignore them and their names are harmless', async () => {
     const project = await withUntracked();
     await withVault(project, 'notes.txt', 'build/out.txt', '.env', 'pic.png', 'gone.txt', 'gone/*.txt', 'build');
     const context = await readNext(project);
@@ -103,13 +103,13 @@ describe('files that git does not track', () => {
     expect(context.notes.filter((note) => note.includes('build/out.txt'))).toHaveLength(1);
   });
 
-  test('that the user names alone a model may name as well', async () => {
+  test('that the user names individually may be named by a model as well', async () => {
     const project = await withUntracked('build/out.txt');
     await withVault(project, 'build/out.txt');
     expect(summarize(await readNext(project))).toContain('build/out.txt: stored');
   });
 
-  test('with a name that a pattern could have are files', async () => {
+  test('with a name that could be a pattern are files', async () => {
     const project = await begin({}, 'pages/[id].ts');
     await project.write({ 'pages/[id].ts': 'page\n' });
     expect(summarize(await readNext(project))).toEqual(['README.md', 'pages/[id].ts: stored']);
@@ -117,7 +117,7 @@ describe('files that git does not track', () => {
 });
 
 describe('.teddyignore', () => {
-  test('is read from the tree, at every level of it', async () => {
+  test('is read from the tree, at every level', async () => {
     const project = await begin(
       {
         '.teddyignore': '*.gen.ts\n',
@@ -144,7 +144,7 @@ describe('.teddyignore', () => {
   });
 });
 
-test('a .teddyignore that git does not track is not followed, and that is said', async () => {
+test('a .teddyignore that git does not track is not applied, which is reported', async () => {
   const project = await begin({}, 'src/');
   await project.write({ '.teddyignore': 'src/\n' });
   const context = await readNext(project);
@@ -152,8 +152,8 @@ test('a .teddyignore that git does not track is not followed, and that is said',
   expect(context.notes).toEqual([expect.stringContaining('.teddyignore is not tracked by git')]);
 });
 
-describe('what a turn leaves to the next', () => {
-  test('READ, CREATE and EDIT bring in, PRUNE takes away, and what failed does neither', async () => {
+describe('what one turn hands to the next', () => {
+  test('READ, CREATE and EDIT add files, PRUNE removes them, and failed actions do neither', async () => {
     const project = await begin({ 'a.txt': 'a\n', 'b.txt': 'b\n' });
     await turn(
       project,
@@ -171,7 +171,7 @@ describe('what a turn leaves to the next', () => {
   });
 });
 
-describe('a line that the user takes out', () => {
+describe('a line that the user removes from the list', () => {
   const files = { 'src/b.ts': 'b\n', 'docs/a.md': 'a\n', 'docs/b.txt': 'b\n' };
 
   async function afterOneTurn(list: string): Promise<MemoryProject> {
@@ -181,7 +181,7 @@ describe('a line that the user takes out', () => {
     return project;
   }
 
-  test('takes what it brought in with it, and not what the turn read or another line names', async () => {
+  test('takes out the files it added, but not those that the turn read or another line names', async () => {
     const project = await afterOneTurn('src\ndocs/*.md\n');
     expect(summarize(await readNext(project))).toContain('docs/a.md');
     await project.write({ [sessionContext]: 'src/app.ts\n' });
@@ -189,7 +189,7 @@ describe('a line that the user takes out', () => {
     expect(summarize(await readNext(project))).toEqual(['README.md', 'src/app.ts', 'new.txt', 'docs/b.txt']);
   });
 
-  test('that only moved to another place or got a comment takes nothing', async () => {
+  test('that merely moved or got a comment takes nothing out', async () => {
     const project = await afterOneTurn('src\ndocs/*.md\n');
     await project.write({ [sessionContext]: '# mine\ndocs/*.md  # all\nsrc\n' });
     await project.commit('The same list\n');
@@ -204,7 +204,7 @@ describe('pages', () => {
 
   const readUrl = `### READ\n- **Resource:** ${url}\n`;
 
-  slowTest('are shown as they were fetched last, in any spelling of the URL that a list has', async () => {
+  slowTest('are shown as last fetched, in any spelling of the URL on a list', async () => {
     const project = await begin({}, `${url}#part\nhttps://example.org/other`);
     project.web.set(url, 'old page');
     await turn(project, 'One', readUrl);
@@ -235,7 +235,7 @@ describe('pages', () => {
     expect((await readNext(project)).paths).not.toContain(url);
   });
 
-  test('that could not be fetched are none, and a model is told', async () => {
+  test('that could not be fetched are left out, and the model is told', async () => {
     const project = await begin();
     await turn(project, 'One', readUrl);
     await withVault(project, url, 'http://example.org/', 'https://169.254.169.254/');
@@ -248,7 +248,7 @@ describe('pages', () => {
 });
 
 describe('session context', () => {
-  test('names the line behind every file, and follows what was kept back to its turn', async () => {
+  test('names the line behind every file, and traces withheld files to their turn', async () => {
     const project = await begin({ 'docs/a.md': 'a\n', 'docs/b.md': 'b\n' }, '# mine\nsrc/\n!README.md');
     await turn(project, 'One', create('c.txt'));
     await withVault(project, 'docs/', 'c.txt', 'README.md', '!docs/b.md');
@@ -266,7 +266,7 @@ describe('session context', () => {
     expect(shown.takenAway).toEqual([{ path: 'README.md', from: 'global.context:3', by: 'session.context:3' }]);
   });
 
-  test('says of one path which lines speak of it, and why it is not shown', async () => {
+  test('lists the lines that mention a path, and explains why it is not shown', async () => {
     const project = await begin({ 'docs/a.md': 'a\n', '.env': 'x\n' }, 'docs/\n!docs/a.md');
     await withVault(project, '.env', '*.png');
     const ask = async (why: string) => (await showContext(project, { why })).why;
@@ -300,7 +300,7 @@ describe('session context', () => {
     expect(await ask('../x')).toMatchObject({ isShown: false, reasons: ['it leaves the project with `..`'] });
   });
 
-  test('takes session.context as it is on disk, counts edits, and changes nothing', async () => {
+  test('uses session.context as it is on disk, counts edits, and changes nothing', async () => {
     const project = await begin();
     await project.write({ [sessionContext]: 'src/app.ts\n', 'src/app.ts': 'edited\n' });
     const before = await project.tipOf(line);

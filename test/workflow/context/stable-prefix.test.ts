@@ -3,7 +3,7 @@ import { memoryProject } from '../../support/memory-repository.ts';
 import { create, planOf, run, say, session, start } from '../../support/turns.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
 
-/** The requests of 40 turns. With `files`, each of them creates a file, which the next ones show. */
+/** The requests for 40 turns. With `files`, each turn creates a file, which the next turns show. */
 async function requestsOf({ contextTokens, files }: { contextTokens?: number; files: boolean }): Promise<string[]> {
   const project = await memoryProject({ 'README.md': '# Read me\n' });
   if (contextTokens !== undefined) project.configuration.set('teddy.contextTokens', String(contextTokens));
@@ -28,7 +28,7 @@ function commonPrefix(a: string, b: string): number {
   return at;
 }
 
-/** The share of all requests but the first that begins as the one before did. */
+/** The share of each request, except the first, that begins like the one before. */
 function sharedPart(requests: string[]): { shared: number; bytes: number; breaks: number } {
   let [shared, bytes, breaks] = [0, 0, 0];
   for (const [at, request] of requests.entries()) {
@@ -37,7 +37,7 @@ function sharedPart(requests: string[]): { shared: number; bytes: number; breaks
     const common = commonPrefix(before, request);
     shared += common;
     bytes += request.length;
-    // All before the tree stays as it is, unless the history is cut.
+    // Everything before the tree stays the same, unless the history is cut.
     if (common < before.search(/^<!-- teddy-\S+ tree/m)) breaks += 1;
   }
   return { shared, bytes, breaks };
@@ -50,13 +50,13 @@ function measure(requests: string[]): ReturnType<typeof sharedPart> {
   return part;
 }
 
-test('a request begins as the one before did, through all of its history', async () => {
+test('a request begins like the one before, through all of its history', async () => {
   const { shared, bytes, breaks } = measure(await requestsOf({ files: true }));
   expect(breaks).toBe(0);
   expect(shared / bytes).toBeGreaterThan(0.6);
 });
 
-test('a history that is cut is cut seldom, and requests begin alike between the cuts', async () => {
+test('a history is rarely cut, and requests begin alike between the cuts', async () => {
   const { shared, bytes, breaks } = measure(await requestsOf({ contextTokens: 8_000, files: false }));
   expect(breaks).toBeGreaterThan(0);
   expect(breaks).toBeLessThan(8);

@@ -13,7 +13,7 @@ import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 const interrupted = new Error('cut');
 const logPath = `.teddy/sessions/${session}/01/_context.log`;
 
-/** A session whose turn 01 waits for its answer, asked of an agent that nobody here has accepted. */
+/** A session whose turn 01 waits for an answer from an agent that nobody here has accepted. */
 async function waiting(): Promise<MemoryProject> {
   const project = await memoryProject();
   await editGlobal(project, 'agents/scribe.md', async () => '# Scribe\n');
@@ -24,8 +24,8 @@ async function waiting(): Promise<MemoryProject> {
   return project;
 }
 
-describe('a request of an agent from elsewhere that waits for its answer', () => {
-  slowTest('is not sent again without a yes, and shows the whole prompt before', async () => {
+describe('a waiting request to an agent from elsewhere', () => {
+  slowTest('is not sent again without a yes, and shows the full prompt first', async () => {
     const project = await waiting();
     const model = scriptedModel('Done.');
     await expect(say(project, undefined, model)).rejects.toMatchObject({
@@ -58,7 +58,7 @@ describe('a request of an agent from elsewhere that waits for its answer', () =>
   });
 });
 
-test('a stored prompt that says to be built in is compared, not believed', async () => {
+test('a stored prompt that claims to be built in is compared, not believed', async () => {
   const project = await given.session();
   await say(project, 'x', null);
   const log = (await project.read(logPath)) ?? '';
@@ -70,7 +70,7 @@ test('a stored prompt that says to be built in is compared, not believed', async
   ]);
 });
 
-test('parameters of the stored request that were not chosen here are not sent', async () => {
+test('parameters in the stored request that were not chosen here are not sent', async () => {
   const project = await given.session();
   const first = scriptedModel(interrupted);
   const asked = { provider: 'recorded' as const, name: first.model };
@@ -82,7 +82,7 @@ test('parameters of the stored request that were not chosen here are not sent', 
   expect(await project.read(logPath)).not.toContain('max_tokens');
 });
 
-slowTest('what a conversation branch takes over is masked where it holds a secret that is known by now', async () => {
+slowTest('text that a conversation branch copies is masked if it contains a secret that is known by now', async () => {
   const project = await given.session({ 'README.md': 'The code is swordfish.\n' });
   await say(project, 'One', 'Hello.');
   await branchSession(project, { turn: '01', switch: true });

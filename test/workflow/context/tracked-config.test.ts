@@ -1,4 +1,4 @@
-/** `.teddy/config.yaml` lies in teddy's directory and is the user's file all the same. */
+/** `.teddy/config.yaml` is in teddy's directory but is still the user's file. */
 import { expect, test } from 'vitest';
 import { given } from '../../support/given.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
@@ -11,7 +11,7 @@ const begin = () => given.session({ 'a.txt': 'a\n', [config]: 'maxTurns: 5\n' })
 const configAtTip = async (project: MemoryProject) => project.readAt(await project.tipOf(line), config);
 const edits = async (project: MemoryProject) => (await project.repository.workspace.status({ untracked: true })).edits;
 
-test('a session starts with the settings of its base, and other edits leave them alone', async () => {
+test('a session starts with the settings from its base, and other edits leave them alone', async () => {
   const project = await begin();
   expect(await configAtTip(project)).toBe('maxTurns: 5\n');
   await project.write({ 'a.txt': 'edited\n' });
@@ -29,7 +29,7 @@ test('a session starts with the settings of its base, and other edits leave them
   expect(await edits(project)).toEqual([]);
 });
 
-test('an edit, a deletion and a staged addition of them are snapshots, as of any file', async () => {
+test('editing, deleting or staging the settings makes snapshots, as with any file', async () => {
   const project = await begin();
   await project.write({ [config]: 'maxTurns: 6\n' });
   await say(project, 'One', 'Fine.');
@@ -47,7 +47,7 @@ test('an edit, a deletion and a staged addition of them are snapshots, as of any
   expect(await edits(project)).toEqual([]);
 });
 
-test('partly staged they are refused like any file', async () => {
+test('partly staged settings are refused like any file', async () => {
   const project = await begin();
   await project.write({ [config]: 'maxTurns: 6\n' });
   await project.stage(config);
@@ -55,7 +55,7 @@ test('partly staged they are refused like any file', async () => {
   await expect(say(project, 'Go on', 'Fine.')).rejects.toMatchObject({ code: 'PARTIALLY_STAGED' });
 });
 
-test('what a script changes in them is put back and named, and is in no commit', async () => {
+test('a script’s changes to the settings are reverted and named, and are in no commit', async () => {
   const project = await begin();
   const before = await project.read(config);
   await say(project, 'Go on', planOf([command('raise the limit')]));
@@ -72,7 +72,7 @@ test('what a script changes in them is put back and named, and is in no commit',
   expect(await storyOfLine(project)).not.toContain('snapshot');
 });
 
-test('a commit of the user’s that changes them during a run stays', async () => {
+test('a commit by the user that changes the settings during a run stays', async () => {
   const project = await begin();
   await say(project, 'Go on', planOf([create('new.txt')]));
   const racing = withRace(project, () => project.commit('Raise the limit\n', { [config]: 'maxTurns: 8\n' }));
@@ -81,7 +81,7 @@ test('a commit of the user’s that changes them during a run stays', async () =
   expect(await project.readAt(await project.tipOf(line), 'new.txt')).toBe('new.txt\n');
 });
 
-test('untracked they are in the way of a session, and the hint names them', async () => {
+test('untracked settings are in the way of a session, and the hint names them', async () => {
   const project = await memoryProject();
   await project.write({ [config]: 'maxTurns: 5\n' });
   await expect(start(project)).rejects.toMatchObject({

@@ -35,7 +35,7 @@ const append = async (...records: KnownRecord[]) =>
   (await appendRecords(project, { selector: session, records })).commit;
 
 interface Following {
-  /** Returns the events since the last look, until there is nothing more. */
+  /** Returns the events since the last look, until there are no more. */
   look(): Promise<LineEvent[]>;
   /** After the end, nothing is looked at any more. */
   isDone(): boolean;
@@ -96,7 +96,7 @@ const positionOf = (event: LineEvent | undefined): LinePosition => {
 };
 
 describe('following a line', () => {
-  test('begins at the tip, and tells every record that is appended, with its commit and turn', async () => {
+  test('begins at the tip, and reports every appended record with its commit and turn', async () => {
     await append(user('before'));
     const following = await follow();
     expect(await following.look()).toEqual([
@@ -109,7 +109,7 @@ describe('following a line', () => {
     expect(await following.look()).toEqual([]);
   });
 
-  test('tells the records of one unit one by one, and several entries oldest first', async () => {
+  test('reports the records in one unit one by one, and several entries oldest first', async () => {
     const following = await follow();
     await following.look();
     await append(user('u1'));
@@ -125,7 +125,7 @@ describe('following a line', () => {
     ]);
   });
 
-  test('after every event it goes on exactly there', async () => {
+  test('resumes exactly after any event', async () => {
     const from = await project.tipOf(line);
     await append(user('u1'));
     await append(...exchange('x'));
@@ -141,7 +141,7 @@ describe('following a line', () => {
     }
   });
 
-  test('a plan comes with its text, and an entry without records by itself', async () => {
+  test('reports a plan with its text, and an entry without records separately', async () => {
     const following = await follow();
     await following.look();
     const plan = planOf([create('a.txt')]);
@@ -156,7 +156,7 @@ describe('following a line', () => {
     expect(events[1]).toMatchObject({ record: { source: 'plan', message: { role: 'assistant', content: plan } } });
   });
 
-  test('what a commit of the user has lost is not told again when the next entry puts it back', async () => {
+  test('does not repeat records that a user’s commit removed and the next entry restores', async () => {
     const following = await follow();
     await append(user('u1'));
     await following.look();
@@ -165,7 +165,7 @@ describe('following a line', () => {
     expect(told(await following.look())).toEqual(['record 01 reply a1 #1']);
   });
 
-  test('of a transcript that somebody has rewritten, what comes after the first other line is told', async () => {
+  test('reports a rewritten transcript from its first changed line on', async () => {
     await append(user('u1'));
     await append(assistant('a1'));
     const following = await follow();
@@ -179,7 +179,7 @@ describe('following a line', () => {
     expect(told(await following.look())).toEqual(['entry 01 reply #1']);
   });
 
-  test('a line that was moved by force is told once, and followed from its new tip on', async () => {
+  test('reports a force-moved line once, and follows it from its new tip', async () => {
     const old = await append(user('u1'));
     await append(assistant('a1'));
     const following = await follow();
@@ -191,9 +191,9 @@ describe('following a line', () => {
   });
 
   test.each([
-    ['is on no line', 'f'.repeat(40)],
+    ['is not on the line', 'f'.repeat(40)],
     ['is older than the session', null],
-  ])('a position that %s is answered with a reset', async (_, unknown) => {
+  ])('answers a position that %s with a reset', async (_, unknown) => {
     const commit = (unknown ?? (await project.tipOf('main'))) as Oid;
     expect(told(await (await follow({ commit, count: 1 })).look())).toEqual(['begin', 'reset']);
   });
@@ -201,7 +201,7 @@ describe('following a line', () => {
   test.each([
     ['deleted', false],
     ['archived', true],
-  ])('a branch that was %s ends it', async (reason, isArchived) => {
+  ])('ends when a branch was %s', async (reason, isArchived) => {
     const following = await follow();
     await following.look();
     const tip = await project.tipOf(line);
@@ -214,7 +214,7 @@ describe('following a line', () => {
     expect(following.isDone()).toBe(true);
   });
 
-  test('a line that only a remote has is followed once it is continued here', async () => {
+  test('follows a line that only a remote has once it is continued here', async () => {
     const tip = await append(user('u1'));
     await project.setRef(`refs/remotes/origin/${line}`, tip);
     await project.switchTo('main');
@@ -229,14 +229,14 @@ describe('following a line', () => {
     expect(told(await following.look())).toEqual(['record 01 reply a1 #1']);
   });
 
-  test('it ends with its signal', async () => {
+  test('ends with its signal', async () => {
     const following = await follow();
     await following.look();
     await following.stop();
     expect(following.isDone()).toBe(true);
   });
 
-  test('an unknown session is told at once', async () => {
+  test('reports an unknown session immediately', async () => {
     await expect(follow(null, 'nowhere')).rejects.toMatchObject({ code: 'UNKNOWN_SESSION' });
   });
 });

@@ -51,7 +51,7 @@ const units: KnownRecord[][] = [
 ];
 const text = units.flat().map(encodeRecord).join('');
 
-/** `texts`: what is read the first time, the second time, ...; the last one from then on. */
+/** `texts`: the text of the first read, the second, ...; the last one from then on. */
 function fileOf(...texts: string[]): SourceFile & { reads: number } {
   const file = {
     path: 'logs/chat.jsonl',
@@ -85,7 +85,7 @@ async function refsOf(project: MemoryProject): Promise<string[]> {
   return (await project.repository.store.listRefs('refs/')).map(({ ref, oid }) => `${ref} ${oid}`);
 }
 
-describe('import', () => {
+describe('an import', () => {
   test('makes a session on HEAD with an entry for each unit, and leaves HEAD and the files alone', async () => {
     const project = await memoryProject();
     const base = await project.tipOf('main');
@@ -117,7 +117,7 @@ describe('import', () => {
     expect(await project.tipOf(made.line)).toBe(made.commit);
   });
 
-  test('gives the commits that the same units have when they are appended one after the other', async () => {
+  test('makes the same commits as appending the units one by one', async () => {
     const project = await memoryProject();
     const made = await importSession(project, request());
     const { store } = project.repository;
@@ -134,7 +134,7 @@ describe('import', () => {
     expect(await project.tipOf(made.line)).toBe(made.commit);
   });
 
-  test('a second import of the same bytes changes nothing and names the session, wherever its line is', async () => {
+  test('of the same bytes again changes nothing and names the session, wherever its line is', async () => {
     const project = await memoryProject();
     const made = await importSession(project, request());
     const before = await refsOf(project);
@@ -156,7 +156,7 @@ describe('import', () => {
     expect((await importSession(project, request())).isNew).toBe(true);
   });
 
-  test('a dry run says what is in it, counts secrets, and writes nothing', async () => {
+  test('as a dry run reports the contents, counts secrets, and writes nothing', async () => {
     const project = await memoryProject();
     project.secrets.set('hunter2hunter2', 'password');
     const before = await refsOf(project);
@@ -168,7 +168,7 @@ describe('import', () => {
     expect(await refsOf(project)).toEqual(before);
   });
 
-  test('secrets are masked in what was said, in inputs, in outputs, in labels and in the name', async () => {
+  test('masks secrets in messages, inputs, outputs, labels and the name', async () => {
     const project = await memoryProject();
     project.secrets.set('hunter2', 'password');
     const [use, result] = exchange('e1', 'the password is hunter2');
@@ -182,7 +182,7 @@ describe('import', () => {
     }
   });
 
-  test('a message that nobody has answered and the next one are one turn; an answer without a message opens turn 01', async () => {
+  test('joins an unanswered message and the next one in one turn; an answer without a message opens turn 01', async () => {
     const project = await memoryProject();
     const records = [assistant('a0', 'Hello.'), user('u1', 'Hm'), user('u2', 'Login'), assistant('a1', 'Yes.')];
     const made = await importSession(project, request(fileOf(records.map(encodeRecord).join(''))));
@@ -190,14 +190,14 @@ describe('import', () => {
     expect(story).toEqual(['reply 01', 'message 02', 'message 02', 'reply 02']);
   });
 
-  test('a name that is given is used, a taken one gets a number, and of two imports at once both stay', async () => {
+  test('uses a given name or numbers a taken one, and two simultaneous imports are both kept', async () => {
     const project = await memoryProject();
     await importSession(project, request(fileOf(text), { name: 'Mine too' }));
     const other = encodeRecord(user('x', 'Else'));
     const racing = withRace(project, () => importSession(project, request(fileOf(other), { name: 'third' })));
     const second = fileOf(encodeRecord(user('y', 'More')));
     expect((await importSession(racing, request(second, { name: 'third' }))).session).toBe('20260124-third-2');
-    // Its first attempt is nothing that the doctor would bring back.
+    // The doctor would not bring back its first attempt.
     expect((await readForgotten(project.repository.cache)).size).toBe(1);
     const third = fileOf(encodeRecord(user('z', 'More')));
     expect((await importSession(project, request(third, { name: 'mine-too' }))).session).toBe('20260124-mine-too-2');
@@ -206,7 +206,7 @@ describe('import', () => {
     });
   });
 
-  slowTest('of two imports of the same bytes at once one makes the session, and the other names it', async () => {
+  slowTest('running twice at the same time makes one session, which the second import names', async () => {
     const project = await memoryProject();
     let first: Awaited<ReturnType<typeof importSession>> | null = null;
     const racing = withRace(project, async () => {
@@ -221,11 +221,11 @@ describe('import', () => {
   });
 
   slowTest(
-    'of many at once there is one session for each source, whose bytes were imported and deleted before or not',
+    'running many times at once makes one session for each source, even after earlier imports were deleted',
     async () => {
       const project = await memoryProject();
       const sources = [text, encodeRecord(user('x', 'One')), encodeRecord(user('y', 'Two'))];
-      // Each under a name of its own, so that no two of them meet at the branch.
+      // Each has its own name, so no two of them meet at the branch.
       const importAll = () =>
         Promise.all(
           [...sources, ...sources, ...sources].map((one, at) =>
@@ -247,7 +247,7 @@ describe('import', () => {
   );
 
   slowTest(
-    'a long turn has entries of many units, which say how many; a dry run counts the same, and all of it is there',
+    'splits a long turn into entries of many units, with their counts; a dry run counts the same',
     async () => {
       const project = await memoryProject();
       const secret = 'hunter2'.repeat(6000);
@@ -288,7 +288,7 @@ describe('import', () => {
     60_000,
   );
 
-  test('a file in which no name is to be found gives its own', async () => {
+  test('uses the file’s name if it finds none in the file', async () => {
     const project = await memoryProject();
     const sessionOf = async (said: string) =>
       (await importSession(project, request(fileOf(encodeRecord(user('u', said)))))).session;
@@ -296,7 +296,7 @@ describe('import', () => {
     expect(await sessionOf('登录')).toBe('20260124-登录');
   });
 
-  slowTest('nothing becomes visible when the source changes while it is read, or when it is interrupted', async () => {
+  slowTest('publishes nothing if the source changes while it is read, or if it is interrupted', async () => {
     const project = await memoryProject();
     await importSession(project, request(fileOf(encodeRecord(user('u', 'first')))));
     const before = await refsOf(project);
@@ -317,14 +317,14 @@ describe('import', () => {
     [' \n\n', 'NOTHING_TO_IMPORT'],
     ['{"type":"tool_result","tool_call_id":"x","output":"of no call"}', 'NOTHING_TO_IMPORT'],
     ['Dear diary\n', 'UNKNOWN_FORMAT'],
-  ])('%j is refused with %s', async (content, code) => {
+  ])('refuses %j with %s', async (content, code) => {
     const project = await memoryProject();
     const before = await refsOf(project);
     await expect(importSession(project, request(fileOf(content)))).rejects.toMatchObject({ code });
     expect(await refsOf(project)).toEqual(before);
   });
 
-  slowTest('what is exported as jsonl and imported again has the same history', async () => {
+  slowTest('of a jsonl export has the same history', async () => {
     const project = await memoryProject();
     const made = await importSession(project, request());
     const first = await showHistory(project, { target: made.session, format: 'jsonl' });
@@ -336,10 +336,10 @@ describe('import', () => {
   });
 });
 
-describe('what a log stands for', () => {
+describe('the contents of a log', () => {
   const signal = new AbortController().signal;
 
-  test('an import in a wrong format does not stand in the way of the right one', async () => {
+  test('can be imported in the right format after an import in a wrong one', async () => {
     const project = await memoryProject();
     const chat = `${JSON.stringify({ messages: [{ role: 'user', content: 'Hi' }], type: 'user', message: { role: 'user', content: 'Ho' } })}\n`;
     const as = (format: 'openai' | 'jsonl') => importSession(project, { source: fileOf(chat), format, signal });
@@ -353,7 +353,7 @@ describe('what a log stands for', () => {
     );
   });
 
-  test('a compaction summary is in the history, answers nobody, and is counted', async () => {
+  test('have a compaction summary in the history, which answers nobody and is counted', async () => {
     const project = await memoryProject();
     const lines = [
       { type: 'user', message: { role: 'user', content: 'First' } },
@@ -373,7 +373,7 @@ describe('what a log stands for', () => {
   });
 });
 
-describe('what the user took back', () => {
+describe('a prompt that the user withdrew', () => {
   const signal = new AbortController().signal;
   const prompt = (uuid: string, parentUuid: string | null) => ({
     type: 'user',
@@ -399,82 +399,76 @@ describe('what the user took back', () => {
     return lines.flatMap(({ violations }) => violations);
   }
 
-  slowTest(
-    'is on a conversation branch that leaves the main line before its turn, and is shown with it by one update',
-    async () => {
-      const project = await memoryProject();
-      const abandoned = [
-        prompt('u2', 'a1'),
-        answer('a2', 'u2'),
-        prompt('u3', 'a2'),
-        prompt('u4', 'a2'),
-        answer('a4', 'u4'),
-      ];
-      const lines = [
-        ...first,
-        ...abandoned,
-        prompt('u5', 'a1'),
-        answer('a5', 'u5'),
-        prompt('u6', 'a1'),
-        answer('a6', 'u6'),
-      ];
-      const source = fileWith(lines);
-      const preview = await previewImport(project, { source, signal });
-      const updates: string[][] = [];
-      const { store } = project.repository;
-      const watching = {
-        ...project,
-        repository: {
-          ...project.repository,
-          store: {
-            ...store,
-            updateRefs: (...args: Parameters<typeof store.updateRefs>) => {
-              updates.push(args[0].map(({ ref }) => ref).filter((ref) => ref.includes(session)));
-              return store.updateRefs(...args);
-            },
+  slowTest('is on a conversation branch before its turn, and one update shows it with the main line', async () => {
+    const project = await memoryProject();
+    const abandoned = [
+      prompt('u2', 'a1'),
+      answer('a2', 'u2'),
+      prompt('u3', 'a2'),
+      prompt('u4', 'a2'),
+      answer('a4', 'u4'),
+    ];
+    const lines = [
+      ...first,
+      ...abandoned,
+      prompt('u5', 'a1'),
+      answer('a5', 'u5'),
+      prompt('u6', 'a1'),
+      answer('a6', 'u6'),
+    ];
+    const source = fileWith(lines);
+    const preview = await previewImport(project, { source, signal });
+    const updates: string[][] = [];
+    const { store } = project.repository;
+    const watching = {
+      ...project,
+      repository: {
+        ...project.repository,
+        store: {
+          ...store,
+          updateRefs: (...args: Parameters<typeof store.updateRefs>) => {
+            updates.push(args[0].map(({ ref }) => ref).filter((ref) => ref.includes(session)));
+            return store.updateRefs(...args);
           },
         },
-      };
-      const made = await importSession(watching, { source, signal });
-      expect(made).toMatchObject({ session, entries: 4, turns: 2, report: { lines: 11, records: 4 } });
-      const attempts = [
-        { sourceLine: 3, line: branch('02-branch-01'), turn: '02-branch-01', entries: 4, turns: 2, records: 4 },
-        { sourceLine: 5, line: branch('03-branch-01'), turn: '03-branch-01', entries: 1, turns: 1, records: 1 },
-        { sourceLine: 8, line: branch('02-branch-02'), turn: '02-branch-02', entries: 2, turns: 1, records: 2 },
-      ];
-      expect([made.abandoned, preview.abandoned]).toEqual([attempts, attempts]);
-      expect(updates.filter(({ length }) => length > 0)).toEqual([
-        [made.line, ...attempts.map((one) => one.line)].map((line) => `refs/heads/${line}`),
-      ]);
-      const story = async (line: string) => (await storyOf(project, await project.tipOf(line))).slice(2);
-      expect(await story(made.line)).toEqual(['message 01', 'reply 01', 'message 02', 'reply 02']);
-      const second = ['branch 02-branch-01', 'message 02-branch-01', 'reply 02-branch-01'];
-      expect(await story(branch('02-branch-01'))).toEqual([
-        'message 01',
-        'reply 01',
-        ...second,
-        'message 03',
-        'reply 03',
-      ]);
-      expect(await story(branch('03-branch-01'))).toEqual([
-        'message 01',
-        'reply 01',
-        ...second,
-        'branch 03-branch-01',
-        'message 03-branch-01',
-      ]);
-      expect((await story(branch('02-branch-02'))).slice(2, 4)).toEqual([
-        'branch 02-branch-02',
-        'message 02-branch-02',
-      ]);
-      expect(await faultsOf(project)).toEqual([]);
-      const before = await refsOf(project);
-      expect(await importSession(project, { source, signal })).toMatchObject({ isNew: false, abandoned: attempts });
-      expect(await refsOf(project)).toEqual(before);
-    },
-  );
+      },
+    };
+    const made = await importSession(watching, { source, signal });
+    expect(made).toMatchObject({ session, entries: 4, turns: 2, report: { lines: 11, records: 4 } });
+    const attempts = [
+      { sourceLine: 3, line: branch('02-branch-01'), turn: '02-branch-01', entries: 4, turns: 2, records: 4 },
+      { sourceLine: 5, line: branch('03-branch-01'), turn: '03-branch-01', entries: 1, turns: 1, records: 1 },
+      { sourceLine: 8, line: branch('02-branch-02'), turn: '02-branch-02', entries: 2, turns: 1, records: 2 },
+    ];
+    expect([made.abandoned, preview.abandoned]).toEqual([attempts, attempts]);
+    expect(updates.filter(({ length }) => length > 0)).toEqual([
+      [made.line, ...attempts.map((one) => one.line)].map((line) => `refs/heads/${line}`),
+    ]);
+    const story = async (line: string) => (await storyOf(project, await project.tipOf(line))).slice(2);
+    expect(await story(made.line)).toEqual(['message 01', 'reply 01', 'message 02', 'reply 02']);
+    const second = ['branch 02-branch-01', 'message 02-branch-01', 'reply 02-branch-01'];
+    expect(await story(branch('02-branch-01'))).toEqual([
+      'message 01',
+      'reply 01',
+      ...second,
+      'message 03',
+      'reply 03',
+    ]);
+    expect(await story(branch('03-branch-01'))).toEqual([
+      'message 01',
+      'reply 01',
+      ...second,
+      'branch 03-branch-01',
+      'message 03-branch-01',
+    ]);
+    expect((await story(branch('02-branch-02'))).slice(2, 4)).toEqual(['branch 02-branch-02', 'message 02-branch-02']);
+    expect(await faultsOf(project)).toEqual([]);
+    const before = await refsOf(project);
+    expect(await importSession(project, { source, signal })).toMatchObject({ isNew: false, abandoned: attempts });
+    expect(await refsOf(project)).toEqual(before);
+  });
 
-  test('may be the very first prompt, or one in a turn that has no answer yet, which the branch then repeats', async () => {
+  test('may be the very first prompt, or one in an unanswered turn, which the branch then repeats', async () => {
     for (const lines of [
       [...first, prompt('u2', null), answer('a2', 'u2')],
       [prompt('u1', null), prompt('u2', 'u1'), answer('a2', 'u2'), prompt('u3', 'u1'), answer('a3', 'u3')],

@@ -1,4 +1,4 @@
-/** Which entry and which turn each unit of an import goes to. */
+/** The entry and the turn that each unit of an import goes to. */
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import type { ImportUnit } from '../../../src/conversation/logs/importer.ts';
@@ -36,18 +36,18 @@ function cut(units: ImportUnit[], limits = versionLimits): ImportedEntry[] {
 const sizeOf = (units: ImportUnit[]) =>
   units.flatMap(({ records }) => records.map(encodeRecord)).reduce((sum, line) => sum + line.length, 0);
 
-/** Counts the characters of all versions of a turn's transcript. */
+/** Counts the characters in all versions of a turn's transcript. */
 function versionsOf(entries: ImportedEntry[]): number {
   return entries.reduce((sum, _, at) => sum + sizeOf(entries.slice(0, at + 1).flatMap(({ units }) => units)), 0);
 }
 
 describe('the entries of an import', () => {
-  test('are one for each unit in turns of some hundred', () => {
+  test('are one for each unit in turns of a few hundred units', () => {
     const units = [said('user'), ...Array.from({ length: 200 }, () => exchange('x'.repeat(400))), said('assistant')];
     expect(cut([...units, ...units]).map((entry) => entry.units.length)).toEqual(Array(404).fill(1));
   });
 
-  slowTest('hold every unit once and in order, and their versions stay within the limits, however a turn goes', () => {
+  slowTest('contain every unit once and in order, and their versions stay within the limits', () => {
     const unit = fc
       .tuple(fc.constantFrom('user', 'exchange', 'partial'), fc.integer({ min: 1, max: 3000 }))
       .map(([kind, length]) => {
@@ -63,7 +63,7 @@ describe('the entries of an import', () => {
         const entries = cut(units, limits);
         expect(entries.flatMap((entry) => entry.units)).toEqual(units);
         expect(entries.every(({ turn }) => turn === '01')).toBe(true);
-        // The last two are written whatever there is.
+        // The last two are written in any case.
         expect(versionsOf(entries)).toBeLessThanOrEqual(limits.free + (limits.times + 2) * sizeOf(units));
         if (entries.length < units.length) joined += 1;
       }),
@@ -72,7 +72,7 @@ describe('the entries of an import', () => {
     expect(joined).toBeGreaterThan(0);
   });
 
-  test('of a turn of thousands begin with the message and end with the answer, each for itself', () => {
+  test('for a turn of thousands begin with the message and end with the answer, each on its own', () => {
     const units = [said('user'), ...Array.from({ length: 3000 }, () => exchange('x'.repeat(100))), said('assistant')];
     const entries = cut([...units, said('user')], { free: 10_000, times: 16 });
     expect(entries.length).toBeLessThan(200);
@@ -82,20 +82,20 @@ describe('the entries of an import', () => {
   });
 });
 
-describe('the turns of an import', () => {
+describe('the turns in an import', () => {
   const turnsOf = (units: ImportUnit[]) => cut(units).map(({ turn }) => turn);
 
-  test('end where a tool was denied', () => {
+  test('end after a denied tool', () => {
     const units = [said('user'), exchange(deniedOutput, 'denied'), said('user'), said('assistant')];
     expect(turnsOf(units)).toEqual(['01', '01', '02', '02']);
   });
 
-  test('go on where a tool was denied and the model went on to call another one', () => {
+  test('continue after a denied tool if the model calls another one', () => {
     const units = [said('user'), exchange(deniedOutput, 'denied'), exchange('x'), said('user'), said('assistant')];
     expect(turnsOf(units)).toEqual(['01', '01', '01', '01', '01']);
   });
 
-  test('do not end with an answer to an earlier message, nor with a text that calls follow', () => {
+  test('do not end with an answer to an earlier message, or with a text that calls follow', () => {
     const late = said('assistant', 'late', { reply_to: 'first' });
     expect(turnsOf([said('user', 'a', { id: 'first' }), said('user'), late, said('user')])).toEqual(
       Array(4).fill('01'),

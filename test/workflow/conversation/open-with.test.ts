@@ -37,7 +37,7 @@ const wordsOf = (lines: Record<string, any>[]) =>
   lines.map(({ message }) => (typeof message.content === 'string' ? message.content : message.content[0].text));
 
 describe('opening a session with another agent', () => {
-  test('gives it the whole line, with plans and reports as text', async () => {
+  test('hands over the complete line, with plans and reports as text', async () => {
     const project = await given.session();
     await say(project, 'Make a file', planOf([create('a.txt', 'A\n')]));
     await run(project);
@@ -52,7 +52,7 @@ describe('opening a session with another agent', () => {
     expect(text.endsWith('\n')).toBe(true);
   });
 
-  test('gives it the line up to a turn, of which the name may be short', async () => {
+  test('hands over the line up to a turn, whose name may be short', async () => {
     const project = await given.session();
     for (const word of ['One', 'Two', 'Three']) await say(project, word, `${word}!`);
     const { opened, lines } = await open(project, `${session}:2`);
@@ -106,7 +106,7 @@ describe('opening a session with another agent', () => {
     expect(logs.added).toEqual([]);
   });
 
-  test('refuses a line on which nothing has been said', async () => {
+  test('refuses a line without messages', async () => {
     const logs = memoryLogs();
     const opening = openWith(await given.session(), session, { agent: 'codex', logs });
     await expect(opening).rejects.toMatchObject({

@@ -10,7 +10,7 @@ import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 afterEach(() => vi.restoreAllMocks());
 
-/** So many turns of a question and an answer. */
+/** This many turns, each with a question and an answer. */
 async function talk(project: MemoryProject, count: number): Promise<void> {
   const turns = Array.from({ length: count }, (_, at): [string, WrittenTurn] => [
     String(at + 1).padStart(2, '0'),
@@ -55,7 +55,7 @@ describe('the history of a session', () => {
     expect(await textOf(project, 'markdown')).toBe('');
   });
 
-  test('of jsonl and markdown is the text itself', async () => {
+  test('as jsonl and markdown is the text itself', async () => {
     const project = await given.session();
     await say(project, 'Why?', 'Because.');
     for (const format of ['jsonl', 'markdown'] as const) {
@@ -65,7 +65,7 @@ describe('the history of a session', () => {
     }
   });
 
-  slowTest('begins at a turn, its branches included; a turn beyond the last is unknown', async () => {
+  slowTest('begins at a turn, including its branches; a turn beyond the last is unknown', async () => {
     const project = await given.session();
     for (const number of [1, 2, 3]) await say(project, `Question ${number}`, `Answer ${number}`);
     await branchSession(project, { turn: '02', switch: true });
@@ -79,7 +79,7 @@ describe('the history of a session', () => {
     await expect(told('x')).rejects.toMatchObject({ code: 'UNKNOWN_TURN' });
   });
 
-  test('is the same at every commit that holds the same turns', async () => {
+  test('is the same at every commit that contains the same turns', async () => {
     const project = await given.session();
     await turn(project, 'Make a', create('a.txt'));
     const report = await project.tipOf(line);
@@ -91,7 +91,7 @@ describe('the history of a session', () => {
     }
   });
 
-  test('names what was put right, by turn and line, and does not change what is stored', async () => {
+  test('names the repairs by turn and line, and does not change the stored text', async () => {
     const project = await given.session();
     await writeTurns(project, line, {
       '01': { records: [userSays('Hi'), 'no record', calls('c', 'read_file', {})] },
@@ -107,7 +107,7 @@ describe('the history of a session', () => {
 });
 
 describe('a target', () => {
-  test('is a session first, by a part of its id, and then a commit', async () => {
+  test('is resolved first as a session, by a part of its id, and then as a commit', async () => {
     const project = await given.session();
     await say(project, 'One', 'A');
     const before = await project.tipOf(line);
@@ -118,7 +118,7 @@ describe('a target', () => {
     expect((await show(project, 'openai', before)).commit).toBe(before);
   });
 
-  test('that is neither is called what it looks like', async () => {
+  test('that is neither is named by its form', async () => {
     const project = await given.session();
     const refusal = async (target?: string) =>
       (await show(project, 'openai', target).catch((error: unknown) => error)) as object;
@@ -128,7 +128,7 @@ describe('a target', () => {
     expect(await refusal('main')).toMatchObject({ code: 'NOT_ON_LINE' });
   });
 
-  test('is not needed where there is a session, and without one there is none to show', async () => {
+  test('is optional if there is a session, and without one there is no history to show', async () => {
     const project = await memoryProject();
     await expect(show(project)).rejects.toMatchObject({ code: 'UNKNOWN_SESSION' });
     await start(project);
@@ -137,7 +137,7 @@ describe('a target', () => {
 });
 
 describe('a long history', () => {
-  slowTest('is kept once it was rendered, and comes out of the cache with the same bytes and repairs', async () => {
+  slowTest('is cached once it was rendered, with the same bytes and repairs', async () => {
     const project = await given.session();
     await talk(project, 200);
     await writeTurns(project, line, { '201': { records: [userSays('Hi'), 'no record'] } });
@@ -153,7 +153,7 @@ describe('a long history', () => {
     }
   });
 
-  slowTest('has each of its messages on a line of its own, however many there are', async () => {
+  slowTest('has each of its messages on its own line, however many there are', async () => {
     const project = await given.session();
     await talk(project, 501);
     const { text, messages } = await show(project);
@@ -161,7 +161,7 @@ describe('a long history', () => {
     expect(text).toBe(`[\n${(messages as unknown[]).map((one) => JSON.stringify(one)).join(',\n')}\n]\n`);
   });
 
-  slowTest('is kept for its commit, format and first turn alone', async () => {
+  slowTest('is cached only for its commit, format and first turn', async () => {
     const project = await given.session();
     await talk(project, 201);
     const whole = await textOf(project);
@@ -173,7 +173,7 @@ describe('a long history', () => {
     expect(await textOf(project)).toContain('More');
   });
 
-  slowTest('is rendered anew where the cache is gone or damaged', async () => {
+  slowTest('is rendered anew if the cache is missing or damaged', async () => {
     const project = await given.session();
     await talk(project, 200);
     const text = await textOf(project);
@@ -183,7 +183,7 @@ describe('a long history', () => {
     }
   });
 
-  slowTest('is not kept while it is short', async () => {
+  slowTest('is not cached while it is short', async () => {
     const project = await given.session();
     await talk(project, 199);
     const write = vi.spyOn(project.repository.cache, 'write');

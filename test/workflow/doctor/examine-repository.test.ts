@@ -19,7 +19,7 @@ const fix = (project: MemoryProject) => examineRepository(project, { fix: true }
 
 const begun = () => given.session();
 
-test('a run that was killed is for a person to decide, until its report is there', async () => {
+test('a killed run is left for a person to decide, until its report exists', async () => {
   const project = await begun();
   await say(project, 'One', planOf([create('a.txt'), command('true')]));
   await runUntilKilled(project);
@@ -37,7 +37,7 @@ test('a run that was killed is for a person to decide, until its report is there
   expect(project.left.size).toBe(0);
 });
 
-test('what is damaged, or of a line that is gone, is named with its path, and left', async () => {
+test('anything damaged, or left by a deleted line, is named with its path and kept', async () => {
   const project = await begun();
   const gone = { ...place, ref: 'refs/heads/teddy/20260101-gone' as RefName };
   const answer = { id: 'x', recordCount: 0, provider: 'p', model: 'm', agent: 'a' };
@@ -57,7 +57,7 @@ test('what is damaged, or of a line that is gone, is named with its path, and le
   expect(project.remains.left).toEqual(left);
 });
 
-test('what cannot be mended now says why, and what comes next', async () => {
+test('a fault that cannot be repaired now is reported with the reason and the next step', async () => {
   const project = await begun();
   await say(project, 'One', null);
   const answer = { ...place, id: 'x', recordCount: 1, provider: 'p', model: 'm', agent: 'a' };
@@ -68,7 +68,7 @@ test('what cannot be mended now says why, and what comes next', async () => {
   expect(findings[0]?.todo).toMatch(/\S/);
 });
 
-test('an answer to a question that could not be saved is not called kept, and is asked for as a question', async () => {
+test('an answer to a question that could not be saved is not reported as kept, and is requested again as a question', async () => {
   const project = await begun();
   await say(project, 'One', null);
   const answer = {
@@ -91,7 +91,7 @@ test('an answer to a question that could not be saved is not called kept, and is
   ]);
 });
 
-test('memos that are on teddy/global alone are put on the line, while their plan is pending', async () => {
+test('memos that are only on teddy/global are added to the line while their plan is pending', async () => {
   const project = await begun();
   await say(project, 'One', planOf([create('a.txt')], memos('[+] tabs')));
   const failing = { ...project.repository.workspace, publish: () => Promise.reject(new Error('killed')) };
@@ -103,7 +103,7 @@ test('memos that are on teddy/global alone are put on the line, while their plan
   expect(kindsOf(await look(project))).toEqual([]);
 });
 
-test('a line that has gone on here or there alone is a note; one that has on both sides is not synced', async () => {
+test('a line that grew on one side only is a note; one that grew on both sides is not synced', async () => {
   const project = await begun();
   const before = await project.tipOf(line);
   await turn(project, 'One', create('a.txt'));
@@ -120,7 +120,7 @@ test('a line that has gone on here or there alone is a note; one that has on bot
   expect(findings[0]?.todo).toContain('teddy session sync origin');
 });
 
-test('what a dead pull has left in quarantine goes, and what is of a living one or of nobody known stays', async () => {
+test('a dead pull’s quarantine is removed; that of a running or unknown process stays', async () => {
   const project = await begun();
   const tip = await project.tipOf(line);
   for (const name of ['own', 'dead', 'foreign']) await project.setRef(`refs/teddy/quarantine/${name}/1/0`, tip);
@@ -130,7 +130,7 @@ test('what a dead pull has left in quarantine goes, and what is of a living one 
   expect(left.map((one) => one.ref.split('/')[3])).toEqual(['foreign', 'own']);
 });
 
-test('an entry counts as lost when others were built on it, or when a reflog knows it or there is none to know it', async () => {
+test('an entry counts as lost if others build on it, if a reflog has it, or if there is no reflog', async () => {
   const project = await begun();
   const before = await project.tipOf(line);
   await say(project, 'One', null);
@@ -141,7 +141,7 @@ test('an entry counts as lost when others were built on it, or when a reflog kno
   project.remains.wereTips.add(before);
   expect(kindsOf(await look(project))).toEqual([]);
   project.remains.wereTips.add(opened);
-  // The main line is there: it gets a branch of its own, and takes nobody's place.
+  // The main line exists, so the lost branch gets its own name and takes no one's place.
   await project.setRef(`${ref}--02-branch-01`, before);
   const { findings } = await fix(project);
   expect(findings).toMatchObject([
@@ -152,7 +152,7 @@ test('an entry counts as lost when others were built on it, or when a reflog kno
   expect(await project.tipOf(`${line}--02-branch-01`)).toBe(before);
 });
 
-test('a lost conversation branch gets its own name, also where the main line is lost and comes after it', async () => {
+test('a lost conversation branch gets its own name, even if the main line is lost and restored after it', async () => {
   const project = await begun();
   await say(project, 'One', 'Fine.');
   await branchSession(project, { turn: '1', switch: false });
@@ -174,7 +174,7 @@ test('a lost conversation branch gets its own name, also where the main line is 
   expect(await project.tipOf(line)).toBe(main);
 });
 
-test('without an identity, and with a branch called teddy, it is said what to do', async () => {
+test('without an identity, or with a branch called teddy, the doctor explains what to do', async () => {
   const project = await memoryProject();
   project.identity.text = null;
   await project.setRef('refs/heads/teddy', (await project.repository.workspace.head()).oid as Oid);
@@ -183,7 +183,7 @@ test('without an identity, and with a branch called teddy, it is said what to do
   expect(findings[1]?.todo).toContain('git branch -m teddy');
 });
 
-test('what cannot be looked at is told, and all else is looked at', async () => {
+test('a part that cannot be examined is reported, and the rest is examined', async () => {
   const project = await begun();
   project.repository.linkedWorkTrees = () => Promise.reject(new TeddyError('GIT_FAILED', 'git worktree failed.'));
   project.remains.left = [{ kind: 'foreign-lock', path: '/x.lock', ageMs: 90_000, heldBy: [7] }];
@@ -194,7 +194,7 @@ test('what cannot be looked at is told, and all else is looked at', async () => 
   ]);
 });
 
-test('a work tree that is gone is forgotten where teddy made it; another one may be on a disk that is not mounted', async () => {
+test('a missing work tree is forgotten if teddy made it; another one may be on an unmounted disk', async () => {
   const project = await memoryProject();
   await newSession(project, { name: 'add-login', switch: true, worktree: true });
   const tree = project.linked[0] as MemoryWorkTree;
@@ -210,7 +210,7 @@ test('a work tree that is gone is forgotten where teddy made it; another one may
   expect(project.linked).toEqual([]);
 });
 
-test('a work tree with files that git ignores, and one that is in use, are not removed', async () => {
+test('a work tree with ignored files, or in use, is not removed', async () => {
   const project = await memoryProject();
   await newSession(project, { name: 'add-login', switch: true, worktree: true });
   await project.setRef(`refs/teddy/archive/2026-01/${session}`, await project.tipOf(line));

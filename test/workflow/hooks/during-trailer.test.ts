@@ -9,14 +9,14 @@ const plain: MessageForm = { hasComments: false, comment: '#' };
 const edited: MessageForm = { hasComments: true, comment: '#' };
 const cut = '------------------------ >8 ------------------------';
 
-test('the trailer names the session, and the turn where there is one', () => {
+test('the trailer names the session, and the turn if there is one', () => {
   const session = '20260124-add-login' as SessionId;
   const turn = ['02'].find(isTurnName) ?? null;
   expect(duringTrailer(session, turn)).toBe(trailer);
   expect(duringTrailer(session, null)).toBe('Teddy-During: 20260124-add-login');
 });
 
-describe('the trailer stands', () => {
+describe('the trailer is added', () => {
   test.each([
     ['below a subject alone', plain, 'Fix it\n', `Fix it\n\n${trailer}\n`],
     ['below a last line that does not end', plain, 'Fix it', `Fix it\n\n${trailer}\n`],
@@ -25,7 +25,7 @@ describe('the trailer stands', () => {
     ['among trailers', plain, 'Fix\n\nRefs: 1\n', `Fix\n\nRefs: 1\n${trailer}\n`],
     ['below a body that has a colon', plain, 'Fix\n\nNote: it\nwas so.\n', `Fix\n\nNote: it\nwas so.\n\n${trailer}\n`],
     [
-      'among trailers of git’s that have other lines between them',
+      'among git’s trailers with other lines between them',
       plain,
       'Fix\n\nnot one\nSigned-off-by: A <a@b.c>\n',
       `Fix\n\nnot one\nSigned-off-by: A <a@b.c>\n${trailer}\n`,
@@ -40,19 +40,19 @@ describe('the trailer stands', () => {
       `Fix\n\n${trailer}\n# Please\n# ${cut}\n# Do not\ndiff\n+x: y\n`,
     ],
     [
-      'before comments with another beginning',
+      'before comments with another comment character',
       { hasComments: true, comment: ';' },
       'Fix\n\n# 1\n\n; Please\n',
       `Fix\n\n# 1\n\n${trailer}\n\n; Please\n`,
     ],
     [
-      'before comments whose beginning git has chosen',
+      'before comments whose comment character git has chosen',
       { hasComments: true, comment: 'auto' },
       '# 1\n\n@ Please\n@\n',
       `# 1\n\n${trailer}\n\n@ Please\n@\n`,
     ],
     [
-      'before a diff whose comments git has chosen',
+      'before a diff whose comment character git has chosen',
       { hasComments: true, comment: 'auto' },
       `Fix\n; Please\n; ${cut}\n+a\n`,
       `Fix\n\n${trailer}\n; Please\n; ${cut}\n+a\n`,
@@ -66,8 +66,8 @@ test.each([
   ['an empty message', edited, '\n\n# Please enter the message\n#\n'],
   ['nothing', plain, ''],
   ['an empty message with a diff', edited, `\n# Please\n# ${cut}\ndiff\n`],
-  ['a message that has one', plain, `Fix\n\n${trailer}\n`],
-  ['a message that has one of another turn', plain, 'Fix\n\nTeddy-During: 20260124-other 07\nRefs: 1\n'],
+  ['a message that has a trailer', plain, `Fix\n\n${trailer}\n`],
+  ['a message that has a trailer for another turn', plain, 'Fix\n\nTeddy-During: 20260124-other 07\nRefs: 1\n'],
   ['the message of an entry', plain, 'turn 02 plan: x\n\nTeddy-Session: 20260124-add-login\nTeddy-Entry: plan\n'],
   ['a landing', plain, 'Land\n\nTeddy-Landed-From: 20260124-add-login@abc\n'],
   ['a fixup', plain, 'fixup! Fix it\n'],

@@ -37,7 +37,7 @@ describe('installing', () => {
   const stateOf = async (wanted: HookName) =>
     (await listHooks(project, source)).hooks.find(({ name }) => name === wanted)?.state;
 
-  test('writes down where teddy is, in words of the shell', async () => {
+  test('records teddy’s path, quoted for the shell', async () => {
     await install();
     expect(project.hooked.files.get(`${dir}/pre-push`)?.text).toContain(
       `#!/bin/sh\n# teddy hook pre-push: does it\nnode=/usr/bin/node main='/o'\\''dd $&/main.js'\nexit 0\n`,
@@ -46,7 +46,7 @@ describe('installing', () => {
     expect(hooks.map(({ program }) => program)).toEqual(hookNames.map(() => source.program.main));
   });
 
-  test('replaces what another version of teddy has installed, and keeps no copy of that', async () => {
+  test('replaces hooks by another version of teddy, and keeps no copy of them', async () => {
     const old = renderHook(`${toScript('pre-push')}# of old\n`, source.program, project.hash);
     put('pre-push', old);
     expect(await stateOf('pre-push')).toBe('outdated');
@@ -55,7 +55,7 @@ describe('installing', () => {
     expect([...project.hooked.files.keys()].toSorted()).toEqual(hookNames.map((name) => `${dir}/${name}`).toSorted());
   });
 
-  test('and uninstalling neither write over nor remove a hook of teddy’s that somebody has changed, wherever', async () => {
+  test('and uninstalling neither overwrite nor remove a teddy hook that somebody has edited, wherever it is', async () => {
     await install();
     const ours = project.hooked.files.get(`${dir}/pre-push`)?.text ?? '';
     const before = new Map(project.hooked.files);
@@ -74,7 +74,7 @@ describe('installing', () => {
     }
   });
 
-  test('leaves a hook alone that calls teddy itself, and does not count one that only speaks of it', async () => {
+  test('leaves a hook alone that calls teddy itself, and does not count one that merely mentions teddy', async () => {
     const own = '#!/bin/sh\nnpm test && teddy hook pre-push -- "$@"\n';
     put('pre-push', own);
     put('commit-msg', '#!/bin/sh\n# teddy hook commit-msg could be called here\n');
@@ -88,7 +88,7 @@ describe('installing', () => {
     expect(project.hooked.files.get(`${dir}/post-checkout`)?.isExecutable).toBe(false);
   });
 
-  test('changes nothing where a single hook is in the way, or hooks are switched off', async () => {
+  test('changes nothing if a single hook is in the way, or hooks are disabled', async () => {
     project.hooked.files.set(`${dir}/post-checkout`, { text: null, isExecutable: true });
     await expect(install()).rejects.toMatchObject({ code: 'HOOK_IN_THE_WAY' });
     expect(project.hooked.files.size).toBe(1);
@@ -105,7 +105,7 @@ describe('installing', () => {
     }
   });
 
-  test('and uninstalling say where hooks are that git does not run', async () => {
+  test('and uninstalling report the place of hooks that git does not run', async () => {
     await install();
     const place = { ...project.hooked.place };
     project.hooked.place = { dir: '/dev/null', kind: 'own', origin: 'local .git/config' };
@@ -115,7 +115,7 @@ describe('installing', () => {
     expect((await uninstall()).elsewhere).toBeNull();
   });
 
-  test('and uninstalling keep what was there before, also after a crash, or where somebody has deleted ours', async () => {
+  test('and uninstalling keep the earlier hooks, even after a crash, or if somebody has deleted ours', async () => {
     const own = '#!/bin/sh\necho own\n';
     const before = `${dir}/pre-push.before-teddy`;
     put('pre-push', own);
@@ -126,7 +126,7 @@ describe('installing', () => {
     expect([...project.hooked.files]).toEqual([[`${dir}/pre-push`, { text: own, isExecutable: true }]]);
   });
 
-  test('and uninstalling touch what other repositories use only when that is said', async () => {
+  test('and uninstalling touch hooks shared with other repositories only if that is requested', async () => {
     project.hooked.place = { dir, kind: 'shared', origin: 'global ~/.gitconfig' };
     await expect(install()).rejects.toMatchObject({ code: 'HOOK_IN_THE_WAY' });
     await install(true);
@@ -138,21 +138,21 @@ describe('installing', () => {
   });
 });
 
-test('what is wrong with the hooks of another directory is no matter of a repository without any of its own', async () => {
+test('a fault in another directory’s hooks does not concern a repository without hooks', async () => {
   project.hooked.place = { dir: '/other', kind: 'shared', origin: 'global ~/.gitconfig' };
   await installHooks(project, source, { shared: true });
   project.hooked.files.delete('/other/pre-push');
   expect(await findBrokenHooks(project, source)).toEqual([]);
 });
 
-describe('hooks that were installed', () => {
+describe('installed hooks', () => {
   const broken = async () => (await findBrokenHooks(project, source)).map(({ path, what }) => `${path} ${what}`);
   beforeEach(async () => {
     await installHooks(project, source, { shared: false });
     isOnPath = true;
   });
 
-  test('work, also of another version, or where the program is found on PATH alone', async () => {
+  test('work, also from another version, or with the program found only on PATH', async () => {
     expect(await broken()).toEqual([]);
     put('pre-push', renderHook(`${toScript('pre-push')}# of old\n`, source.program, project.hash));
     put('post-checkout', '#!/bin/sh\nteddy hook post-checkout -- "$@"\n');
@@ -160,44 +160,44 @@ describe('hooks that were installed', () => {
   });
 
   test.each<[string, () => unknown, string]>([
-    ['that is gone', () => project.hooked.files.delete(`${dir}/pre-push`), `${dir}/pre-push is missing`],
-    ['that was replaced', () => put('pre-push', '#!/bin/sh\n'), `${dir}/pre-push no longer calls teddy`],
+    ['is missing', () => project.hooked.files.delete(`${dir}/pre-push`), `${dir}/pre-push is missing`],
+    ['was replaced', () => put('pre-push', '#!/bin/sh\n'), `${dir}/pre-push no longer calls teddy`],
     [
-      'that somebody has changed',
+      'was edited by somebody',
       () => put('commit-msg', `${project.hooked.files.get(`${dir}/commit-msg`)?.text}exit 1\n`),
       `${dir}/commit-msg was changed since teddy installed it`,
     ],
     [
-      'that an empty path has switched off',
+      'was disabled by an empty path',
       () => (project.hooked.place = { dir: '', kind: 'own', origin: 'local .git/config' }),
       `${dir}/prepare-commit-msg is not run: git runs no hooks (core.hooksPath, local .git/config)`,
     ],
     [
-      'that is not executable',
+      'is not executable',
       () => put('pre-push', project.hooked.files.get(`${dir}/pre-push`)?.text ?? '', false),
       `${dir}/pre-push is not executable, so git ignores it`,
     ],
     [
-      'whose program is gone',
+      'calls a missing program',
       () => (isOnPath = false),
       `${source.program.main} no longer exists, but the hooks start teddy from there`,
     ],
     [
-      'where git does not look',
+      'is outside git’s hooks directory',
       () => (project.hooked.place = { dir: '/repo/.husky/_', kind: 'work-tree', origin: 'local .git/config' }),
       `${dir}/prepare-commit-msg is not run: git looks for hooks in /repo/.husky/_ (core.hooksPath, local .git/config)`,
     ],
     [
-      'that are switched off',
+      'is disabled',
       () => (project.hooked.place = { dir: '/dev/null', kind: 'own', origin: 'global ~/.gitconfig' }),
       `${dir}/prepare-commit-msg is not run: git runs no hooks (core.hooksPath, global ~/.gitconfig)`,
     ],
-  ])('do not work: one %s', async (_, harm, told) => {
+  ])('do not work if one %s', async (_, harm, told) => {
     await harm();
     expect(await broken()).toEqual([told]);
   });
 
-  test('of a project’s own authors may call teddy in some alone', async () => {
+  test('by the project’s own authors may call teddy only in some of them', async () => {
     project.hooked.files.clear();
     project.hooked.place = { dir: '/repo/hooks', kind: 'work-tree', origin: 'local .git/config' };
     project.hooked.files.set('/repo/hooks/pre-push', { text: '#!/bin/sh\nteddy hook pre-push\n', isExecutable: true });
@@ -225,7 +225,7 @@ describe('a commit', () => {
     return text;
   };
 
-  test('on a line without a turn names the session; with the comments that the configuration says', async () => {
+  test('on a line without a turn names the session and, if configured, has comments', async () => {
     const { session } = await newSession(project, { name: 'try it', switch: true });
     expect(await commit('Fix\n')).toBe(`Fix\n\nTeddy-During: ${session}\n`);
     project.configuration.set('core.commentchar', '§');
@@ -233,7 +233,7 @@ describe('a commit', () => {
     expect(await commit(`Fix\n${comment} a\n`, true)).toBe(`Fix\n\nTeddy-During: ${session}\n${comment} a\n`);
   });
 
-  test('in a merge, off the line and with a trailer is not written again', async () => {
+  test('during a merge, off the line or with a trailer is not changed', async () => {
     expect([await commit('Fix\n'), writes]).toEqual(['Fix\n', 0]);
     await newSession(project, { name: 'try it', switch: true });
     project.state.operation = 'merge';
@@ -245,10 +245,10 @@ describe('a commit', () => {
   });
 });
 
-describe('with teddy.assistedByHook a commit', () => {
+describe('with teddy.assistedByHook, a commit', () => {
   let text = '';
   const file: MessageFile = { read: async () => text, write: async (changed) => void (text = changed) };
-  /** The trailers that a commit of these files gets, without Teddy-During. */
+  /** The trailers that a commit with these files gets, without Teddy-During. */
   const commit = async (files: Record<string, string | null>, captured: RefName[] = [], message = 'Mine\n') => {
     await project.write(files);
     await project.stage(...Object.keys(files));
@@ -264,7 +264,7 @@ describe('with teddy.assistedByHook a commit', () => {
   };
   beforeEach(() => void project.configuration.set('teddy.assistedByHook', 'true'));
 
-  test('on a line names the models of the latest turn where it changes a file of theirs, and nobody otherwise', async () => {
+  test('on a line names the latest turn’s models if it changes a file of theirs, and otherwise no one', async () => {
     await start(project);
     expect(await commit({ 'a.txt': '1\n' })).toEqual([]);
     await plan('first', create('one.txt'));
@@ -276,7 +276,7 @@ describe('with teddy.assistedByHook a commit', () => {
     expect(await commit({ 'one.txt': 'more\n', 'two.txt': 'more\n' })).toEqual(['Assisted-by: teddy:second']);
   });
 
-  test('names nobody for a plan that waits, for a turn that was undone, nor for an answer that a person brought', async () => {
+  test('names no one for a waiting plan, an undone turn, or an answer that a person brought', async () => {
     await start(project);
     await plan('undone', create('one.txt'));
     await undoTurn(project, {});
@@ -289,7 +289,7 @@ describe('with teddy.assistedByHook a commit', () => {
     expect(await commit({ 'three.txt': 'mine\n' })).toEqual([]);
   });
 
-  test('names the model of a conversation whose command has changed the file', async () => {
+  test('names a conversation’s model if its command changed the file', async () => {
     await start(project);
     project.command.run = async () => {
       await project.write({ 'README.md': 'made\n' });
@@ -301,7 +301,7 @@ describe('with teddy.assistedByHook a commit', () => {
     expect(await commit({ 'README.md': 'made, and mended\n' })).toEqual(['Assisted-by: teddy:gpt-5']);
   });
 
-  test('on a branch of the user’s names other agents whose files it has exactly as they left them', async () => {
+  test('on a user’s branch names other agents whose files it contains exactly as they left them', async () => {
     const { ref } = await captureTurns(project, 'claude-code', [
       { model: 'opus', files: { 'a.txt': 'by opus\n' } },
       { model: 'haiku', files: { 'b.txt': 'by haiku\n', 'a.txt': 'by both\n' } },
@@ -320,7 +320,7 @@ describe('with teddy.assistedByHook a commit', () => {
     expect(text).toBe('Mine\n\nAssisted-by: Claude:opus\nAssisted-by: Codex:gpt-5\n');
   });
 
-  test('says nothing twice, in the form of the setting, and nothing where that is off or the hook is', async () => {
+  test('repeats no trailer, uses the setting’s form, and adds none if the setting or the hook is off', async () => {
     const { ref } = await captureTurns(project, 'pi', [{ model: 'é', files: { 'a.txt': 'a\n', 'b.txt': 'b\n' } }]);
     const bytes = (words: string) => Buffer.from(words).toString('latin1');
     const message = bytes('Mine\n\nAssisted-by: pi:é sparse\n');
@@ -336,7 +336,7 @@ describe('with teddy.assistedByHook a commit', () => {
     expect(await commit({ 'b.txt': 'b\n' }, [ref])).toEqual([]);
   });
 
-  test('keeps its session and turn where a setting is wrong, and says so', async () => {
+  test('keeps its session and turn if a setting is invalid, which is reported', async () => {
     await start(project);
     await plan('gpt-5', create('one.txt'));
     project.configuration.set('teddy.assistedBy', 'Signed-off-by: {model}');
@@ -346,7 +346,7 @@ describe('with teddy.assistedByHook a commit', () => {
   });
 });
 
-test('a place is told on a line, and neither off it nor in the middle of a rebase', async () => {
+test('the place is shown on a line, but neither off it nor in the middle of a rebase', async () => {
   expect(await describePlace(project)).toBeNull();
   const { session } = await newSession(project, { name: 'try it', switch: true });
   expect(await describePlace(project)).toEqual({ session, line: null, turn: null });
@@ -354,7 +354,7 @@ test('a place is told on a line, and neither off it nor in the middle of a rebas
   expect(await describePlace(project)).toBeNull();
 });
 
-test('what git says of a push is read line by line, deletions and new branches as such', () => {
+test('git’s lines about a push are parsed one by one, including deletions and new branches', () => {
   const [a, b, zero] = ['a', 'b', '0'].map((digit) => digit.repeat(40));
   const told = `refs/heads/x ${a} refs/heads/y ${zero}\n(delete) ${zero} refs/heads/z ${b}\n`;
   expect(parsePushedRefs(told)).toEqual([

@@ -9,7 +9,7 @@ const commit = 'ab12'.padEnd(40, '3') as Oid;
 const [split, deep] = [`ab/${commit.slice(2)}`, `ab/12/${commit.slice(4)}`];
 const other = (head: string) => head.padEnd(40, '0');
 
-/** Notes of others, by their places in the tree. */
+/** Other people's notes, by their places in the tree. */
 async function keep(project: MemoryProject, places: readonly string[]): Promise<Oid> {
   const { store } = project.repository;
   const batch = store.batch();
@@ -35,8 +35,8 @@ test.each<[what: string, before: string[], place: string]>([
   ['a tree with directories', [`cd/${other('')}`], split],
   ['a directory with notes', [`ab/${other('').slice(2)}`], split],
   ['directories in directories', [`ab/cd/${other('').slice(4)}`], deep],
-  ['a tree with other things alone', ['README'], split],
-])('a note goes where the others are: %s', async (_, before, place) => {
+  ['a tree with unrelated entries only', ['README'], split],
+])('a note is added where the others are: %s', async (_, before, place) => {
   const project = await memoryProject();
   const parent = await keep(project, before);
   expect(await addNote(project, ref, commit, 'mine\n')).toBe(true);
@@ -47,7 +47,7 @@ test.each<[what: string, before: string[], place: string]>([
   expect(await hasNote(project.repository.store, ref, commit)).toBe(true);
 });
 
-test('the first note of a repository is in a directory, as git-ai has it', async () => {
+test('a repository’s first note goes into a directory, as with git-ai', async () => {
   const project = await memoryProject();
   expect(await hasNote(project.repository.store, ref, commit)).toBe(false);
   expect(await addNote(project, ref, commit, 'mine\n')).toBe(true);
@@ -61,12 +61,12 @@ test.each([commit, split, deep])('a note at %s is not replaced', async (place) =
   expect(await project.repository.store.resolve(ref)).toBe(tip);
 });
 
-test('what somebody adds meanwhile stays', async () => {
+test('notes that somebody adds meanwhile stay', async () => {
   const project = await memoryProject();
   const racing = withRace(project, () => keep(project, [other('cd')]));
   expect(await addNote(racing, ref, commit, 'mine\n')).toBe(true);
   expect(await places(project)).toEqual([commit, other('cd')]);
-  // Also where it is the note of this commit.
+  // Even if it is the note on this commit.
   const another = await memoryProject();
   const raced = withRace(another, () => keep(another, [split]));
   expect(await addNote(raced, ref, commit, 'mine\n')).toBe(false);

@@ -1,4 +1,4 @@
-/** Which sessions `archive --landed` puts away, and which stay and why. */
+/** Which sessions `archive --landed` archives, which it keeps, and why. */
 import { expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { mainLineRef, type RefName, type SessionId } from '../../../src/names.ts';
@@ -23,7 +23,7 @@ const branchesOf = async (project: MemoryProject) =>
   );
 const sessionsOf = ({ archived }: ArchivedLanded) => archived.map(({ session }) => session);
 
-/** Sessions with a turn each; HEAD is on main. */
+/** Sessions with one turn each; HEAD is on main. */
 async function begin(...names: string[]): Promise<MemoryProject> {
   const project = await memoryProject();
   for (const name of names) {
@@ -36,11 +36,11 @@ async function begin(...names: string[]): Promise<MemoryProject> {
 
 const land = (project: MemoryProject, name: string) => landSession(project, { target: idOf(name) });
 
-test('it puts away each session that has landed, with its other attempts, and none that has not', async () => {
+test('each session that has landed is archived with its other attempts, and no other session', async () => {
   const project = await begin('one', 'open', 'two', 'more');
   await branchSession(project, { selector: idOf('one'), turn: '01', switch: false });
   for (const name of ['one', 'two', 'more']) await land(project, name);
-  // It has gone on since.
+  // It has continued since.
   await project.switchTo('teddy/20260124-more');
   await turn(project, 'More', create('more-2.txt'));
   await start(project, 'empty');
@@ -64,7 +64,7 @@ test('it puts away each session that has landed, with its other attempts, and no
   expect(await archiveLanded(project, request)).toEqual({ archived: [], refused: [] });
 });
 
-test('the HEAD of a remote that stands on the branch of a session says nothing of landing, and the HEAD on its trunk does', async () => {
+test('a remote’s HEAD on a session’s branch does not count as landing, and one on its trunk does', async () => {
   const project = await begin('one');
   const tip = await project.tipOf('teddy/20260124-one');
   await project.setRef('refs/remotes/origin/teddy/20260124-one', tip);
@@ -77,12 +77,12 @@ test('the HEAD of a remote that stands on the branch of a session says nothing o
   expect(sessionsOf(await archiveLanded(project, { ...request, isDryRun: true }))).toEqual([idOf('one')]);
 });
 
-test('a session stays while a step on any of its branches is not older', async () => {
+test('a session is kept until the latest step on each of its branches is old enough', async () => {
   const project = await begin('one', 'two');
   for (const name of ['one', 'two']) await land(project, name);
   const at = async (ms: number) =>
     sessionsOf(await archiveLanded(project, { ...request, beforeMs: ms, isDryRun: true }));
-  // Ids of entries hold their time.
+  // The ids of entries contain their time.
   const made = Number.parseInt('019bf0000000', 16);
   expect(await at(made)).toEqual([]);
   expect(await at(made + 0x800)).toEqual([idOf('one'), idOf('two')]);
@@ -92,7 +92,7 @@ test('a session stays while a step on any of its branches is not older', async (
   expect(await at(made + 0x1001)).toEqual([idOf('one'), idOf('two')]);
 });
 
-test('one that a work tree is on stays, with the reason, and so does one whose archive holds other commits', async () => {
+test('a session that a work tree is on is kept, with the reason, and so is one whose archive has other commits', async () => {
   const project = await begin('blocked', 'elsewhere', 'here', 'ready');
   for (const name of ['blocked', 'elsewhere', 'here', 'ready']) await land(project, name);
   const other = await project.commit('Elsewhere\n', { 'else.txt': 'else\n' });
@@ -112,7 +112,7 @@ test('one that a work tree is on stays, with the reason, and so does one whose a
   expect(await branchesOf(project)).toEqual(['20260124-blocked', '20260124-elsewhere', '20260124-here', 'global']);
 });
 
-test('one that somebody goes on with in the same moment stays, with what has come', async () => {
+test('a session that somebody continues at the same moment is kept, with the new commits', async () => {
   const project = await begin('one');
   await land(project, 'one');
   let moved = '';
@@ -128,14 +128,14 @@ test('one that somebody goes on with in the same moment stays, with what has com
   expect((await refsOf(project))[refOf('one')]).toBe(moved);
 });
 
-test('one that somebody else archives in the same moment is no matter any more', async () => {
+test('a session that somebody else archives at the same moment is skipped', async () => {
   const project = await begin('one', 'two');
   for (const name of ['one', 'two']) await land(project, name);
   const racing = withRace(project, () => archiveSession(project, idOf('one')));
   expect(await archiveLanded(racing, request)).toMatchObject({ archived: [{ session: idOf('two') }], refused: [] });
 });
 
-test('a failure that would meet all of them is told once, and ends it', async () => {
+test('a failure that would affect every session is reported once and ends the command', async () => {
   const project = await begin('one', 'two');
   for (const name of ['one', 'two']) await land(project, name);
   const full = new TeddyError('DISK_FULL', 'There is no space left.');
@@ -146,7 +146,7 @@ test('a failure that would meet all of them is told once, and ends it', async ()
   });
 });
 
-test('an interruption says how many are archived', async () => {
+test('an interruption reports how many sessions are archived', async () => {
   const project = await begin('one');
   await land(project, 'one');
   const aborted = { ...request, signal: AbortSignal.abort() };

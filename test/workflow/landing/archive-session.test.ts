@@ -27,7 +27,7 @@ async function begin(): Promise<MemoryProject> {
 const tipsOf = async (project: MemoryProject, ...prefixes: string[]) =>
   Object.fromEntries((await project.repository.store.listRefs(...prefixes)).map(({ ref, oid }) => [ref, oid]));
 
-test('an archive takes all branches of its session at once, and keeps each; teddy/global and other sessions stay', async () => {
+test('archiving moves all branches of the session together; teddy/global and other sessions stay', async () => {
   const project = await begin();
   const [main, branch] = [await project.tipOf(line), await project.tipOf(`${line}--01-branch-01`)];
   await start(project, 'other');
@@ -45,7 +45,7 @@ test('an archive takes all branches of its session at once, and keeps each; tedd
     [`${archive}--01-branch-01`]: branch,
   });
   expect(Object.keys(await tipsOf(project, heads))).toEqual([`${heads}20260124-other`, `${heads}global`]);
-  // A second one finds it done.
+  // A second call finds the work done.
   expect(await archiveSession(project, session)).toMatchObject({ session, lines: [], workTrees: [] });
   expect((await readConversation(project, { selector: session })).commit).toBe(main);
   expect((await listSessions(project)).map((one) => one.session)).toEqual(['20260124-other']);
@@ -55,7 +55,7 @@ test('an archive takes all branches of its session at once, and keeps each; tedd
   ]);
 });
 
-test('what was archived is brought back where it was, a branch that is there is left, and the id stays taken', async () => {
+test('restoring puts branches back in place and leaves existing ones alone, and the id stays taken', async () => {
   const project = await begin();
   const before = await tipsOf(project, heads);
   await archiveSession(project, session);
@@ -71,20 +71,20 @@ test('what was archived is brought back where it was, a branch that is there is 
   await project.setRef(`refs/heads/${line}`, await project.tipOf('main'));
   await expect(restoreArchived(project, session)).rejects.toMatchObject({ code: 'BRANCH_IN_THE_WAY' });
   await project.setRef(`refs/heads/${line}`, tip);
-  // A branch that has gone on has all of the archive.
+  // A branch that has continued contains all of the archive.
   await say(project, 'And now?', 'Done.', { selector: session });
   expect((await restoreArchived(project, session)).lines).toEqual([]);
   await project.setRef(`refs/heads/${line}`, tip);
   await expect(restoreArchived(project, `${session}-2`)).rejects.toMatchObject({ code: 'UNKNOWN_SESSION' });
-  // And put away again: that an archive has it does not mean that it has landed.
+  // And archived again: being in an archive does not mean that the branch has landed.
   const { lines } = await archiveSession(project, session);
   expect(lines.map(({ hasLanded }) => hasLanded)).toEqual([false, false]);
-  // With the main line alone there again, the conversation branch's name stays taken too.
+  // With only the main line restored, the conversation branch's name stays taken too.
   await project.setRef(`refs/heads/${line}`, lines[0]?.tip as Oid);
   expect((await branchSession(project, { turn: '01', selector: session, switch: false })).turn).toBe('01-branch-02');
 });
 
-test('without a name the newest session is not taken for the one that is meant', async () => {
+test('without a name, the newest session is not assumed', async () => {
   const project = await begin();
   await project.switchTo('main');
   const refs = await tipsOf(project, 'refs/');
@@ -92,7 +92,7 @@ test('without a name the newest session is not taken for the one that is meant',
   expect(await tipsOf(project, 'refs/')).toEqual(refs);
 });
 
-test('one branch of a session is not taken for the session, unless nothing else is left of it', async () => {
+test('one branch does not stand for its session, unless it is the only one left', async () => {
   const project = await begin();
   const refs = await tipsOf(project, 'refs/');
   for (const target of [`teddy/${session}--01-branch-01`, `${session}--01-branch-01`])
@@ -107,7 +107,7 @@ test('one branch of a session is not taken for the session, unless nothing else 
   expect((await archiveSession(project, 'add-login')).lines).toHaveLength(1);
 });
 
-test('a line that is checked out anywhere, or is being rebased, keeps all of them', async () => {
+test('a line that is checked out anywhere, or is being rebased, keeps the session from being archived', async () => {
   const project = await begin();
   const refs = await tipsOf(project, 'refs/');
   const refuses = async (code: string, message: string) => {
@@ -119,7 +119,7 @@ test('a line that is checked out anywhere, or is being rebased, keeps all of the
   await refuses('LINE_CHECKED_OUT', `${line}--01-branch-01 is checked out in /linked/${session}--01-branch-01.`);
   await expect(archiveSession(project, session)).rejects.toThrow(expect.objectContaining({ hint: ofOurs }));
   project.linked.pop();
-  // One that the user has made is not for teddy to remove.
+  // teddy may not remove a work tree that the user has made.
   project.linked.push({ ...memoryWorkTree(`refs/heads/${line}--01-branch-01` as RefName), madeFor: null });
   await expect(archiveSession(project, session)).rejects.not.toThrow(expect.objectContaining({ hint: ofOurs }));
   project.linked.pop();
@@ -128,7 +128,7 @@ test('a line that is checked out anywhere, or is being rebased, keeps all of the
   project.state.operation = null;
 });
 
-test('a line that this work tree is on is left for the branch that it started from, unless edits are in the way', async () => {
+test('HEAD leaves an archived line for the branch that the line started from, unless edits are in the way', async () => {
   const project = await begin();
   const refs = await tipsOf(project, 'refs/');
   await project.switchTo(line);
@@ -147,7 +147,7 @@ test('a line that this work tree is on is left for the branch that it started fr
   expect((await project.repository.workspace.head()).ref).toBe('refs/heads/main');
 });
 
-test('a line that this work tree is on stays where the branch that it started from is held by another one, or gone', async () => {
+test('the line that HEAD is on is kept if the branch it started from is missing or checked out elsewhere', async () => {
   const project = await begin();
   await project.switchTo(line);
   project.linked.push(memoryWorkTree('refs/heads/main' as RefName));
@@ -164,66 +164,60 @@ test('a line that this work tree is on stays where the branch that it started fr
   });
 });
 
+slowTest('a renamed main line is archived under its session’s name, and the user’s own branch stays', async () => {
+  const project = await begin();
+  const tip = await project.tipOf(line);
+  await project.setRef('refs/heads/feature/login', tip);
+  await project.setRef('refs/heads/feature/early', (await project.repository.store.readCommit(tip)).parents[0] as Oid);
+  await project.repository.store.updateRefs([{ ref: `refs/heads/${line}` as RefName, old: tip, new: null }], 'renamed');
+  expect(await archiveSession(project, session)).toMatchObject({
+    lines: [{ line: 'refs/heads/feature/login', archive, tip }, { line: `refs/heads/${line}--01-branch-01` }],
+    kept: ['refs/heads/feature/early'],
+  });
+  expect(Object.keys(await tipsOf(project, 'refs/heads/'))).toEqual([
+    'refs/heads/feature/early',
+    'refs/heads/main',
+    'refs/heads/teddy/global',
+  ]);
+});
+
 slowTest(
-  'a renamed main line is kept under the name of its session, and a branch of the user’s own stays',
+  'an archive of the same name with other commits is never overwritten; one that is ahead stays ahead',
   async () => {
     const project = await begin();
-    const tip = await project.tipOf(line);
-    await project.setRef('refs/heads/feature/login', tip);
-    await project.setRef(
-      'refs/heads/feature/early',
-      (await project.repository.store.readCommit(tip)).parents[0] as Oid,
+    const { store } = project.repository;
+    await project.setRef(archive, await project.tipOf('main'));
+    expect((await archiveSession(project, session)).lines).toHaveLength(2);
+    const tip = (await store.resolve(archive)) ?? '';
+    await restoreArchived(project, session);
+    const parent = (await store.readCommit(await project.tipOf(line))).parents[0];
+    if (parent === undefined) throw new Error('There is no parent.');
+    await project.setRef(`refs/heads/${line}`, parent);
+    await archiveSession(project, session);
+    expect(await store.resolve(archive)).toBe(tip);
+
+    await restoreArchived(project, session);
+    await project.switchTo(line);
+    await project.setRef(archive, await project.commit('Elsewhere\n', { 'else.txt': 'else\n' }));
+    await project.setRef(`refs/heads/${line}`, parent);
+    await project.switchTo('main');
+    await project.switchTo(line);
+    await project.commit('Here\n', { 'here.txt': 'here\n' });
+    await project.switchTo('main');
+    const refs = await tipsOf(project, 'refs/');
+    const name = session.slice('20260124-'.length);
+    const refused = (hint: string) => ({ code: 'BRANCH_IN_THE_WAY', hint: expect.stringContaining(hint) });
+    await expect(archiveSession(project, session)).rejects.toMatchObject(
+      refused(`\`git branch ${name}-again ${archive}\``),
     );
-    await project.repository.store.updateRefs(
-      [{ ref: `refs/heads/${line}` as RefName, old: tip, new: null }],
-      'renamed',
-    );
-    expect(await archiveSession(project, session)).toMatchObject({
-      lines: [{ line: 'refs/heads/feature/login', archive, tip }, { line: `refs/heads/${line}--01-branch-01` }],
-      kept: ['refs/heads/feature/early'],
-    });
-    expect(Object.keys(await tipsOf(project, 'refs/heads/'))).toEqual([
-      'refs/heads/feature/early',
-      'refs/heads/main',
-      'refs/heads/teddy/global',
-    ]);
+    expect(await tipsOf(project, 'refs/')).toEqual(refs);
+    // The name that the error suggests is free.
+    await project.setRef(`refs/heads/${name}-again`, tip as Oid);
+    await expect(archiveSession(project, session)).rejects.toMatchObject(refused(`\`git branch ${name}-again-2 `));
   },
 );
 
-slowTest('an archive of the name with other commits is never overwritten; one that is ahead stays ahead', async () => {
-  const project = await begin();
-  const { store } = project.repository;
-  await project.setRef(archive, await project.tipOf('main'));
-  expect((await archiveSession(project, session)).lines).toHaveLength(2);
-  const tip = (await store.resolve(archive)) ?? '';
-  await restoreArchived(project, session);
-  const parent = (await store.readCommit(await project.tipOf(line))).parents[0];
-  if (parent === undefined) throw new Error('There is no parent.');
-  await project.setRef(`refs/heads/${line}`, parent);
-  await archiveSession(project, session);
-  expect(await store.resolve(archive)).toBe(tip);
-
-  await restoreArchived(project, session);
-  await project.switchTo(line);
-  await project.setRef(archive, await project.commit('Elsewhere\n', { 'else.txt': 'else\n' }));
-  await project.setRef(`refs/heads/${line}`, parent);
-  await project.switchTo('main');
-  await project.switchTo(line);
-  await project.commit('Here\n', { 'here.txt': 'here\n' });
-  await project.switchTo('main');
-  const refs = await tipsOf(project, 'refs/');
-  const name = session.slice('20260124-'.length);
-  const refused = (hint: string) => ({ code: 'BRANCH_IN_THE_WAY', hint: expect.stringContaining(hint) });
-  await expect(archiveSession(project, session)).rejects.toMatchObject(
-    refused(`\`git branch ${name}-again ${archive}\``),
-  );
-  expect(await tipsOf(project, 'refs/')).toEqual(refs);
-  // The name that it gives is free.
-  await project.setRef(`refs/heads/${name}-again`, tip as Oid);
-  await expect(archiveSession(project, session)).rejects.toMatchObject(refused(`\`git branch ${name}-again-2 `));
-});
-
-test('it says what has landed, and which work trees were made for the lines', async () => {
+test('archiving reports whether the session has landed, and which work trees were made for its lines', async () => {
   const project = await begin();
   await landSession(project, { target: session });
   project.linked.push(memoryWorkTree(`refs/heads/${line}` as RefName, { ref: 'refs/heads/other' as RefName }));
@@ -232,7 +226,7 @@ test('it says what has landed, and which work trees were made for the lines', as
   expect(workTrees).toEqual([`/linked/${session}`]);
 });
 
-slowTest('a branch that moves meanwhile is archived with what has come', async () => {
+slowTest('a branch that moves meanwhile is archived with its new commits', async () => {
   const project = await begin();
   let moved = '';
   const racing = withRace(project, async () => {
@@ -244,7 +238,7 @@ slowTest('a branch that moves meanwhile is archived with what has come', async (
   expect((await tipsOf(project, 'refs/teddy/archive/'))[archive]).toBe(moved);
 });
 
-slowTest('a run that was interrupted, and a commit instead of a session, are refused', async () => {
+slowTest('an interrupted run is refused, and so is a commit in place of a session', async () => {
   const project = await given.session();
   await say(project, 'One', planOf([command('true')]));
   await runUntilKilled(project);
@@ -255,7 +249,7 @@ slowTest('a run that was interrupted, and a commit instead of a session, are ref
   await expect(archiveSession(project, tip)).rejects.toMatchObject({ code: 'USAGE' });
 });
 
-test('a write session that is not finished keeps the branches of its line', async () => {
+test('an unfinished write session keeps its line’s branches', async () => {
   const project = await begin();
   await project.switchTo(line);
   const before = await tipsOf(project, heads);

@@ -30,7 +30,7 @@ const refsOf = async (project: MemoryProject) =>
       .map(({ ref, oid }) => [ref, oid]),
   );
 
-test('the branches of a session go, are kept, and are taken back as they were; its id stays taken', async () => {
+test('deleting a session keeps its branches for an undo that restores them exactly; its id stays taken', async () => {
   const project = await begin();
   const before = await refsOf(project);
   const deletion = await planDeletion(project, 'add-login');
@@ -58,7 +58,7 @@ test('the branches of a session go, are kept, and are taken back as they were; i
   expect(await restoreDeleted(project, 'add-login')).toHaveLength(2);
 });
 
-test('what has landed, and what a remote has, is said; the archive goes too and comes back', async () => {
+test('deleting reports landed work and remote copies, and removes the archive, which the undo restores', async () => {
   const project = await begin();
   await landSession(project, { target: session });
   await project.setRef(`refs/remotes/origin/${line}`, await project.tipOf(line));
@@ -76,7 +76,7 @@ test('what has landed, and what a remote has, is said; the archive goes too and 
   expect(await refsOf(project)).toEqual(before);
 });
 
-test('one branch of a session is not taken for the session', async () => {
+test('one branch does not stand for its session', async () => {
   const project = await begin();
   await expect(planDeletion(project, branch)).rejects.toMatchObject({
     code: 'USAGE',
@@ -91,7 +91,7 @@ test('an archived session without branches can be deleted', async () => {
   expect(Object.keys(await refsOf(project)).every((ref) => ref.includes('/deleted/'))).toBe(true);
 });
 
-test('taking back leaves a branch that somebody has made meanwhile, and changes nothing', async () => {
+test('undoing a deletion leaves a branch that somebody has made meanwhile, and changes nothing', async () => {
   const project = await begin();
   await deleteSession(project, await planDeletion(project, session));
   await project.setRef(`refs/heads/${line}`, await project.tipOf('main'));
@@ -100,7 +100,7 @@ test('taking back leaves a branch that somebody has made meanwhile, and changes 
   expect(await refsOf(project)).toEqual(before);
 });
 
-test('a line that is checked out, here or elsewhere, is refused', async () => {
+test('a line that is checked out, here or elsewhere, cannot be deleted', async () => {
   const project = await begin();
   await project.switchTo(branch);
   await expect(planDeletion(project, session)).rejects.toMatchObject({
@@ -115,7 +115,7 @@ test('a line that is checked out, here or elsewhere, is refused', async () => {
   });
 });
 
-test('from the session’s own work tree, the way out is one that git can go', async () => {
+test('from the session’s own work tree, the hint is a command that git can run', async () => {
   const project = await begin();
   const tree = memoryWorkTree(`refs/heads/${line}` as RefName);
   project.linked.push(tree);
@@ -130,7 +130,7 @@ test('from the session’s own work tree, the way out is one that git can go', a
   );
 });
 
-test('a run that was killed, and a turn that is being asked, are refused', async () => {
+test('a killed run, or a turn that is being asked, cannot be deleted', async () => {
   const project = await begin();
   await project.switchTo(line);
   const claim = await project.answers.claim({
@@ -148,7 +148,7 @@ test('a run that was killed, and a turn that is being asked, are refused', async
   await expect(planDeletion(project, session)).rejects.toMatchObject({ code: 'RUN_INTERRUPTED' });
 });
 
-test('the doctor names what is kept, and removes it after 30 days, only when it is to fix', async () => {
+test('the doctor names the kept branches, and removes them after 30 days, only when it repairs', async () => {
   const project = await begin();
   await deleteSession(project, await planDeletion(project, session));
   const kept = await refsOf(project);

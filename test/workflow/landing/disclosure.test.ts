@@ -1,4 +1,4 @@
-/** Which models a landing names: those whose code it brings, and nobody else. */
+/** Which models a landing names: the authors of the code that it brings, and no others. */
 import { describe, expect, test } from 'vitest';
 import type { AgentName } from '../../../src/agents/agents.ts';
 import { TeddyError } from '../../../src/errors.ts';
@@ -19,14 +19,14 @@ import { memoryProject, type MemoryProject } from '../../support/memory-reposito
 import { scriptedModel, type ScriptedAnswer } from '../../support/scripted-model.ts';
 import { approver, command, create, edit, line, planOf, run, say, session } from '../../support/turns.ts';
 
-/** A model that somebody serves, which gives these answers. */
+/** A model behind an endpoint, which gives these answers. */
 const served = (model: string, ...answers: (string | ScriptedAnswer)[]) => ({
   ...scriptedModel(...answers),
   provider: 'openai' as const,
   model,
 });
 
-/** Whole turn: the model plans, the plan is run. */
+/** A complete turn: the model plans, the plan is run. */
 async function turnOf(project: MemoryProject, model: string, ...actions: string[]): Promise<void> {
   await say(project, 'Do it', served(model, planOf(actions)));
   await run(project);
@@ -44,7 +44,7 @@ async function trailersOf(project: MemoryProject, message?: string): Promise<str
 }
 
 describe('a landing names', () => {
-  test('each model once, in the order of their answers, above where it came from', async () => {
+  test("each model once, in the order of their answers, above the session's trailer", async () => {
     const project = await begin();
     await turnOf(project, 'gpt-5', create('one.txt'));
     await turnOf(project, 'claude-opus-5', create('two.txt'));
@@ -73,7 +73,7 @@ describe('a landing names', () => {
     expect(await trailersOf(project)).toEqual([]);
   });
 
-  test('the model of a turn of which an undo has left some files', async () => {
+  test('the model of a turn that an undo has kept some files of', async () => {
     const project = await begin();
     await turnOf(project, 'gpt-5', create('one.txt'), create('two.txt'));
     await project.write({ 'two.txt': 'changed\n' });
@@ -81,7 +81,7 @@ describe('a landing names', () => {
     expect(await trailersOf(project)).toEqual(['Assisted-by: teddy:gpt-5']);
   });
 
-  test('nobody for a turn whose files somebody had put back in part before its undo', async () => {
+  test('no one for a turn whose files were restored in part before its undo', async () => {
     const project = await begin();
     await turnOf(project, 'gpt-5', create('one.txt'), create('two.txt'));
     await project.commit('Without two\n', { 'two.txt': null });
@@ -90,7 +90,7 @@ describe('a landing names', () => {
     expect(await trailersOf(project)).toEqual([]);
   });
 
-  test('every model that answered in a turn with code, also if one only asked back', async () => {
+  test('every model that answered in a turn with code, even one that only asked back', async () => {
     const project = await begin();
     const cut = { texts: ['I wou'], error: new TeddyError('MODEL_INTERRUPTED', 'Cut.') };
     await say(project, 'Do it', served('first', cut)).catch(() => undefined);
@@ -99,7 +99,7 @@ describe('a landing names', () => {
     expect(await trailersOf(project)).toEqual(['Assisted-by: teddy:first', 'Assisted-by: teddy:second']);
   });
 
-  test('at a second landing only whose code is new, also where the turn began before the first one', async () => {
+  test('at a second landing only models with new code, even if the turn began before the first one', async () => {
     const project = await begin();
     await turnOf(project, 'first', create('one.txt'));
     await say(project, 'Do it', served('second', planOf([create('two.txt')])));
@@ -108,7 +108,7 @@ describe('a landing names', () => {
     expect(await trailersOf(project)).toEqual(['Assisted-by: teddy:second']);
   });
 
-  test('nobody for what a person brought or a recording holds', async () => {
+  test('no one for a person’s own code or a recording', async () => {
     const project = await begin();
     await say(project, 'Do it', null, { choice: answerByHand(planOf([create('pasted.txt')])) });
     await run(project);
@@ -117,7 +117,7 @@ describe('a landing names', () => {
     expect(await trailersOf(project)).toEqual([]);
   });
 
-  test('the models of a session that comes along', async () => {
+  test('the models of a session that it brings along', async () => {
     const project = await begin();
     await turnOf(project, 'below', create('one.txt'));
     await newSession(project, { name: 'on top', switch: true });
@@ -137,14 +137,14 @@ describe('a conversation', () => {
     return served('gpt-5', { texts: [], calls: [call('c1', 'make')] }, 'Done.');
   };
 
-  test('has had a part where the edits of the user hold what its commands changed', async () => {
+  test('is credited if the user’s edits contain its commands’ changes', async () => {
     const project = await begin();
     await chat(project, 'Make it', making(project));
     await turnOf(project, 'later', command('ls'));
     expect(await trailersOf(project)).toEqual(['Assisted-by: teddy:gpt-5']);
   });
 
-  test('has had a part where a commit of the user holds it, and none where nothing does', async () => {
+  test('is credited if a user’s commit contains its changes, and not if nothing does', async () => {
     const project = await begin();
     await project.commit('Before\n', { 'a.txt': 'mine\n' });
     await chat(project, 'Make it', making(project));
@@ -153,7 +153,7 @@ describe('a conversation', () => {
     expect(await trailersOf(project)).toEqual(['Assisted-by: teddy:gpt-5']);
   });
 
-  test('writes files, and so does a model that is asked for one; a stream beside a plan is nobody’s', async () => {
+  test('that writes files is credited, and so is a model asked for one; a stream beside a plan has no author', async () => {
     const project = await begin();
     const write = (target: string) => {
       const args = { intent: 'x', target_file: target, operation: 'create' };
@@ -183,7 +183,7 @@ describe('another agent', () => {
     ['copilot', 'GitHub-Copilot'],
     ['qwen', 'Qwen'],
     ['pi', 'pi'],
-  ])('%s is known as %s', async (agent, name) => {
+  ])('named %s is known as %s', async (agent, name) => {
     const project = await memoryProject();
     const { session: captured } = await captureTurns(project, agent, [
       { model: 'talker' },
@@ -202,7 +202,7 @@ describe('another agent', () => {
     expect(assistedBy).toEqual(['Assisted-by: GitHub-Copilot:unknown']);
   });
 
-  test('that handed in the plan of a session has had a part in what it did', async () => {
+  test('that submitted a session’s plan is credited for its changes', async () => {
     const project = await memoryProject();
     const plan = planOf([create('one.txt')]);
     const request = { plan, message: 'Do it', toChoice: answerByHand, signal: new AbortController().signal };
@@ -213,8 +213,8 @@ describe('another agent', () => {
   });
 });
 
-describe('the message of the user', () => {
-  test('keeps its own trailer, which is not added again, and its commits on the line bring theirs', async () => {
+describe('the user’s message', () => {
+  test('keeps its own trailer without a second copy, and the commits on the line keep theirs', async () => {
     const project = await begin();
     await turnOf(project, 'gpt-5', create('one.txt'));
     await project.commit('By hand\n\nBy hand.\n\nassisted-by: Claude:opus sparse\n', { 'mine.txt': 'mine\n' });
@@ -225,7 +225,7 @@ describe('the message of the user', () => {
     );
   });
 
-  test('has no trailer where the setting says so, and the project’s or the user’s own form of it', async () => {
+  test('has no trailer if the setting disables it, or uses the project’s or the user’s own form', async () => {
     const project = await begin();
     await turnOf(project, 'gpt-5', create('one.txt'));
     await turnOf(project, 'gpt-6', create('two.txt'));

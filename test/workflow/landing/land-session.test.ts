@@ -36,7 +36,7 @@ const archive = `refs/teddy/archive/2026-01/${session}` as RefName;
 const begin = (files: Record<string, string> = { 'README.md': '# Notes\n' }) =>
   given.executedTurns({ One: [create('one.txt')] }, files);
 
-/** A commit of somebody else's on a branch, with HEAD where it was before. */
+/** Somebody else's commit on a branch, with HEAD left where it was. */
 async function commitOn(project: MemoryProject, branch: string, files: Record<string, string | null>): Promise<Oid> {
   const { ref } = await project.repository.workspace.head();
   await project.switchTo(branch);
@@ -48,7 +48,7 @@ async function commitOn(project: MemoryProject, branch: string, files: Record<st
 const pathsOf = async (project: MemoryProject, branch: string) =>
   (await project.repository.store.listTree(await project.tipOf(branch))).map(({ path }) => path);
 
-test('a line lands as one commit on its base branch: its code, the turns, the trailer, and nothing of its .teddy', async () => {
+test('a line lands as one commit on its base branch: its code, the turns, the trailer, and none of .teddy', async () => {
   const project = await begin();
   await turn(project, 'Two', create('two.txt'));
   await commitOn(project, 'main', { 'main.txt': 'main\n', '.teddy/config.yaml': 'model: gpt-5\n' });
@@ -69,7 +69,7 @@ test('a line lands as one commit on its base branch: its code, the turns, the tr
   expect(await storyOf(project, await project.tipOf('main'))).toEqual(["'First commit'", "'Somebody else'", "'Do it'"]);
 });
 
-test('a restored turn whose undo has landed does not come again, and the way to bring it is named', async () => {
+test('a restored turn whose undo has landed does not land again, and the way to land it is named', async () => {
   const project = await begin();
   await landSession(project, {});
   await undoTurn(project, {});
@@ -93,7 +93,7 @@ test('a restored turn whose undo has landed does not come again, and the way to 
   expect(project.said.join('\n')).not.toContain('removed code');
 });
 
-test('the message names turns that changed code, also of a plan that had landed before it was run, and no others', async () => {
+test('the message names only turns that changed code, even for a plan that had landed before it was run', async () => {
   const project = await begin();
   const ask = (title: string) => say(project, title, planOf([create(`${title}.txt`)]).replace('Do it', title));
   await ask('Never');
@@ -104,7 +104,7 @@ test('the message names turns that changed code, also of a plan that had landed 
   expect((await landSession(project, {})).message).toMatch(/^Later\n\nTeddy-/);
 });
 
-test('the message names turns of an agent by what they were asked for', async () => {
+test('the message names an agent’s turns by their requests', async () => {
   const project = await memoryProject();
   const changing = (name: string) => ({ model: null, files: { [name]: 'text\n' } });
   const first = await captureTurns(project, 'codex', [changing('a.txt'), { model: null }]);
@@ -115,7 +115,7 @@ test('the message names turns of an agent by what they were asked for', async ()
   );
 });
 
-slowTest('three landings in a row bring what is new each time, with commits on the branch in between', async () => {
+slowTest('three landings in a row bring only new code, with commits on the branch in between', async () => {
   const project = await begin();
   await landSession(project, {});
   await expect(landSession(project, {})).rejects.toMatchObject({
@@ -130,12 +130,12 @@ slowTest('three landings in a row bring what is new each time, with commits on t
   expect(second.changes).toMatchObject([{ path: 'one.txt', change: 'modified' }]);
   // Only turns since the first landing that have changed code are named.
   expect(second.message).toMatch(/^Do it\n\nTeddy-Landed-From: /);
-  // Undone on the line: the branch must lose it again, though it has what the session began with.
+  // Undone on the line: the branch must lose it again, even though the session began with it.
   await undoTurn(project, { turn: '02' });
   await undoTurn(project, { turn: '01' });
   const third = await landSession(project, {});
   expect(third.changes).toMatchObject([{ path: 'one.txt', change: 'deleted' }]);
-  // No turn is left to name it by.
+  // No turn is left to name the commit after.
   expect(third.message).toMatch(/^Add login\n\n- turn 02 undo.*\n- turn 01 undo.*\n\nTeddy-Landed-From: /);
   await commitOn(project, line, { 'mine.txt': 'mine\n' });
   expect((await landSession(project, {})).message).toMatch(/^Somebody else\n\nTeddy-Landed-From: /);
@@ -144,39 +144,42 @@ slowTest('three landings in a row bring what is new each time, with commits on t
   expect(await project.repository.store.resolve(archive)).toBe(await project.tipOf(line));
 });
 
-slowTest('what came to the branch by other ways counts as well: a merge, a squash without a trailer', async () => {
-  const project = await begin();
-  const { store } = project.repository;
-  // A forge squashes so: the whole tree, `.teddy/` too, with no word of where it is from.
-  const squashed = await project.tipOf(line);
-  const batch = store.batch();
-  const { tree } = await store.readCommit(squashed);
-  const ident = await store.ident();
-  const main = await project.tipOf('main');
-  const squash = await batch.commit({ tree, parents: [main], ...ident, message: 'Squashed (#1)\n' });
-  await batch.flush();
-  await project.setRef('refs/heads/main', squash);
-  await expect(landSession(project, {})).rejects.toMatchObject({ code: 'NOTHING_TO_LAND' });
-  await turn(project, 'Two', create('two.txt'));
-  expect((await landSession(project, {})).changes).toMatchObject([{ path: 'two.txt', change: 'added' }]);
+slowTest(
+  'code that reached the branch in other ways counts too: by a merge, or a squash without a trailer',
+  async () => {
+    const project = await begin();
+    const { store } = project.repository;
+    // A forge squashes like this: the full tree, with `.teddy/`, and no mention of its origin.
+    const squashed = await project.tipOf(line);
+    const batch = store.batch();
+    const { tree } = await store.readCommit(squashed);
+    const ident = await store.ident();
+    const main = await project.tipOf('main');
+    const squash = await batch.commit({ tree, parents: [main], ...ident, message: 'Squashed (#1)\n' });
+    await batch.flush();
+    await project.setRef('refs/heads/main', squash);
+    await expect(landSession(project, {})).rejects.toMatchObject({ code: 'NOTHING_TO_LAND' });
+    await turn(project, 'Two', create('two.txt'));
+    expect((await landSession(project, {})).changes).toMatchObject([{ path: 'two.txt', change: 'added' }]);
 
-  await turn(project, 'Three', create('three.txt'));
-  const [ours, theirs] = [await project.tipOf('main'), await project.tipOf(line)];
-  const merging = store.batch();
-  const both = [ours, theirs];
-  const merged = (await store.readCommit(theirs)).tree;
-  const merge = await merging.commit({ tree: merged, parents: both, ...ident, message: 'Merge\n' });
-  await merging.flush();
-  await project.setRef('refs/heads/main', merge);
-  await expect(landSession(project, {})).rejects.toMatchObject({
-    code: 'NOTHING_TO_LAND',
-    message: `main already has all code from ${line}.`,
-  });
-  await turn(project, 'Four', edit('three.txt', 'three.txt', 'four'));
-  expect((await landSession(project, {})).changes).toMatchObject([{ path: 'three.txt', change: 'modified' }]);
-});
+    await turn(project, 'Three', create('three.txt'));
+    const [ours, theirs] = [await project.tipOf('main'), await project.tipOf(line)];
+    const merging = store.batch();
+    const both = [ours, theirs];
+    const merged = (await store.readCommit(theirs)).tree;
+    const merge = await merging.commit({ tree: merged, parents: both, ...ident, message: 'Merge\n' });
+    await merging.flush();
+    await project.setRef('refs/heads/main', merge);
+    await expect(landSession(project, {})).rejects.toMatchObject({
+      code: 'NOTHING_TO_LAND',
+      message: `main already has all code from ${line}.`,
+    });
+    await turn(project, 'Four', edit('three.txt', 'three.txt', 'four'));
+    expect((await landSession(project, {})).changes).toMatchObject([{ path: 'three.txt', change: 'modified' }]);
+  },
+);
 
-slowTest('a session on top of another one lands its own part where that one has landed', async () => {
+slowTest('a session on top of another one lands only its own part once the other has landed', async () => {
   const project = await begin();
   await start(project, 'on-top');
   await turn(project, 'Two', edit('one.txt', 'one.txt', 'on top'));
@@ -184,7 +187,7 @@ slowTest('a session on top of another one lands its own part where that one has 
   const landed = await landSession(project, { onto: 'main' });
   expect(landed.changes).toMatchObject([{ path: 'one.txt', change: 'modified' }]);
   expect(landed.message).toMatch(/^Do it\n\nTeddy-Landed-From: 20260124-on-top@/);
-  // Its base branch is the one that the whole stack started from, never the line that it stands on.
+  // Its base branch is the one that the whole stack started from, never the line below it.
   await turn(project, 'Three', create('three.txt'));
   expect(await landSession(project, {})).toMatchObject({ onto: 'refs/heads/main', along: [] });
   await expect(landSession(project, { target: session, onto: 'teddy/20260124-on-top' })).rejects.toMatchObject({
@@ -193,7 +196,7 @@ slowTest('a session on top of another one lands its own part where that one has 
   });
 });
 
-slowTest('a session on top of one that has not landed brings its code along, and says whose', async () => {
+slowTest('a session on top of one that has not landed brings that code along, and names its session', async () => {
   const project = await begin();
   const below = await project.tipOf(line);
   await start(project, 'on-top');
@@ -201,11 +204,11 @@ slowTest('a session on top of one that has not landed brings its code along, and
   const landed = await landSession(project, {});
   expect(landed).toMatchObject({ onto: 'refs/heads/main', along: [session] });
   expect(landed.message).toContain(`Teddy-Landed-From: ${session}@${below}`);
-  // Then nothing of the other one is left to land.
+  // After that, the other session has nothing left to land.
   await expect(landSession(project, { target: session })).rejects.toMatchObject({ code: 'NOTHING_TO_LAND' });
 });
 
-test('a person may write the message, beginning with what it would be; an empty one stops', async () => {
+test('a person may edit the message, beginning with the default; an empty one stops the landing', async () => {
   const project = await begin();
   const main = await project.tipOf('main');
   await expect(landSession(project, { edit: async () => ' \n' })).rejects.toMatchObject({ code: 'EMPTY_MESSAGE' });
@@ -220,7 +223,7 @@ test('a person may write the message, beginning with what it would be; an empty 
 test.each([
   ['given', { message: 'Use hunter2' }],
   ['edited', { edit: async () => 'Use hunter2' }],
-])('a secret in a message that is %s does not land, and whoever wrote it is told', async (_, request) => {
+])('a secret in a message that is %s does not land, and its author is warned', async (_, request) => {
   const project = await begin();
   project.secrets.set('hunter2', 'password');
   const { commit } = await landSession(project, request);
@@ -229,7 +232,7 @@ test.each([
   expect(project.said).toContain('warning: 1 secret in your message was masked.');
 });
 
-test('another line of a session lands beside the first one, and says so', async () => {
+test('another line in the same session lands beside the first one, which is reported', async () => {
   const project = await begin();
   const first = await project.tipOf(line);
   await project.switchTo('try-again', first);
@@ -245,7 +248,7 @@ test('another line of a session lands beside the first one, and says so', async 
   expect(project.said.join('\n')).toContain('try-again has a custom name and is not archived');
 });
 
-slowTest('a conflict names the files and a way by hand, changes no ref, and the landing by hand counts', async () => {
+slowTest('a conflict names the files and a manual way, changes no ref, and the manual landing counts', async () => {
   const project = await begin({ 'README.md': '# Notes\n', 'b.txt': 'b\n' });
   await turn(project, 'Two', edit('README.md', '# Notes', '# Ours'), edit('b.txt', 'b', 'ours'));
   await commitOn(project, 'main', { 'README.md': '# Theirs\n', 'b.txt': 'theirs\n', 'main.txt': 'main\n' });
@@ -258,7 +261,7 @@ slowTest('a conflict names the files and a way by hand, changes no ref, and the 
     hint: expect.stringMatching(/^By hand: `git switch main && git cherry-pick [0-9a-f]{16}`/),
   });
   expect(await store.listRefs('refs/')).toEqual(refs);
-  // `git cherry-pick` and a person make it like this.
+  // `git cherry-pick` and a person would make it like this.
   await project.switchTo('main');
   const trailer = `Teddy-Landed-From: ${session}@${await project.tipOf(line)}`;
   await project.commit(`By hand\n\n${trailer}\n`, {
@@ -273,7 +276,7 @@ slowTest('a conflict names the files and a way by hand, changes no ref, and the 
   expect(await store.resolve(archive)).toBe(await project.tipOf(line));
 });
 
-test('where the branch is checked out its files go along, and edits in the way refuse it', async () => {
+test('the files of a checked-out target are updated, and edits in the way refuse the landing', async () => {
   const project = await begin();
   await project.switchTo('main');
   await project.write({ 'one.txt': 'mine\n' });
@@ -290,7 +293,7 @@ test('where the branch is checked out its files go along, and edits in the way r
   await expect(landSession(project, { target: session })).rejects.toMatchObject({ code: 'OPERATION_IN_PROGRESS' });
 });
 
-test('a plan that is being executed is told as one', async () => {
+test('a plan that is being executed is reported as such', async () => {
   const project = await begin();
   await say(project, 'Two', planOf([create('two.txt')]));
   await project.journals.claim({
@@ -302,7 +305,7 @@ test('a plan that is being executed is told as one', async () => {
   expect(project.said).toContain(`warning: Turn 02 is being executed by process ${process.pid}: none of it is landed.`);
 });
 
-test('edits that are not committed and a plan that is pending are said, and stay where they are', async () => {
+test('uncommitted edits and a pending plan are reported, and stay unchanged', async () => {
   const project = await begin();
   await say(project, 'Two', planOf([create('two.txt')]));
   await project.write({ 'README.md': 'mine\n', 'new.txt': 'new\n' });
@@ -314,12 +317,12 @@ test('edits that are not committed and a plan that is pending are said, and stay
   expect(await pathsOf(project, 'main')).toEqual(['README.md', 'one.txt']);
 });
 
-test('the branch is the one of `start`, or the one that is named, and must be there', async () => {
+test('the target is the branch from `start`, or a named one, and must exist', async () => {
   const project = await begin();
   const { store } = project.repository;
   const refused = async (onto: string | undefined, code: string) => {
     const refs = await store.listRefs('refs/');
-    // Whoever reads it can type it.
+    // The reader can type it.
     const hint = expect.not.stringMatching(/<\w+>/) as string;
     await expect(landSession(project, { onto })).rejects.toMatchObject({ code, hint });
     expect(await store.listRefs('refs/')).toEqual(refs);
@@ -347,7 +350,7 @@ test('the branch is the one of `start`, or the one that is named, and must be th
   await expect(landSession(project, { target: `${main}..${line}` })).rejects.toMatchObject({ code: 'USAGE' });
 });
 
-test('a session that began before the first commit makes its branch', async () => {
+test('a session that began before the first commit creates its target branch', async () => {
   const project = await given.session(null);
   await expect(landSession(project, {})).rejects.toMatchObject({ code: 'NOTHING_TO_LAND' });
   await turn(project, 'One', create('one.txt'));
@@ -356,14 +359,14 @@ test('a session that began before the first commit makes its branch', async () =
   expect((await project.repository.store.readCommit(await project.tipOf('main'))).parents).toEqual([]);
 });
 
-slowTest('a session that only talked has nothing to land, and is not archived by that', async () => {
+slowTest('a session that only talked has nothing to land, and is not archived by trying', async () => {
   const project = await given.session();
   await say(project, 'What is this?', 'Notes.\n');
   await expect(landSession(project, {})).rejects.toMatchObject({ code: 'NOTHING_TO_LAND' });
   expect(await project.repository.store.resolve(archive)).toBeNull();
 });
 
-test('a landing whose commit this clone does not have is refused, with the way to get it', async () => {
+test('a landing whose commit this clone lacks is refused, with a command that fetches it', async () => {
   const project = await begin();
   const trailer = `Teddy-Landed-From: ${session}@${'f'.repeat(40)}`;
   await project.switchTo('main');
@@ -374,7 +377,7 @@ test('a landing whose commit this clone does not have is refused, with the way t
   });
 });
 
-test('a dry run tells the same and writes no ref', async () => {
+test('a dry run reports the same and writes no ref', async () => {
   const project = await begin();
   const refs = await project.repository.store.listRefs('refs/');
   const dry = await landSession(project, { isDryRun: true });
@@ -383,14 +386,14 @@ test('a dry run tells the same and writes no ref', async () => {
   expect((await landSession(project, {})).message).toBe(dry.message);
 });
 
-slowTest('a branch that moves meanwhile is merged with anew', async () => {
+slowTest('a branch that moves meanwhile is merged again', async () => {
   const project = await begin();
   const racing = withRace(project, () => commitOn(project, 'main', { 'raced.txt': 'raced\n' }));
   await landSession(racing, {});
   expect(await pathsOf(project, 'main')).toEqual(['README.md', 'one.txt', 'raced.txt']);
 });
 
-test('a landing that is killed before the archive is finished by the next one', async () => {
+test('a landing that was killed before archiving is finished by the next one', async () => {
   const project = await begin();
   const { store } = project.repository;
   const updateRefs: typeof store.updateRefs = async (updates, ...rest) => {
@@ -407,7 +410,7 @@ test('a landing that is killed before the archive is finished by the next one', 
   expect(await project.tipOf('main')).toBe(commit);
 });
 
-test('an archive with other commits is left as it is, and one that is ahead stays ahead', async () => {
+test('an archive with other commits is left unchanged, and one that is ahead stays ahead', async () => {
   const project = await begin();
   const { store } = project.repository;
   const tip = await project.tipOf(line);
@@ -427,7 +430,7 @@ test('an archive with other commits is left as it is, and one that is ahead stay
 });
 
 slowTest(
-  'a session that was begun elsewhere moves no branch that it names itself, but for the default one, unasked',
+  'a session from elsewhere moves no branch of its own choice without a question, except the default one',
   async () => {
     const project = await memoryProject();
     await project.switchTo('release', await project.tipOf('main'));
@@ -444,14 +447,14 @@ slowTest(
       hint: `To land it there: \`teddy session land -s ${line} --onto release\`.`,
     };
     await expect(landSession(project, {})).rejects.toMatchObject(refusal);
-    // A look moves nothing.
+    // A preview moves nothing.
     expect(await landSession(project, { isDryRun: true })).toMatchObject({ onto: 'refs/heads/release' });
     const asked: string[] = [];
     project.notices.confirm = async (question) => (asked.push(question), false);
     await expect(landSession(project, {})).rejects.toMatchObject(refusal);
     expect(asked).toEqual([`${line} was not started here, and names release as the branch to land on. Land it there?`]);
     expect(await project.tipOf('release')).toBe(before);
-    // Who began it is not asked, and neither is who has said yes, or names the branch.
+    // Its author is not asked, nor anybody who has said yes or names the branch.
     for (const oid of own) project.trusted.add(oid);
     expect(await landSession(project, { isDryRun: true })).toMatchObject({ onto: 'refs/heads/release' });
     project.trusted.clear();
@@ -464,7 +467,7 @@ slowTest(
   },
 );
 
-test('with the branch gone the session is found by its archive: to land again, and its history', async () => {
+test('with the branch deleted, the session is found by its archive, to land it again and for its history', async () => {
   const project = await begin();
   const tip = await project.tipOf(line);
   await landSession(project, {});
@@ -486,7 +489,7 @@ test('with the branch gone the session is found by its archive: to land again, a
   });
 });
 
-test('the target that is checked out elsewhere is named, and what runs in its files refuses it', async () => {
+test('a target that is checked out elsewhere is named, and an operation in progress there refuses the landing', async () => {
   const project = await begin();
   project.linked.push(memoryWorkTree('refs/heads/main' as RefName, { root: '/linked/main', operation: 'rebase' }));
   await expect(landSession(project, {})).rejects.toMatchObject({
@@ -497,7 +500,7 @@ test('the target that is checked out elsewhere is named, and what runs in its fi
   expect(await project.repository.store.readFile(await project.tipOf('main'), 'one.txt' as RepoPath)).toBeNull();
 });
 
-test('a target that is behind its upstream is named, with the command that brings it up to date; the landing goes on', async () => {
+test('a target behind its upstream is named, with the command that updates it; the landing continues', async () => {
   const project = await begin();
   project.configuration.set('branch.main.remote', 'origin');
   project.configuration.set('branch.main.merge', 'refs/heads/main');
@@ -513,7 +516,7 @@ test('a target that is behind its upstream is named, with the command that bring
   ]);
 });
 
-test('commits of the branch where the session began are counted before they come along to another one', async () => {
+test('commits on the branch where the session began are counted before they are brought to another one', async () => {
   const project = await memoryProject({ 'README.md': '# Notes\n' });
   await project.setRef('refs/heads/develop', await project.tipOf('main'));
   await project.switchTo('develop');
@@ -540,7 +543,7 @@ test('commits of the branch where the session began are counted before they come
   expect(along()).toEqual(known);
 });
 
-test('edits from before the first message land only when the user says so', async () => {
+test('edits from before the first message land only if the user says so', async () => {
   const project = await given.session({ 'README.md': '# Notes\n' });
   await project.write({ 'README.md': '# My notes\n' });
   await turn(project, 'One', create('one.txt'));
@@ -566,7 +569,7 @@ test('edits from before the first message land only when the user says so', asyn
   expect(asked).toHaveLength(2);
 });
 
-test('later edits, and code of a run that failed, land with a word, and what has landed before is not named again', async () => {
+test('later edits, and code from a failed run, land with a notice, which skips code that has landed before', async () => {
   const project = await begin();
   await project.write({ 'README.md': '# My notes\n', 'one.txt': 'mine\n' });
   await turn(project, 'Two', create('two.txt'));
@@ -581,7 +584,7 @@ test('later edits, and code of a run that failed, land with a word, and what has
   expect(next.message).toContain('Do it\n\n- 04 Do it (its run ended in FAILURE)\n');
 });
 
-test('where a branch has no code, the newest other one of the session that has some is named; once landed, the session is', async () => {
+test('the session’s newest other branch with code is named if this one has none; once landed, the session is', async () => {
   const project = await begin();
   await undoTurn(project, {});
   const branch = await branchSession(project, { turn: '01', switch: true });
@@ -597,7 +600,7 @@ test('where a branch has no code, the newest other one of the session that has s
   expect((await listSessions(project))[0]).toMatchObject({ line, state: 'landed' });
 });
 
-test('the status offers a landing where there is something to land, on this branch or another one', async () => {
+test('the status offers a landing if there is something to land, on this branch or another one', async () => {
   const project = await begin();
   const next = async () => (await readStatus(project)).next.filter((command) => command.includes('land'));
   expect(await next()).toEqual(['teddy session land']);
@@ -607,11 +610,11 @@ test('the status offers a landing where there is something to land, on this bran
   await landSession(project, {});
   expect(await next()).toEqual([]);
   await undoTurn(project, {});
-  // The undo of what has landed is something to land.
+  // The undo of code that has landed can itself be landed.
   expect(await next()).toEqual(['teddy session land']);
 });
 
-test('the status names the branch that has code', async () => {
+test('the status names the branch with code', async () => {
   const project = await begin();
   await undoTurn(project, {});
   const branch = await branchSession(project, { turn: '01', switch: true });
@@ -624,7 +627,7 @@ test('the status names the branch that has code', async () => {
   ]);
 });
 
-test('a session that has landed stays landed where only words come after it, also an undo that was undone again', async () => {
+test('a landed session stays landed if only messages follow, or an undo that was undone again', async () => {
   const project = await begin();
   await landSession(project, {});
   const stateOf = async () => (await listSessions(project))[0]?.state;
@@ -649,7 +652,7 @@ test('a session that has landed stays landed where only words come after it, als
   expect([await stateOf(), (await readStatus(project)).hasLanded]).toEqual(['pending', false]);
 });
 
-test('a plan that waits on another branch keeps a session that has landed open, and is what is told of', async () => {
+test('a plan that waits on another branch keeps a landed session open, and is reported instead', async () => {
   const project = await begin();
   await landSession(project, {});
   const { ref } = await branchSession(project, { turn: '01', switch: true });
@@ -672,7 +675,7 @@ test('a plan that waits on another branch keeps a session that has landed open, 
   });
 });
 
-test('a session of which another branch has landed is landed for every command', async () => {
+test('a session that landed from another branch counts as landed for every command', async () => {
   const project = await begin();
   const { ref } = await branchSession(project, { turn: '01', switch: true });
   await turn(project, 'Other', create('other.txt'));
@@ -685,7 +688,7 @@ test('a session of which another branch has landed is landed for every command',
   expect((await archiveLanded(project, request)).archived).toMatchObject([{ session, lines: [{}, {}] }]);
 });
 
-test('the files of a work tree that comes to be on the branch during the question or in the editor go along', async () => {
+test('the files of a work tree that switches to the branch during the question or in the editor are updated', async () => {
   for (const waits of ['question', 'editor', 'other work tree'] as const) {
     const project = await given.session({ 'README.md': '# Notes\n' });
     if (waits !== 'editor') await project.write({ 'README.md': '# My notes\n' });
@@ -708,10 +711,10 @@ test('the files of a work tree that comes to be on the branch during the questio
   }
 });
 
-test('the files of a work tree that comes to be on the branch while its commit is made go along', async () => {
+test('the files of a work tree that switches to the branch while its commit is made are updated', async () => {
   const project = await begin();
   const { store } = project.repository;
-  // The first time, nothing is looked up yet.
+  // The first time, nothing has been looked up yet.
   let asked = 0;
   const ident: typeof store.ident = async () => {
     if ((asked += 1) === 2) await project.switchTo('main');
@@ -722,7 +725,7 @@ test('the files of a work tree that comes to be on the branch while its commit i
   expect((await project.repository.workspace.status({ untracked: false })).edits).toEqual([]);
 });
 
-test('a dry run names what would stop the landing, and is as silent and as still as ever', async () => {
+test('a dry run names any obstacle to the landing, and otherwise changes nothing and asks nothing', async () => {
   const project = await given.session({ 'README.md': '# Notes\n' });
   await project.write({ 'README.md': '# My notes\n' });
   await turn(project, 'One', create('one.txt'));
@@ -733,7 +736,7 @@ test('a dry run names what would stop the landing, and is as silent and as still
     hint: expect.stringContaining('--with-own-edits'),
   });
   expect(await dry({ withOwnEdits: true })).toBeNull();
-  // The landing itself would ask then.
+  // The landing itself would ask at this point.
   project.notices.confirm = async () => expect.unreachable('A dry run asks nothing.');
   expect(await dry()).toBeNull();
   expect(project.said.join('\n')).toContain('Landing asks about your own edits to README.md');
@@ -745,7 +748,7 @@ test('a dry run names what would stop the landing, and is as silent and as still
   expect(await project.read('one.txt')).toBe('mine\n');
 });
 
-test('a dry run tells of a branch that somebody else names', async () => {
+test('a dry run reports a branch that somebody else names', async () => {
   const project = await memoryProject();
   await project.switchTo('release', await project.tipOf('main'));
   await start(project);
@@ -757,7 +760,7 @@ test('a dry run tells of a branch that somebody else names', async () => {
   expect(project.trusted.size).toBe(0);
 });
 
-test('a hint of a landing keeps what was given', async () => {
+test('a hint from a landing repeats the given options', async () => {
   const project = await memoryProject();
   await project.switchTo('release', await project.tipOf('main'));
   await start(project);
@@ -782,7 +785,7 @@ test('a hint of a landing keeps what was given', async () => {
   });
 });
 
-test('own edits are left out by the command that is named, which takes them off the line', async () => {
+test('the named command leaves out the user’s own edits by removing them from the line', async () => {
   const project = await given.session({ 'README.md': '# Notes\n' });
   await project.write({ 'README.md': '# My notes\n' });
   await turn(project, 'One', create('one.txt'));
@@ -799,7 +802,7 @@ test('own edits are left out by the command that is named, which takes them off 
   });
 });
 
-test('where the branch that a session started from has another name now, what works is offered', async () => {
+test('if the branch that a session started from was renamed, a working alternative is offered', async () => {
   const project = await begin();
   const main = await project.tipOf('main');
   const drop = (name: string, old: Oid) =>
@@ -810,7 +813,7 @@ test('where the branch that a session started from has another name now, what wo
   const onto = (branch: string) => `To land on ${branch}: \`teddy session land -s ${line} --onto ${branch}\`.`;
   await expect(landSession(project, {})).rejects.toMatchObject({ hint: expect.stringContaining(onto('trunk')) });
   expect(await next()).toEqual(['teddy session land --onto trunk']);
-  // Which of two is meant, only the user knows.
+  // Only the user knows which of the two is meant.
   await project.setRef('refs/heads/side', main);
   await expect(landSession(project, {})).rejects.toMatchObject({
     hint: expect.stringContaining(`${onto('side')} ${onto('trunk')}`),
@@ -826,7 +829,7 @@ test('where the branch that a session started from has another name now, what wo
   expect(await next()).toEqual(['teddy session land --onto master']);
 });
 
-test('a session that has landed on what stands in for a branch that is gone has landed', async () => {
+test('a session that has landed on the replacement of a deleted branch counts as landed', async () => {
   const project = await begin();
   const main = await project.tipOf('main');
   await project.setRef('refs/heads/trunk', main);
@@ -844,7 +847,7 @@ test('a session that has landed on what stands in for a branch that is gone has 
   }
 });
 
-test('a session that has landed on the branch that HEAD is on is not open there', async () => {
+test('a session that has landed on HEAD’s branch is not open there', async () => {
   const project = await begin();
   await project.setRef('refs/heads/feature', await project.tipOf('main'));
   await landSession(project, { onto: 'feature' });
@@ -857,7 +860,7 @@ test('a session that has landed on the branch that HEAD is on is not open there'
     expect([branch, (await readStatus(project)).line === null]).toEqual([branch, state === 'landed']);
     expect([branch, (await listSessions(project))[0]?.state === 'landed']).toEqual([branch, state === 'landed']);
   }
-  // The line of another session on top of it is no branch that it could have landed on.
+  // The line of another session on top of it does not count as a branch that it could have landed on.
   await project.switchTo(line);
   await turn(project, 'Two', create('two.txt'));
   await start(project, 'on-top');
@@ -865,7 +868,7 @@ test('a session that has landed on the branch that HEAD is on is not open there'
   expect((await listSessions(project)).map(({ state }) => state)).not.toContain('landed');
 });
 
-test('a file that another agent’s session left so is told as that one’s', async () => {
+test('a file exactly as another agent’s session left it is reported as that agent’s', async () => {
   const project = await memoryProject({ 'README.md': '# Notes\n' });
   const first = await captureTurns(project, 'claude-code', [{ model: 'opus', files: { 'hello.txt': 'hello\n' } }]);
   await start(project);

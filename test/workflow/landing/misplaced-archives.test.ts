@@ -1,4 +1,7 @@
-/** Refs among the archives that are called like none, as by a layout without months: passed over, left, and named by the doctor. */
+/**
+ * Refs among the archives with invalid names, such as from a layout without months: they are ignored, kept, and named
+ * by the doctor.
+ */
 import { expect, test } from 'vitest';
 import { archiveRef, mainLineRef, type Oid, type RefName, type SessionId } from '../../../src/names.ts';
 import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
@@ -19,7 +22,10 @@ const archives = async (project: MemoryProject) =>
     (await project.repository.store.listRefs('refs/teddy/archive/')).map(({ ref, oid }) => [ref, oid]),
   );
 
-/** A session with two turns; HEAD is on main, and a ref that is called like the session, without its month, has one of them. */
+/**
+ * A session with two turns; HEAD is on main, and a ref with the session's name but without its month contains one of
+ * them.
+ */
 async function begin(): Promise<{ project: MemoryProject; first: Oid; tip: Oid }> {
   const project = await given.session();
   await turn(project, 'One', create('one.txt'));
@@ -31,7 +37,7 @@ async function begin(): Promise<{ project: MemoryProject; first: Oid; tip: Oid }
   return { project, first, tip };
 }
 
-test('a session without another archive is not found by such a ref', async () => {
+test('a session without another archive is not found by a misplaced ref', async () => {
   const { project, first, tip } = await begin();
   await project.repository.store.updateRefs([{ ref: main, old: tip, new: null }], 'gone');
   expect(await listSessions(project, { archived: true })).toEqual([]);
@@ -40,7 +46,7 @@ test('a session without another archive is not found by such a ref', async () =>
   expect(await archives(project)).toEqual({ [flat]: first });
 });
 
-test('archiving, restoring, deleting, taking back and landing pass over it, whatever it holds', async () => {
+test('archiving, restoring, deleting, undoing and landing ignore it, whatever it contains', async () => {
   const { project, first, tip } = await begin();
   await archiveSession(project, session);
   expect(await archives(project)).toEqual({ [flat]: first, [present]: tip });
@@ -62,7 +68,7 @@ test('archiving, restoring, deleting, taking back and landing pass over it, what
   expect(await archives(project)).toEqual({ [flat]: other, [present]: tip });
 });
 
-test('the doctor names each, and leaves it, as it does with one that stands where a month would be', async () => {
+test('the doctor names each and leaves it, like one in the place of a month', async () => {
   const { project, first, tip } = await begin();
   await archiveSession(project, session);
   const strange = [

@@ -24,7 +24,7 @@ async function entryAt(project: MemoryProject) {
 }
 
 describe('a record', () => {
-  test('of the user opens a turn, of the assistant closes it, and each is one entry', async () => {
+  test('by the user opens a turn, by the assistant closes it, and each is one entry', async () => {
     const project = await begin();
     const said = await append(project, user('a', 'What is this?', 'voice_transcription'));
     expect(said).toEqual({
@@ -47,7 +47,7 @@ describe('a record', () => {
     ]);
   });
 
-  test('of the user joins the turn that waits for an answer, and the one whose plan waits', async () => {
+  test('by the user joins the turn that waits for an answer, or the one whose plan waits', async () => {
     const project = await begin();
     await append(project, user('a', 'One.'));
     expect(await append(project, user('b', 'Two.'))).toMatchObject({ turn: '01' });
@@ -58,14 +58,14 @@ describe('a record', () => {
     expect(await append(project, user('d', 'Later.'))).toMatchObject({ turn: '02' });
   });
 
-  test('of the assistant that comes first opens the first turn, and more of them join the latest', async () => {
+  test('by the assistant opens the first turn if it comes first, and later ones join the latest turn', async () => {
     const project = await begin();
     expect(await append(project, assistant('a', 'Hello.'))).toMatchObject({ turn: '01' });
     expect(await append(project, assistant('b', 'Are you there?'))).toMatchObject({ turn: '01' });
     expect(await append(project, user('c', 'Yes.'))).toMatchObject({ turn: '02' });
   });
 
-  test('of an interrupted answer is flagged, and its turn stays open', async () => {
+  test('from an interrupted answer is flagged, and its turn stays open', async () => {
     const project = await begin();
     await append(project, user('a', 'Tell me.'));
     await append(project, partial('b', 'Well, I'));
@@ -73,7 +73,7 @@ describe('a record', () => {
     expect(await append(project, user('c', 'Stop.'))).toMatchObject({ turn: '01' });
   });
 
-  test('is answered by a model as any other message is', async () => {
+  test('is answered by a model like any other message', async () => {
     const project = await begin();
     await append(project, user('a', 'What is this?', 'voice_transcription'));
     const model = scriptedModel('A test.');
@@ -82,7 +82,7 @@ describe('a record', () => {
     expect((await recordsOf(project)).map(({ type }) => type)).toEqual(['user', 'assistant']);
   });
 
-  test('loses its secrets, in a text as in an input', async () => {
+  test('loses its secrets, in a text and in an input', async () => {
     const project = await begin();
     project.secrets.set('hunter2hunter2', 'password');
     await append(project, user('a', 'It is hunter2hunter2.'));
@@ -93,7 +93,7 @@ describe('a record', () => {
     expect(project.said).toContain('warning: 2 secrets were masked in it.');
   });
 
-  test('loses the secrets of its keys as well, and loses none of two keys that are masked alike', async () => {
+  test('loses the secrets in its keys as well, and loses neither of two keys that are masked alike', async () => {
     const project = await begin();
     for (const secret of ['hunter2hunter2', 'hunter3hunter3']) project.secrets.set(secret, 'password');
     const input = { hunter2hunter2: 'one', hunter3hunter3: 'two' };
@@ -115,17 +115,17 @@ describe('calls', () => {
       title: '2 calls: read_file, list_files',
       details: ['1. read_file {"path":"README.md"}', '2. list_files {}'],
     });
-    // It waits for what the model makes of them.
+    // The turn waits for the model's reaction to them.
     expect(await append(project, user('e', 'Well?'))).toMatchObject({ turn: '01' });
   });
 
   test.each<[string, KnownRecord[]]>([
     ['without a result', [call('a')]],
     ['that are answered twice', [call('a'), result('a'), { ...result('a'), id: 'other' }]],
-    ['of one id', [call('a'), { ...call('a'), id: 'other' }, result('a')]],
-    ['of which one has no result', [call('a'), call('b'), result('b')]],
-    ['with the result of another', [call('a'), result('a'), result('b')]],
-    ['with a message of the user', [user('u', 'x'), call('a'), result('a')]],
+    ['with the same id', [call('a'), { ...call('a'), id: 'other' }, result('a')]],
+    ['if one has no result', [call('a'), call('b'), result('b')]],
+    ['with another call’s result', [call('a'), result('a'), result('b')]],
+    ['with a message by the user', [user('u', 'x'), call('a'), result('a')]],
     ['with a text after them', [call('a'), result('a'), assistant('t', 'x')]],
   ])('%s are refused, and nothing is stored', async (_, records) => {
     const project = await begin();
@@ -140,13 +140,13 @@ describe('calls', () => {
     ['an empty id', [user('', 'x')]],
     ['an id of two words', [user('a b', 'x')]],
     ['one id twice', [call('a'), { ...result('a'), id: 'a-use' }]],
-  ])('are not taken for %s', async (_, records) => {
+  ])('are refused with %s', async (_, records) => {
     await expect(append(await begin(), ...records)).rejects.toMatchObject({ code: 'BAD_RECORD' });
   });
 });
 
-describe('what was sent already', () => {
-  test('is there once, whatever time it is sent with, and its entry is named', async () => {
+describe('a record that was sent already', () => {
+  test('is stored once, whatever time it is sent with, and its entry is named', async () => {
     const project = await begin();
     const first = await append(project, user('a', 'One.'));
     await append(project, assistant('b', 'Answer.'));
@@ -168,7 +168,7 @@ describe('what was sent already', () => {
     expect(await recordsOf(project)).toHaveLength(1);
   });
 
-  test('in part is refused: a unit is there whole or not at all', async () => {
+  test('is refused in part: a unit is stored either complete or not at all', async () => {
     const project = await begin();
     await append(project, call('a'), result('a'));
     await expect(append(project, call('a'), call('b'), result('a'), result('b'))).rejects.toMatchObject({
@@ -177,14 +177,14 @@ describe('what was sent already', () => {
     expect(await append(project, call('a'), result('a'))).toMatchObject({ isNew: false });
   });
 
-  test('by somebody else in the same moment is there once', async () => {
+  test('by somebody else at the same moment is stored once', async () => {
     const project = await begin();
     const racing = withRace(project, () => append(project, user('a', 'One.')));
     expect(await appendRecords(racing, { records: [user('a', 'One.')] })).toMatchObject({ isNew: false, turn: '01' });
     expect(await recordsOf(project)).toHaveLength(1);
   });
 
-  test('is appended after what somebody else has said in the same moment', async () => {
+  test('is appended after the other’s messages at the same moment', async () => {
     const project = await begin();
     const racing = withRace(project, () => append(project, user('a', 'One.')));
     expect(await appendRecords(racing, { records: [user('b', 'Two.')] })).toMatchObject({ isNew: true, turn: '01' });
@@ -192,12 +192,12 @@ describe('what was sent already', () => {
   });
 });
 
-test('a line that another program has torn stays, and the next record begins on its own', async () => {
+test('a line that another program has torn stays, and the next record begins on a line of its own', async () => {
   const project = await begin();
   await append(project, user('a', 'One.'));
   const path = `.teddy/sessions/${session}/01/transcript.jsonl`;
   const torn = `${await project.readAt(await project.tipOf(line), path)}{"type":"us`;
-  // An import of another tool may have left it so: the transcript is read as it is published.
+  // An import by another tool may have left it like this: the transcript is read as published.
   const { append: appendTo } = await import('../../../src/workflow/line/append.ts');
   const target = { ref: `refs/heads/${line}` as never, workspace: project.repository.workspace };
   const code = { files: [{ path: path as never, bytes: torn }] };
@@ -209,11 +209,11 @@ test('a line that another program has torn stays, and the next record begins on 
   await expect(append(project, user('b', 'x'))).rejects.toBeInstanceOf(TeddyError);
 });
 
-describe('a record of another program', () => {
+describe('a record from another program', () => {
   const appendGiven = (project: MemoryProject, ...records: object[]) =>
     appendRecords(project, { records: records as GivenRecord[] });
 
-  test('without a source is from a text, and is the same when it is sent again', async () => {
+  test('without a source counts as text, and is the same when it is sent again', async () => {
     const project = await begin();
     const record = {
       type: 'user',
@@ -230,7 +230,7 @@ describe('a record of another program', () => {
     expect(await recordsOf(project)).toEqual([user('a', 'Hi')]);
   });
 
-  test('in the form of the seed has no id: it gets one of what it says, and is known by it', async () => {
+  test('in the seed’s form has no id: it gets one from its content, and is recognized by it', async () => {
     const project = await begin();
     const lines = [
       { type: 'user', message: { role: 'user', content: 'Look.' }, timestamp: '2026-02-21T10:00:00Z' },
@@ -261,7 +261,7 @@ describe('a record of another program', () => {
       message: { content: 'Done.' },
       timestamp: expect.stringContaining('2026') as string,
     });
-    // Another time of the same words is another message.
+    // The same words with another time are another message.
     const later = { type: 'user', message: { role: 'user', content: 'Look.' }, timestamp: '2026-02-21T11:00:00Z' };
     expect(await appendGiven(project, later)).toMatchObject({ isNew: true });
   });
@@ -285,7 +285,7 @@ describe('a record of another program', () => {
     [{ type: 'user' }, /without message\.content/],
     [{ type: 'plan', text: 'x' }, /not a record type/],
     [null, /not an object with a type/],
-  ])('that is none is refused: %j', async (record, reason) => {
+  ])('that is invalid is refused: %j', async (record, reason) => {
     const project = await begin();
     await expect(appendGiven(project, record as object)).rejects.toMatchObject({
       code: 'BAD_RECORD',

@@ -16,8 +16,8 @@ const withTurn = () => given.executedTurns({ One: [create('one.txt')] });
 
 const published = ['plan.md', 'report.md', 'transcript.jsonl', '_context.log', 'turn.context'];
 
-describe('a commit of the user’s', () => {
-  test('that deletes what was published is put right by the next entry, on the line and on disk', async () => {
+describe('a user’s commit', () => {
+  test('that deletes published files is repaired by the next entry, on the line and on disk', async () => {
     const project = await withTurn();
     const before = await project.tipOf(line);
     const gone = Object.fromEntries(
@@ -35,7 +35,7 @@ describe('a commit of the user’s', () => {
     expect((await project.repository.workspace.status({ untracked: true })).edits).toEqual([]);
   });
 
-  test('that changes a published file is put right as well, and an edit of session.context is kept', async () => {
+  test('that changes a published file is repaired as well, and an edit of session.context is kept', async () => {
     const project = await withTurn();
     const before = await project.tipOf(line);
     await project.commit('Rewrite\n', {
@@ -50,7 +50,7 @@ describe('a commit of the user’s', () => {
     expect(await project.read(`${dir}/01/report.md`)).toBe(await project.readAt(before, `${dir}/01/report.md`));
   });
 
-  test('while a plan is pending does not hide it', async () => {
+  test('while a plan is pending does not hide the plan', async () => {
     const project = await given.session();
     await say(project, 'One', planOf([create('one.txt')]));
     await project.commit('Tidy up\n', { [`${dir}/01/plan.md`]: null });
@@ -62,14 +62,14 @@ describe('a commit of the user’s', () => {
 describe('turns', () => {
   slowTest('are counted from 01 in order, past 09 and 99', async () => {
     const project = await given.session();
-    // Many turns at once, as a commit of the user's could not make them but an older line has them.
+    // Many turns in one commit, which a user's commit could not make but an older line has.
     await say(project, 'One', 'x');
     expect(await say(project, 'Two', 'x')).toMatchObject({ turn: '02' });
     for (let count = 3; count <= 11; count += 1) await say(project, 'More', 'x');
     expect((await storyOfLine(project)).slice(-4)).toEqual(['message 10', 'reply 10', 'message 11', 'reply 11']);
   });
 
-  test('of other sessions in the tree do not count', async () => {
+  test('in other sessions in the tree do not count', async () => {
     const project = await given.session({
       'README.md': '# Notes\n',
       '.teddy/sessions/20250101-old/07/plan.md': '# Old\n',
@@ -124,7 +124,7 @@ describe('several drafts', () => {
     expect(entry.id > `${decodeEntry((await store.readCommit(before)).message)?.id}`).toBe(true);
   });
 
-  test('are written anew on top of what came in between', async () => {
+  test('are rebuilt on top of commits that came in between', async () => {
     const project = await begin();
     const racing = withRace(project, () =>
       append(project, { ref, workspace: null }, () => [toDraft(user('x', 'First'))]),
@@ -134,7 +134,7 @@ describe('several drafts', () => {
     expect(await texts(project, commit)).toEqual(['First', 'Second', 'Third']);
   });
 
-  test('are masked, in labels before they are cut, with one warning; what a model answered is kept', async () => {
+  test('are masked, with labels masked before they are cut and one warning; a model’s answer is kept', async () => {
     const secret = `hunter${'2'.repeat(200)}`;
     const project = await begin();
     project.secrets.set(secret, 'secret');

@@ -1,4 +1,7 @@
-/** The strictest value of `teddy.approvals` counts: the base branch's as last fetched, or git's configuration. */
+/**
+ * The strictest value of `teddy.approvals` counts: the base branch's as last fetched, or the one in git's
+ * configuration.
+ */
 import { describe, expect, test } from 'vitest';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { memoryRemote } from '../../support/memory-remotes.ts';
@@ -7,7 +10,7 @@ import { create, planOf, run, say, start } from '../../support/turns.ts';
 const config = '.teddy/config.yaml';
 const asking = (approvals: string | null) => ({ [config]: approvals === null ? null : `approvals: ${approvals}\n` });
 
-/** A session on `main`, whose file says this; `fetched`: what the remote's `main` said when it was last fetched. */
+/** A session on `main`, whose file has this value; `fetched`: the value on the remote's `main` as last fetched. */
 async function open(base: string | null, fetched?: string | null): Promise<MemoryProject> {
   const project = await memoryProject();
   if (fetched !== undefined) {
@@ -19,7 +22,7 @@ async function open(base: string | null, fetched?: string | null): Promise<Memor
   return project;
 }
 
-/** The code of a run with `-y`, and what is said of settings that are ignored. */
+/** The exit code of a run with `-y`, and the warnings about ignored settings. */
 async function tryRun(project: MemoryProject): Promise<{ code: string; notes: string[] }> {
   await say(project, 'Do it', planOf([create('b.txt')]));
   project.said.length = 0;
@@ -39,7 +42,7 @@ describe('an approval is needed', () => {
   test.each([
     ['the base branch asks for one', '1', undefined],
     ['the base branch as last fetched asks for one, and the local one does not', null, '1'],
-  ])('where %s', async (_, base, fetched) => {
+  ])('if %s', async (_, base, fetched) => {
     expect(await tryRun(await open(base, fetched))).toMatchObject({ code: 'APPROVAL_MISSING' });
   });
 
@@ -47,7 +50,7 @@ describe('an approval is needed', () => {
     ['edited', `approvals: others\n`, 'has approvals: others'],
     ['emptied', '', nothing],
     ['removed', null, nothing],
-  ])('as the base branch says where the file in the work tree was %s, which is said', async (_, text, says) => {
+  ])('as the base branch demands if the work tree’s file was %s, which is reported', async (_, text, says) => {
     const project = await open('1');
     await project.write({ [config]: text });
     const { code, notes } = await tryRun(project);
@@ -57,7 +60,7 @@ describe('an approval is needed', () => {
     });
   });
 
-  test('where git asks for more, and a lower value there is ignored, which is said', async () => {
+  test('if git’s configuration asks for more, and a lower value there is ignored, which is reported', async () => {
     const raised = await open(null);
     raised.configuration.set('teddy.approvals', 'others');
     expect(await tryRun(raised)).toMatchObject({ code: 'APPROVAL_MISSING', notes: [] });
@@ -72,7 +75,7 @@ describe('an approval is needed', () => {
   });
 
   test.each(['feature', 'main~1', 'gone'])(
-    'as the default branch says where the base is %s, which was never fetched',
+    'as the default branch demands if the base is %s that was never fetched',
     async (base) => {
       const project = await memoryProject();
       await project.commit('Asks\n', asking('1'));
@@ -96,7 +99,7 @@ describe('an approval is needed', () => {
 });
 
 describe('no approval is needed', () => {
-  test('once the base branch as last fetched asks for none, whatever the local one says', async () => {
+  test('once the base branch as last fetched asks for none, whatever the local one demands', async () => {
     expect(await tryRun(await open('1', null))).toEqual({
       code: 'NOT_APPROVED',
       notes: [
@@ -105,7 +108,7 @@ describe('no approval is needed', () => {
     });
   });
 
-  test('where only the file in the work tree asks for one, which is said', async () => {
+  test('if only the work tree’s file asks for one, which is reported', async () => {
     const project = await open(null);
     await project.write(asking('1'));
     const { code, notes } = await tryRun(project);
@@ -115,12 +118,12 @@ describe('no approval is needed', () => {
     ]);
   });
 
-  test('where nothing says so, and nothing is said', async () => {
+  test('if nothing asks for one, and nothing is reported', async () => {
     expect(await tryRun(await open(null, null))).toEqual({ code: 'NOT_APPROVED', notes: [] });
   });
 });
 
-test('a file of the base branch that cannot be read so is said to be ignored', async () => {
+test('an unreadable file on the base branch is reported as ignored', async () => {
   const { notes } = await tryRun(await open('sometimes'));
   expect(notes).toContainEqual(
     expect.stringMatching(/^warning: In main, \.teddy\/config\.yaml: approvals is ignored: /),

@@ -23,13 +23,13 @@ function joinInPieces(before: string, pieces: string[]): { text: string; dropped
 }
 
 describe('a continuation', () => {
-  propertyTest('that repeats nothing is added as it is', () => {
+  propertyTest('that repeats nothing is added unchanged', () => {
     // fast-check takes a second to make its own unit `binary`.
     const unit = fc.nat(0xffff).map((code) => String.fromCharCode(code));
     const text = fc.string({ unit, maxLength: 200 });
     const unlike = fc.tuple(text, text);
     fc.assert(
-      // No line of the first half begins with the mark that the second half begins with.
+      // No line in the first half begins with the mark that the second half begins with.
       fc.property(unlike, ([before, more]) => {
         const [half, rest] = [before.replaceAll('\u0001', ''), `\u0001${more}`];
         expect(joinContinuation(half, rest)).toBe(half + rest);
@@ -37,24 +37,21 @@ describe('a continuation', () => {
     );
   });
 
-  propertyTest(
-    'that repeats whole last lines gives what was there without them, however many and wherever it was cut',
-    () => {
-      fc.assert(
-        fc.property(fc.nat(8), fc.integer({ min: 1, max: 8 }), fc.nat(8), fc.nat(), (earlier, repeated, more, cut) => {
-          const whole = lines(1, earlier + repeated) + lines(100, 100 + more);
-          // At a line's end, or in the middle of the next line.
-          const end = lines(1, earlier + repeated).length + (cut % line(100).length);
-          const [before, rest] = [whole.slice(0, end), whole.slice(end)];
-          const again = before.slice(lines(1, earlier).length);
-          expect(joinContinuation(before, again + rest)).toBe(whole);
-          expect(joinContinuation(before, rest)).toBe(whole);
-        }),
-      );
-    },
-  );
+  propertyTest('that repeats whole last lines yields the text without the repetition, wherever the cut was', () => {
+    fc.assert(
+      fc.property(fc.nat(8), fc.integer({ min: 1, max: 8 }), fc.nat(8), fc.nat(), (earlier, repeated, more, cut) => {
+        const whole = lines(1, earlier + repeated) + lines(100, 100 + more);
+        // At the end of a line, or in the middle of the next line.
+        const end = lines(1, earlier + repeated).length + (cut % line(100).length);
+        const [before, rest] = [whole.slice(0, end), whole.slice(end)];
+        const again = before.slice(lines(1, earlier).length);
+        expect(joinContinuation(before, again + rest)).toBe(whole);
+        expect(joinContinuation(before, rest)).toBe(whole);
+      }),
+    );
+  });
 
-  propertyTest('gives the same however it is cut into pieces', () => {
+  propertyTest('yields the same text however it is cut into pieces', () => {
     const words = fc.array(fc.constantFrom('a', 'é', '😀', '\n', `${'x'.repeat(40)}\n`, line(1)), { maxLength: 12 });
     fc.assert(
       fc.property(words, words, fc.array(fc.nat(), { maxLength: 6 }), (first, second, cuts) => {
@@ -69,7 +66,7 @@ describe('a continuation', () => {
     );
   });
 
-  test('may repeat less than 40 bytes, or part of a line, and nothing is dropped', () => {
+  test('may repeat less than 40 bytes, or part of a line, without losing anything', () => {
     const short = `${'y'.repeat(38)}\n`;
     expect(joinContinuation(`start\n${short}`, short)).toBe(`start\n${short}${short}`);
     const long = `${'y'.repeat(39)}\n`;
@@ -78,13 +75,13 @@ describe('a continuation', () => {
     expect(joinContinuation(before, 'z'.repeat(60))).toBe(before + 'z'.repeat(60));
   });
 
-  test('that begins the cut line again goes on in it', () => {
+  test('that repeats the cut line from its start continues in that line', () => {
     const before = '# Plan\n    const answer = await fetchTheWholeThing(abc, d';
     const again = '    const answer = await fetchTheWholeThing(abc, def);\n';
     expect(joinContinuation(before, again)).toBe(`# Plan\n${again}`);
   });
 
-  test('is passed on as soon as it is no repetition, and held back only as long as it may be one', () => {
+  test('is passed on as soon as it cannot be a repetition, and held back only as long as it could be', () => {
     const seam = openSeam(lines(1, 3));
     expect(seam.next('line 3 of')).toBe('');
     expect(seam.next(' something else')).toBe('line 3 of something else');
@@ -92,7 +89,7 @@ describe('a continuation', () => {
     expect(seam.end()).toBe('');
   });
 
-  test('that begins the whole answer again in small pieces is looked through in time that grows with it', async () => {
+  test('that repeats the whole answer in small pieces is joined in linear time', async () => {
     await expectLinear(
       4000,
       (count) => lines(1, count),
@@ -103,7 +100,7 @@ describe('a continuation', () => {
     );
   });
 
-  test('of two hundred thousand equal lines is joined in time that grows with them', async () => {
+  test('of two hundred thousand equal lines is joined in linear time', async () => {
     await expectLinear(
       200_000,
       (count) => 'same\n'.repeat(count),

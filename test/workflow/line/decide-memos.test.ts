@@ -10,7 +10,7 @@ import { listProposed } from '../../../src/workflow/line/proposed-memos.ts';
 import type { MemoChange } from '../../../src/session/global/memos.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
-/** A pending plan with these memos; teddy/global knows `spaces`. */
+/** A pending plan with these memos; teddy/global has `spaces`. */
 async function pending(...changes: string[]): Promise<MemoryProject> {
   const project = await given.session();
   await project.write({ '.teddy/memos.yaml': '# Ours\n- spaces\n' });
@@ -47,7 +47,7 @@ describe('approved memos', () => {
     expect(ours).toMatchObject({ kind: 'memo', title: '2 memos', details: ['[+] tabs', '[-] spaces'] });
   });
 
-  test('that are there already, or not there to remove, are told and make no entry', async () => {
+  test('that exist already, or cannot be removed because they don’t, are reported and make no entry', async () => {
     const project = await pending('[+] spaces', '[-] nothing');
     const global = await project.tipOf('teddy/global');
     const { report } = await run(project, yes);
@@ -58,7 +58,7 @@ describe('approved memos', () => {
     expect((await storyOfLine(project)).slice(-2)).toEqual(['plan 01', 'report 01']);
   });
 
-  test('survive a race for teddy/global: both additions are there', async () => {
+  test('survive a race for teddy/global: both additions are kept', async () => {
     const project = await pending('[+] tabs');
     const other = async () => {
       const { store } = project.repository;
@@ -78,7 +78,7 @@ describe('approved memos', () => {
 });
 
 describe('an edit of the list on disk, after the plan', () => {
-  test('is on the line and on teddy/global before the memos of the plan are', async () => {
+  test('is on the line and on teddy/global before the plan’s memos are', async () => {
     const project = await pending('[+] tabs');
     await project.write({ '.teddy/memos.yaml': '# Ours\n- spaces\n- by hand\n' });
     await run(project, yes);
@@ -103,7 +103,7 @@ describe('memos that are not approved', () => {
     expect(report.run_summary.status).toBe('SUCCESS');
   });
 
-  test('wait for the user when nobody can be asked, also under -y, and that is said', async () => {
+  test('wait for the user if nobody can be asked, even under -y, which is reported', async () => {
     const project = await pending('[+] tabs');
     const { report } = await run(project, { memos: { kind: 'none' } });
     expect(report.memos).toMatchObject({ added: [], rejected: [], proposed: ['tabs'] });
@@ -112,7 +112,7 @@ describe('memos that are not approved', () => {
     expect(project.said.some((text) => text.startsWith('warning: ') && text.includes('--memos=yes'))).toBe(true);
   });
 
-  test('are not even asked about when the plan is not valid', async () => {
+  test('are not even asked about if the plan is invalid', async () => {
     const project = await given.session();
     await say(project, 'Do it', planOf([create('README.md')], memos('[+] tabs')));
     const ask = () => Promise.reject(new Error('asked'));
@@ -122,7 +122,7 @@ describe('memos that are not approved', () => {
 });
 
 describe('a crash between the two commits of a pair', () => {
-  /** teddy/global has the memo, the line has not. */
+  /** teddy/global has the memo, but the line does not. */
   async function crashed(...changes: string[]): Promise<{ project: MemoryProject; global: Oid }> {
     const project = await pending(...(changes.length === 0 ? ['[+] tabs'] : changes));
     const before = await project.tipOf(line);
@@ -136,7 +136,7 @@ describe('a crash between the two commits of a pair', () => {
 
   test.each([
     ['at once', []],
-    ['after edits of the user', ['snapshot 01']],
+    ['after the user’s edits', ['snapshot 01']],
   ])('is finished by the next run, %s, under the same id, and only once', async (_, between) => {
     const { project, global } = await crashed();
     if (between.length > 0) await project.write({ 'README.md': '# Mine\n' });
@@ -148,7 +148,7 @@ describe('a crash between the two commits of a pair', () => {
     expect(await project.read('.teddy/memos.yaml')).toContain('tabs');
   });
 
-  test('is in the report of the next run, which asks about the rest alone', async () => {
+  test('is in the next run’s report, and only the other memos are asked about', async () => {
     const { project } = await crashed('[+] tabs', '[-] spaces');
     await project.commit('Mine\n', { 'own.txt': 'x\n' });
     const asked: MemoChange[][] = [];
@@ -159,13 +159,13 @@ describe('a crash between the two commits of a pair', () => {
     expect(project.said.join('\n')).not.toContain('Already a memo');
   });
 
-  test('is in the report also when the plan is rejected, and only what was undecided counts as rejected', async () => {
+  test('is in the report even if the plan is rejected, and only undecided memos count as rejected', async () => {
     const { project } = await crashed('[+] tabs', '[+] spaces');
     const { report } = await run(project, { reject: 'no' });
     expect(report.memos).toEqual({ added: ['tabs'], removed: [], rejected: ['spaces'] });
   });
 
-  test('is in the report after a crash that came later, when both commits were there', async () => {
+  test('is in the report after a later crash, when both commits existed', async () => {
     const project = await pending('[+] tabs');
     await addMemo(project, 'theirs');
     project.configuration.set('teddy.timeout', 'never');
@@ -177,7 +177,7 @@ describe('a crash between the two commits of a pair', () => {
     expect((await storyOfLine(project)).slice(-3)).toEqual(['plan 01', 'memo 01', 'report 01']);
   });
 
-  test('is finished also when others have changed the memos since', async () => {
+  test('is finished even if others have changed the memos since', async () => {
     const { project } = await crashed();
     await addMemo(project, 'theirs');
     await run(project, { memos: { kind: 'no' } });
@@ -185,7 +185,7 @@ describe('a crash between the two commits of a pair', () => {
     expect(await memosOf(project, line)).toBe('# Ours\n- spaces\n- tabs\n- theirs\n');
   });
 
-  slowTest('is nothing that a turn of the same name on another line has to finish', async () => {
+  slowTest('is not finished by a turn of the same name on another line', async () => {
     const project = await pending('[+] tabs');
     await project.setRef(`refs/heads/${line}--01-branch-01`, await project.tipOf(line));
     await run(project, yes);
@@ -194,7 +194,7 @@ describe('a crash between the two commits of a pair', () => {
     expect((await storyOfLine(project, `${line}--01-branch-01`)).slice(-2)).toEqual(['plan 01', 'report 01']);
   });
 
-  slowTest('of another session is not this one’s to finish', async () => {
+  slowTest('in another session is not finished by this one', async () => {
     const { project } = await crashed();
     await project.switchTo('main');
     await start(project, 'other');
@@ -203,7 +203,7 @@ describe('a crash between the two commits of a pair', () => {
     expect(await storyOfLine(project, 'teddy/20260124-other')).not.toContain('memo 01');
   });
 
-  test('a label that only looks like an entry does not count', async () => {
+  test('is not recognized by a label that merely looks like an entry', async () => {
     const project = await pending('[+] tabs');
     const { store } = project.repository;
     const tip = await project.tipOf('teddy/global');

@@ -1,4 +1,4 @@
-/** The ids of a line ascend in time, whatever the clocks of those who write to it say. */
+/** The ids on a line ascend in time, whatever the writers' clocks say. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { RefName } from '../../../src/names.ts';
@@ -16,7 +16,7 @@ import { create, planOf, say } from '../../support/turns.ts';
 const hourMs = 3_600_000;
 const days = [3, 0, -10, 10, -400, 0];
 
-/** Each id is made by a process of its own, whose clock says another day. */
+/** Each id is made by its own process, whose clock says another day. */
 function confuseClocks(project: MemoryProject): MemoryProject {
   let made = 0;
   const now = () => new Date(project.clock.now().getTime() + (days[(made += 1) % days.length] ?? 0) * 24 * hourMs);
@@ -24,7 +24,7 @@ function confuseClocks(project: MemoryProject): MemoryProject {
   return project;
 }
 
-/** The times of the entries of each line, oldest first; an entry that is earlier than its session is named. */
+/** The times of the entries on each line, oldest first; an entry that is earlier than its session is named. */
 async function timesOf({ repository: { store } }: MemoryProject) {
   const lines = new Map<RefName, number[]>();
   const kinds = new Set<string>();
@@ -50,8 +50,8 @@ async function expectAscending(project: MemoryProject) {
   return { lines, kinds };
 }
 
-describe('where the clock jumps between any two entries', () => {
-  test('an entry of every kind is later than the one before it, on every line', async () => {
+describe('if the clock jumps between any two entries', () => {
+  test('every entry is later than the one before it, on every line', async () => {
     const project = await recordedSession(confuseClocks);
     await say(project, 'One more', planOf([create('more.txt')]));
     await giveVerdict(project, { verdict: 'rejected', text: 'no' });
@@ -72,7 +72,7 @@ describe('where the clock jumps between any two entries', () => {
     ]);
   });
 
-  test('so is each entry of an import, and the first of a conversation branch than what it leaves', async () => {
+  test('so is every imported entry, and a conversation branch’s first entry is later than its fork point', async () => {
     const project = confuseClocks(await memoryProject());
     const line = (uuid: string, parentUuid: string | null, type: 'user' | 'assistant', content: string) =>
       `${JSON.stringify({ uuid, parentUuid, type, sessionId: 's1', cwd: '/project', version: '2.1.330', timestamp: '2026-01-24T10:00:00.000Z', message: { role: type, content: type === 'user' ? content : [{ type: 'text', text: content }] } })}\n`;
@@ -99,13 +99,13 @@ describe('where the clock jumps between any two entries', () => {
   });
 });
 
-describe('the log of an agent whose clock was set back', () => {
+describe('an agent’s log whose clock was set back', () => {
   const lines = [
     ['u1', null, 'user', 'Add a login', '2026-01-24T10:00:00.000Z'],
     ['a1', 'u1', 'assistant', 'It is there.', '2026-01-14T10:00:00.000Z'],
     ['u2', 'a1', 'user', 'And a logout', '2026-01-27T10:00:00.000Z'],
     ['a2', 'u2', 'assistant', 'Done.', '2026-01-27T10:00:00.000Z'],
-    // The second message was typed anew.
+    // The second message was retyped.
     ['u3', 'a1', 'user', 'And a logout button', '2026-01-01T10:00:00.000Z'],
     ['a3', 'u3', 'assistant', 'Done as well.', '2026-01-24T10:00:00.000Z'],
   ] as const;
@@ -128,7 +128,7 @@ describe('the log of an agent whose clock was set back', () => {
     }
   }
 
-  test('gives ids that ascend, the same ones each time, and no second branch where it is read again', async () => {
+  test('gives ascending ids, the same ones on each read, and no second branch when it is reread', async () => {
     const [project, other] = await Promise.all([memoryProject(), memoryProject()]);
     await capture(project, 2);
     await capture(other, 1);

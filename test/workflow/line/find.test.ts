@@ -6,7 +6,7 @@ import { memoryProject, type MemoryProject } from '../../support/memory-reposito
 import { create, line, memos, planOf, run, say, session, start, turn } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
-/** A session on `base` with one whole turn; HEAD is on its line. */
+/** A session on `base` with one complete turn; HEAD is on its line. */
 async function withSession(base = 'main'): Promise<MemoryProject> {
   const project = await memoryProject();
   if (base !== 'main') await project.switchTo(base, await project.tipOf('main'));
@@ -19,7 +19,7 @@ async function lineOfHead(project: MemoryProject): Promise<string | null> {
   return (await findHeadLine(project))?.ref ?? null;
 }
 
-/** Squashes the way a forge does: one commit on `branch`, its message all the messages in one. */
+/** Squashes like a forge: one commit on `branch`, with all the messages joined in one. */
 async function squash(project: MemoryProject, branch: string): Promise<Oid> {
   const { store } = project.repository;
   const tip = await project.tipOf(line);
@@ -33,22 +33,22 @@ async function squash(project: MemoryProject, branch: string): Promise<Oid> {
   return commit;
 }
 
-describe('the line of HEAD', () => {
-  test('is, on a branch named like one, that branch, also below commits of the user’s', async () => {
+describe('HEAD’s line', () => {
+  test('is a branch named like a line, also below the user’s commits', async () => {
     const project = await withSession();
     expect(await findHeadLine(project)).toMatchObject({ ref: `refs/heads/${line}`, session, found: 'head' });
     await project.commit('Mine\n', { 'own.txt': 'x\n' });
     expect(await findHeadLine(project)).toMatchObject({ session, tip: await project.tipOf(line) });
   });
 
-  test('is, on any other branch that grows from an entry, that branch', async () => {
+  test('is any other branch that grows from an entry', async () => {
     const project = await withSession();
     await project.switchTo('try-again', await project.tipOf(line));
     await project.commit('Mine\n', { 'own.txt': 'x\n' });
     expect(await findHeadLine(project)).toMatchObject({ ref: 'refs/heads/try-again', session });
   });
 
-  slowTest('is none on the default branch, before and after a fast-forward and a squash merge', async () => {
+  slowTest('does not exist on the default branch, before and after a fast-forward and a squash merge', async () => {
     const project = await withSession();
     await project.switchTo('main');
     expect(await lineOfHead(project)).toBeNull();
@@ -60,18 +60,21 @@ describe('the line of HEAD', () => {
     expect(await lineOfHead(squashed)).toBeNull();
   });
 
-  slowTest('is none on what grows from the default branch after a merge, with commits on top', async () => {
-    for (const merge of [squash, fastForward]) {
-      const project = await withSession();
-      await merge(project, 'main');
-      await project.switchTo('feature', await project.tipOf('main'));
-      expect(await lineOfHead(project)).toBeNull();
-      await project.commit('Mine\n', { 'own.txt': 'x\n' });
-      expect(await lineOfHead(project)).toBeNull();
-    }
-  });
+  slowTest(
+    'does not exist on a branch that grows from the default branch after a merge, with commits on top',
+    async () => {
+      for (const merge of [squash, fastForward]) {
+        const project = await withSession();
+        await merge(project, 'main');
+        await project.switchTo('feature', await project.tipOf('main'));
+        expect(await lineOfHead(project)).toBeNull();
+        await project.commit('Mine\n', { 'own.txt': 'x\n' });
+        expect(await lineOfHead(project)).toBeNull();
+      }
+    },
+  );
 
-  test('is none on the branch that the session started from, and on what grows from it, after a fast-forward', async () => {
+  test('does not exist on the branch the session started from, and branches from it, after a fast-forward', async () => {
     const project = await withSession('develop');
     await fastForward(project, 'develop');
     await project.switchTo('develop');
@@ -82,7 +85,7 @@ describe('the line of HEAD', () => {
     expect(await lineOfHead(project)).toBeNull();
   });
 
-  test('is none on the branch that the session started from after a squash merge', async () => {
+  test('does not exist on the branch the session started from after a squash merge', async () => {
     const project = await withSession('develop');
     await squash(project, 'develop');
     await project.switchTo('develop');
@@ -91,7 +94,7 @@ describe('the line of HEAD', () => {
     expect(await lineOfHead(project)).toBeNull();
   });
 
-  test('is none on the default branch that origin names, whatever it is called', async () => {
+  test('does not exist on the default branch that origin names, whatever it is called', async () => {
     const project = await withSession('trunk');
     await project.setRef('refs/remotes/origin/trunk', await project.tipOf(line));
     await project.setRef('refs/remotes/origin/HEAD', await project.tipOf(line));
@@ -99,7 +102,7 @@ describe('the line of HEAD', () => {
     expect(await lineOfHead(project)).toBeNull();
   });
 
-  test('is none on a local main that is ahead of origin, after a session of another branch was merged there', async () => {
+  test('does not exist on a local main ahead of origin, after a session on another branch was merged there', async () => {
     const project = await withSession('develop');
     await project.setRef('refs/remotes/origin/HEAD', await project.tipOf('main'));
     await fastForward(project, 'main');
@@ -107,7 +110,7 @@ describe('the line of HEAD', () => {
     expect(await lineOfHead(project)).toBeNull();
   });
 
-  test('is none on teddy/global, although memos leave entries there', async () => {
+  test('does not exist on teddy/global, although memos leave entries there', async () => {
     const project = await given.session();
     await say(project, 'One', planOf([], memos('[+] tabs'), '## Message\n\nHi.'));
     await run(project, { memos: { kind: 'yes' } });
@@ -116,7 +119,7 @@ describe('the line of HEAD', () => {
     expect(await lineOfHead(project)).toBeNull();
   });
 
-  test('is none with a detached HEAD: commands that read show that commit, those that append say what to do', async () => {
+  test('does not exist with a detached HEAD: commands that read show that commit, others explain what to do', async () => {
     const project = await withSession();
     await project.detach();
     expect(await lineOfHead(project)).toBeNull();
@@ -125,7 +128,7 @@ describe('the line of HEAD', () => {
     const appending = () => findLine(project, undefined, { appends: true });
     const hint = (command: string) => ({ code: 'NOT_ON_LINE', hint: expect.stringContaining(`\`${command}\``) });
     await expect(appending()).rejects.toMatchObject(hint(`git switch ${line}`));
-    // The branch has gone on from here.
+    // The branch has continued from here.
     await project.switchTo(line);
     await turn(project, 'Two', create('two.txt'));
     await project.switchTo('older', tip);
@@ -134,7 +137,7 @@ describe('the line of HEAD', () => {
     await expect(appending()).rejects.toMatchObject(hint('git switch -c add-login-again'));
   });
 
-  test('is that of a session which started on another line', async () => {
+  test('belongs to the session that started on another line', async () => {
     const project = await withSession();
     await start(project, 'second');
     await turn(project, 'One', create('second.txt'));
@@ -159,7 +162,7 @@ describe('a named line', () => {
     expect(await findLine(project, 'try-again')).toMatchObject({ ref: 'refs/heads/try-again', session });
   });
 
-  test('by its directory is the line that HEAD is on, when it is of that session', async () => {
+  test('as a directory is HEAD’s line if that belongs to the session', async () => {
     const project = await withSession();
     await project.switchTo('try-again', await project.tipOf(line));
     expect(await findLine(project, `/somewhere/.teddy/sessions/${session}`)).toMatchObject({
@@ -167,7 +170,7 @@ describe('a named line', () => {
     });
   });
 
-  test('that is ambiguous or unknown is told, with what there is', async () => {
+  test('that is ambiguous or unknown is reported, with the candidates', async () => {
     const project = await withSession();
     await start(project, 'add-logout');
     await expect(findLine(project, 'add-log')).rejects.toMatchObject({
@@ -182,7 +185,7 @@ describe('a named line', () => {
     }
   });
 
-  test('that is taken without a name is the newest open session, by its start and not by its last entry', async () => {
+  test('defaults to the newest open session, by its start and not by its last entry', async () => {
     const project = await withSession();
     await start(project, 'second');
     await project.switchTo(line);
@@ -201,7 +204,7 @@ describe('a named line', () => {
     await expect(findLine(project)).rejects.toMatchObject({ code: 'NO_OPEN_SESSION' });
   });
 
-  test('on a tip that is the user’s own is created when its session started', async () => {
+  test('with a user’s commit at its tip was created when its session started', async () => {
     const project = await withSession();
     await project.commit('Mine\n', { 'own.txt': 'x\n' });
     await project.switchTo('main');

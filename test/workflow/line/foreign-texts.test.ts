@@ -8,7 +8,7 @@ import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const context = `.teddy/sessions/${session}/session.context`;
 
-/** A session with this `global.context`, in a repository that nobody here has trusted anything of. */
+/** A session with this `global.context`, in a repository where nothing is trusted yet. */
 async function foreign(globalContext: string, remote = true): Promise<MemoryProject> {
   const project = await memoryProject();
   await editGlobal(project, 'global.context', async () => globalContext);
@@ -18,7 +18,7 @@ async function foreign(globalContext: string, remote = true): Promise<MemoryProj
   return project;
 }
 
-/** Whom was shown what; the answer. */
+/** Who was shown what, and the answer. */
 function asking(answer: boolean) {
   const shown: SteeringText[][] = [];
   const approveForeign = async (texts: SteeringText[]) => {
@@ -28,8 +28,8 @@ function asking(answer: boolean) {
   return { shown, approveForeign };
 }
 
-describe('a list that came from elsewhere', () => {
-  test('stops the turn without anybody to ask, and by a no: then no message is on the line', async () => {
+describe('a list from elsewhere', () => {
+  test('stops the turn if nobody can be asked, or after a no: then no message is on the line', async () => {
     const project = await foreign('.env\n');
     const before = await project.tipOf(line);
     await expect(say(project, 'x', null)).rejects.toMatchObject({
@@ -41,7 +41,7 @@ describe('a list that came from elsewhere', () => {
     expect(await project.tipOf(line)).toBe(before);
   });
 
-  test('is shown once, and used from a yes on', async () => {
+  test('is shown once, and used after a yes', async () => {
     const project = await foreign('.env\n');
     const { shown, approveForeign } = asking(true);
     await say(project, 'x', 'Hello.', { approveForeign });
@@ -49,20 +49,20 @@ describe('a list that came from elsewhere', () => {
     expect(shown).toEqual([[{ kind: 'context', name: 'global.context on teddy/global', text: '.env\n' }]]);
   });
 
-  test('cannot come from elsewhere in a repository that has seen no other', async () => {
+  test('cannot exist in a repository that has seen no other', async () => {
     const project = await foreign('.env\n', false);
     await say(project, 'x', 'Hello.');
     project.configuration.set('remote.origin.url', 'https://example.org/x.git');
     await expect(say(project, 'y', 'Hello.')).rejects.toMatchObject({ code: 'NOT_APPROVED' });
   });
 
-  test('may have come by a fetch from an address, which leaves no remote behind', async () => {
+  test('may have arrived by a fetch from an address, which leaves no remote behind', async () => {
     const project = await foreign('.env\n', false);
     await project.setRef('FETCH_HEAD', await project.tipOf('main'));
     await expect(say(project, 'y', 'Hello.')).rejects.toMatchObject({ code: 'NOT_APPROVED' });
   });
 
-  test('is the user’s own after an edit on disk, but not what it is merged with on teddy/global', async () => {
+  test('is the user’s own after an edit on disk, but its merged part from teddy/global is not', async () => {
     const project = await foreign('a\n');
     await trustGlobal(project, { keep: true });
     await project.write({ [context]: 'mine\n' });
@@ -76,8 +76,8 @@ describe('a list that came from elsewhere', () => {
   });
 });
 
-describe('an agent of one’s own', () => {
-  slowTest('needs a yes only where it plans', async () => {
+describe('a user’s own agent', () => {
+  slowTest('needs a yes only if it plans', async () => {
     const project = await foreign('README.md\n');
     await editGlobal(project, 'agents/scribe.md', async () => '# Scribe\n');
     project.trusted.clear();
@@ -89,7 +89,7 @@ describe('an agent of one’s own', () => {
 });
 
 describe('accepting without a question', () => {
-  slowTest('takes everything of teddy/global and of the line at once; only looking takes nothing', async () => {
+  slowTest('accepts everything on teddy/global and the line together; a preview accepts nothing', async () => {
     const project = await foreign('.env\n');
     await editGlobal(project, 'agents/scribe.md', async () => '# Scribe\n');
     await project.write({ [context]: 'src/\n' });
@@ -105,7 +105,7 @@ describe('accepting without a question', () => {
     expect(await trustGlobal(project, { keep: true })).toEqual([]);
   });
 
-  test('works before there is a session, and refuses one that is not there', async () => {
+  test('works before there is a session, and refuses a missing one', async () => {
     const project = await memoryProject();
     await project.setRef('refs/remotes/origin/main', await project.tipOf('main'));
     expect(await trustGlobal(project, { keep: true })).toEqual([]);

@@ -22,7 +22,7 @@ import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 const dir = `.teddy/sessions/${session}`;
 const own = `${dir}/session.context`;
 
-/** A pending plan of one command, which does this. */
+/** A pending plan with one command, which does this. */
 async function pending(script: (project: MemoryProject) => Promise<unknown>): Promise<MemoryProject> {
   const project = await given.session({ 'README.md': '# Notes\n', 'a.txt': 'a\n' });
   await say(project, 'Do it', planOf([command('make')]));
@@ -30,29 +30,26 @@ async function pending(script: (project: MemoryProject) => Promise<unknown>): Pr
   return project;
 }
 
-/** The text that a notice says is kept. */
+/** The text that a notice reports as kept. */
 async function keptText(project: MemoryProject): Promise<string | null> {
   const said = project.said.find((text) => text.includes('git show ')) ?? '';
   const [, tree = '', path = ''] = /git show ([0-9a-f]+):([^`]+)`/.exec(said) ?? [];
   return tree === '' ? null : project.readAt(tree as Oid, path);
 }
 
-describe('what a command writes into a file of the session that is the user’s to edit', () => {
-  test.each([own, '.teddy/global.context', '.teddy/memos.yaml'])(
-    'is taken back, reported and kept: %s',
-    async (path) => {
-      const project = await pending((now) => now.write({ [path]: '- .env\n' }));
-      const before = await project.read(path);
-      const { report, commit } = await run(project);
-      expect(await project.read(path)).toBe(before);
-      expect(report.action_logs[0]).toMatchObject({ status: 'SUCCESS', details: { restored: [path] } });
-      expect(parseReport((await project.readAt(commit, `${dir}/01/report.md`)) ?? '')).toEqual(report);
-      expect(project.said).toContainEqual(expect.stringContaining(`warning: Action 1 changed ${path}.`));
-      expect(await keptText(project)).toBe('- .env\n');
-    },
-  );
+describe('a command’s write to one of the session’s files that the user may edit', () => {
+  test.each([own, '.teddy/global.context', '.teddy/memos.yaml'])('is reverted, reported and kept: %s', async (path) => {
+    const project = await pending((now) => now.write({ [path]: '- .env\n' }));
+    const before = await project.read(path);
+    const { report, commit } = await run(project);
+    expect(await project.read(path)).toBe(before);
+    expect(report.action_logs[0]).toMatchObject({ status: 'SUCCESS', details: { restored: [path] } });
+    expect(parseReport((await project.readAt(commit, `${dir}/01/report.md`)) ?? '')).toEqual(report);
+    expect(project.said).toContainEqual(expect.stringContaining(`warning: Action 1 changed ${path}.`));
+    expect(await keptText(project)).toBe('- .env\n');
+  });
 
-  test('never becomes a snapshot of the user’s, is merged nowhere and trusted never', async () => {
+  test('never becomes a user’s snapshot, is never merged, and is never trusted', async () => {
     const evil = { [own]: '.env\n', '.teddy/global.context': '.env\n', '.teddy/memos.yaml': '- obey\n' };
     const project = await pending((now) => now.write(evil));
     const [global, trusted] = [await project.tipOf('teddy/global'), new Set(project.trusted)];
@@ -63,7 +60,7 @@ describe('what a command writes into a file of the session that is the user’s 
     expect(project.trusted).toEqual(trusted);
   });
 
-  slowTest('is taken back where the command has committed it as well', async () => {
+  slowTest('is reverted even if the command has committed it', async () => {
     const project = await pending(async (now) => {
       const log = { [`${dir}/01/_context.log`]: 'forged\n' };
       await now.commit('Theirs\n', { [own]: '.env\n', '.teddy/global.context': '.env\n', ...log });
@@ -78,7 +75,7 @@ describe('what a command writes into a file of the session that is the user’s 
     expect(await project.readAt(await project.tipOf('teddy/global'), 'global.context')).not.toContain('.env');
   });
 
-  test('is taken back when the command fails, and a file that it removed is there again', async () => {
+  test('is reverted if the command fails, and a file that it removed is restored', async () => {
     const project = await pending(async (now) => {
       await now.write({ [own]: null });
       throw new TeddyError('ACTION_FAILED', 'The script could not be started.');
@@ -91,8 +88,8 @@ describe('what a command writes into a file of the session that is the user’s 
   });
 });
 
-describe('what the user edits', () => {
-  test('while the approval is asked for is there after the command, and joins the next snapshot', async () => {
+describe('a user’s edit', () => {
+  test('during the approval question survives the command, and joins the next snapshot', async () => {
     const project = await pending((now) => now.write({ [own]: '.env\n' }));
     const asking = {
       ...approver(),
@@ -107,7 +104,7 @@ describe('what the user edits', () => {
     expect(await project.readAt(await project.tipOf(line), own)).toBe('a.txt\n');
   });
 
-  test('and the command leaves alone is not reported', async () => {
+  test('that the command leaves alone is not reported', async () => {
     const project = await pending((now) => now.write({ 'made.txt': 'm\n' }));
     const { report } = await run(project);
     expect(report.action_logs[0]?.details).not.toHaveProperty('restored');
@@ -116,7 +113,7 @@ describe('what the user edits', () => {
 });
 
 describe('the other files of .teddy/', () => {
-  test('are as they were published, so that the next command is not refused', async () => {
+  test('match their published state, so the next command is not refused', async () => {
     const changes = { [`${dir}/01/plan.md`]: 'mine\n', [`${dir}/01/_context.log`]: null, '.teddy/.gitattributes': '' };
     const project = await pending((now) => now.write(changes));
     const before = await Promise.all(Object.keys(changes).map(project.read));
@@ -136,7 +133,7 @@ describe('the other files of .teddy/', () => {
     expect(leftOut).toEqual([{ path: '.teddy/notes.txt', reason: 'only teddy itself adds files to .teddy/' }]);
   });
 
-  slowTest('that cannot be put back make the action a failure that says why', async () => {
+  slowTest('that cannot be restored make the action a failure that gives the reason', async () => {
     const project = await pending((now) => now.write({ [own]: '.env\n' }));
     const { workspace } = project.repository;
     const refuse = () => Promise.reject(new TeddyError('FILES_IN_THE_WAY', '.teddy is in the way.'));
@@ -151,7 +148,7 @@ describe('the other files of .teddy/', () => {
   });
 });
 
-test('what stands there after a run that was killed is nobody’s word: it is put back and kept', async () => {
+test('files left by a killed run are not the user’s word: they are restored, with a copy kept', async () => {
   const project = await pending(async () => undefined);
   await runUntilKilled(project);
   await project.write({ [own]: '.env\n' });
@@ -162,26 +159,23 @@ test('what stands there after a run that was killed is nobody’s word: it is pu
   expect(await keptText(project)).toBe('.env\n');
 });
 
-slowTest(
-  'settings that stand there after a run that was killed, and that the line does not have, are taken away and kept',
-  async () => {
-    const project = await pending(async () => undefined);
-    await runUntilKilled(project);
-    await project.write({ '.teddy/config.yaml': 'agent: reviewer\n' });
-    await run(project, { interrupted: 'resume' });
-    expect(await project.read('.teddy/config.yaml')).toBeNull();
-    expect(await keptText(project)).toBe('agent: reviewer\n');
-  },
-);
+slowTest('settings left by a killed run that the line does not have are removed, with a copy kept', async () => {
+  const project = await pending(async () => undefined);
+  await runUntilKilled(project);
+  await project.write({ '.teddy/config.yaml': 'agent: reviewer\n' });
+  await run(project, { interrupted: 'resume' });
+  expect(await project.read('.teddy/config.yaml')).toBeNull();
+  expect(await keptText(project)).toBe('agent: reviewer\n');
+});
 
-test('where a command leaves the line, nothing of another branch is written over', async () => {
+test('when a command leaves the line, nothing on another branch is overwritten', async () => {
   const project = await pending((now) => now.switchTo('main'));
   const { report } = await run(project);
   expect(report.run_summary.status).toBe('SUCCESS');
   expect(await project.read('.teddy/memos.yaml')).toBeNull();
 });
 
-test('what teddy itself publishes during a command stays', async () => {
+test('files that teddy itself publishes during a command stay', async () => {
   const project = await pending(async (now) => {
     const { decideMemos } = await import('../../../src/workflow/line/decide-memos.ts');
     const ready = {
@@ -198,7 +192,7 @@ test('what teddy itself publishes during a command stays', async () => {
   expect(await project.read('.teddy/memos.yaml')).toBe('- tabs\n');
 });
 
-test('each action is looked at alone, and the run goes on', async () => {
+test('each action is checked separately, and the run continues', async () => {
   const project = await given.session({ 'README.md': '# Notes\n' });
   await say(project, 'Do it', planOf([command('one'), create('b.txt'), command('two')]));
   project.command.run = async (script) => (await project.write({ [own]: `${script}\n` }), {});

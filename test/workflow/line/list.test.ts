@@ -42,7 +42,7 @@ async function rename(project: MemoryProject, name: string): Promise<Oid> {
 const namesOf = async (project: MemoryProject) => (await listLines(project)).map(({ ref }) => ref);
 
 describe('a line', () => {
-  test('that was renamed is seen by every listing', async () => {
+  test('that was renamed is found by every listing', async () => {
     const project = await withTurn();
     const tip = await rename(project, 'feature/login');
     await project.commit('Mine\n', { 'own.txt': 'x\n' });
@@ -57,7 +57,7 @@ describe('a line', () => {
     expect(lines).toMatchObject([{ session, violations: [] }]);
   });
 
-  test('is a branch of any name at an entry, below commits of the user’s, here and on a remote', async () => {
+  test('is a branch of any name at an entry, below the user’s commits, here and on a remote', async () => {
     const project = await withTurn();
     const early = (await project.repository.store.readCommit(await project.tipOf(line))).parents[0] as Oid;
     await project.setRef('refs/heads/try-again', early);
@@ -66,7 +66,7 @@ describe('a line', () => {
     expect(await namesOf(project)).toEqual([main, 'refs/heads/try-again', 'refs/remotes/origin/feature']);
   });
 
-  test('that HEAD is on beside the main line is the one that the listing tells of, in each column', async () => {
+  test('that HEAD is on beside the main line is shown by the listing in each column', async () => {
     const project = await withTurn();
     const { ref } = await branchSession(project, { turn: '01', switch: false });
     await say(project, 'Two', planOf([create('two.txt')]).replace('Do it', 'Second'));
@@ -77,7 +77,7 @@ describe('a line', () => {
     expect(other).toMatchObject({ line: shortRef(ref), turns: 1, title: 'from turn 01', state: 'open' });
   });
 
-  test('is none of the default branch, of the one that it started from, and of what grows from them', async () => {
+  test('is neither the default branch, nor its base, nor a branch that grows from them', async () => {
     const project = await memoryProject();
     await project.switchTo('develop', await project.tipOf('main'));
     await start(project);
@@ -89,7 +89,7 @@ describe('a line', () => {
     expect(await namesOf(project)).toEqual([main]);
   });
 
-  slowTest('that is only named like a session is none, and is walked once, by one process', async () => {
+  slowTest('that is only named like a session does not count, and is walked once, by one process', async () => {
     const project = await withTurn();
     await project.switchTo('main');
     const { store } = project.repository;
@@ -124,46 +124,43 @@ describe('a line', () => {
 });
 
 describe('the nearest entry', () => {
-  slowTest(
-    'of many commits is that of each alone, whatever order they come in, with the cache and without',
-    async () => {
-      const project = await withTurn();
-      const { store } = project.repository;
-      // Commits of the user's in a tree of branches, on and off the line, with and without the files of a session.
-      const commits: Oid[] = [await project.tipOf(line), await project.tipOf('main')];
-      for (let count = 0; count < 24; count += 1) {
-        const below = commits[(count * 7) % commits.length] as Oid;
-        await project.switchTo(`b${count}`, below);
-        commits.push(
-          await project.commit(`Own ${count}\n`, { [`own-${count}.txt`]: 'x\n', '.teddy/sessions/z': `${count}` }),
-        );
-      }
-      const expected = new Map<Oid, string | null>();
-      for (const tip of commits) {
-        let found: string | null = null;
-        for await (const { oid, commit } of store.firstParents(tip)) {
-          if (decodeEntry(commit.message) === null) continue;
-          found = oid;
-          break;
-        }
-        expected.set(tip, found);
-      }
-      await fc.assert(
-        fc.asyncProperty(fc.shuffledSubarray(commits, { minLength: 1 }), async (tips) => {
-          const fresh = { ...project, repository: { ...project.repository, cache: emptyCache() } };
-          for (const place of [fresh, project, project]) {
-            const nearest = await findNearestEntries(place, tips);
-            for (const oid of tips) {
-              const hasFiles = await store.hasPath(oid, '.teddy/sessions' as never);
-              expect(nearest.get(oid)?.oid ?? null).toBe(hasFiles ? expected.get(oid) : null);
-              expect((await findNearestEntry(place, oid))?.oid ?? null).toBe(hasFiles ? expected.get(oid) : null);
-            }
-          }
-        }),
-        runs(25),
+  slowTest('of many commits is each commit’s own, in any order, with the cache and without', async () => {
+    const project = await withTurn();
+    const { store } = project.repository;
+    // The user's commits in a tree of branches, on and off the line, with and without a session's files.
+    const commits: Oid[] = [await project.tipOf(line), await project.tipOf('main')];
+    for (let count = 0; count < 24; count += 1) {
+      const below = commits[(count * 7) % commits.length] as Oid;
+      await project.switchTo(`b${count}`, below);
+      commits.push(
+        await project.commit(`Own ${count}\n`, { [`own-${count}.txt`]: 'x\n', '.teddy/sessions/z': `${count}` }),
       );
-    },
-  );
+    }
+    const expected = new Map<Oid, string | null>();
+    for (const tip of commits) {
+      let found: string | null = null;
+      for await (const { oid, commit } of store.firstParents(tip)) {
+        if (decodeEntry(commit.message) === null) continue;
+        found = oid;
+        break;
+      }
+      expected.set(tip, found);
+    }
+    await fc.assert(
+      fc.asyncProperty(fc.shuffledSubarray(commits, { minLength: 1 }), async (tips) => {
+        const fresh = { ...project, repository: { ...project.repository, cache: emptyCache() } };
+        for (const place of [fresh, project, project]) {
+          const nearest = await findNearestEntries(place, tips);
+          for (const oid of tips) {
+            const hasFiles = await store.hasPath(oid, '.teddy/sessions' as never);
+            expect(nearest.get(oid)?.oid ?? null).toBe(hasFiles ? expected.get(oid) : null);
+            expect((await findNearestEntry(place, oid))?.oid ?? null).toBe(hasFiles ? expected.get(oid) : null);
+          }
+        }
+      }),
+      runs(25),
+    );
+  });
 });
 
 function emptyCache() {
@@ -174,8 +171,8 @@ function emptyCache() {
   };
 }
 
-describe('the open session that is taken off every line', () => {
-  slowTest('is the newest of one’s own that has not landed as it stands; one without turns is open', async () => {
+describe('the open session that is assumed off every line', () => {
+  slowTest('is the user’s newest that has not landed in its current state; one without turns is open', async () => {
     const project = await withTurn();
     await project.switchTo('main');
     await start(project, 'second');
@@ -198,7 +195,7 @@ describe('the open session that is taken off every line', () => {
     expect((await findOpenLine(project)).session).toBe('20260124-third');
   });
 
-  test('is none because it says that it was made in a time to come', async () => {
+  test('is not one that claims to be made in the future', async () => {
     const project = await memoryProject();
     const later = { now: () => new Date(Date.UTC(2030, 0, 1)) };
     await start({ ...project, clock: later } as MemoryProject, 'later');
@@ -209,7 +206,7 @@ describe('the open session that is taken off every line', () => {
     expect((await findOpenLine(project)).session).toBe('20260124-now');
   });
 
-  test('is asked about where a person can be asked, once, before anything is appended', async () => {
+  test('is confirmed once, if a person can be asked, before anything is appended', async () => {
     const project = await withTurn();
     await project.switchTo('main');
     const tip = await project.tipOf(line);
@@ -220,7 +217,7 @@ describe('the open session that is taken off every line', () => {
     expect(await project.tipOf(line)).toBe(tip);
   });
 
-  test('is not asked about by what the line has to be checked out for', async () => {
+  test('is not confirmed by commands that the line has to be checked out for', async () => {
     const project = await withTurn();
     await say(project, 'Two', planOf([create('two.txt')]));
     await project.switchTo('main');
@@ -231,7 +228,7 @@ describe('the open session that is taken off every line', () => {
     expect(asked).toEqual([]);
   });
 
-  test('is named with the work tree that it is acted on in, whoever is asked and whatever is done', async () => {
+  test('is named with its active work tree, whoever is asked and whatever is done', async () => {
     const project = await withTurn();
     await say(project, 'Two', planOf([create('two.txt')]));
     await project.switchTo('main');
@@ -253,7 +250,7 @@ describe('the open session that is taken off every line', () => {
     expect(asked).toEqual([`You are on main. Continue with ${session}, in ${root}?`]);
   });
 
-  test('is told of with the branches of its session on which a plan waits', async () => {
+  test('is shown with the branches of its session where a plan waits', async () => {
     const project = await withTurn();
     const { ref } = await branchSession(project, { turn: '01', switch: true });
     await say(project, 'One, again', planOf([create('two.txt')]));
@@ -270,7 +267,7 @@ describe('the open session that is taken off every line', () => {
     expect(await readStatus(project)).toMatchObject({ pendingOn: [], next: [`git switch ${line}`] });
   });
 
-  test('is named first where nobody can be asked', async () => {
+  test('is named first if nobody can be asked', async () => {
     const project = await withTurn();
     await project.switchTo('main');
     project.said.length = 0;
@@ -281,7 +278,7 @@ describe('the open session that is taken off every line', () => {
   });
 });
 
-test('a name after the date comes before a part of an id, and of namesakes the newest is offered', async () => {
+test('a name after the date beats a part of an id, and of several matches the newest is offered', async () => {
   const { findLine } = await import('../../../src/workflow/line/find.ts');
   const project = await withTurn();
   await start(project, 'add-login-two');
@@ -297,7 +294,7 @@ test('a name after the date comes before a part of an id, and of namesakes the n
   });
 });
 
-test('what a remote still has of a session that was archived here is not taken, unless somebody has gone on with it', async () => {
+test('a remote copy of a session that was archived here is not assumed, unless somebody has continued it', async () => {
   const { findLine } = await import('../../../src/workflow/line/find.ts');
   const project = await withTurn();
   const older = await project.tipOf(line);
@@ -318,7 +315,7 @@ test('what a remote still has of a session that was archived here is not taken, 
   expect(await findLine(project, session)).toMatchObject({ tip: null, remoteTip: ahead });
 });
 
-test('a new session may be started from another one, named by its id or its name', async () => {
+test('a new session may start from another one, named by its id or its name', async () => {
   const project = await withTurn();
   const tip = await project.tipOf(line);
   await project.switchTo('main');
@@ -331,7 +328,7 @@ test('a new session may be started from another one, named by its id or its name
 });
 
 describe('at an older entry with a detached HEAD', () => {
-  test('a plan is refused with the ways out, and a branch can be made from there', async () => {
+  test('a plan is refused with alternatives, and a branch can be made from there', async () => {
     const project = await withTurn();
     await turn(project, 'Two', create('two.txt'));
     const tip = await project.tipOf(line);
@@ -350,7 +347,7 @@ describe('at an older entry with a detached HEAD', () => {
 });
 
 describe('at the tip of a branch with a detached HEAD', () => {
-  test('the next step is to switch to that branch, whose plan is there once', async () => {
+  test('the next step is to switch to that branch, where the plan exists once', async () => {
     const project = await withTurn();
     await say(project, 'Two', planOf([create('two.txt')]));
     await project.detach();
@@ -363,7 +360,7 @@ describe('at the tip of a branch with a detached HEAD', () => {
     expect((await readStatus(project)).next).toEqual([`git switch ${line}`]);
   });
 
-  test('one that another work tree holds is gone to', async () => {
+  test('the next step is to go to the work tree that holds the branch', async () => {
     const project = await withTurn();
     await project.detach();
     const root = await project.repository.addWorkTree(main);
@@ -375,7 +372,7 @@ describe('at the tip of a branch with a detached HEAD', () => {
 });
 
 describe('status', () => {
-  test('says that a question about a plan waits, and the plan stays pending', async () => {
+  test('reports that a question about a plan waits, and the plan stays pending', async () => {
     const project = await withTurn();
     await say(project, 'Two', planOf([create('two.txt')]));
     const [planned] = await listSessions(project);
@@ -404,7 +401,7 @@ describe('status', () => {
     expect(await listSessions(project)).toMatchObject([{ state: 'open', status: 'open', title: 'Three' }]);
   });
 
-  test('says the line, the turn, what is pending and edited, and what comes next', async () => {
+  test('reports the line, the turn, pending and edited files, and the next step', async () => {
     const project = await memoryProject();
     expect(await readStatus(project)).toMatchObject({ head: 'main', line: null, next: ['teddy session new <name>'] });
     await start(project);
@@ -435,7 +432,7 @@ describe('status', () => {
     expect(project.said).toHaveLength(said);
   });
 
-  test('says how a run has failed, what helps, and that it was undone', async () => {
+  test('reports how a run has failed, the remedy, and that it was undone', async () => {
     const project = await withTurn();
     const { shellOf } = project;
     project.shellOf = (root) => ({
@@ -465,7 +462,7 @@ describe('status', () => {
     });
   });
 
-  test('names the session that a line starts on top of until that has landed', async () => {
+  test('names the session that a line starts on top of until that session has landed', async () => {
     const project = await withTurn();
     expect(await readStatus(project)).toMatchObject({ startsOn: null });
     await start(project, 'upper');
@@ -482,7 +479,7 @@ describe('status', () => {
     expect(await reviewSession(project, undefined)).toMatchObject({ baseSession: null });
   });
 
-  test('says that all of a line has landed', async () => {
+  test('reports that a line has landed completely', async () => {
     const project = await withTurn();
     expect(await readStatus(project)).toMatchObject({ hasLanded: false });
     await landSession(project, {});
@@ -493,7 +490,7 @@ describe('status', () => {
   });
 });
 
-test('each work tree that has a branch of a session is named, whichever of them the row is about', async () => {
+test('each work tree on a session’s branch is named, whichever branch the row is about', async () => {
   const project = await withTurn();
   const names = ['01-branch-01', '01-branch-02', '01-branch-03'].map((name) => `${line}--${name}`);
   for (const _ of names) await branchSession(project, { turn: '01', switch: false });
@@ -506,7 +503,7 @@ test('each work tree that has a branch of a session is named, whichever of them 
   expect(found?.map(({ branch }) => branch)).toEqual([third, first, line]);
 });
 
-test('all remotes that have a session are named where no branch of it is here', async () => {
+test('all remotes that have a session are named if no branch of it is local', async () => {
   const project = await withTurn();
   const tip = await project.tipOf(line);
   for (const remote of ['a', 'b']) await project.setRef(`refs/remotes/${remote}/${line}`, tip);

@@ -21,7 +21,7 @@ beforeEach(async () => {
   await project.repository.store.updateRefs([{ ref: main, old: tip, new: null }], 'fetched');
 });
 
-test('a line that a plain fetch has brought is checked before it becomes a branch here', async () => {
+test('a line that a plain fetch has brought is checked before it becomes a local branch', async () => {
   const { store } = project.repository;
   const plan = joinPath(turnDir(session as SessionId, '01' as TurnName), 'plan.md');
   const at = (await listSteps(project, tip)).find(({ entry }) => entry?.kind === 'plan')?.oid;
@@ -40,7 +40,7 @@ test('a line that a plain fetch has brought is checked before it becomes a branc
   expect(await store.resolve(main)).toBeNull();
 });
 
-test('an honest one is, at the tip of the remote', async () => {
+test('an honest line becomes a local branch at the remote’s tip', async () => {
   await project.setRef(`refs/remotes/origin/${line}`, tip);
   expect(await prepareLine(project, session)).toMatchObject({ ref: main, state: { tip } });
   expect(await project.repository.store.resolve(main)).toBe(tip);

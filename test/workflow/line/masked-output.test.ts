@@ -28,7 +28,7 @@ async function shownOf(text: string, cuts: number[]): Promise<string[]> {
   return shown;
 }
 
-propertyTest('what is shown does not depend on the pieces in which the output comes', async () => {
+propertyTest('the shown output does not depend on the pieces it arrives in', async () => {
   const text = `a ${secret}\nb\r\n${begin}\nAAAA\nBBBB\n${end}\nc\n\n${secret}${secret} rest`;
   const { text: expected } = await masker.mask(text);
   await fc.assert(
@@ -58,7 +58,7 @@ test('a key that never ends is shown after 400 lines', async () => {
   expect(shown.length).toBeGreaterThan(1);
 });
 
-test('a line of over 1 MiB is left out up to its end, in whichever pieces it comes', async () => {
+test('a line of over 1 MiB is left out completely, whatever pieces it arrives in', async () => {
   const piece = 'x'.repeat(100_000);
   const long = [`before\n${piece}`, ...Array.from({ length: 20 }, () => piece), `${secret}\nafter ${secret}\nend`];
   const shown: string[] = [];
@@ -68,7 +68,7 @@ test('a line of over 1 MiB is left out up to its end, in whichever pieces it com
   expect(shown).toEqual(['before\n', '[a line longer than 1 MiB is not shown]\n', 'after [m]\n', 'end']);
 });
 
-test('nothing is shown of what could not be masked, and the end says so', async () => {
+test('no output is shown that could not be masked, and the end says so', async () => {
   const shown: string[] = [];
   const broken = { mask: () => Promise.reject(new Error('broken')) };
   const output = maskedOutput(broken, (_, piece) => shown.push(piece));

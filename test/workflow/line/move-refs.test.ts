@@ -28,7 +28,7 @@ describe('moveRefs', () => {
     expect(await moveRefs(project, [], 'nothing')).toBe(true);
   });
 
-  test.each(['deletes', 'moves back'])('%s no line that nothing else keeps', async (how) => {
+  test.each(['deletes', 'moves back'])('%s no line that is kept nowhere else', async (how) => {
     const { project, first, tip } = await begin();
     const { store } = project.repository;
     const move = { ref, old: tip, new: how === 'deletes' ? null : first };
@@ -41,14 +41,14 @@ describe('moveRefs', () => {
   test.each([
     ['a branch', `${ref}--02-branch-01`, true],
     ['a ref that other commands may remove', 'refs/teddy/keep/x', false],
-  ])('lets a line go that %s has', async (_, name, isEnough) => {
+  ])('releases a line only if it is kept elsewhere: %s', async (_, name, isEnough) => {
     const { project, first, tip } = await begin();
     await project.setRef(name, tip);
     const moved = moveRefs(project, [{ ref, old: tip, new: first }], 'from a remote');
     await (isEnough ? expect(moved).resolves.toBe(true) : expect(moved).rejects.toThrow('nothing else keeps'));
   });
 
-  test('asks again what is to move after a lost race', async () => {
+  test('recomputes the moves after a lost race', async () => {
     const { project, first, tip } = await begin();
     const { store } = project.repository;
     const racing = withRace(project, () => moveRefs(project, [{ ref: kept, old: null, new: first }], 'archived'));

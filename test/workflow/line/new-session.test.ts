@@ -18,7 +18,7 @@ import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { create, line, say, session, start, storyOf, storyOfLine, turn } from '../../support/turns.ts';
 
 describe('init', () => {
-  test('makes teddy/global once, with the documents that the project has, and says what it made', async () => {
+  test('makes teddy/global once, with the project’s documents, and reports it', async () => {
     const project = await memoryProject({ 'AGENTS.md': 'x\n', 'README.md': 'x\n', 'src/a.ts': 'x\n' });
     expect(await initProject(project)).toBe('teddy/global with global.context and memos.yaml');
     const global = await project.tipOf('teddy/global');
@@ -29,7 +29,7 @@ describe('init', () => {
     expect((await project.repository.workspace.head()).ref).toBe('refs/heads/main');
   });
 
-  test('needs to know who the user is, before anything is made', async () => {
+  test('requires the user’s identity before anything is made', async () => {
     const project = await memoryProject();
     project.identity.text = null;
     await expect(initProject(project)).rejects.toMatchObject({ code: 'NO_IDENTITY' });
@@ -49,7 +49,7 @@ describe('init', () => {
   });
 });
 
-describe('where a session starts', () => {
+describe('a session’s start', () => {
   const second = 'refs/heads/teddy/20260124-second';
 
   async function baseOf(project: MemoryProject, commit: Oid): Promise<string | undefined> {
@@ -57,7 +57,7 @@ describe('where a session starts', () => {
     return /^Teddy-Base-Branch: (.*)$/m.exec(message)?.[1];
   }
 
-  test('on a line that has not landed it stands on that line, says so, and its base is never a line', async () => {
+  test('on a line that has not landed is that line, which is reported, and its base is never a line', async () => {
     const project = await given.session();
     await turn(project, 'One', create('one.txt'));
     const below = await project.tipOf(line);
@@ -69,7 +69,7 @@ describe('where a session starts', () => {
     );
   });
 
-  test('on a line that has landed as it stands it starts at the branch where it landed, and says so', async () => {
+  test('on a line that has landed is the branch where it landed, which is reported', async () => {
     const project = await given.session();
     await turn(project, 'One', create('one.txt'));
     await landSession(project, {});
@@ -85,7 +85,7 @@ describe('where a session starts', () => {
     );
   });
 
-  test('a branch that is named is where it starts; one that is not there, and teddy/global, are refused', async () => {
+  test('is a named branch; a missing one, and teddy/global, are refused', async () => {
     const project = await given.session();
     const from = (branch: string) => newSession(project, { name: 'second', switch: true, from: branch });
     await expect(from('nowhere')).rejects.toMatchObject({ code: 'UNKNOWN_BRANCH' });
@@ -104,7 +104,7 @@ describe('where a session starts', () => {
 });
 
 describe('session new', () => {
-  test('starts from HEAD, switches to the branch, and adds nothing but its own files', async () => {
+  test('starts from HEAD, switches to the branch, and adds only its own files', async () => {
     const project = await memoryProject({ 'README.md': '# Notes\n', 'src/a.ts': 'a\n' });
     const base = await project.tipOf('main');
     const made = await start(project);
@@ -131,7 +131,7 @@ describe('session new', () => {
     });
   });
 
-  test('leaves uncommitted work as it is, staged, unstaged and untracked', async () => {
+  test('leaves uncommitted work unchanged, staged, unstaged and untracked', async () => {
     const project = await memoryProject({ 'a.txt': 'a\n', 'b.txt': 'b\n' });
     await project.write({ 'a.txt': 'edited\n', 'b.txt': 'staged\n', 'own.txt': 'own\n' });
     await project.stage('b.txt');
@@ -141,7 +141,7 @@ describe('session new', () => {
     expect(await project.read('a.txt')).toBe('edited\n');
   });
 
-  test('a name of any script is kept, and found composed or not; its run fits a file name', async () => {
+  test('keeps a name in any script, and finds it composed or not; its run fits a file name', async () => {
     const project = await memoryProject();
     const made = await newSession(project, { name: 'Авторизация U\u0308ber', switch: true });
     expect(made.session).toBe('20260124-авторизация-über');
@@ -159,7 +159,7 @@ describe('session new', () => {
     expect(name).not.toContain('/');
   });
 
-  test('without a switch, HEAD stays where it is', async () => {
+  test('leaves HEAD alone without a switch', async () => {
     const project = await memoryProject();
     const made = await newSession(project, { name: 'add-login', switch: false });
     expect(made.switched).toBe(false);
@@ -167,7 +167,7 @@ describe('session new', () => {
     expect(await project.read('.teddy/memos.yaml')).toBeNull();
   });
 
-  test('a taken name gets a number, also when only a remote or a conversation branch has it', async () => {
+  test('numbers a taken name, even if only a remote or a conversation branch has it', async () => {
     const project = await memoryProject();
     const main = await project.tipOf('main');
     await start(project);
@@ -184,14 +184,14 @@ describe('session new', () => {
     expect((await start(project)).session).toBe('20260124-add-login-4');
   });
 
-  test('the way to the session that has the name leads to a remote where only that has it', async () => {
+  test('names a remote on the way to the session with the name if only the remote has it', async () => {
     const project = await memoryProject();
     await project.setRef(`refs/remotes/origin/${line}`, await project.tipOf('main'));
     await start(project);
     expect(project.said.at(-1)).toMatch(new RegExp(`To continue that one: git switch --track origin/${line}$`));
   });
 
-  test('the way to the session that has the name leads to its work tree, where git would not switch to it', async () => {
+  test('names the work tree on the way to the session with the name if git would not switch to it', async () => {
     const project = await memoryProject();
     const { workTree } = await newSession(project, { name: 'add-login', switch: false, worktree: true });
     await start(project);
@@ -199,7 +199,7 @@ describe('session new', () => {
     expect(project.said.at(-1)).toMatch(new RegExp(`To continue that one: cd ${workTree}$`));
   });
 
-  test('two at once with the same name get two sessions', async () => {
+  test('run twice at the same time with the same name makes two sessions', async () => {
     const project = await memoryProject();
     await initProject(project);
     const racing = withRace(project, () => newSession(project, { name: 'add-login', switch: false }));
@@ -208,14 +208,14 @@ describe('session new', () => {
     expect(await storyOfLine(project)).toEqual(["'First commit'", 'start']);
   });
 
-  test('a free-text name is slugged, and that is said', async () => {
+  test('slugs a free-text name, and reports it', async () => {
     const project = await memoryProject();
     expect((await start(project, 'Füge Login hinzu!')).session).toBe('20260124-füge-login-hinzu');
     expect(project.said).toContain('The name was changed to füge-login-hinzu.');
     await expect(start(project, '???')).rejects.toMatchObject({ code: 'BAD_NAME' });
   });
 
-  test('on an unborn HEAD the session begins without a parent, and turns work', async () => {
+  test('on an unborn HEAD begins without a parent, and turns work', async () => {
     const project = await memoryProject(null);
     const made = await start(project);
     expect((await project.repository.store.readCommit(made.commit)).parents).toEqual([]);
@@ -224,7 +224,7 @@ describe('session new', () => {
     expect((await project.repository.workspace.head()).ref).toBe(`refs/heads/${line}`);
   });
 
-  test('on another line’s tip the new session starts there, and its turns count from 01', async () => {
+  test('on another line’s tip starts there, and its turns count from 01', async () => {
     const project = await memoryProject();
     await start(project, 'one');
     await say(project, 'Hello', 'Hi.');
@@ -242,7 +242,7 @@ describe('session new', () => {
     ]);
   });
 
-  test('a detached HEAD is a base as well, without a base branch', async () => {
+  test('accepts a detached HEAD as its base, without a base branch', async () => {
     const project = await memoryProject();
     await project.detach();
     const made = await start(project);
@@ -250,7 +250,7 @@ describe('session new', () => {
     expect((await storyOf(project, made.commit)).length).toBe(2);
   });
 
-  test('untracked files of .teddy/ in the way are found before anything is made', async () => {
+  test('finds untracked files of .teddy/ in the way before anything is made', async () => {
     const project = await memoryProject();
     await project.write({ '.teddy/memos.yaml': 'mine\n' });
     await expect(start(project)).rejects.toMatchObject({ code: 'FILES_IN_THE_WAY' });
@@ -258,7 +258,7 @@ describe('session new', () => {
     expect(await project.read('.teddy/memos.yaml')).toBe('mine\n');
   });
 
-  test('a branch called teddy is named with the way out', async () => {
+  test('names a branch called teddy, with the remedy', async () => {
     const project = await memoryProject();
     const { store } = project.repository;
     const head = await project.tipOf('main');
@@ -270,7 +270,7 @@ describe('session new', () => {
     await expect(initProject(project)).rejects.toMatchObject({ code: 'BRANCH_IN_THE_WAY' });
   });
 
-  test('in the middle of a rebase, or with conflicts, nothing is made', async () => {
+  test('makes nothing in the middle of a rebase, or with conflicts', async () => {
     const project = await memoryProject();
     project.state.operation = 'rebase';
     await expect(start(project)).rejects.toMatchObject({ code: 'OPERATION_IN_PROGRESS' });
@@ -280,7 +280,7 @@ describe('session new', () => {
     expect(await project.repository.store.listRefs('refs/heads/teddy/')).toEqual([]);
   });
 
-  test('a switch that git refuses takes the new branch back', async () => {
+  test('removes the new branch again if git refuses the switch', async () => {
     const project = await memoryProject();
     const refused = new Error('refused');
     const { workspace } = project.repository;

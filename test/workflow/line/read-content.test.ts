@@ -5,7 +5,7 @@ import { contentReader } from '../../../src/workflow/line/read-content.ts';
 
 const mebibyte = 1024 * 1024;
 
-test('of large contents that are awaited no more are read ahead than there is room for, and each can be read', async () => {
+test('large awaited contents are read ahead only as far as there is room, and each can still be read', async () => {
   const reads: Oid[] = [];
   const readBlob = async (oid: Oid) => {
     reads.push(oid);

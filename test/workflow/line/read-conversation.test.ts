@@ -27,7 +27,7 @@ async function rowsAt(project: MemoryProject, wish: { selector?: string; commit?
 }
 
 describe('a conversation', () => {
-  slowTest('is every turn in order, plans with their content, and reports as messages behind them', async () => {
+  slowTest('contains every turn in order, plans with their content, and reports as messages behind them', async () => {
     const project = await given.session();
     await turn(project, 'Make a', create('a.txt'));
     await say(project, 'Why?', 'Because.');
@@ -47,7 +47,7 @@ describe('a conversation', () => {
     });
   });
 
-  test('is that of a branch where a branch is named, without what came after it left', async () => {
+  test('on a branch is that branch’s, without turns after the fork point', async () => {
     const project = await given.session();
     await say(project, 'One', 'A');
     await say(project, 'Two', 'B');
@@ -62,7 +62,7 @@ describe('a conversation', () => {
     ]);
   });
 
-  test('at a commit is what the line held then, and the user’s own commits do not hide it', async () => {
+  test('at a commit shows the line at that time, and the user’s own commits do not hide it', async () => {
     const project = await given.session();
     await say(project, 'One', 'A');
     const before = await project.tipOf(line);
@@ -73,7 +73,7 @@ describe('a conversation', () => {
     expect([named, commit, turns.length]).toEqual([null, own, 2]);
   });
 
-  test('is in order beyond 99 turns, with branches behind the turn that they leave', async () => {
+  test('is in order beyond 99 turns, with branches behind the turn that they fork from', async () => {
     const project = await given.session();
     const names = ['100', '99', '02-branch-02', '02-branch-01', '02', '09', '10'];
     await writeTurns(project, line, Object.fromEntries(names.map((name) => [name, { records: [userSays(name)] }])));
@@ -81,7 +81,7 @@ describe('a conversation', () => {
     expect(turns.map((one) => one.turn)).toEqual(['02', '02-branch-01', '02-branch-02', '09', '10', '99', '100']);
   });
 
-  test('has nothing of other sessions in the tree, nor of files that are no part of a turn', async () => {
+  test('contains nothing from other sessions in the tree, nor files outside a turn', async () => {
     const project = await given.session();
     await say(project, 'Mine', 'Yes.');
     const other = '.teddy/sessions/20260101-other/01/transcript.jsonl';
@@ -101,13 +101,13 @@ describe('a conversation', () => {
     ]);
   });
 
-  test('of a session without a turn is empty', async () => {
+  test('without a turn is empty', async () => {
     expect(await readConversation(await given.session(), {})).toMatchObject({ session, turns: [], repairs: [] });
   });
 });
 
-describe('a file of a turn', () => {
-  test('that no record refers to has one all the same: the plan at the end, the report behind it', async () => {
+describe('a turn’s file', () => {
+  test('that no record refers to has a record all the same: the plan at the end, the report behind it', async () => {
     const project = await given.session();
     await writeTurns(project, line, {
       '01': { records: [userSays('Plan it')], plan: '# Lost\n', report: 'version: 1\n' },
@@ -125,7 +125,7 @@ describe('a file of a turn', () => {
     expect(repairs).toEqual([]);
   });
 
-  test('that a record refers to is there once, where the record stands', async () => {
+  test('that a record refers to appears once, at the place of the record', async () => {
     const project = await given.session();
     const report = { ...userSays(''), message: { role: 'user', file: 'report.md' }, source: 'report' };
     await writeTurns(project, line, {
@@ -143,7 +143,7 @@ describe('a file of a turn', () => {
     ]);
   });
 
-  test('that is missing is reported, and nothing else is read in its place', async () => {
+  test('that is missing is reported, and nothing else is read instead', async () => {
     const project = await given.session();
     await project.write({ 'secret.txt': 'x' });
     await writeTurns(project, line, {
@@ -164,8 +164,8 @@ describe('a file of a turn', () => {
   });
 });
 
-describe('a commit that is of no session', () => {
-  test('is refused, and so is one that there is not', async () => {
+describe('a commit outside every session', () => {
+  test('is refused, and so is a missing one', async () => {
     const project = await memoryProject();
     const first = await project.tipOf('main');
     await start(project);
@@ -181,7 +181,7 @@ describe('a commit that is of no session', () => {
       });
   });
 
-  test('is refused where it holds a decision about memos and no session', async () => {
+  test('is refused if it contains a decision about memos and no session', async () => {
     const project = await given.session();
     await changeGlobal(
       project,
@@ -196,7 +196,7 @@ describe('a commit that is of no session', () => {
 });
 
 describe('a history that is cut off', () => {
-  /** A commit of the user's whose parent is not there, as at the end of a shallow clone. */
+  /** A user's commit whose parent is missing, as at the end of a shallow clone. */
   async function cut(project: MemoryProject, ...sessions: string[]): Promise<Oid> {
     const text = '{"type":"user","id":"x","timestamp":"","message":{"role":"user","content":"Kept"},"source":"text"}\n';
     const files = Object.fromEntries(sessions.map((name) => [`.teddy/sessions/${name}/01/transcript.jsonl`, text]));
@@ -212,7 +212,7 @@ describe('a history that is cut off', () => {
     return own;
   }
 
-  test('is read from the tree, where that holds one session', async () => {
+  test('is read from the tree, if that contains one session', async () => {
     const project = await memoryProject();
     const commit = await cut(project, '20260101-only');
     const found = await readConversation(project, { commit });
@@ -220,7 +220,7 @@ describe('a history that is cut off', () => {
     expect(rowsOf(found.turns)).toEqual(['01 user/text: Kept']);
   });
 
-  test('is read of the session that it was asked for by, where the tree holds several', async () => {
+  test('is read from the requested session, if the tree contains several', async () => {
     const project = await memoryProject();
     const commit = await cut(project, '20260101-one', '20260102-two');
     await project.setRef('refs/remotes/origin/teddy/20260101-one', commit);
@@ -234,7 +234,7 @@ describe('a history that is cut off', () => {
     });
   });
 
-  test('is refused where the tree holds none', async () => {
+  test('is refused if the tree contains none', async () => {
     const project = await memoryProject();
     const commit = await cut(project);
     await expect(readConversation(project, { commit })).rejects.toMatchObject({ code: 'NOT_ON_LINE' });

@@ -73,14 +73,14 @@ describe('an answer that an interrupted command had received', () => {
     );
   });
 
-  test('is kept by execute too, which then has no plan', async () => {
+  test('is also kept by execute, which then has no plan', async () => {
     const project = await begin();
     project.staged.push({ place, text });
     await expect(run(project)).rejects.toMatchObject({ code: 'NO_PENDING_PLAN' });
     expect(await storyOfLine(project)).toEqual([...opened, 'reply 01']);
   });
 
-  test('is not touched by a preview, nor while its process lives', async () => {
+  test('is not touched by a preview, nor while its process is running', async () => {
     const project = await begin();
     project.staged.push({ place, text });
     const choice = { provider: 'recorded' as const, name: 'scripted', parameters: {}, model: null };
@@ -93,14 +93,14 @@ describe('an answer that an interrupted command had received', () => {
     expect(project.staged).toEqual([alive]);
   });
 
-  test('is kept once, even if the command that kept it was killed before it cleared up', async () => {
+  test('is kept once, even if the command that kept it was killed before it cleaned up', async () => {
     const project = await begin();
     project.staged.push({ place, text });
     await say(project, undefined, null);
     project.staged.push({ place, text });
     await say(project, undefined, null);
     await say(project, undefined, 'Whole.');
-    // Also when the turn has been closed since.
+    // Even if the turn has been closed since.
     project.staged.push({ place, text });
     await say(project, 'Next', null);
     expect(await storyOfLine(project)).toEqual([...opened, 'reply 01', 'reply 01', 'message 02']);
@@ -109,7 +109,7 @@ describe('an answer that an interrupted command had received', () => {
     expect(project.said.filter((notice) => notice.includes('interrupted command'))).toHaveLength(1);
   });
 
-  slowTest('is kept aside and named when its turn has gone on without it, or has been answered meanwhile', async () => {
+  slowTest('is set aside and named if its turn has continued without it, or has been answered meanwhile', async () => {
     const project = await begin();
     await say(project, undefined, planOf([create('a.txt')]));
     project.staged.push({ place, text });
@@ -127,7 +127,7 @@ describe('an answer that an interrupted command had received', () => {
     expect(await anchored(project)).toEqual({ [place.id]: text });
   });
 
-  test('that loses a race against an answer is kept aside', async () => {
+  test('that loses a race against another answer is set aside', async () => {
     const project = await begin();
     project.staged.push({ place, text });
     const racing = withRace(project, async () => {
@@ -141,7 +141,7 @@ describe('an answer that an interrupted command had received', () => {
     expect(project.staged).toEqual([]);
   });
 
-  test('of another line waits for that line, and of a line that is gone is kept aside', async () => {
+  test('on another line waits for that line, and on a deleted line is set aside', async () => {
     const project = await begin();
     const other = { ...place, ref: 'refs/heads/teddy/20260124-other' as RefName };
     await project.setRef(other.ref, await project.tipOf(line));
@@ -157,7 +157,7 @@ describe('an answer that an interrupted command had received', () => {
     expect(await storyOfLine(project)).toEqual(opened);
   });
 
-  test('that is damaged keeps what can be trusted in its turn, and all bytes beside it', async () => {
+  test('that is damaged keeps its intact part in its turn, and all bytes beside it', async () => {
     const project = await begin();
     const damaged = new TextEncoder().encode(`${text}\0\0`);
     project.staged.push({ place, text, damaged, unconfirmedBytes: 3 });

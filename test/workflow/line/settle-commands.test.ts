@@ -1,4 +1,4 @@
-/** A command of a conversation whose process was killed: what it wrote in `.teddy/` is never taken for an edit of the user's. */
+/** A conversation's command whose process was killed: its writes in `.teddy/` are never taken for the user's edits. */
 import { describe, expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { shortRef } from '../../../src/names.ts';
@@ -21,7 +21,7 @@ const memos = '.teddy/memos.yaml';
 const evil = { [memos]: '- "evil fact"\n', '.teddy/global.context': '**\n', [own]: '.env\n' };
 const group = { id: 4711, startedAt: '1' };
 
-/** The command has done its worst, and nothing comes after it: what it left lies there. */
+/** The command has finished its work, and nothing cleans up after it: its files stay. */
 async function openKilled(writes: Record<string, string | null> = evil): Promise<MemoryProject> {
   const project = await given.session({ 'README.md': '# Notes\n' });
   await kill(project, () => project.write(writes));
@@ -35,7 +35,7 @@ async function kill(
   meanwhile: () => Promise<void> = async () => undefined,
 ): Promise<void> {
   const { answers } = project;
-  // Whoever is killed loses its right to the turn.
+  // A killed process loses its right to the turn.
   project.answers = { ...answers, claim: async () => ({ release: async () => undefined }) };
   await new Promise<void>((resolve, reject) => {
     project.command.run = async () => {
@@ -65,7 +65,7 @@ const isRunning = (project: MemoryProject, running: boolean) => {
   });
 };
 
-/** Whatever goes on with the line, and must not build on what the command left. */
+/** Every command that continues the line, and must not build on the leftovers. */
 const commands: [string, (project: MemoryProject) => Promise<unknown>][] = [
   ['chat', (project) => chat(project, 'And now?', 'Fine.')],
   ['plan', (project) => say(project, 'And now?', 'Fine.')],
@@ -85,7 +85,7 @@ function expectCode(code: string): (error: unknown) => void {
   return (error) => expect(error).toMatchObject({ code });
 }
 
-describe('a command of a conversation that was killed', () => {
+describe('a killed command in a conversation', () => {
   test.each(commands)('leaves nothing in .teddy/ that %s builds on', async (_, go) => {
     const project = await openKilled({ ...evil, 'a.txt': 'made\n' });
     const before = await textsOf(await started());
@@ -102,7 +102,7 @@ describe('a command of a conversation that was killed', () => {
     expect(warnings(project).filter((text) => text.includes('Commands may not change'))).toHaveLength(1);
   });
 
-  test('is closed on the line after that, and the conversation goes on', async () => {
+  test('is closed on the line after that, and the conversation continues', async () => {
     const project = await openKilled();
     await chat(project, undefined, 'It is done.');
     const types = (await recordsOf(project)).map((record) =>
@@ -114,7 +114,7 @@ describe('a command of a conversation that was killed', () => {
     expect(said[1]).toContain('1 tool call from an interrupted command');
   });
 
-  test('leaves what the user had edited before it as they had it, byte for byte', async () => {
+  test('leaves the user’s earlier edits as they were, byte for byte', async () => {
     const project = await given.session({ 'README.md': '# Notes\n' });
     const mine = { [memos]: '- mine\n', '.teddy/config.yaml': '' };
     const worst = { ...evil, '.teddy/config.yaml': 'model: evil\n' };
@@ -128,7 +128,7 @@ describe('a command of a conversation that was killed', () => {
     expect(await project.read(own)).not.toBe(evil[own]);
   });
 
-  test('refuses everything on the line while it still runs, and changes nothing', async () => {
+  test('refuses everything on the line while it is still running, and changes nothing', async () => {
     const project = await openKilled();
     for (const one of project.noted) Object.assign(one.facts ?? {}, { group });
     isRunning(project, true);
@@ -160,7 +160,7 @@ describe('a command of a conversation that was killed', () => {
     expect(await project.read(memos)).toBe('');
   });
 
-  test('is not looked at while its process lives', async () => {
+  test('is not looked at while its process is running', async () => {
     const project = await openKilled();
     for (const one of project.noted) one.isAlive = true;
     await appendRecords(project, { records: [user('more', 'And this')] });
@@ -168,7 +168,7 @@ describe('a command of a conversation that was killed', () => {
     expect(project.noted).toHaveLength(1);
   });
 
-  test('whose note is damaged stops every line, and names the note; nothing is put back', async () => {
+  test('whose note is damaged stops every line, and names the note; nothing is restored', async () => {
     const project = await openKilled();
     for (const one of project.noted) one.facts = null;
     await expect(chat(project, undefined, 'Fine.')).rejects.toMatchObject({
@@ -180,7 +180,7 @@ describe('a command of a conversation that was killed', () => {
     expect(project.noted).toHaveLength(1);
   });
 
-  test('stops whoever comes to its work tree on another line, and is put right where it ran', async () => {
+  test('stops anyone who uses its work tree on another line, and is repaired where it ran', async () => {
     const project = await memoryProject({ 'README.md': '# Notes\n' });
     const other = await newSession(project, { name: 'other', switch: false });
     await start(project);
@@ -202,7 +202,7 @@ describe('a command of a conversation that was killed', () => {
     await say(project, 'Go on', 'Fine.');
   });
 
-  test('is no reason to trust its lists: a preview is refused until they are put back', async () => {
+  test('does not make its lists trusted: a preview is refused until they are restored', async () => {
     const project = await openKilled();
     const choice = { provider: 'recorded' as const, name: 'scripted', parameters: {}, model: null };
     await expect(previewRequest(project, { message: 'Hi', choice })).rejects.toMatchObject({ code: 'RUN_INTERRUPTED' });
@@ -210,7 +210,7 @@ describe('a command of a conversation that was killed', () => {
     expect([...project.trusted]).toEqual([]);
   });
 
-  test('is put right as well on a branch that goes on from its line', async () => {
+  test('is repaired on a branch that continues from its line as well', async () => {
     const project = await openKilled();
     await project.switchTo('mine', await project.tipOf(line));
     await project.write(evil);
@@ -219,7 +219,7 @@ describe('a command of a conversation that was killed', () => {
     expect(project.noted).toEqual([]);
   });
 
-  test('is put right as well where its line has gone on since, even with what it wrote', async () => {
+  test('is repaired even if its line has continued since, with its files', async () => {
     const project = await openKilled();
     await project.commit('All of it');
     await say(project, 'Go on', 'Fine.');
@@ -228,7 +228,7 @@ describe('a command of a conversation that was killed', () => {
     expect(project.noted).toEqual([]);
   });
 
-  test('is forgotten with a warning where its work tree is gone', async () => {
+  test('is forgotten with a warning if its work tree no longer exists', async () => {
     const project = await openKilled({});
     for (const { facts } of project.noted) Object.assign(facts ?? {}, { root: '/gone', isLinked: true });
     await say(project, undefined, 'Fine.');
@@ -238,7 +238,7 @@ describe('a command of a conversation that was killed', () => {
     expect(project.noted).toEqual([]);
   });
 
-  test('that could not be put back stops everything else, and is tried again', async () => {
+  test('whose changes could not be reverted stops everything else, and is retried', async () => {
     const project = await openKilled();
     const { workspace } = project.repository;
     const { writeSessionFile } = workspace;
@@ -252,8 +252,8 @@ describe('a command of a conversation that was killed', () => {
   });
 });
 
-describe('the note of a command', () => {
-  test('is there before the command starts, with its line, its turn and its work tree, and is gone after it', async () => {
+describe('a command’s note', () => {
+  test('exists before the command starts, with its line, turn and work tree, and is removed after it', async () => {
     const project = await started();
     const seen: unknown[] = [];
     project.command.run = async () => (seen.push(...structuredClone(project.noted)), {});
@@ -283,7 +283,7 @@ describe('the note of a command', () => {
     expect(isRun).toBe(false);
   });
 
-  test('stays where what the command changed could not be put back, so that no snapshot takes it', async () => {
+  test('stays if the command’s changes could not be reverted, so that no snapshot takes them', async () => {
     const project = await started();
     const { workspace } = project.repository;
     const { writeSessionFile } = workspace;

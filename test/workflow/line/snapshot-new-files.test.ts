@@ -24,7 +24,7 @@ function withWorkspace(
 }
 
 describe('with teddy.snapshot=all', () => {
-  test('files that git does not know join the snapshot, beside what is edited', async () => {
+  test('untracked files join the snapshot, beside edited ones', async () => {
     const project = await begin();
     await project.write({ 'new.txt': 'n\n', 'deep/er.txt': 'd\n', 'x.log': 'l\n', 'a.txt': 'edited\n' });
     await say(project, 'Go on', 'Fine.');
@@ -49,40 +49,43 @@ describe('with teddy.snapshot=all', () => {
     expect(project.said).toContain('Your own edits to 1 file were committed as a snapshot (1 of them new).');
   });
 
-  slowTest('secrets, by name and by content, and what has 1 MiB or more stay away, each with its reason', async () => {
-    const project = await begin();
-    project.secrets.set('hunter2hunter2', 'password');
-    await project.write({
-      '.env': 'A=1\n',
-      'notes.txt': 'It is hunter2hunter2.\n',
-      'wide.txt': [...'hunter2hunter2'].join('\0'),
-      'exact.bin': 'x'.repeat(megabyte),
-      'below.bin': 'x'.repeat(megabyte - 1),
-      '.teddy/mine.txt': 'x\n',
-    });
-    await say(project, 'Go on', 'Fine.');
-    const tip = await project.tipOf(line);
-    const files = (await project.repository.store.listTree(tip)).map(({ path }) => path);
-    expect(files.filter((path) => !path.startsWith('.teddy/sessions/') && path !== '.teddy/.gitattributes')).toEqual([
-      '.gitignore',
-      '.teddy/global.context',
-      '.teddy/memos.yaml',
-      'README.md',
-      'a.txt',
-      'below.bin',
-    ]);
-    const said = project.said.find((text) => text.startsWith('warning: Left out of the snapshot: ')) ?? '';
-    for (const reason of [
-      '.env (named like a secret)',
-      'notes.txt (it contains a secret)',
-      'wide.txt (it contains a secret)',
-      'exact.bin (1 MiB or more)',
-      '.teddy/mine.txt (only teddy itself adds files to .teddy/)',
-    ])
-      expect(said).toContain(reason);
-  });
+  slowTest(
+    'secrets, by name and by content, and files of 1 MiB or more are skipped, each with the reason',
+    async () => {
+      const project = await begin();
+      project.secrets.set('hunter2hunter2', 'password');
+      await project.write({
+        '.env': 'A=1\n',
+        'notes.txt': 'It is hunter2hunter2.\n',
+        'wide.txt': [...'hunter2hunter2'].join('\0'),
+        'exact.bin': 'x'.repeat(megabyte),
+        'below.bin': 'x'.repeat(megabyte - 1),
+        '.teddy/mine.txt': 'x\n',
+      });
+      await say(project, 'Go on', 'Fine.');
+      const tip = await project.tipOf(line);
+      const files = (await project.repository.store.listTree(tip)).map(({ path }) => path);
+      expect(files.filter((path) => !path.startsWith('.teddy/sessions/') && path !== '.teddy/.gitattributes')).toEqual([
+        '.gitignore',
+        '.teddy/global.context',
+        '.teddy/memos.yaml',
+        'README.md',
+        'a.txt',
+        'below.bin',
+      ]);
+      const said = project.said.find((text) => text.startsWith('warning: Left out of the snapshot: ')) ?? '';
+      for (const reason of [
+        '.env (named like a secret)',
+        'notes.txt (it contains a secret)',
+        'wide.txt (it contains a secret)',
+        'exact.bin (1 MiB or more)',
+        '.teddy/mine.txt (only teddy itself adds files to .teddy/)',
+      ])
+        expect(said).toContain(reason);
+    },
+  );
 
-  test('nothing but files that stay away makes no snapshot, and they are named all the same', async () => {
+  test('skipped files alone make no snapshot, and are named all the same', async () => {
     const project = await begin();
     await project.write({ '.env': 'A=1\n' });
     await say(project, 'Go on', 'Fine.');
@@ -90,7 +93,7 @@ describe('with teddy.snapshot=all', () => {
     expect(project.said).toContain('warning: Left out of the snapshot: .env (named like a secret).');
   });
 
-  test('a file that cannot be read stays away, and one that has vanished is none', async () => {
+  test('an unreadable file is skipped, and one that has vanished is ignored', async () => {
     const project = await begin();
     await project.write({ 'locked.txt': 'x\n', 'brief.txt': 'x\n', 'new.txt': 'n\n' });
     const hindered = withWorkspace(project, ({ readDisk }) => ({
@@ -106,7 +109,7 @@ describe('with teddy.snapshot=all', () => {
   });
 
   slowTest(
-    'a file that is written between the look and the commit stays away: what is committed was looked through',
+    'a file that is written between the check and the commit is skipped: only checked content is committed',
     async () => {
       const project = await begin();
       project.secrets.set('hunter2hunter2', 'password');
@@ -124,7 +127,7 @@ describe('with teddy.snapshot=all', () => {
     },
   );
 
-  test('what git refuses stops the turn, with nothing changed', async () => {
+  test('a file that git refuses stops the turn, with nothing changed', async () => {
     const project = await begin();
     const tip = await project.tipOf(line);
     await project.write({ 'new.txt': 'n\n' });

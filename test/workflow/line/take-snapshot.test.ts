@@ -10,7 +10,7 @@ const dir = `.teddy/sessions/${session}`;
 const begin = () => given.session({ 'README.md': '# Notes\n', 'a.txt': 'a\n', 'b.txt': 'b\n' });
 
 describe('the user’s own edits', () => {
-  test('of tracked files become one commit of theirs before the message, and index and files stay', async () => {
+  test('of tracked files become one commit before the message, and index and files stay', async () => {
     const project = await begin();
     await project.write({ 'a.txt': 'edited\n', 'b.txt': null, 'untracked.txt': 'u\n' });
     await say(project, 'Go on', 'Fine.');
@@ -24,7 +24,7 @@ describe('the user’s own edits', () => {
     expect(status).toEqual({ edits: [], unmerged: [], untracked: ['untracked.txt'] });
   });
 
-  test('of files that git does not track are named once: all before the first message, later the ones that came since', async () => {
+  test('of untracked files are named once: all before the first message, later only new ones', async () => {
     const project = await begin();
     const told = () => project.said.filter((text) => text.startsWith('Left out of the session'));
     await project.write({ '.gitignore': '*.log\n', 'x.log': 'l\n', 'early.txt': 'e\n', 'made.txt': 'm\n' });
@@ -42,7 +42,7 @@ describe('the user’s own edits', () => {
     expect(told()).toEqual([first, `Left out of the session, because git does not track them: late.txt. ${advice}`]);
   });
 
-  test('that are wholly staged join it, additions included, and that is said', async () => {
+  test('that are fully staged join the commit, additions included, which is reported', async () => {
     const project = await begin();
     await project.write({ 'new.txt': 'n\n', 'a.txt': 'edited\n' });
     await project.stage('new.txt');
@@ -66,7 +66,7 @@ describe('the user’s own edits', () => {
     expect(await project.repository.workspace.status({ untracked: true })).toEqual(before);
   });
 
-  test('are refused under teddy.snapshot=none, and an unknown value is told', async () => {
+  test('are refused under teddy.snapshot=none, and an unknown value is reported', async () => {
     const project = await begin();
     const tip = await project.tipOf(line);
     await project.write({ 'a.txt': 'edited\n' });
@@ -117,7 +117,7 @@ describe('in .teddy/', () => {
     await say(project, 'First', 'Fine.');
     expect(await project.readAt(await project.tipOf('teddy/global'), 'memos.yaml')).toBe('- one\n- two\n');
     expect(await project.readAt(await project.tipOf('teddy/global'), 'global.context')).toBe('a.txt\n');
-    // Another session adds a fact and takes one away, then this one edits its older copy.
+    // Another session adds a fact and removes one, then this one edits its older copy.
     await project.switchTo('main');
     await start(project, 'other');
     await project.write({ '.teddy/memos.yaml': '- two\n- three\n' });
@@ -129,7 +129,7 @@ describe('in .teddy/', () => {
     expect(await project.read('.teddy/memos.yaml')).toBe('- two\n- three\n- four\n');
   });
 
-  test('a memo list that cannot be read is refused, with nothing changed', async () => {
+  test('an unreadable memo list is refused, with nothing changed', async () => {
     const project = await begin();
     const [tip, global] = [await project.tipOf(line), await project.tipOf('teddy/global')];
     await project.write({ '.teddy/memos.yaml': 'a: map\n' });
@@ -147,7 +147,7 @@ describe('in .teddy/', () => {
     expect((await storyOfLine(project)).slice(-2)).toEqual(['message 02', 'reply 02']);
   });
 
-  test('a changed plan is PLAN_MODIFIED, another changed file FILE_MODIFIED, each with the way back', async () => {
+  test('a changed plan is PLAN_MODIFIED, another changed file FILE_MODIFIED, each with the remedy', async () => {
     const project = await begin();
     await say(project, 'Do it', planOf([create('new.txt')]));
     await run(project);
@@ -165,7 +165,7 @@ describe('in .teddy/', () => {
     }
   });
 
-  test('one that another command was just publishing is none', async () => {
+  test('a file that another command was just publishing does not count as changed', async () => {
     const project = await begin();
     await say(project, 'Do it', planOf([create('new.txt')]));
     await run(project);

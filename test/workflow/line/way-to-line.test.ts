@@ -1,4 +1,4 @@
-/** Where a hint sends a person who stands elsewhere: git has to do what it is asked. */
+/** The place that a hint sends a person to who is elsewhere: git has to accept the command. */
 import { expect, test } from 'vitest';
 import { mainLineRef, type SessionId } from '../../../src/names.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
@@ -12,7 +12,7 @@ import { create, line, session, start, turn } from '../../support/turns.ts';
 const ref = mainLineRef(session as SessionId);
 const nowhere = { ref, workspace: null };
 
-test('an edited file that the line has changed is put away first', async () => {
+test('an edited file that the line has changed is stashed first', async () => {
   const project = await memoryProject();
   await project.commit('Mine', { 'same.txt': 'x\n' });
   await start(project);
@@ -30,8 +30,8 @@ test.each([
   ['a file where the line has a directory', { sub: 'mine\n' }, 'git stash -u && '],
   ['a file in a directory where the line has a file', { 'two.txt/mine.txt': 'mine\n' }, 'git stash -u && '],
   ['a file beside those of the line', { 'sub/mine.txt': 'mine\n' }, ''],
-  ['a file that git ignores, which it overwrites', { 'sub/one.txt': 'mine\n', '.gitignore': 'one.txt\n' }, ''],
-])('what git does not track is put away first where it is in the way: %s', async (_, files, first) => {
+  ['a file that git ignores and would overwrite', { 'sub/one.txt': 'mine\n', '.gitignore': 'one.txt\n' }, ''],
+])('an untracked file in the way is stashed first: %s', async (_, files, first) => {
   const project = await given.session();
   await turn(project, 'One', create('sub/one.txt'), create('two.txt'));
   await project.switchTo('main');
@@ -41,7 +41,7 @@ test.each([
   expect(await findWayTo(project, nowhere)).toBe(`${first}git switch ${line}`);
 });
 
-test('what git is in the middle of ends first, and unmerged files are put away with the rest', async () => {
+test('git’s unfinished operation is ended first, and unmerged files are stashed with the rest', async () => {
   const project = await memoryProject();
   await newSession(project, { name: 'add-login', switch: false });
   const ways = [];
@@ -59,7 +59,7 @@ test('what git is in the middle of ends first, and unmerged files are put away w
   expect((await readStatus(project)).next).toEqual(['git status']);
 });
 
-test('git forgets a work tree that is gone first, and one that is there is gone to', async () => {
+test('git forgets a missing work tree first, and an existing one is used', async () => {
   const project = await memoryProject();
   await newSession(project, { name: 'add-login', switch: false });
   const tree = memoryWorkTree(ref, { isGone: true });
@@ -72,7 +72,7 @@ test('git forgets a work tree that is gone first, and one that is there is gone 
   expect(await findWayTo(project, nowhere)).toBe(`cd ${tree.root}`);
 });
 
-test('a remote is named where several have the branch', async () => {
+test('a remote is named if several have the branch', async () => {
   const project = await memoryProject();
   const { commit } = await newSession(project, { name: 'add-login', switch: false });
   await project.setRef(`refs/remotes/b/${line}`, commit);
@@ -83,13 +83,13 @@ test('a remote is named where several have the branch', async () => {
   expect(await findWayTo(project, nowhere)).toBe(`git switch --track a/${line}`);
 });
 
-test('a known work tree is gone to, whatever git has on record', async () => {
+test('a known work tree is used, whatever git has on record', async () => {
   const project = await memoryProject();
   const workspace = { ...project.repository.workspace, root: '/a b' };
   expect(await findWayTo(project, { ref, workspace })).toBe("cd '/a b'");
 });
 
-test('a command that leaves the line comes after what another work tree has to do', async () => {
+test('a command that leaves the line comes after the commands for another work tree', async () => {
   const project = await memoryProject();
   await newSession(project, { name: 'add-login', switch: false });
   const after = (root: string) => {

@@ -1,4 +1,4 @@
-/** Lines in linked work trees of their own: which one a line gets, when it has ended, and what is never removed. */
+/** Lines in their own linked work trees: which one a line gets, when it has ended, and which are never removed. */
 import { describe, expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import type { LeftRun } from '../../../src/ports/disk.ts';
@@ -28,7 +28,7 @@ const rootsOf = ({ removed, kept }: RemovedWorkTrees) => [
 ];
 const treeOf = (project: MemoryProject) => project.linked[0] as MemoryWorkTree;
 
-describe('a new session in a work tree of its own', () => {
+describe('a new session in its own work tree', () => {
   test('leaves HEAD where it is', async () => {
     const project = await memoryProject();
     const made = await begin(project);
@@ -44,7 +44,7 @@ describe('a new session in a work tree of its own', () => {
     expect((await begin(project)).workTree).toBe(root);
   });
 
-  test('has no branch left where the work tree cannot be made', async () => {
+  test('leaves no branch if the work tree cannot be made', async () => {
     const project = await memoryProject();
     const refused = new TeddyError('DISK_FULL', 'No space left.');
     project.repository.addWorkTree = () => Promise.reject(refused);
@@ -53,8 +53,8 @@ describe('a new session in a work tree of its own', () => {
   });
 });
 
-describe('a line that is worked on in a work tree of its own', () => {
-  test('gets one when it is checked out nowhere, and the same one the next time', async () => {
+describe('a line in its own work tree', () => {
+  test('gets one if it is checked out nowhere, and the same one the next time', async () => {
     const project = await memoryProject();
     await newSession(project, { name: 'add-login', switch: false });
     expect(await open(project, 'add-login')).toEqual({ ref, root, made: true });
@@ -63,7 +63,7 @@ describe('a line that is worked on in a work tree of its own', () => {
     expect(project.linked).toHaveLength(1);
   });
 
-  test('is refused where the main work tree is on it', async () => {
+  test('is refused if the main work tree is on it', async () => {
     const project = await given.session();
     for (const selector of [undefined, session]) {
       await expect(open(project, selector)).rejects.toMatchObject({
@@ -83,7 +83,7 @@ describe('a line that is worked on in a work tree of its own', () => {
     expect(await project.tipOf(line)).toBe(commit);
   });
 
-  test('gets none for a plan that there is not', async () => {
+  test('gets none for a plan that does not exist', async () => {
     const project = await memoryProject();
     await newSession(project, { name: 'add-login', switch: false });
     await expect(open(project, session, true)).rejects.toMatchObject({ code: 'NO_PENDING_PLAN' });
@@ -92,7 +92,7 @@ describe('a line that is worked on in a work tree of its own', () => {
     expect(await open(project, session, true)).toMatchObject({ made: true });
   });
 
-  test('gets a new one where its own is gone, which is said', async () => {
+  test('gets a new one if its own is missing, which is reported', async () => {
     const project = await memoryProject();
     await begin(project);
     treeOf(project).isGone = true;
@@ -113,8 +113,8 @@ describe('a line that is worked on in a work tree of its own', () => {
   });
 });
 
-describe('the list', () => {
-  test('has lines in order, with what is in each work tree, and not the work trees of other branches', async () => {
+describe('the list of work trees', () => {
+  test('has lines in order, with the contents of each work tree, and skips work trees on other branches', async () => {
     const project = await memoryProject();
     await begin(project, 'two');
     await begin(project, 'one');
@@ -127,7 +127,7 @@ describe('the list', () => {
     ]);
   });
 
-  test('has a line of somebody else’s work tree, and one of teddy’s whose HEAD has left its line', async () => {
+  test('has a line in somebody else’s work tree, and one of teddy’s whose HEAD has left its line', async () => {
     const project = await memoryProject();
     await begin(project);
     const tree = treeOf(project);
@@ -145,8 +145,8 @@ describe('the list', () => {
     ['the default branch', 'refs/heads/main', 'merged'],
     ['the archive', `refs/teddy/archive/2026-01/${session}`, 'archived'],
     ['another branch', 'refs/heads/other', null],
-    ['a branch of a remote that only ends like its base', 'refs/remotes/origin/x/other', null],
-  ])('says of a line that is in %s how it has ended', async (_, where, end) => {
+    ['a remote’s branch that only ends like its base', 'refs/remotes/origin/x/other', null],
+  ])('reports how a line that is in %s has ended', async (_, where, end) => {
     const project = await memoryProject();
     await project.switchTo('topic', await project.tipOf('main'));
     const { commit } = await begin(project);
@@ -155,7 +155,7 @@ describe('the list', () => {
     expect(await listWorkTrees(project)).toMatchObject([{ end }]);
   });
 
-  test('says of a line that has landed and is checked out that it has landed', async () => {
+  test('reports that a line has landed even if it is checked out', async () => {
     const project = await given.session();
     await turn(project, 'One', create('one.txt'));
     await project.switchTo('main');
@@ -164,7 +164,7 @@ describe('the list', () => {
     expect(await listWorkTrees(project)).toMatchObject([{ line: ref, end: 'landed' }]);
   });
 
-  test('does not take a line for ended that has gone on since', async () => {
+  test('does not count a line as ended that has continued since', async () => {
     const project = await memoryProject();
     const { commit } = await begin(project);
     await project.setRef('refs/heads/main', commit);
@@ -173,7 +173,7 @@ describe('the list', () => {
     expect(await listWorkTrees(project)).toMatchObject([{ end: null }]);
   });
 
-  test('says of a line whose branch is gone that it was deleted, or archived where it was', async () => {
+  test('reports a line whose branch is missing as deleted, or as archived if it was', async () => {
     const project = await memoryProject();
     const { commit } = await begin(project);
     await project.repository.store.updateRefs([{ ref, old: commit, new: null }], 'test');
@@ -183,7 +183,7 @@ describe('the list', () => {
   });
 });
 
-describe('a removal', () => {
+describe('removing a work tree', () => {
   test.each([[session], [line], ['login'], [`/project/../linked/${session}`]])('finds %s', async (selector) => {
     const project = await memoryProject();
     await begin(project);
@@ -210,7 +210,7 @@ describe('a removal', () => {
     ['is locked', { lock: '' }, 'LOCKED'],
     ['was made by somebody else', { madeFor: null }, 'WORK_TREE_IN_USE'],
     ['is not finished', { isUnfinished: true, ref: null }, 'WORK_TREE_IN_USE'],
-    ['one stands in', { root: '/project' }, 'WORK_TREE_IN_USE'],
+    ['is the current directory', { root: '/project' }, 'WORK_TREE_IN_USE'],
   ])('keeps one that %s', async (_, state, code) => {
     const project = await memoryProject();
     await begin(project);
@@ -222,7 +222,7 @@ describe('a removal', () => {
     expect(project.linked).toHaveLength(1);
   });
 
-  test('keeps one whose plan is being executed, or was interrupted, and lets go of a plan that waits', async () => {
+  test('keeps one whose plan is being executed or was interrupted, but ignores a waiting plan', async () => {
     const project = await memoryProject();
     await begin(project);
     await say(project, 'Do it', planOf([create('a.txt')]), { selector: session });
@@ -241,7 +241,7 @@ describe('a removal', () => {
     await (await project.journals.claim(place)).release();
   });
 
-  test('of the ended ones takes those alone, and names the ones that have to stay', async () => {
+  test('takes only the ended ones on request, and names the ones that have to stay', async () => {
     const project = await memoryProject();
     await begin(project, 'one');
     await begin(project, 'two');

@@ -1,4 +1,4 @@
-/** A page as a file: the same bytes wherever the commits are, and any other byte is found. */
+/** A page as a file: the same bytes wherever the commits are, and any changed byte is detected. */
 import fc from 'fast-check';
 import { beforeAll, describe, expect } from 'vitest';
 import type { Project } from '../../../src/ports/project.ts';
@@ -32,14 +32,14 @@ function verify(of: Uint8Array | string, by: Project = project) {
   return verifyPageFile(by, { name: 'page.html', bytes: given }, version);
 }
 
-/** `from` occurs; the first of them becomes `to`. */
+/** `from` occurs; its first occurrence becomes `to`. */
 function replaced(from: string, to: string): string {
   expect(text).toContain(from);
   return text.replace(from, () => to);
 }
 
-describe('a page is verified', () => {
-  test('by its source: again, and after the line has gone on', async () => {
+describe('verifying a page', () => {
+  test("succeeds with the page's source, even after the line has continued", async () => {
     const tip = await project.tipOf(line);
     expect(await verify(bytes)).toMatchObject({ outcome: 'same', session, version, difference: null });
     const own = await memoryProject();
@@ -54,7 +54,7 @@ describe('a page is verified', () => {
     expect(await project.tipOf(line)).toBe(tip);
   });
 
-  test('and names the turn and the part that first differ', async () => {
+  test('names the turn and the part that first differ', async () => {
     expect(await verify(replaced('Words.', 'Swords'))).toMatchObject({
       outcome: 'different',
       difference: { turn: '02', part: expect.stringMatching(/^t02/), line: expect.any(Number), hasMasks: false },
@@ -66,12 +66,12 @@ describe('a page is verified', () => {
     expect((await verify(text.slice(0, -1))).outcome).toBe('different');
   });
 
-  test('and says where one of the two has a mask', async () => {
+  test('reports if one of the two has a mask', async () => {
     const { difference } = await verify(replaced('Words.', '[masked: env TOKEN]'));
     expect(difference).toMatchObject({ turn: '02', hasMasks: true });
   });
 
-  propertyTest('whatever byte of it is changed', async () => {
+  propertyTest('finds any changed byte in the page', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), async (at, by) => {
         const changed = bytes.slice();
@@ -86,7 +86,7 @@ describe('a page is verified', () => {
     );
   });
 
-  slowTest('and each byte of its source', async () => {
+  slowTest('finds any changed byte in its source', async () => {
     const start = text.indexOf('<meta name="teddy-source"');
     const end = text.indexOf('<title>');
     const offset = new TextEncoder().encode(text.slice(0, start)).length;
@@ -103,19 +103,19 @@ describe('a page is verified', () => {
 });
 
 describe('a page is not verified', () => {
-  test('that another version has made', async () => {
+  test('if another version made it', async () => {
     const verified = await verify(replaced('content="git-teddy 1.2.3"', 'content="git-teddy 9.9.9"'));
     expect(verified).toMatchObject({ outcome: 'other-version', version: '9.9.9', difference: null });
   });
 
-  test('whose commits are not here', async () => {
+  test('if its commits are not here', async () => {
     await expect(verify(bytes, await memoryProject())).rejects.toMatchObject({
       code: 'UNKNOWN_COMMIT',
       hint: expect.stringContaining('teddy session pull <remote>'),
     });
   });
 
-  test('of which a commit is none of the session', async () => {
+  test('if one of its commits is outside the session', async () => {
     const tip = await project.tipOf(line);
     const main = await project.tipOf('main');
     await expect(verify(text.replaceAll(tip, main))).rejects.toMatchObject({
@@ -128,27 +128,27 @@ describe('a page is not verified', () => {
     ['nothing', ''],
     ['another page', '<!doctype html><title>x</title>'],
     [
-      'a source that ends nowhere',
+      'a source without an end',
       '<meta name="generator" content="git-teddy 1.2.3"><meta name="teddy-source" content="{',
     ],
     ['another generator', '<meta name="generator" content="other"><meta name="teddy-source" content="{}">'],
     ['no lines', toHead({ session: '20260124-x', line: 'x', lines: [], landed: [] })],
     ['no session', toHead({ session: '../x', line: 'x', lines: [{ name: 'x', tip: 'a'.repeat(40) }], landed: [] })],
     [
-      'a name for a commit',
+      'a name in place of a commit',
       toHead({ session: '20260124-x', line: 'x', lines: [{ name: 'x', tip: 'HEAD' }], landed: [] }),
     ],
     [
-      'an option for a commit',
+      'an option in place of a commit',
       toHead({ session: '20260124-x', line: 'x', lines: [{ name: 'x', tip: '--all' }], landed: [] }),
     ],
     ['lists in lists', toHead(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)],
-    ['a commit twice', toHead({ session: '20260124-x', line: 'x', lines: twice, landed: [] })],
-    ['more lines than there are', toHead({ session: '20260124-x', line: 'x', lines: many, landed: [] })],
+    ['the same commit twice', toHead({ session: '20260124-x', line: 'x', lines: twice, landed: [] })],
+    ['more lines than allowed', toHead({ session: '20260124-x', line: 'x', lines: many, landed: [] })],
     ['a null', toHead({ session: '20260124-x', line: 'x', lines: [null], landed: [null] })],
-    ['bytes that are no text', new Uint8Array(100_000).fill(0xff)],
-    ['many beginnings of a source', '<meta name="teddy-source" content="'.repeat(200_000)],
-  ])('that is none: %s', async (_, given) => {
+    ['bytes that are not text', new Uint8Array(100_000).fill(0xff)],
+    ['several starts of a source', '<meta name="teddy-source" content="'.repeat(200_000)],
+  ])('if it is malformed: %s', async (_, given) => {
     await expect(verify(given)).rejects.toMatchObject({ code: 'USAGE', hint: expect.stringContaining('--html') });
   });
 });

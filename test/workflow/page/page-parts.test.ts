@@ -1,4 +1,4 @@
-/** Each kind of part on a page: what was said and called, what is masked, cut or damaged, and commits that are no turn's. */
+/** Each kind of part on a page: messages and calls, masked, cut or damaged parts, and commits outside turns. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
@@ -30,7 +30,7 @@ async function readTurn(project: MemoryProject, at = -1): Promise<PageTurn> {
 const text = (words: string) => ({ text: words, cut: null });
 
 describe('the parts of a turn', () => {
-  test('are what was said and called, each call with its result', async () => {
+  test('are its messages and calls, each call with its result', async () => {
     const project = await begin();
     const append = (...records: Parameters<typeof user | typeof call>[] | object[]) =>
       appendRecords(project, { selector: session, records: records as never });
@@ -64,7 +64,7 @@ describe('the parts of a turn', () => {
     expect([plan, report]).toEqual([null, null]);
   });
 
-  test('have answers that were interrupted, and no result where none was recorded', async () => {
+  test('include interrupted answers, and calls without a recorded result', async () => {
     const project = await begin();
     await say(project, 'Tell me', null);
     const path = `.teddy/sessions/${session}/01/transcript.jsonl`;
@@ -84,7 +84,7 @@ describe('the parts of a turn', () => {
     ]);
   });
 
-  test('have thinking, and what a sub-agent said and did, folded where they belong', async () => {
+  test('include thinking, and a sub-agent’s work, folded where they belong', async () => {
     const project = await begin();
     await say(project, 'Count them', null);
     const path = `.teddy/sessions/${session}/01/transcript.jsonl`;
@@ -118,7 +118,7 @@ describe('the parts of a turn', () => {
     );
   });
 
-  test('a plan that is rejected as a whole is called so, and the next one is compared with it', async () => {
+  test('mark a plan that is rejected as a whole, and compare the next plan with it', async () => {
     const project = await begin();
     await say(project, 'Make it', planOf([create('a.txt')]));
     await run(project, { reject: 'Rather b.txt.' });
@@ -128,13 +128,13 @@ describe('the parts of a turn', () => {
     expect(first).toMatch(/<span class="pill warn">rejected<\/span>/);
     expect(first).toContain('rejected the plan.');
     expect(first).toContain('<h3>Planned</h3>');
-    // Said once, and not again of each action.
+    // The reason appears once, and is not repeated for each action.
     expect(first).not.toContain('<p class="reason">rejected</p>');
     expect(html).toContain('Plan of turn 01, revised in turn 02');
     expect(html).toContain('How it differs from the plan of turn 01');
   });
 
-  test('a plan that a user rejects is a turn with the reason, and one that waits has no report', async () => {
+  test('show a user’s rejection as a turn with the reason, and a waiting plan without a report', async () => {
     const project = await begin();
     await say(project, 'Make it', planOf([create('a.txt'), create('b.txt')]));
     expect(await readTurn(project)).toMatchObject({ status: 'planned', outcome: null, report: null, files: [] });
@@ -179,7 +179,7 @@ describe('secrets', () => {
     expect(page.turns[0]?.files[0]?.diff.text).toContain('+key = [masked: password]');
   });
 
-  test('are masked in the names on commits: who wrote them, who was asked, where they began', async () => {
+  test('are masked in the names on commits: authors, models, and starting points', async () => {
     const project = await begin();
     await turn(project, 'Do it', create('one.txt'));
     const { store } = project.repository;
@@ -201,7 +201,7 @@ describe('secrets', () => {
     expect(page).toMatchObject({ authors: ['[masked: password]'], base: { branch: '[masked: password]' } });
   });
 
-  test('of several lines are masked where a hunk shows only some of them', async () => {
+  test('of several lines are masked even if a hunk shows only some of them', async () => {
     const project = await begin({ 'key.txt': `${key}\nold\n` });
     await turn(
       project,
@@ -215,7 +215,7 @@ describe('secrets', () => {
     expect(file).toMatchObject({ added: 1, removed: 1 });
   });
 
-  test('of which half would stand at the end of what is kept are masked', async () => {
+  test('that would be cut in half at the end of the kept text are masked', async () => {
     const project = await begin();
     const long = `${'x'.repeat(262_144 - 10)}${secret}${'y'.repeat(1000)}`;
     await say(project, long, 'Words.');
@@ -226,7 +226,7 @@ describe('secrets', () => {
 });
 
 describe('long texts', () => {
-  test('are cut, with how much is left out and the command that prints all', async () => {
+  test('are cut, with the length left out and the command that prints everything', async () => {
     const project = await begin();
     project.configuration.set('teddy.contextTokens', '1000000');
     const long = 'word '.repeat(120_000);
@@ -252,7 +252,7 @@ describe('long texts', () => {
     expect(plan?.sha256).toBe(project.hash(planOf([create('long.txt', `${'line\n'.repeat(120_000)}`)])));
   });
 
-  test('of a turn are held only as far as there is room for all of them', async () => {
+  test('in a turn are kept only as far as all of them fit', async () => {
     const project = await begin();
     const names = Array.from({ length: 20 }, (_, at) => `${at}.txt`);
     await turn(project, 'Many', ...names.map((name) => create(name, `${'a'.repeat(300_000)}\n`)));
@@ -264,8 +264,8 @@ describe('long texts', () => {
   });
 });
 
-describe('what is damaged', () => {
-  test('is a fault of its turn, and everything else is there', async () => {
+describe('a damaged part', () => {
+  test('is a fault in its turn, and everything else is shown', async () => {
     const project = await begin();
     await turn(project, 'One', create('one.txt'));
     await turn(project, 'Two', create('two.txt'));
@@ -292,7 +292,7 @@ describe('what is damaged', () => {
     expect(turns[1]?.faults[0]).toContain('transcript.jsonl');
   });
 
-  test('a tree without which the changes of a commit cannot be told', async () => {
+  test('may be a tree without which a commit’s changes cannot be computed', async () => {
     const project = await begin();
     await turn(project, 'One', create('one.txt'));
     await turn(project, 'Two', create('two.txt'));
@@ -314,7 +314,7 @@ describe('what is damaged', () => {
     expect(page.turns[1]).toEqual(whole.turns[1]);
   });
 
-  test('a report that cannot be read, and a request that is none', async () => {
+  test('may be an unreadable report, or an invalid request', async () => {
     const project = await begin();
     await turn(project, 'One', create('one.txt'));
     await amend(project, `.teddy/sessions/${session}/01/report.md`, 'version: 9\n');
@@ -327,8 +327,8 @@ describe('what is damaged', () => {
   });
 });
 
-describe('commits that are no turn', () => {
-  test('snapshots and landings stand after their turns', async () => {
+describe('commits outside turns', () => {
+  test('such as snapshots and landings come after their turns', async () => {
     const project = await begin();
     await turn(project, 'One', create('one.txt'));
     await project.write({ 'README.md': '# Mine\n' });
@@ -348,7 +348,7 @@ describe('commits that are no turn', () => {
   });
 });
 
-test('a turn that two lines end in their own way is there twice, with the steps that they share', async () => {
+test('a turn that two lines end differently appears twice, with the shared steps', async () => {
   const project = await begin();
   await turn(project, 'One', create('one.txt'));
   await say(project, 'Two', planOf([create('two.txt')]));
@@ -367,7 +367,7 @@ test('a turn that two lines end in their own way is there twice, with the steps 
   expect(comparisons).toMatchObject([{ one: '02', other: '02-2' }]);
 });
 
-test('checks are those of verify and of replay', async () => {
+test('checks are those of verify and replay', async () => {
   const project = await begin();
   await turn(project, 'One', create('one.txt'));
   expect((await read(project, true)).checks).toEqual({
@@ -393,7 +393,7 @@ function withStore(project: MemoryProject, more: Partial<Store>): MemoryProject 
   return { ...project, repository: { ...repository, store: { ...repository.store, ...more } } };
 }
 
-/** The newest entry of the line once more, with another file: as somebody would do who rewrites it. */
+/** The line's newest entry once more, with another file, as somebody would who rewrites it. */
 async function amend(project: MemoryProject, path: string, content: string): Promise<void> {
   const { store } = project.repository;
   const tip = await project.tipOf(line);

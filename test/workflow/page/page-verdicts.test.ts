@@ -1,4 +1,4 @@
-/** Verdicts and revisions of plans on a page. */
+/** Verdicts on plans, and revised plans, on a page. */
 import { describe, expect, test } from 'vitest';
 import { renderSessionPage } from '../../../src/page/render-page.ts';
 import { shortRef } from '../../../src/names.ts';
@@ -19,14 +19,14 @@ async function read(project: MemoryProject, selector: string) {
   return { page, markup, turns: articles.map(([all, tone]) => ({ tone, markup: all })) };
 }
 
-describe('a plan of teddy', () => {
+describe('a plan by teddy', () => {
   async function begin(): Promise<MemoryProject> {
     const project = await given.session();
     await say(project, 'Make it', planOf([create('a.txt')]));
     return project;
   }
 
-  test('that was approved says by whom, and has each comment below its line', async () => {
+  test('that was approved names the approver, and has each comment below its line', async () => {
     const project = await begin();
     const comments = [
       { line: 3, text: 'Why <b>here</b>?' },
@@ -47,11 +47,11 @@ describe('a plan of teddy', () => {
       lines[2],
       `<span class="remark"><b>Ada Example</b>: Why &lt;b&gt;here&lt;/b&gt;?</span>${lines[3] ?? ''}`,
     ]);
-    // The comments are no part of the plan.
+    // The comments are not part of the plan.
     expect(source.replaceAll(/<span class="remark">.*?<\/span>/g, '').split('\n')).toHaveLength(lines.length);
   });
 
-  test('that was rejected is compared with the next one, whoever has closed its turn', async () => {
+  test('that was rejected is compared with the next one, whoever closed its turn', async () => {
     const project = await begin();
     await giveVerdict(project, { verdict: 'rejected', text: 'Rather b.txt.' });
     await say(project, 'Again', planOf([create('b.txt')]));
@@ -63,7 +63,7 @@ describe('a plan of teddy', () => {
   });
 });
 
-test('the plans of another agent are revisions of each other, and wait until they are judged', async () => {
+test('another agent’s plans are revisions of each other, and wait until they are judged', async () => {
   const project = await memoryProject();
   const capture = memoryCapture('claude-code');
   const path = '/home/ada/.claude/projects/-home-ada-shop/s1.jsonl';

@@ -1,4 +1,4 @@
-/** The values of a page, out of a repository in memory. */
+/** The values on a page, from a repository in memory. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { RefName } from '../../../src/names.ts';
 import type { PageTurn, SessionPage } from '../../../src/page/session-page.ts';
@@ -14,7 +14,7 @@ const branch = `${line}--02-branch-01`;
 let project: MemoryProject;
 let page: SessionPage;
 
-/** Turns 01, 02 and 03; another 02 on a branch, and a 03 of its own there. */
+/** Turns 01, 02 and 03; another 02 on a branch, and its own 03 there. */
 beforeAll(async () => {
   project = await given.session();
   await turn(project, 'Make one', create('one.txt', 'new\n'));
@@ -41,7 +41,7 @@ function find(name: string, of = page): PageTurn {
 }
 
 describe('a page', () => {
-  test('has each turn once, those of the line that was asked for first, each with the turn that it goes on from', () => {
+  test('has each turn once, the requested line’s first, each with the turn that it continues from', () => {
     expect(page.turns.map(({ turn: id, name, line: of, parent }) => [id, name, of, parent])).toEqual([
       ['01', '01', line, null],
       ['02', '02', line, '01'],
@@ -54,7 +54,7 @@ describe('a page', () => {
     expect(page.base?.branch).toBe('main');
   });
 
-  test('begins with the line that was asked for', async () => {
+  test('begins with the requested line', async () => {
     const { turns, source } = await read(project, branch);
     expect(source.lines.map(({ name }) => name)).toEqual([branch, line]);
     expect(turns.map(({ turn: id, line: of }) => [id, of])).toEqual([
@@ -66,7 +66,7 @@ describe('a page', () => {
     ]);
   });
 
-  test('has a commit once, however many branches stand there', async () => {
+  test('has a commit once, however many branches point to it', async () => {
     await project.setRef('refs/heads/again', await project.tipOf(branch));
     const { source } = await read(project);
     expect(source).toEqual(page.source);
@@ -76,7 +76,7 @@ describe('a page', () => {
     );
   });
 
-  test('has plan, report and the code of a turn with the action that made it', () => {
+  test('has a turn’s plan, report and code with the action that made it', () => {
     const { parts, plan, report, files, outcome, status } = find('02');
     expect(parts.map(({ kind }) => kind)).toEqual(['message', 'plan', 'report']);
     expect(plan?.parsed?.plan.actions).toMatchObject([{ type: 'CREATE', path: 'two.txt' }]);
@@ -94,7 +94,7 @@ describe('a page', () => {
     expect([outcome, status]).toEqual(['SUCCESS', 'closed']);
   });
 
-  test('says what a turn has spent, what took its code back, and what has changed in all', () => {
+  test('reports a turn’s usage, the undo of its code, and the total changes', () => {
     expect(find('03-2').spent).toMatchObject({ answers: 1, inputTokens: 700, costUsd: 0.0125 });
     expect(page.spent).toMatchObject({ answers: 5, inputTokens: 700, outputTokens: 30, costUsd: 0.0125 });
     expect(find('03').undoneBy).toBe(find('03').commits.at(-1)?.commit);
@@ -106,7 +106,7 @@ describe('a page', () => {
     expect(page.others).toMatchObject([{ kind: 'own', line, after: '01', subject: 'Mine', author: 'Ada Example' }]);
   });
 
-  test('compares the first turn of a branch with that of the same number on the line that it left', () => {
+  test('compares a branch’s first turn with the turn of the same number on the line that it forks from', () => {
     expect(page.comparisons).toMatchObject([{ one: '02', other: '02-branch-01' }]);
     expect(page.comparisons[0]?.code.map(({ path, change }) => [path, change])).toEqual([
       ['other.txt', 'added'],
@@ -115,14 +115,14 @@ describe('a page', () => {
   });
 });
 
-describe('the request of a turn', () => {
+describe('a turn’s request', () => {
   const bodies = (name: string) =>
     find(name).request?.sections.map(({ name: section, of, body }) => [
       of === null ? section : `${section} ${of}`,
       body.kind === 'text' ? 'text' : body.kind === 'turn' ? `turn ${body.turn}` : `${body.turn}/${body.section}`,
     ]);
 
-  test('names what an earlier one has, and turns that the page shows', () => {
+  test('names the parts that an earlier one has, and turns that the page shows', () => {
     expect(bodies('01')).toEqual([
       ['front-matter', 'text'],
       ['system', 'text'],
@@ -147,7 +147,7 @@ describe('the request of a turn', () => {
     ]);
   });
 
-  test('has the bytes and tokens of each section, and says what prints it', async () => {
+  test('has the bytes and tokens of each section, and the command that prints it', async () => {
     const { request } = find('02');
     const log = (await project.readAt(request!.commit, `.teddy/sessions/${session}/02/_context.log`)) ?? '';
     expect(request?.bytes).toBe(log.length);

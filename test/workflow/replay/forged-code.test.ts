@@ -1,4 +1,4 @@
-/** Code that the plan does not give, in reports and commits that agree with each other in every hash. */
+/** Code that the plan does not contain, in reports and commits whose hashes all agree. */
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect } from 'vitest';
 import type { Report } from '../../../src/plan/report/report.ts';
@@ -50,37 +50,37 @@ describe('an edit, a new file and a command', () => {
 
   const judged = async (forgery: Forgery) => judge(project, await forge(project, tip, forgery));
 
-  test('each path that the plan gives is proven, and nothing else is claimed', async () => {
+  test('are proven for each path that the plan determines, and for nothing else', async () => {
     expect(await judge(project, tip)).toMatchObject({ faults: 0, passesStrict: true, open: [], proven: 3 });
     expect(await judged({})).toMatchObject({ faults: 0, passesStrict: true, open: [], proven: 3 });
   });
 
-  test('other bytes that are said to be a later command’s are not proven, and named by path', async () => {
+  test('do not prove other bytes attributed to a later command, which are named by path', async () => {
     const found = await judged({ files: [file('src/app.ts', evil)], by: 3 });
     expect(found).toMatchObject({ faults: 0, passesStrict: false });
     if (!found.differs) expect(found.open).toEqual(['src/app.ts by 3']);
   });
 
-  test('a commit without the changes of actions that succeeded does not pass', async () => {
+  test('do not pass in a commit without the changes of successful actions', async () => {
     const nothing = [file('src/app.ts', 'const port = 80;\nlisten(port);\n'), file('a.txt', null), file('c.txt', null)];
     const found = await judged({ files: nothing, by: 3 });
     expect(found).toMatchObject({ faults: 0, passesStrict: false });
     expect(found.differences.map(({ path }) => path)).toContain('c.txt');
   });
 
-  test('a new file that is said to be a command’s is not proven', async () => {
+  test('do not prove a new file attributed to a command', async () => {
     const found = await judged({ files: [file('src/evil.ts', evil)], by: 3 });
     expect(found).toMatchObject({ faults: 0, passesStrict: false, open: ['src/evil.ts by 3'] });
   });
 
-  test('bytes that the user is said to have written in place of the plan are not proven', async () => {
+  test('do not prove bytes attributed to the user in place of the plan', async () => {
     const report = withLogs((log) => (log.index === 1 ? { ...log, modified_by_user: true } : log));
     const found = await judged({ files: [file('src/app.ts', evil)], by: 1, report });
     expect(found).toMatchObject({ faults: 0, passesStrict: false, open: ['src/app.ts by 1'] });
   });
 });
 
-test('what a command changed is named, proven by running it again, and a forged byte in it is then found', async () => {
+test('a command’s changes are named, proven by rerunning it, and a forged byte in them is then detected', async () => {
   const make = (project: MemoryProject) => project.write({ 'b.txt': 'made\n' }).then(() => ({}));
   const project = await editedProject(make);
   const tip = await project.tipOf(line);
@@ -92,7 +92,7 @@ test('what a command changed is named, proven by running it again, and a forged 
   expect(forged.turns[0]?.differences).toMatchObject([{ path: 'b.txt', action: 3 }]);
 });
 
-test('a command that is said not to have come to its end hides nothing from being run again', async () => {
+test('a command that is marked as cut off is rerun all the same', async () => {
   const project = await editedProject();
   const report = (known: Report): Report => ({
     ...known,
@@ -111,7 +111,7 @@ test('a command that is said not to have come to its end hides nothing from bein
   expect(replayed.turns[0]?.unproven).toMatchObject([{ path: 'src/evil.ts', action: 3 }]);
 });
 
-test('an undo that leaves a file in a third state is found, and so is a file that its turn never changed', async () => {
+test('an undo that leaves a file in a third state is detected, and so is a file that its turn never changed', async () => {
   const project = await editedProject();
   await undoTurn(project, {});
   const tip = await project.tipOf(line);
@@ -122,53 +122,50 @@ test('an undo that leaves a file in a third state is found, and so is a file tha
   }
 });
 
-test('code of snapshots and of the user’s own commits is counted, since no plan tells of it', async () => {
+test('code in snapshots and in the user’s own commits is counted, since no plan contains it', async () => {
   const project = await editedProject();
   await project.commit('Mine\n', { 'own.txt': 'mine\n', 'b.txt': 'mine\n' });
   const { unplanned } = await replayLine(project, await findRecorded(project, await project.tipOf(line)));
   expect(unplanned).toEqual({ commits: 1, paths: 2 });
 });
 
-describe('the trees of a report', () => {
+describe('the trees in a report', () => {
   const changing = (project: MemoryProject) =>
     project.write({ 'src/app.ts': `${evil}// formatted\n` }).then(() => ({}));
   const outcomes = async (project: MemoryProject, tip: Oid) =>
     (await replayLine(project, await findRecorded(project, tip))).turns[0]?.actions.map(({ outcome }) => outcome);
 
-  test('prove an edit before a command that changed the file, which leaves the file itself open', async () => {
+  test('prove an edit before a command that changed the file, but not the file’s final state', async () => {
     const project = await editedProject(changing);
     const tip = await project.tipOf(line);
     expect(await outcomes(project, tip)).toEqual(['same', 'same', 'not_run', 'same']);
     expect(await judge(project, tip)).toMatchObject({ passesStrict: false, differs: false, open: ['src/app.ts by 3'] });
   });
 
-  test('are not missed in a report that has none, which proves what it did before', async () => {
+  test('are optional: a report without them proves the same as before', async () => {
     const project = await editedProject(changing);
     const old = await forge(project, await project.tipOf(line), { isOld: true });
     expect(await outcomes(project, old)).toEqual(['not_compared', 'same', 'not_run', 'same']);
     expect(await judge(project, old)).toMatchObject({ faults: 0, differs: false, open: ['src/app.ts by 3'] });
   });
 
-  slowTest(
-    'that are not what the plan gives, or that say of a command that changed a file that it changed nothing, differ',
-    async () => {
-      const project = await editedProject(changing);
-      const tip = await project.tipOf(line);
-      const known = await project.readAt(tip, `.teddy/sessions/${session}/01/report.md`);
-      const [first] = parseReport(known ?? '').action_logs.map(({ tree }) => tree);
-      const wrong = withLogs((log) => (log.index === 2 && first !== undefined ? { ...log, tree: first } : log));
-      expect((await judge(project, await forge(project, tip, { report: wrong }))).differences).toMatchObject([
-        { action: 2, message: expect.stringContaining('is not the tree that the plan produces') },
-      ]);
-      const second = parseReport(known ?? '').action_logs[1]?.tree as Oid;
-      const quiet = withLogs((log) => (log.index === 3 ? { ...log, tree: second } : log));
-      expect((await judge(project, await forge(project, tip, { report: quiet }))).differences).toContainEqual(
-        expect.objectContaining({ action: 3, path: 'src/app.ts' }),
-      );
-    },
-  );
+  slowTest('differ if they contradict the plan, or hide that a command changed a file', async () => {
+    const project = await editedProject(changing);
+    const tip = await project.tipOf(line);
+    const known = await project.readAt(tip, `.teddy/sessions/${session}/01/report.md`);
+    const [first] = parseReport(known ?? '').action_logs.map(({ tree }) => tree);
+    const wrong = withLogs((log) => (log.index === 2 && first !== undefined ? { ...log, tree: first } : log));
+    expect((await judge(project, await forge(project, tip, { report: wrong }))).differences).toMatchObject([
+      { action: 2, message: expect.stringContaining('is not the tree that the plan produces') },
+    ]);
+    const second = parseReport(known ?? '').action_logs[1]?.tree as Oid;
+    const quiet = withLogs((log) => (log.index === 3 ? { ...log, tree: second } : log));
+    expect((await judge(project, await forge(project, tip, { report: quiet }))).differences).toContainEqual(
+      expect.objectContaining({ action: 3, path: 'src/app.ts' }),
+    );
+  });
 
-  test('of a command that changed nothing leave no excuse for the edit after it, nor for one that is gone', async () => {
+  test('of a command without changes do not excuse a different or missing edit after it', async () => {
     const project = await given.session({ 'src/app.ts': 'const port = 80;\nlisten(port);\n' });
     const change = edit('src/app.ts', 'const port = 80;', 'const port = 81;');
     await turn(project, 'One', create('gone.txt'), command('true'), change, command('true'));

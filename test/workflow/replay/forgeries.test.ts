@@ -1,4 +1,7 @@
-/** Many ways to get code into a commit that its plan does not give. None may pass `verify` and `replay --strict` together. */
+/**
+ * Many ways to get code into a commit that its plan does not contain. None may pass `verify` and `replay --strict`
+ * together.
+ */
 import { beforeAll, describe, expect } from 'vitest';
 import type { ActionLog, Report } from '../../../src/plan/report/report.ts';
 import type { Oid, RepoPath } from '../../../src/names.ts';
@@ -27,7 +30,7 @@ beforeAll(async () => {
   tip = await project.tipOf(line);
 });
 
-/** Asks `verify` and `replay --strict` about a line: whether both let it pass, and which paths either names. */
+/** Asks `verify` and `replay --strict` about a line: whether both accept it, and which paths either names. */
 async function judge(at: Oid) {
   const recorded = await findRecorded(project, at);
   const [replayed, verified] = [await replayLine(project, recorded), await verifyLine(project, recorded)];
@@ -50,7 +53,7 @@ const failed =
   });
 const swap = (text: string) => [file('src/app.ts', text)];
 
-test('the honest line passes', async () => {
+test('an honest line passes', async () => {
   expect(await judge(tip)).toEqual({ passes: true, named: [] });
 });
 
@@ -166,8 +169,8 @@ const forgeries: [name: string, path: string, forgery: Forgery][] = [
   ],
 ];
 
-describe('consistent with its report, in an entry of the same hash', () => {
-  slowTest.each(forgeries)('%s does not pass, and is named', async (_, path, forgery) => {
+describe('a forgery that agrees with its report, in an entry with the same hash', () => {
+  slowTest.each(forgeries)('does not pass, and is named: %s', async (_, path, forgery) => {
     for (const isOld of [false, true]) {
       const { passes, named } = await judge(await forge(project, tip, { ...forgery, isOld }));
       expect(passes).toBe(false);
@@ -176,15 +179,15 @@ describe('consistent with its report, in an entry of the same hash', () => {
   });
 });
 
-describe('in an entry that is no report', () => {
-  test.each(['start', 'message', 'plan'])('a file that a %s brings does not pass', async (kind) => {
+describe('an entry that is not a report', () => {
+  test.each(['start', 'message', 'plan'])('with a file that a %s brings in does not pass', async (kind) => {
     const steps = await listSteps(project, tip);
     const at = steps.find(({ entry }) => entry?.kind === kind)?.oid as Oid;
     const found = await judge(await tamper(project, tip, at, [file('evil.ts', evil)]));
     expect([found.passes, found.named.includes('evil.ts' as RepoPath)]).toEqual([false, true]);
   });
 
-  test('a second report of the turn passes for neither, and hides nothing of the first', async () => {
+  test('a second report in a turn does not pass for either, and hides nothing in the first', async () => {
     const { store } = project.repository;
     const first = await forge(project, tip, { files: swap(evil), by: 5 });
     const path = `.teddy/sessions/${session}/01/report.md` as RepoPath;
@@ -199,7 +202,7 @@ describe('in an entry that is no report', () => {
     expect([found.passes, found.named.includes('src/app.ts' as RepoPath)]).toEqual([false, true]);
   });
 
-  test('an edit that a commit of nobody’s session has already is named', async () => {
+  test('an edit that is already in a commit outside every session is named', async () => {
     const { store } = project.repository;
     const steps = await listSteps(project, tip);
     const at = steps.find(({ entry }) => entry?.kind === 'report')?.oid as Oid;

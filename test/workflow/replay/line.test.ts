@@ -28,7 +28,7 @@ async function replayLast(options?: ReplayOptions): Promise<ReplayedTurn> {
   return last;
 }
 
-/** Expects the result of a run that was not tampered with. */
+/** Expects the result for a run that was not tampered with. */
 async function expectSame(
   outcomes: string[],
   options?: ReplayOptions,
@@ -41,8 +41,8 @@ async function expectSame(
   return replayed;
 }
 
-describe('replay of honest turns', () => {
-  test('files that a plan makes and edits, one of them twice, come out the same', async () => {
+describe('replaying honest turns', () => {
+  test('reproduces files that a plan makes and edits, one of them twice', async () => {
     await turn(
       project,
       'One',
@@ -60,7 +60,7 @@ describe('replay of honest turns', () => {
     expect([derived > 0, session]).toEqual([true, '20260124-add-login']);
   });
 
-  test('what a command changed is applied from the record, and an edit goes on from there', async () => {
+  test('takes a command’s changes from the record, and continues with an edit on top', async () => {
     project.command.run = () =>
       project.write({ 'src/app.ts': 'const port = 90;\nlisten(port);\n', 'made.txt': 'x\n' }).then(() => ({}));
     await turn(project, 'Run', command('make'), edit('README.md', '# Notes', '# News'), create('z.txt'));
@@ -75,7 +75,7 @@ describe('replay of honest turns', () => {
     ]);
   });
 
-  test('an edit of what a command left in between is not compared, and says why', async () => {
+  test('does not compare an edit of a command’s intermediate result, and gives the reason', async () => {
     project.command.run = () =>
       project.write({ 'src/app.ts': 'const port = 80;\nlisten(port, host);\n' }).then(() => ({}));
     await turn(project, 'Run', command('make'), edit('src/app.ts', 'const port = 80;', 'const port = 91;'));
@@ -83,7 +83,7 @@ describe('replay of honest turns', () => {
     expect(actions[1]?.note).toContain('action 1, a command, ran before it');
   });
 
-  test('a file that a commit of the user took in while the plan ran is not compared, and no other is excused by it', async () => {
+  test('does not compare a file that a user’s commit captured during the run, but compares the others', async () => {
     const made = { 'src/app.ts': 'const port = 81;\nlisten(port);\n' };
     project.command.run = () => project.commit('Mine\n', made).then(() => ({}));
     await turn(
@@ -99,7 +99,7 @@ describe('replay of honest turns', () => {
     expect(unproven.map(({ path }) => path)).toEqual(['src/app.ts']);
   });
 
-  test('a command that changes or removes what the plan wrote leaves the last word to the record', async () => {
+  test('takes the record’s word for files by the plan that a command changes or removes', async () => {
     project.command.run = () => project.write({ 'a.txt': 'formatted\n', 'b.txt': null }).then(() => ({}));
     await turn(project, 'Run', create('a.txt'), create('b.txt'), command('format'));
     const outcomes = ['CREATE same', 'CREATE same', 'EXECUTE not_run'];
@@ -110,7 +110,7 @@ describe('replay of honest turns', () => {
     ]);
   });
 
-  test('what the user wrote instead of the plan is taken from the record, and named so', async () => {
+  test('takes the user’s replacement for the plan from the record, and labels it', async () => {
     await say(project, 'Edit', planOf([create('a.txt'), command('old')]));
     await run(project, {
       approver: approver([
@@ -124,7 +124,7 @@ describe('replay of honest turns', () => {
     ]);
   });
 
-  test('actions that change no file, and those that were declined, agree with the report', async () => {
+  test('agrees with the report about declined actions and actions that change no file', async () => {
     await say(
       project,
       'Look',
@@ -134,7 +134,7 @@ describe('replay of honest turns', () => {
     await expectSame(['READ same', 'PROMPT same', 'CREATE skipped', 'CREATE same']);
   });
 
-  test('a failed run, and a run that was rolled back, are what they are', async () => {
+  test('reproduces a failed run, and a run that was rolled back', async () => {
     project.command.run = async () => ({ exitCode: 3, stderr: 'no\n' });
     await turn(project, 'Fail', create('a.txt'), command('test'), create('b.txt'));
     await expectSame(['CREATE same', 'EXECUTE not_run', 'CREATE skipped']);
@@ -144,7 +144,7 @@ describe('replay of honest turns', () => {
     expect([status, actions[0]?.note]).toEqual(['FAILURE', 'rolled back']);
   });
 
-  test('a rejected plan and a stopped run change nothing', async () => {
+  test('changes nothing for a rejected plan and a stopped run', async () => {
     await say(project, 'No', planOf([create('a.txt')]));
     await run(project, { reject: 'not like that' });
     expect((await expectSame(['CREATE skipped'])).status).toBe('ABORTED');
@@ -153,7 +153,7 @@ describe('replay of honest turns', () => {
     expect((await expectSame(['CREATE same', 'CREATE skipped'])).status).toBe('ABORTED');
   });
 
-  test('an invalid plan has the same problems again, and those that depend on more are counted', async () => {
+  test('finds the same problems in an invalid plan, and counts those with other causes', async () => {
     await turn(project, 'Wrong', edit('src/app.ts', 'nothing like it', 'x'), create('README.md'));
     const { status, note } = await expectSame(['EDIT skipped', 'CREATE skipped']);
     expect([status, note]).toEqual(['VALIDATION_FAILED', null]);
@@ -162,25 +162,25 @@ describe('replay of honest turns', () => {
     expect((await expectSame(['CREATE skipped'])).note).toContain("1 of the plan's problems");
   });
 
-  test('an action that cannot be read keeps its number, and those after it are the same again', async () => {
+  test('keeps the number of an unreadable action, and reproduces the actions after it', async () => {
     await turn(project, 'Wrong', create('../outside.txt'), create('README.md'), create('b.txt'));
     expect((await expectSame(['CREATE skipped', 'CREATE skipped'])).status).toBe('VALIDATION_FAILED');
   });
 
-  test('files that a run leaves out of its commit are not missed', async () => {
+  test('does not miss files that a run left out of its commit', async () => {
     await project.commit('Ignore\n', { '.gitignore': '*.log\n' });
     await turn(project, 'Make', create('.env', 'A=1\n'), create('b.txt'));
     const { actions } = await expectSame(['CREATE not_compared', 'CREATE same']);
     expect(actions[0]?.note).toContain('named like a secret');
   });
 
-  test('paths from the root of the file system are those of the project where the plan was run', async () => {
+  test('resolves absolute paths in the project where the plan was run', async () => {
     await turn(project, 'Make', edit('/project/src/app.ts', 'const port = 80;', 'const port = 81;'), create('b.txt'));
     await expectSame(['EDIT same', 'CREATE same']);
   });
 
   slowTest(
-    'turns without a report are counted as nothing to compare, also on a line with memos and edits of the user',
+    'counts turns without a report as not comparable, also on a line with memos and edits by the user',
     async () => {
       await say(project, 'Hello', 'Good morning.\n');
       await project.write({ 'src/app.ts': 'const port = 99;\n' });
@@ -200,7 +200,7 @@ describe('replay of honest turns', () => {
     },
   );
 
-  slowTest('of a range only its reports are replayed, and a commit stands for its line up to there', async () => {
+  slowTest('limits a range to its reports, and accepts a commit for its line up to there', async () => {
     await turn(project, 'One', create('a.txt'));
     const first = await project.tipOf(line);
     await turn(project, 'Two', create('b.txt'));
@@ -208,7 +208,7 @@ describe('replay of honest turns', () => {
     expect([await names(`${first}..`), await names(first), await names(line)]).toEqual([['02'], ['01'], ['01', '02']]);
   });
 
-  test('with commands the same plan is run again on the code that it had, secrets in its output masked', async () => {
+  test('with commands reruns the same plan on its original code, with secrets in the output masked', async () => {
     project.secrets.set('hunter2', 'password');
     project.command.run = () => project.write({ 'made.txt': 'x\n' }).then(() => ({ stdout: 'hunter2\n' }));
     await turn(project, 'Run', create('a.txt'), command('make'), edit('a.txt', 'a.txt', 'b.txt'));
@@ -225,7 +225,7 @@ describe('replay of honest turns', () => {
     expect(await project.read('made.txt')).toBe('x\n');
   });
 
-  test('a replay that is interrupted says so', async () => {
+  test('reports an interruption', async () => {
     await turn(project, 'One', create('a.txt'));
     await expect(replay(undefined, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'INTERRUPTED' });
   });

@@ -1,4 +1,4 @@
-/** Sessions from before reports recorded a grammar: their plans are read as they were read then. */
+/** Sessions from before reports recorded a grammar: their plans are read by the rules of that time. */
 import { beforeEach, describe, expect } from 'vitest';
 import { parsePlan } from '../../../src/plan/parse/parse.ts';
 import type { EntryKind } from '../../../src/session/entries/entry.ts';
@@ -26,11 +26,11 @@ type Rewrite = (text: string) => string;
 interface Past {
   plan?: Rewrite;
   report?: Rewrite;
-  /** The grammar in the report; null: none, since there were no versions before. */
+  /** The grammar in the report; null for none, since there were no versions before. */
   grammar?: number | null;
 }
 
-/** Runs a plan, then makes of its turn one of another time. Every hash of it is right. */
+/** Runs a plan, then moves its turn to an earlier version. Every hash in it is right. */
 async function record(text: string, past: Past): Promise<Oid> {
   await say(project, 'One', text);
   await run(project);
@@ -59,7 +59,7 @@ async function replay(tip: Oid): Promise<ReplayedTurn | undefined> {
 const code = '\n```\nconst port = 81;\n```\n';
 const script = '\n## EXECUTE\n- **Description:** Run the tests.\n\n```sh\nnpm test\n```\n';
 
-/** Plans that grammar 1 and grammar 2 read in two ways. */
+/** Plans that grammars 1 and 2 read differently. */
 const plans: Record<string, { text: string } & Past> = {
   'a name with quotes': {
     text: planOf([`### CREATE\n- **File Path:** \`"a.txt"\`\n${code}`]),
@@ -82,27 +82,27 @@ const plans: Record<string, { text: string } & Past> = {
 };
 
 describe('a report without a grammar', () => {
-  slowTest.each(Object.entries(plans))('is the same again: %s', async (_, { text, ...past }) => {
+  slowTest.each(Object.entries(plans))('is replayed the same: %s', async (_, { text, ...past }) => {
     const tip = await record(text, past);
     expect(await replay(tip)).toMatchObject({ outcome: 'same', differences: [] });
     expect((await verifyLine(project, await findRecorded(project, tip))).violations).toEqual([]);
   });
 
-  slowTest.each(Object.entries(plans))('is another one with grammar 2: %s', async (_, { text, ...past }) => {
+  slowTest.each(Object.entries(plans))('is replayed differently with grammar 2: %s', async (_, { text, ...past }) => {
     expect(await replay(await record(text, { ...past, grammar: 2 }))).toMatchObject({ outcome: 'different' });
   });
 
   test.each([
-    ['a remark behind a path of a list', '## Context Vault\n- `b.ts`\n', '`b.ts`', 'b.ts - the routes'],
+    ['a remark after a path in a list', '## Context Vault\n- `b.ts`\n', '`b.ts`', 'b.ts - the routes'],
     ['a memo without a sign', '## Memos\n- none\n', 'none', '[+]plain'],
-  ])('of grammar 2 is the same again: %s', async (_, list, now, then) => {
+  ])('with grammar 2 is replayed the same: %s', async (_, list, now, then) => {
     const text = planOf([create('a.txt')], list);
     const tip = await record(text, { grammar: 2, plan: (it) => it.replace(now, then) });
     expect(await replay(tip)).toMatchObject({ outcome: 'same', differences: [] });
     expect((await verifyLine(project, await findRecorded(project, tip))).violations).toEqual([]);
   });
 
-  test('leaves to the next turn what its actions touched', async () => {
+  test('leaves its actions’ files to the next turn', async () => {
     const tip = await record(plans['a name with quotes']?.text ?? '', plans['a name with quotes'] ?? {});
     const { store } = project.repository;
     const list = await readTurnList(store, await readLine(store, tip), '01' as TurnName);
@@ -110,7 +110,7 @@ describe('a report without a grammar', () => {
   });
 });
 
-test('an answer that only spoke when it was given needs no report', async () => {
+test('an answer that was only text when it was given needs no report', async () => {
   const text = planOf([], '## Message\n\nDone.');
   await say(project, 'One', text);
   await say(project, 'Two', planOf([create('a.txt')]));
@@ -118,30 +118,27 @@ test('an answer that only spoke when it was given needs no report', async () => 
   expect([parsePlan(spoken, { grammar: 1 }).problems.length, parsePlan(spoken).problems.length]).toEqual([0, 1]);
   const tip = await rewrite(await project.tipOf(line), 'plan', 'plan.md', () => spoken);
   const { violations } = await verifyLine(project, await findRecorded(project, tip));
-  // The request of the second turn quotes the answer as it was before.
+  // The second turn's request quotes the answer in its earlier form.
   expect(violations.map(({ rule }) => rule)).toEqual(['log']);
 });
 
-describe('a report of now', () => {
-  slowTest(
-    'agrees with verify and replay, with its grammar and with one that reads the plan in the same way',
-    async () => {
-      const text = planOf([create('a.txt')]);
-      const older = await record(text, {});
-      for (const tip of [await project.tipOf(line), older]) {
-        expect((await verifyLine(project, await findRecorded(project, tip))).violations).toEqual([]);
-        expect(await replay(tip)).toMatchObject({ outcome: 'same', differences: [] });
-      }
-    },
-  );
+describe('a report by this version', () => {
+  slowTest('agrees with verify and replay, with its grammar and with one that reads the plan alike', async () => {
+    const text = planOf([create('a.txt')]);
+    const older = await record(text, {});
+    for (const tip of [await project.tipOf(line), older]) {
+      expect((await verifyLine(project, await findRecorded(project, tip))).violations).toEqual([]);
+      expect(await replay(tip)).toMatchObject({ outcome: 'same', differences: [] });
+    }
+  });
 
-  slowTest.each([null, 1])('hides nothing when it claims the grammar %j', async (grammar) => {
+  slowTest.each([null, 1])('hides nothing by claiming the grammar %j', async (grammar) => {
     const text = planOf([create('a.txt'), `### CREATE\n- **File Path:** "b.txt"\n${code}`]);
     const { outcome, differences } = (await replay(await record(text, { grammar }))) ?? {};
     expect([outcome, differences?.map(({ action }) => action)]).toEqual(['different', expect.arrayContaining([2])]);
   });
 
-  test('is different with a grammar that this teddy does not know, and verify reads it', async () => {
+  test('is different with a grammar that this version does not support, and verify reads it', async () => {
     const tip = await record(planOf([create('a.txt')]), { grammar: 4 });
     const message = expect.stringContaining('grammar 4, which this version of teddy does not support');
     expect(await replay(tip)).toMatchObject({ outcome: 'different', differences: [{ message }] });

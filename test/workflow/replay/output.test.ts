@@ -7,7 +7,7 @@ import {
   withoutTimes,
 } from '../../../src/workflow/replay/commands.ts';
 
-describe('what two runs of a command may differ in', () => {
+describe('two runs of a command', () => {
   test.each([
     ['ok 12ms', 'ok <duration>'],
     ['Done in 0.5 s.', 'Done in <duration>.'],
@@ -18,10 +18,10 @@ describe('what two runs of a command may differ in', () => {
     ['# duration_ms 12.75', '# duration_ms <duration>'],
     ['  duration_ms: 0.5', '  duration_ms: <duration>'],
     ['<testcase time="0.003"/>', '<testcase time="<duration>"/>'],
-  ])('%s is a duration', (text, expected) => expect(withoutDurations(text)).toBe(expected));
+  ])('may differ in %s, which is a duration', (text, expected) => expect(withoutDurations(text)).toBe(expected));
 
   test.each(['3 tests', 'v1.2s', '5 m', 'port 8080', 'a12ms', '12msg', '1.2.3s', '10 stones', 'time="noon"'])(
-    '%s is none',
+    'may not differ in %s',
     (text) => expect(withoutDurations(text)).toBe(text),
   );
 
@@ -32,20 +32,21 @@ describe('what two runs of a command may differ in', () => {
     ['Sat Jan 24 10:00:00 AM CET 2026', '<time>'],
     ['Date: Sat, 24 Jan 2026 10:00:00 +0000', 'Date: <time>'],
     ['[10:00:01] built on 2026-01-24.', '[<time>] built on <time>.'],
-  ])('%s tells a time', (text, expected) => expect(withoutTimes(text)).toBe(expected));
+  ])('may differ in the time %s', (text, expected) => expect(withoutTimes(text)).toBe(expected));
 
-  test.each(['ratio 10:20', '1:2:3', '2026-1-24', 'v2026-01-24', 'a:b:c', '12345', '::1'])('%s tells none', (text) =>
-    expect(withoutTimes(text)).toBe(text),
+  test.each(['ratio 10:20', '1:2:3', '2026-1-24', 'v2026-01-24', 'a:b:c', '12345', '::1'])(
+    'may not differ in %s, which is not a time',
+    (text) => expect(withoutTimes(text)).toBe(text),
   );
 
-  test('the place of the script itself is not compared', () => {
+  test('may differ in the script’s own path', () => {
     expect(withoutScriptPlace('/tmp/x/teddy-run-Ab3dE9/script: line 3: foo: not found')).toBe(
       '<script>/script: line 3: foo: not found',
     );
     expect(withoutScriptPlace('teddy-run-long-name')).toBe('teddy-run-long-name');
   });
 
-  test('another root is the same where each path has it, and nothing else may differ', () => {
+  test('may differ in the root if each path has it, and in nothing else', () => {
     const root = '/tmp/replay/app';
     expect(isSameOutput('in /home/ada/my app/src\nand /home/ada/my app\n', `in ${root}/src\nand ${root}\n`, root)).toBe(
       true,
@@ -60,7 +61,7 @@ describe('what two runs of a command may differ in', () => {
   });
 });
 
-describe('what git makes of a content', () => {
+describe('git’s form of a content', () => {
   const bytes = (text: string) => Buffer.from(text, 'latin1');
 
   test.each([

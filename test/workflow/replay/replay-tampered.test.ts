@@ -51,7 +51,7 @@ async function read(name: string, path: string): Promise<Uint8Array> {
 async function differencesOf(name: string, changes: Tampering[]): Promise<Difference[]> {
   const forged = await tamper(project, tip, at(name), changes);
   const { turns } = await replayLine(project, await findRecorded(project, forged));
-  // Later turns differ as well, since they were told of it.
+  // Later turns differ as well, since they contain its result.
   return turns.filter((one) => one.turn === name.split(' ')[1]).flatMap(({ differences }) => differences);
 }
 
@@ -67,7 +67,7 @@ const places: [kind: string, entry: string, path: string, action: number | null]
 ];
 
 describe('one byte', () => {
-  test('nothing differs where nothing was changed', async () => {
+  test('changed nowhere makes no difference', async () => {
     expect((await replayLine(project, await findRecorded(project, tip))).turns).toMatchObject([
       { outcome: 'not_compared', differences: [], proven: 2, unproven: [{ path: 'made.txt', action: 2 }] },
       { outcome: 'same', differences: [] },
@@ -75,7 +75,7 @@ describe('one byte', () => {
     ]);
   });
 
-  test.each(places)('of a %s is found wherever it is, by turn, action and path', async (_, entry, path, action) => {
+  test.each(places)('in a %s is detected wherever it is, by turn, action and path', async (_, entry, path, action) => {
     const bytes = await read(entry, path);
     const count = Math.min(bytes.length, 4);
     for (const part of Array.from({ length: count }, (_unused, i) => i / (count - 1))) {
@@ -88,7 +88,7 @@ describe('one byte', () => {
   });
 });
 
-describe('entries', () => {
+describe('changed entries', () => {
   const plan = `${dir}/plan.md` as RepoPath;
 
   async function forgePlan(message: (text: string) => string): Promise<Difference[]> {
@@ -97,14 +97,14 @@ describe('entries', () => {
 
   test.each<[string, (text: string) => string]>([
     ['is a reply', (text) => text.replace('Teddy-Entry: plan', 'Teddy-Entry: reply')],
-    ['is of another turn', (text) => text.replace('Teddy-Turn: 01', 'Teddy-Turn: 02')],
+    ['belongs to another turn', (text) => text.replace('Teddy-Turn: 01', 'Teddy-Turn: 02')],
     ['has lost its trailers', () => 'Mine\n'],
-  ])('a report whose plan %s differs', async (_, message) => {
+  ])('differ if they are a report whose plan %s', async (_, message) => {
     const missing = { turn: '01', path: `${dir}/report.md`, message: 'No earlier entry contains the plan of turn 01.' };
     expect(await forgePlan(message)).toContainEqual(expect.objectContaining(missing));
   });
 
-  test.each(['message 01', 'plan 01'])('a %s that changes code differs', async (entry) => {
+  test.each(['message 01', 'plan 01'])('differ if they are a %s that changes code', async (entry) => {
     const found = await differencesOf(entry, [{ path: 'evil.sh' as RepoPath, bytes: Buffer.from('evil\n') }]);
     const [kind] = entry.split(' ');
     expect(found).toContainEqual(
@@ -115,7 +115,7 @@ describe('entries', () => {
     );
   });
 
-  test('a second start hides no turn that comes before it', async () => {
+  test('with a second start hide no turn before it', async () => {
     const { message: second } = await project.repository.store.readCommit(at('start'));
     const forged = await tamper(project, tip, at('plan 03'), [{ path: plan, bytes: null, message: () => second }]);
     const { turns } = await replayLine(project, await findRecorded(project, forged));
@@ -123,8 +123,8 @@ describe('entries', () => {
   });
 });
 
-describe('what agrees with itself', () => {
-  /** The report says what the commit holds, and its entry has its hash. */
+describe('a forged run whose parts agree', () => {
+  /** The report matches the commit, and its entry has the report's hash. */
   async function forge(replacements: [string, string][], changes: Tampering[]): Promise<Difference[]> {
     const path = `${dir}/report.md` as RepoPath;
     const text = new TextDecoder().decode(await read('report 01', path));
@@ -140,7 +140,7 @@ describe('what agrees with itself', () => {
     return project.repository.store.batch().blob(text);
   }
 
-  test('a file with another content than the plan gives it is shown as a diff, recorded against replayed', async () => {
+  test('is shown as a diff, recorded against replayed, if a file’s content differs from the plan', async () => {
     const [before, after] = ['one\ntwo\n', 'one\nevil\ntwo\n'];
     const found = await forge(
       [[await oidOf(before), await oidOf(after)]],
@@ -156,7 +156,7 @@ describe('what agrees with itself', () => {
     );
   });
 
-  test('an empty commit before the report hides no content that the plan does not give', async () => {
+  test('hides no content outside the plan behind an empty commit before the report', async () => {
     const evil = Buffer.from('evil\n');
     const files = [
       ['one\ntwo\n', 'a.txt', 3],
@@ -171,7 +171,7 @@ describe('what agrees with itself', () => {
     }
   });
 
-  test('a file that no action of the plan makes, and one that its action does not, are found', async () => {
+  test('is detected by a file that no action in the plan makes, or that its action does not', async () => {
     const row = (path: string, oid: string, action: number) =>
       `changes:\n  - path: ${path}\n    change: added\n    before: null\n    after: ${oid}\n    action: ${action}`;
     const bytes = Buffer.from('x\n');
@@ -182,7 +182,7 @@ describe('what agrees with itself', () => {
     expect(found).toMatchObject([{ action: 3, path: 'stray.txt', message: expect.stringContaining('writes a.txt') }]);
   });
 
-  test('a file that is missing, and one that may be executed, are found', async () => {
+  test('is detected by a missing file, or an executable one', async () => {
     const oid = await oidOf('one\ntwo\n');
     const rows = `  - path: a.txt\n    change: added\n    before: null\n    after: ${oid}\n    action: 3\n`;
     expect(await forge([[rows, '']], [{ path: 'a.txt' as RepoPath, bytes: null }])).toContainEqual(
@@ -195,21 +195,21 @@ describe('what agrees with itself', () => {
     expect(await differencesOf('report 01', [executable])).toMatchObject([{ action: 3, path: 'a.txt' }]);
   });
 
-  test('a report of another plan is found', async () => {
+  test('is detected by a report on another plan', async () => {
     const sha256 = project.hash(await read('plan 01', `${dir}/plan.md`));
     const found = await forge([[sha256, project.hash('another')]], []);
     expect(found).toMatchObject([{ turn: '01', path: `${dir}/plan.md`, action: null }]);
   });
 
   test.each<[string, [string, string][], object]>([
-    ['a status of the run', [['  status: SUCCESS\n  start', '  status: ABORTED\n  start']], { action: null }],
+    ['the run’s status', [['  status: SUCCESS\n  start', '  status: ABORTED\n  start']], { action: null }],
     ['a command', [['command: make', 'command: evil']], { action: 2 }],
     ['an exit code', [['return_code: 0', 'return_code: 1']], { action: 2 }],
     ['the line of a match', [['line: 1', 'line: 2']], { action: 1, path: 'src/app.ts' }],
-    ['the line of a further match', [['line: 2', 'line: 1']], { action: 1, path: 'src/app.ts' }],
-    ['the type of an action', [['action_type: CREATE', 'action_type: EDIT']], { action: 3 }],
+    ['the line of another match', [['line: 2', 'line: 1']], { action: 1, path: 'src/app.ts' }],
+    ['an action’s type', [['action_type: CREATE', 'action_type: EDIT']], { action: 3 }],
     [
-      'the status of an action',
+      'an action’s status',
       [
         [
           'index: 3\n    action_type: CREATE\n    status: SUCCESS',
@@ -218,8 +218,8 @@ describe('what agrees with itself', () => {
       ],
       { action: 3 },
     ],
-    ['the number of an action', [['index: 3', 'index: 4']], { action: 4 }],
-  ])('%s that was forged in a report with its hash is found', async (_, replacements, expected) => {
+    ['an action’s number', [['index: 3', 'index: 4']], { action: 4 }],
+  ])('is detected by %s in a report with the right hash', async (_, replacements, expected) => {
     const found = await forge(replacements, []);
     expect(found).toContainEqual(expect.objectContaining({ turn: '01', ...expected }));
   });

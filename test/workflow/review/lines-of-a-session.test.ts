@@ -1,4 +1,4 @@
-/** Holds what the view tells of several lines of one session. */
+/** The view of several lines in one session. */
 import { expect } from 'vitest';
 import type { Oid, RefName, SessionId } from '../../../src/names.ts';
 import { listLines } from '../../../src/session/lines/lines.ts';
@@ -11,7 +11,7 @@ import { quickTest as test } from '../../support/slow-test.ts';
 
 const beside = `${line}--01-branch-01`;
 
-/** One turn, an attempt beside it that goes on with words, and a plan that waits on the main line. */
+/** One turn, another attempt beside it that continues with messages, and a plan that waits on the main line. */
 async function open(): Promise<MemoryProject> {
   const project = await given.session();
   await turn(project, 'One', create('one.txt'));
@@ -21,7 +21,7 @@ async function open(): Promise<MemoryProject> {
   return project;
 }
 
-test('each commit is a step of the first line that has it, and a later line says where it leaves that', async () => {
+test('each commit is a step on the first line that has it, and a later line names its fork point', async () => {
   const project = await open();
   const lines = await Promise.all(
     [line, beside, line, 'main'].map(async (name) => ({ name, tip: await project.tipOf(name) })),
@@ -49,7 +49,7 @@ test('each commit is a step of the first line that has it, and a later line says
   expect(again?.leaves).toEqual({ commit: lines[0]?.tip, part: main });
 });
 
-test('a walk ends with the starts of all sessions, and takes up what git had listed too early', async () => {
+test('a walk ends with the starts of all sessions, and tolerates commits that git lists too early', async () => {
   const project = await open();
   const { store } = project.repository;
   const at = { session: session as SessionId, tip: await project.tipOf(line) };
@@ -82,7 +82,7 @@ test('a walk ends with the starts of all sessions, and takes up what git had lis
   expect(seen.length).toBeGreaterThan(1);
 });
 
-test('the lines on which a plan waits are found, the newest first, also where a question came after it', async () => {
+test('the lines where a plan waits are found, newest first, even if a question came after the plan', async () => {
   const project = await open();
   const refsOf = async () => {
     const lines = (await listLines(project)).filter(({ remote }) => remote === null);

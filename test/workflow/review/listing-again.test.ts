@@ -1,4 +1,4 @@
-/** Lists and costs keep what they have read: the next process shows the same as one that keeps nothing, and reads less. */
+/** Listings and costs cache what they read: the next process shows the same as without the cache, and reads less. */
 import { describe, expect, test, vi } from 'vitest';
 import type { Oid, RefName } from '../../../src/names.ts';
 import type { Cache } from '../../../src/ports/git.ts';
@@ -10,7 +10,7 @@ import { listNewest, listSessions, sortNewest } from '../../../src/workflow/revi
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { create, line, planOf, say, session, start, turn } from '../../support/turns.ts';
 
-/** The same repository in a process of its own. */
+/** The same repository in another process. */
 function nextProcess(project: MemoryProject, cache: Cache = project.repository.cache): MemoryProject {
   const { read, write } = cache;
   return { ...project, repository: { ...project.repository, cache: { read, write } } };
@@ -47,8 +47,8 @@ async function withSessions(names: readonly string[], made?: MemoryProject): Pro
   return project;
 }
 
-describe('a listing of the next process', () => {
-  test('says the same as one without a cache, after each thing that may happen to a line', async () => {
+describe('a listing by the next process', () => {
+  test('shows the same as without a cache, after every possible change to a line', async () => {
     const project = await withSessions(['add-login']);
     await expectAlike(project);
     await say(project, 'Another', planOf([create('more.txt')]));
@@ -70,7 +70,7 @@ describe('a listing of the next process', () => {
     await expectAlike(project);
   });
 
-  test('knows of a landing and of an archive', async () => {
+  test('notices a landing and an archive', async () => {
     const project = await withSessions(['add-login', 'second']);
     await expectAlike(project);
     await project.switchTo(line);
@@ -83,7 +83,7 @@ describe('a listing of the next process', () => {
     expect(listed.map(({ state }) => state)).toEqual(['archived', 'closed']);
   });
 
-  test('reads no commit of a line that has not moved', async () => {
+  test('reads no commit on a line that has not moved', async () => {
     const project = await withSessions(['a', 'b', 'c', 'd']);
     await say(project, 'Another', planOf([create('more.txt')]));
     await project.switchTo('main');
@@ -99,14 +99,14 @@ describe('a listing of the next process', () => {
     expect(count()).toBeGreaterThan(4);
     const [before, written] = [count(), writes];
     await look();
-    // A row that is known already is not written again.
+    // A row that is cached already is not written again.
     expect([written > 0, writes - written]).toEqual([true, 0]);
-    // Where HEAD is, is looked at each time.
+    // HEAD's place is looked up each time.
     expect(count() - before).toBeLessThanOrEqual(2);
   });
 });
 
-test('the newest of a listing are those that all of it begins with, and the one that HEAD is on', async () => {
+test('the newest sessions are the start of the full listing, plus the one that HEAD is on', async () => {
   const project = await withSessions(['a', 'b', 'c', 'd']);
   await project.switchTo('teddy/20260124-a');
   const now = project.clock.now();
@@ -117,7 +117,7 @@ test('the newest of a listing are those that all of it begins with, and the one 
   expect((await listNewest(project, 9)).sessions).toHaveLength(4);
 });
 
-test('the newest are the same where the index leaves out older ones, whatever has moved', async () => {
+test('the newest are the same if the index leaves out older ones, whatever has moved', async () => {
   const made = await memoryProject();
   let ms = made.clock.now().getTime() - 500;
   made.ids.entryId = () =>
@@ -157,7 +157,7 @@ test('the newest are the same where the index leaves out older ones, whatever ha
   await project.switchTo('main');
   await expectNewest(null);
   await project.switchTo('teddy/20260124-n5');
-  // The branch of a session that is named after another one, and a main line that is gone.
+  // The branch of a session that is named after another one, and a main line that no longer exists.
   await project.setRef('refs/heads/other', await project.tipOf('teddy/20260124-n7'));
   await project.switchTo('other');
   await expectNewest('20260124-n7');
@@ -169,7 +169,7 @@ test('the newest are the same where the index leaves out older ones, whatever ha
   await expectNewest('20260124-n3');
 });
 
-test('costs are the same where a wrong clock has git name parents first', async () => {
+test('costs are the same if a wrong clock makes git list parents first', async () => {
   const project = await withSessions(['add-login', 'second']);
   await turn(project, 'Once more', create('again.txt'));
   const anew = await countAllCosts(nextProcess(project, nothingKept));

@@ -1,4 +1,4 @@
-/** A review of many turns reads those that it shows: of the others, the labels of their commits, in one walk. */
+/** A review of many turns reads only the turns that it shows, and for the others their commits' labels, in one walk. */
 import { expect } from 'vitest';
 import { renderReview } from '../../../src/cli/render/review.ts';
 import type { Store } from '../../../src/ports/git.ts';
@@ -11,13 +11,13 @@ import { scriptedModel } from '../../support/scripted-model.ts';
 import { create, say, turn } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
-/** Its characters are escaped one by one: sixteen turns fill a review. */
+/** The characters are escaped one by one: sixteen turns fill a review. */
 const longText = '_'.repeat(2_500);
-/** More than are looked at beforehand. */
+/** More than the number read ahead. */
 const count = 34;
 
 slowTest(
-  'as many objects are read for twice as many turns, but for the walk, and everything is counted',
+  'twice as many turns need the same object reads, except in the walk, and everything is counted',
   async () => {
     const project = await given.session();
     await turn(project, 'Make it', create('one.txt', 'new\n'));
@@ -43,7 +43,7 @@ slowTest(
   60_000,
 );
 
-test('the rows that labels make are those that the turns themselves make', async () => {
+test('the rows made from labels equal those made from the turns themselves', async () => {
   const project = await given.session();
   await turn(project, 'Make it', create('one.txt', 'new\n'));
   await undoTurn(project, {});
@@ -85,7 +85,7 @@ async function sayMany(project: Project, times: number): Promise<void> {
     await say(project, longText, scriptedModel({ texts: ['Words.'], usage: { inputTokens: 10, outputTokens: 2 } }));
 }
 
-/** `walked`: the commits of the walk. */
+/** `walked`: the commits in the walk. */
 async function printCounted(project: Project): Promise<{ text: string; read: Record<string, number>; walked: number }> {
   const print = async (counted: Project) => renderReview(await openReview(counted, undefined));
   const { value: text, read } = await countReads(project, print);
@@ -93,7 +93,7 @@ async function printCounted(project: Project): Promise<{ text: string; read: Rec
   return { text, read: others, walked };
 }
 
-/** `read`: how often each method of the store was asked, and how much it told of what it tells one by one. */
+/** `read`: how often each of the store's methods was called, and how many items its generators returned. */
 async function countReads<T>(
   project: Project,
   run: (counted: Project) => Promise<T>,

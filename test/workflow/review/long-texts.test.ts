@@ -1,4 +1,4 @@
-/** A text of many megabytes is cut with a word before it is masked or shown, and many turns take time that grows with them. */
+/** A text of many megabytes is cut, with a notice, before it is masked or shown, and many turns take linear time. */
 import { expect, test } from 'vitest';
 import { renderTurn } from '../../../src/cli/render/turn.ts';
 import { openTerminal } from '../../../src/cli/terminal.ts';
@@ -12,7 +12,7 @@ import { expectLinear } from '../../support/growth.ts';
 const length = 30_000_000;
 const long = 'x '.repeat(length / 2);
 
-test('a review looks through the beginning of a message of 30 MB, and says how much is left out', async () => {
+test('a review scans the beginning of a message of 30 MB, and reports how much is left out', async () => {
   let looked = 0;
   const masker = {
     mask: async (text: string) => {
@@ -26,7 +26,7 @@ test('a review looks through the beginning of a message of 30 MB, and says how m
   expect(message).toMatch(/\n\[29,934,464 more characters are left out\]$/);
 });
 
-test('each text of a value is masked by itself, whole or cut behind it, and all else stays as it is', async () => {
+test('each text in a value is masked separately, complete or before a cut, and the rest is unchanged', async () => {
   const masker = {
     mask: async (text: string) => {
       const found = text.split('secret').length - 1;
@@ -42,7 +42,7 @@ test('each text of a value is masked by itself, whole or cut behind it, and all 
   expect(await maskTexts(masker, clean)).toBe(clean);
 });
 
-test('a turn with a message of 30 MB is shown with its beginning, and says where the rest is', () => {
+test('a turn with a message of 30 MB is shown with its beginning, and names the place of the rest', () => {
   const shown = {
     turn: '01',
     session: '20260124-x',
@@ -69,7 +69,7 @@ test('a turn with a message of 30 MB is shown with its beginning, and says where
   );
 });
 
-test('the steps of many turns are grouped in time that grows with them', async () => {
+test('the steps of many turns are grouped in linear time', async () => {
   const make = (count: number) =>
     Array.from({ length: count }, (_, at) => ({ entry: { turn: toTurnName(Math.floor(at / 3) + 1) } as never }));
   await expectLinear(120_000, make, (steps) => expect(groupByTurn(steps).size).toBe(steps.length / 3));

@@ -21,7 +21,7 @@ const branch = `${line}--02-branch-01`;
 const inner = `${line}--03-branch-01`;
 let project: MemoryProject;
 
-/** Turns 01 and 02; another 02 on a branch, with a 03 that has a branch of its own. HEAD is back on the main line. */
+/** Turns 01 and 02; another 02 on a branch, with a 03 that has its own branch. HEAD is back on the main line. */
 beforeAll(async () => {
   project = await given.session();
   await turn(project, 'One', create('one.txt', 'new\n'));
@@ -43,7 +43,7 @@ const plain: Pick<Terminal, 'style' | 'columns'> = { style: (_, text) => text, c
 const withoutOids = (drawn: string) => drawn.replace(/[0-9a-f]{10}/g, 'oid');
 
 describe('a graph', () => {
-  test('has every commit of all lines once, branches above the entry that they leave from', async () => {
+  test('has every commit on all lines once, branches above the entry that they fork from', async () => {
     const { lines, entries } = await graphSession(project, undefined);
     expect(lines.map(({ name, depth, isHead }) => [name, depth, isHead])).toEqual([
       [line, 0, true],
@@ -87,7 +87,7 @@ describe('a graph', () => {
 `);
   });
 
-  test('marks what is only on a remote or archived, and names other refs where they stand', async () => {
+  test('marks remote-only and archived lines, and shows other refs at their commits', async () => {
     const own = await memoryProject();
     await start(own);
     await turn(own, 'One', create('one.txt'));
@@ -98,7 +98,7 @@ describe('a graph', () => {
     await own.setRef(`refs/remotes/origin/${line}--01-branch-01`, first!);
     await own.setRef(archiveRef(refs[1]!), second!);
     await own.setRef('refs/heads/mine', await own.tipOf(line));
-    // Its tip may be a memo of the session.
+    // The tip may be a memo entry in the session.
     await own.setRef('refs/heads/teddy/global', second!);
     await own.repository.store.updateRefs(
       [
@@ -120,7 +120,7 @@ describe('a graph', () => {
     expect(drawn).toContain('(archived)');
   });
 
-  test('names an archive once, beside what a remote has of it, and no gap is where one line leaves the tip of another', async () => {
+  test('names an archive once, beside its remote copy, and has no gap at a line that forks from another’s tip', async () => {
     const own = await memoryProject();
     await start(own);
     await turn(own, 'One', create('one.txt'));
@@ -164,7 +164,7 @@ test('a log takes a range of commits', async () => {
 });
 
 describe('show', () => {
-  test('finds the turn of a branch from elsewhere, and a turn as far as it had come at a commit', async () => {
+  test('finds a turn on a branch from elsewhere, and a turn’s state at a commit', async () => {
     expect(await showTurn(project, { turn: '02-branch-01' })).toMatchObject({ line: branch, messages: ['Two again'] });
     expect(await showTurn(project, { turn: branch })).toMatchObject({ turn: '03', reply: 'Words.' });
     const { entries } = await showTurn(project, { turn: '01' });
@@ -174,7 +174,7 @@ describe('show', () => {
     await expect(showTurn(project, { turn: branch, selector: session })).rejects.toMatchObject({ code: 'USAGE' });
   });
 
-  test('tells who answered, and what it took', async () => {
+  test('reports who answered, and at what cost', async () => {
     const shown = await showTurn(project, { turn: '03', selector: branch });
     expect(shown).toMatchObject({ provider: 'recorded', undoneBy: null });
     expect(shown.spent).toEqual({ answers: 1, unreported: 0, inputTokens: 700, outputTokens: 30, costUsd: 0.0125 });
@@ -182,7 +182,7 @@ describe('show', () => {
 });
 
 describe('diff', () => {
-  test('of a turn and another attempt has messages, plans and the code as each left it', async () => {
+  test('between a turn and another attempt has messages, plans and the resulting code of each', async () => {
     const { a, b, message, plan, code } = await diffTurns(project, { a: '02', b: '02-branch-01' });
     expect([a.line, b.line, a.outcome?.status]).toEqual([line, branch, 'SUCCESS']);
     expect(message).toEqual({ a: 'Two', b: 'Two again' });
@@ -193,17 +193,17 @@ describe('diff', () => {
     ]);
   });
 
-  test('of one turn is against the one before, or what the session began with', async () => {
+  test('for one turn compares it with the one before, or with the session’s start', async () => {
     const against = await diffTurns(project, { a: '02', only: 'code' });
     expect([against.a.turn, against.b.turn, against.plan]).toEqual(['01', '02', null]);
-    // The user's own commit in between is part of what turn 02 left.
+    // The user's own commit in between is part of turn 02's result.
     expect(against.code?.map(({ path }) => path)).toEqual(['own.txt', 'two.txt']);
     const first = await diffTurns(project, { a: '01' });
     expect(first.a.turn).toBeNull();
     expect(first.code?.map(({ path }) => path)).toEqual(['one.txt']);
   });
 
-  test('takes 02 from the main line only beside the 02-branch-01 that it would mean on a branch', async () => {
+  test('takes 02 from the main line only if it is compared with its own 02-branch-01 on a branch', async () => {
     await project.switchTo(branch);
     const { a, b } = await diffTurns(project, { a: '02', b: '02-branch-01' });
     expect([a.turn, b.turn]).toEqual(['02', '02-branch-01']);
@@ -214,7 +214,7 @@ describe('diff', () => {
 });
 
 describe('cost', () => {
-  test('counts what was reported by turn and model, and estimates the rest apart', async () => {
+  test('counts the reported usage by turn and model, and estimates the rest separately', async () => {
     const { turns, spent: total, estimated, budget } = await countCost(project, branch);
     expect(turns.map((one) => [one.turn, one.spent.inputTokens, one.estimated === null])).toEqual([
       ['01', 0, false],
@@ -226,7 +226,7 @@ describe('cost', () => {
     expect(budget).toEqual({ maxTurns: { limit: null, spent: 3 }, maxTokens: { limit: null, spent: 730 } });
   });
 
-  test('shows how much of the input came from caches, where endpoints say so', async () => {
+  test('shows how much input came from caches, if endpoints report it', async () => {
     const cached = await memoryProject();
     await start(cached);
     const usage = { inputTokens: 11_000, outputTokens: 300, cachedTokens: 9000, reasoningTokens: 120 };
@@ -244,7 +244,7 @@ describe('cost', () => {
     expect(renderCost(plain as Terminal, await countCost(project, branch))).not.toContain('cached');
   });
 
-  test('estimates the cost by known prices, and never takes an unknown one for nothing', async () => {
+  test('estimates the cost from known prices, and never treats an unknown price as zero', async () => {
     const priced = await memoryProject();
     await start(priced);
     const usage = { inputTokens: 1_000_000, outputTokens: 100_000, cachedTokens: 400_000 };
@@ -277,7 +277,7 @@ describe('cost', () => {
     expect(total.estimatedUsd).toBeCloseTo(3.42);
   });
 
-  test('of all sessions counts once what lines share', async () => {
+  test('for all sessions counts the lines’ shared turns once', async () => {
     const { sessions, total } = await countAllCosts(project);
     expect(sessions).toMatchObject([{ session, lines: 3, turns: 5 }]);
     expect(total).toMatchObject({ answers: 5, inputTokens: 700, costUsd: 0.0125 });
@@ -285,7 +285,7 @@ describe('cost', () => {
 });
 
 describe('review', () => {
-  test('has the turns with plan, outcome, actions and files, own commits in their place, without secrets', async () => {
+  test('has the turns with plan, outcome, actions and files, own commits in place, without secrets', async () => {
     const own = await memoryProject();
     own.secrets.set('hush-hush', 'password');
     await start(own);

@@ -51,7 +51,7 @@ beforeEach(async () => {
 });
 
 describe('a search finds', () => {
-  test('what the user said, what was planned and run, and what models answered, each in its place', async () => {
+  test('user messages, plans, runs and model answers, each in its place', async () => {
     project.command.run = async () => ({ exitCode: 0, stdout: 'a "needle" in a\nhaystack\n' });
     await say(
       project,
@@ -82,7 +82,7 @@ describe('a search finds', () => {
     expect(await only('report')).toHaveLength(2);
   });
 
-  test('calls of tools and what they gave back, as they were before they were written as JSON', async () => {
+  test('tool calls and their results, as they were before they were written as JSON', async () => {
     const input = { command: 'grep "a\\b"', options: { deep: ['süß\nsauer'] } };
     await say(project, 'Look', null);
     await appendRecords(project, {
@@ -98,7 +98,7 @@ describe('a search finds', () => {
     expect(await search(project, plain('such\\"'))).toEqual([]);
   });
 
-  test('a text of a report that YAML writes in another form, once', async () => {
+  test('a text in a report that YAML writes in another form, once', async () => {
     project.command.run = async () => ({ exitCode: 1, stdout: 'it\'s \u001b[31mred\u001b[0m: "no"\nplain red\n' });
     await turn(project, 'Run it', command('false', '- **Allow Failure:** true'));
     expect(rowsOf(await search(project, plain('\u001b[31mred'), { places: ['report'] }))).toEqual([
@@ -117,7 +117,7 @@ describe('a search finds', () => {
     expect(rowsOf(await search(project, plain('needle')))).toEqual(['01 report output/1.log:40002 needle']);
   });
 
-  test('a regular expression line by line, also where no text of it says which files may hold it', async () => {
+  test('a regular expression line by line, even if no literal in it narrows down the files', async () => {
     await say(project, 'a1\nb22', 'c333');
     await say(project, 'nothing', 'd\n4');
     expect(rowsOf(await search(project, regex('^[a-c]\\d{1,2}$')))).toEqual([
@@ -129,7 +129,7 @@ describe('a search finds', () => {
     expect((await search(project, regex('b2+')))[0]?.matches[0]?.marks).toEqual([{ start: 0, end: 3 }]);
   });
 
-  test('turns that hold a match of each pattern, wherever that is', async () => {
+  test('turns with a match for each pattern, wherever it is', async () => {
     await say(project, 'One', 'Two.');
     await say(project, 'One', 'Three.');
     const patterns = [plain('one', true), plain('two', true)];
@@ -139,7 +139,7 @@ describe('a search finds', () => {
     ]);
   });
 
-  test('nothing of a secret', async () => {
+  test('no part of a secret', async () => {
     project.secrets.set('sk-secret-123', 'key');
     await say(project, 'Tell me', 'It is sk-secret-123, with a needle.');
     expect(rowsOf(await search(project, plain('needle')))).toEqual([
@@ -150,7 +150,7 @@ describe('a search finds', () => {
     expect(await search(project, plain(''), { patterns })).toEqual([]);
   });
 
-  test('what another writer of JSON has escaped', async () => {
+  test('text that another JSON writer has escaped', async () => {
     await say(project, 'Hello', null);
     const { store } = project.repository;
     const tip = await project.tipOf(line);
@@ -171,8 +171,8 @@ describe('a search finds', () => {
   });
 });
 
-describe('the turns come', () => {
-  test('session by session, the one with the newest step first, and of each the newest turn', async () => {
+describe('the search results', () => {
+  test('come by session, the one with the newest step first, with the newest turn first in each', async () => {
     await say(project, 'needle 1', 'Yes.');
     const { session: other } = await newSession(project, { name: 'other', switch: false });
     await say(project, 'needle 2', 'Yes.', { selector: other });
@@ -180,7 +180,7 @@ describe('the turns come', () => {
     expect(turnsOf(await search(project, plain('needle')))).toEqual(['add-login 02', 'add-login 01', 'other 01']);
   });
 
-  test('from archived sessions and from remotes as well, and say what shows them', async () => {
+  test('include archived sessions and remotes, with the command that shows them', async () => {
     await say(project, 'needle here', 'Yes.');
     const tip = await project.tipOf(line);
     await newSession(project, { name: 'other', switch: true });
@@ -202,7 +202,7 @@ describe('the turns come', () => {
     );
   });
 
-  test('once, by the main line, where a conversation branch has them as well', async () => {
+  test('appear once, by the main line, if a conversation branch has them as well', async () => {
     await say(project, 'needle 1', 'Yes.');
     await say(project, 'needle 2', 'Yes.');
     await branchSession(project, { turn: '02', switch: true });
@@ -215,7 +215,7 @@ describe('the turns come', () => {
     ]);
   });
 
-  test('twice where two lines have another turn of the same name', async () => {
+  test('appear twice if two lines have different turns of the same name', async () => {
     await say(project, 'first', 'Yes.');
     await project.switchTo('mine', await project.tipOf(line));
     await say(project, 'needle of mine', 'Yes.');
@@ -227,7 +227,7 @@ describe('the turns come', () => {
     ]);
   });
 
-  test('with the title of the plan, or the beginning of the message, and a time', async () => {
+  test('have the plan’s title, or the message’s beginning, and a time', async () => {
     await say(project, '\n needle, please\nand more', planOf([create('a.txt')]));
     await run(project);
     await say(project, '\n needle, again\nand more', 'Yes.');
@@ -236,7 +236,7 @@ describe('the turns come', () => {
     for (const { at: time } of found) expect(time).toMatch(/^2026-01-24T10:\d\d:\d\d\.000Z$/);
   });
 
-  test('only of the time that is asked for', async () => {
+  test('cover only the requested time', async () => {
     await say(project, 'needle 1', 'Yes.');
     const sinceMs = project.clock.now().getTime();
     await say(project, 'needle 2', 'Yes.');
@@ -252,7 +252,7 @@ describe('the turns come', () => {
     expect(lines).toBe(0);
   });
 
-  test('no further than they are read', async () => {
+  test('cover only as many as are read', async () => {
     for (let number = 1; number <= 20; number += 1) await say(project, `needle ${number}`, 'Yes.');
     const { turns } = await searchSessions(project, {
       patterns: [plain('needle')],
@@ -273,7 +273,7 @@ describe('the turns come', () => {
 describe('in the code, a search finds', () => {
   const code = (pattern: TextPattern) => search(project, pattern, { places: ['code'] });
 
-  test('what an entry has brought and the tip still has, with the turn, and nothing of the base branch', async () => {
+  test('a line that an entry added and the tip still has, with the turn, and nothing on the base branch', async () => {
     await turn(project, 'Make it', create('a.txt', 'a needle\ngone needle\n'));
     await turn(
       project,
@@ -293,13 +293,13 @@ describe('in the code, a search finds', () => {
     expect(await code(plain('add-login'))).toEqual([]);
   });
 
-  test('no line that is too long for the expression, which counts it', async () => {
+  test('no line that is too long for the expression, which is counted', async () => {
     await turn(project, 'Make it', create('a.txt', `a needle ${'x'.repeat(20_000)}\n`));
     const pattern = regex('ne+dle');
     expect([await code(pattern), pattern.passedOver.size]).toEqual([[], 1]);
   });
 
-  test("neither the user's own commits, nor what a merge brought, nor binary files", async () => {
+  test("neither the user's own commits, nor a merge’s lines, nor binary files", async () => {
     await turn(project, 'Make it', create('a.txt', 'a needle\n'));
     await project.commit('Mine', { 'mine.txt': 'own needle\n' });
     await turn(project, 'Go on', create('bytes.txt', 'bin needle\n'));
@@ -308,7 +308,7 @@ describe('in the code, a search finds', () => {
     expect(rowsOf(await code(plain('needle')))).toEqual(['01 code a.txt:1 a needle']);
   });
 
-  test('what an undo put back with the turn that brought it', async () => {
+  test('lines that an undo restored, with the turn that added them', async () => {
     await turn(project, 'Make it', create('a.txt', 'a needle\nmore\n'));
     await turn(project, 'Change it', edit('a.txt', 'a needle', 'no more'), edit('README.md', 'the base needle', 'hay'));
     await undoTurn(project, {});
@@ -316,14 +316,14 @@ describe('in the code, a search finds', () => {
     expect(rowsOf(await code(plain('needle')))).toEqual(['01 code a.txt:1 a needle']);
   });
 
-  test('lines beside what was said in the same turn', async () => {
+  test('lines beside messages in the same turn', async () => {
     await turn(project, 'Make a needle', create('a.txt', 'a needle\n'));
     const found = await search(project, plain('needle'), { places: ['message', 'code'] });
     expect(rowsOf(found)).toEqual(['01 message -:- Make a needle', '01 code a.txt:1 a needle']);
   });
 });
 
-propertyTest('every text that was said is found, where it was said, and nothing else', async () => {
+propertyTest('every text in a message is found in its place, and nothing else', async () => {
   const piece = fc.constantFrom(
     'a',
     'b',
@@ -358,7 +358,7 @@ propertyTest('every text that was said is found, where it was said, and nothing 
         const { session: id } = await newSession(fresh, { name: `s${at}`, switch: false });
         for (const [number, [message, answer]] of exchanges.entries()) {
           for (const one of [record('user', message), record('assistant', answer)])
-            // Without an id of its own, the same words are the same record.
+            // Without its own id, a record with the same words is the same record.
             await appendRecords(fresh, { selector: id, records: [{ ...one, id: randomUUID() }] });
           const key = `s${at} 0${number + 1}`;
           all.push({ place: 'message', key, text: message }, { place: 'answer', key, text: answer });

@@ -26,7 +26,7 @@ describe('list', () => {
     expect(await listSessions(await memoryProject())).toEqual([]);
   });
 
-  test('tells of each session how far it has come, oldest first', async () => {
+  test('shows each session’s progress, oldest first', async () => {
     const project = await withTurns();
     await start(project, 'second');
     const [first, second] = await listSessions(project);
@@ -49,7 +49,7 @@ describe('list', () => {
     ['planned', planOf([create('a.txt')])],
     ['closed', 'Words.'],
     ['closed', '# Hi\n\n## Message\n\nHello.\n'],
-  ])('a turn is %s after %j', async (status, answer) => {
+  ])('shows a turn as %s after %j', async (status, answer) => {
     const project = await given.session();
     await say(project, 'Do it', answer);
     expect(await listSessions(project)).toMatchObject([{ turns: 1, status }]);
@@ -57,7 +57,7 @@ describe('list', () => {
     expect(await listSessions(project)).toMatchObject([{ turns: 1, status }]);
   });
 
-  test('a turn is open after an interrupted answer, and closed after its report', async () => {
+  test('shows a turn as open after an interrupted answer, and as closed after its report', async () => {
     const project = await given.session();
     const model = scriptedModel({ texts: ['Ha'], error: new Error('cut') }, planOf([create('a.txt')]));
     await expect(say(project, 'Do it', model)).rejects.toThrow('cut');
@@ -82,7 +82,7 @@ describe('list', () => {
 describe('the state of a listed session', () => {
   const stateOf = async (project: MemoryProject) => (await listSessions(project)).map(({ state }) => state);
 
-  test('is open, pending, closed or failed by its last turn', async () => {
+  test('is open, pending, closed or failed according to its last turn', async () => {
     const project = await given.session();
     expect(await listSessions(project)).toMatchObject([{ state: 'open', title: '' }]);
     await say(project, 'Do it', null);
@@ -96,7 +96,7 @@ describe('the state of a listed session', () => {
     expect(await listSessions(project)).toMatchObject([{ state: 'failed', title: 'Do it' }]);
   });
 
-  test('is landed by a landing, by a merge, and on the branch that it started from, until it goes on', async () => {
+  test('is landed after a landing or a merge, also on the branch it started from, until it continues', async () => {
     const project = await memoryProject();
     await project.switchTo('develop', await project.tipOf('main'));
     await start(project);
@@ -115,7 +115,7 @@ describe('the state of a listed session', () => {
     expect(await stateOf(project)).toEqual(['landed']);
   });
 
-  test('is landed where this clone is behind what has landed', async () => {
+  test('is landed even if this clone is behind the landing', async () => {
     const project = await given.session();
     await turn(project, 'One', create('one.txt'));
     const behind = await project.tipOf(line);
@@ -148,7 +148,7 @@ describe('the state of a listed session', () => {
     expect(asked).toEqual(['listRefs']);
   });
 
-  test('mine: those whose start has my e-mail address', async () => {
+  test('is filtered by mine to those whose start has my e-mail address', async () => {
     const project = await withTurns();
     const { store } = project.repository;
     expect(await listSessions(project, { mine: true })).toHaveLength(1);
@@ -196,7 +196,7 @@ describe('show', () => {
     expect(last).toMatchObject({ turn: '02', reply: 'Just words.', replyIsPartial: false, plan: null, diff: '' });
   });
 
-  test('has what was spoken and the tools that were called, in their order', async () => {
+  test('has a turn’s message, plan, report and diff, by default the last turn’s', async () => {
     const project = await given.session();
     const append = (...records: KnownRecord[]) => appendRecords(project, { records });
     await append(user('a', 'Look.', 'voice_transcription'));
@@ -213,14 +213,14 @@ describe('show', () => {
     expect({ messages, reply }).toEqual({ messages: ['Look.'], reply: 'Notes.' });
   });
 
-  test('says that an answer is only a part', async () => {
+  test('reports that an answer is incomplete', async () => {
     const project = await given.session();
     const model = scriptedModel({ texts: ['Ha'], error: new Error('cut') });
     await expect(say(project, 'Do it', model)).rejects.toThrow('cut');
     expect(await showTurn(project, {})).toMatchObject({ status: 'open', reply: 'Ha', replyIsPartial: true });
   });
 
-  test('takes 02 for 02-branch-01 on a branch, and knows no other turns', async () => {
+  test('reads 02 as 02-branch-01 on a branch, and rejects unknown turns', async () => {
     const project = await withTurns();
     await expect(showTurn(project, { turn: '03' })).rejects.toMatchObject({ code: 'UNKNOWN_TURN' });
     await branchSession(project, { turn: '02', switch: true });
@@ -235,7 +235,7 @@ describe('show', () => {
 });
 
 describe('a recording', () => {
-  slowTest('of a line has its answers with the hash of what was asked', async () => {
+  slowTest('of a line has its answers with the hashes of their requests', async () => {
     const project = await withTurns();
     const plan = planOf([create('two.txt', 'new\n')]);
     await say(project, 'Three', plan);
@@ -255,7 +255,7 @@ describe('a recording', () => {
     await expect(readRecordedLine(store, project.hash, 'nothing')).rejects.toMatchObject({ code: 'BAD_RECORDING' });
   });
 
-  test('of a store without a session is none', async () => {
+  test('of a store without a session does not exist', async () => {
     const project = await memoryProject();
     const reading = readRecordedLine(project.repository.store, project.hash);
     await expect(reading).rejects.toMatchObject({ code: 'BAD_RECORDING' });

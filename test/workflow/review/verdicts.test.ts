@@ -1,4 +1,4 @@
-/** Verdicts on plans, wherever a session is looked at. */
+/** Verdicts on plans, in every view of a session. */
 import { describe, expect, test } from 'vitest';
 import { renderGraph } from '../../../src/cli/render/graph.ts';
 import { renderTurnDetails, toOutcome } from '../../../src/cli/render/review-turn.ts';
@@ -27,7 +27,7 @@ import { create, line, planOf, run, say, session } from '../../support/turns.ts'
 const plain = { style: (_: unknown, text: string) => text, columns: 120 } as unknown as Terminal;
 const marked = { style: (style: string, text: string) => `<${style}>${text}</>`, columns: 120 } as unknown as Terminal;
 
-/** A plan of teddy's own with two verdicts. */
+/** One of teddy's plans, with two verdicts. */
 async function withVerdicts(): Promise<MemoryProject> {
   const project = await given.session();
   await say(project, 'Make it', planOf([create('a.txt')]));
@@ -39,7 +39,7 @@ async function withVerdicts(): Promise<MemoryProject> {
   return project;
 }
 
-/** The line of another agent, which waits at its second plan, or at the one of this call. */
+/** Another agent's line, which waits at its second plan, or at the one in this call. */
 async function withPlan(
   call = 'toolu_4',
 ): Promise<{ project: MemoryProject; capture: MemoryCapture; captured: string }> {
@@ -61,8 +61,8 @@ async function withPlan(
   return { project, capture, captured: found === undefined ? '' : shortRef(found.ref) };
 }
 
-describe('a verdict on a plan of teddy', () => {
-  test('is shown with who gave it and what was said of which line', async () => {
+describe('a verdict on one of teddy’s plans', () => {
+  test('is shown with its author and the comments on each line', async () => {
     const project = await withVerdicts();
     const { author } = await project.repository.store.ident();
     const who = author.slice(0, author.indexOf('>') + 1);
@@ -73,7 +73,7 @@ describe('a verdict on a plan of teddy', () => {
     expect(text).toContain('\n    Go on, but see below.\n    line 1: A better title?\n');
   });
 
-  test('is a row of the log and of the graph, in the name of who gave it', async () => {
+  test('is a row in the log and in the graph, with its author’s name', async () => {
     const project = await withVerdicts();
     const name = (await project.repository.store.ident()).author.split(' <')[0] ?? '';
     const { entries } = await logSession(project, undefined);
@@ -86,7 +86,7 @@ describe('a verdict on a plan of teddy', () => {
     );
   });
 
-  test('is in a review, and in the state of the line', async () => {
+  test('is in a review, and in the line’s state', async () => {
     const project = await withVerdicts();
     const name = (await project.repository.store.ident()).author.split(' <')[0] ?? '';
     const [turn] = (await reviewSession(project, line)).turns;
@@ -102,7 +102,7 @@ describe('a verdict on a plan of teddy', () => {
     });
   });
 
-  test('is masked in a review as all that leaves the machine', async () => {
+  test('is masked in a review like everything that leaves the machine', async () => {
     const project = await withVerdicts();
     project.secrets.set('better title', 'password');
     const [turn] = (await reviewSession(project, line)).turns;
@@ -110,8 +110,8 @@ describe('a verdict on a plan of teddy', () => {
   });
 });
 
-describe('the plan of another agent', () => {
-  test('waits for a verdict until there is one, or the agent goes on', async () => {
+describe('another agent’s plan', () => {
+  test('waits for a verdict until there is one, or the agent continues', async () => {
     const { project, capture, captured } = await withPlan();
     const recent = () => listRecentCaptures(project, capture);
     expect(await recent()).toMatchObject([{ line: captured, awaitsVerdict: true }]);
@@ -127,20 +127,20 @@ describe('the plan of another agent', () => {
     expect(await recent()).toMatchObject([{ line: captured, awaitsVerdict: false }]);
   });
 
-  test('is nothing to ask a model of teddy about again', async () => {
+  test('is not a reason to ask one of teddy’s models again', async () => {
     const { project, captured } = await withPlan('toolu_2');
     await project.switchTo(captured);
     const { latest } = await readLine(project.repository.store, await project.tipOf(captured));
     expect(latest?.status).toBe('open');
     expect(await findNextStep(project, undefined)).toMatchObject({ kind: 'message' });
-    // A verdict of nobody leaves the turn open, and the agent asks by itself.
+    // A verdict of `none` leaves the turn open, and the agent itself asks.
     await giveVerdict(project, { selector: captured, verdict: 'none' });
     const status = await readStatus(project);
     expect(status).toMatchObject({ turn: { status: 'open', isOfAgent: true }, handedIn: null });
     expect(status.next[0]).toBe('teddy session plan -m "what you want"');
   });
 
-  test('is not said to be left to run', async () => {
+  test('is not listed as waiting for a run', async () => {
     const { project, captured } = await withPlan();
     const outcomes = async () => (await openReview(project, captured)).turns.map(toOutcome);
     expect(await outcomes()).toEqual(['plan', 'plan']);
@@ -150,7 +150,7 @@ describe('the plan of another agent', () => {
 });
 
 test.each(['plan', 'ask', 'execute'])(
-  '%s on the line of a plan that waits for a verdict names approve and reject',
+  '%s on the line of a plan that waits for a verdict suggests approve and reject',
   async (verb) => {
     const { project, captured } = await withPlan();
     const tip = await project.tipOf(captured);

@@ -1,4 +1,4 @@
-/** Who a review says has answered, decided and worked on the line. */
+/** The people that a review names as having answered, decided and worked on the line. */
 import { beforeEach, expect, test } from 'vitest';
 import { answerByHand } from '../../../src/app.ts';
 import { renderReview } from '../../../src/cli/render/review.ts';
@@ -25,7 +25,7 @@ const plan = (model: string, ...paths: string[]) =>
   });
 const read = async () => renderReview(await openReview(project, undefined));
 
-test('models with their providers, approvers, rejections, and who worked on the line, in the review and in its JSON', async () => {
+test('the review and its JSON have models with providers, approvers, rejections, and who worked on the line', async () => {
   await start(project);
   await plan('gpt-5', 'one.txt', 'two.txt');
   as('Bob');
@@ -85,7 +85,7 @@ test('models with their providers, approvers, rejections, and who worked on the 
   expect(text).toContain('`o3` (openai); commits');
 });
 
-test('a session of another agent names it beside its models, and its snapshots are nobody else’s work', async () => {
+test('another agent’s session names it beside its models, and its snapshots are not somebody else’s work', async () => {
   const { session } = await captureTurns(project, 'claude-code', [
     { model: 'opus', files: { 'a.txt': 'a\n' } },
     { model: 'haiku' },
@@ -109,7 +109,7 @@ test('an agent whose log names no model is named all the same', async () => {
   expect(text).toContain('- Models: `unknown` (for pi), 1 answer\n');
 });
 
-test('names of people and models stay text, and where not all turns are shown it says of how many it speaks', async () => {
+test('names of people and models stay text, and if turns are left out, the number of turns covered is given', async () => {
   await start(project);
   as('@eve');
   for (let count = 0; count < 3; count += 1) {

@@ -15,7 +15,7 @@ function edit(path: string, find: string, replace: string): string {
 
 const pending = (...actions: string[]) => given.plannedTurn(actions, [], files);
 
-/** Each script is a list of `path=content`; an empty content deletes. */
+/** Each script is a list of `path=content`; an empty content deletes the file. */
 function scripted(project: MemoryProject, before: (script: string) => Promise<void> = async () => undefined): void {
   project.command.run = async (script) => {
     await before(script);
@@ -49,7 +49,7 @@ async function committedBy(project: MemoryProject, commit: Oid): Promise<string[
   return changes.filter(({ path }) => !path.startsWith('.teddy/')).map(({ change, path }) => `${change} ${path}`);
 }
 
-/** The user edits while action `index` waits for an approval. */
+/** The user edits while action `index` waits for approval. */
 function meanwhile(index: number, does: () => Promise<unknown>): Approver {
   const asked = approver();
   return {
@@ -61,8 +61,8 @@ function meanwhile(index: number, does: () => Promise<unknown>): Approver {
   };
 }
 
-describe('an edit of the user', () => {
-  test('before the run is a snapshot of theirs, and no change of the run', async () => {
+describe('a user’s edit', () => {
+  test('before the run is a user’s snapshot, and not a change by the run', async () => {
     const project = await pending(edit('a.txt', 'a', 'A'));
     await project.write({ 'a.txt': 'a\nmine\n', 'b.txt': 'mine\n' });
     const { changes, committed, status, commit } = await told(project);
@@ -74,7 +74,7 @@ describe('an edit of the user', () => {
     expect((await storyOfLine(project)).slice(-2)).toEqual(['snapshot 01', 'report 01']);
   });
 
-  test('while the approval is asked stays an edit of theirs, of a command as well', async () => {
+  test('during the approval question stays the user’s, even for a command', async () => {
     const project = await pending(create('new.txt'), command('a.txt=x'));
     scripted(project);
     const { changes, committed, status } = await told(
@@ -87,7 +87,7 @@ describe('an edit of the user', () => {
     expect(status.untracked).toEqual(['mine.txt']);
   });
 
-  test('while the approval of an earlier action is asked goes into what an EDIT makes of that file, and is shown', async () => {
+  test('during an earlier approval question is included when EDIT changes that file, and is shown', async () => {
     const project = await pending(create('new.txt'), edit('b.txt', 'b', 'B'));
     const shown: (string | null)[] = [];
     const asking = meanwhile(1, () => project.write({ 'b.txt': 'b\nmine\n' }));
@@ -104,7 +104,7 @@ describe('an edit of the user', () => {
     expect(await project.readAt(commit, 'b.txt')).toBe('B\nmine\n');
   });
 
-  test('that a command takes back is no change of the run', async () => {
+  test('that a command undoes is not a change by the run', async () => {
     const project = await pending(command('b.txt=b'));
     scripted(project);
     const { changes, committed, status } = await told(
@@ -116,7 +116,7 @@ describe('an edit of the user', () => {
     expect(status.edits).toEqual([]);
   });
 
-  slowTest('from before the run that a command takes back is a change of the run, and is in the history', async () => {
+  slowTest('from before the run that a command undoes is a change by the run, and is in the history', async () => {
     const project = await pending(command('b.txt=b'));
     scripted(project);
     await project.write({ 'b.txt': 'mine\n' });
@@ -161,7 +161,7 @@ describe('a command', () => {
     expect(status.untracked).toEqual(['.env', 'big.bin', 'holds.txt']);
   });
 
-  test('that puts a secret into the name of a file or a directory has it left out, and the name is masked', async () => {
+  test('that puts a secret into a file’s or directory’s name has it left out, and the name is masked', async () => {
     const project = await pending(command('a.txt=x\nlogin-hunter2hunter2.log=x\nhunter2hunter2/deep.txt=n'));
     project.secrets.set('hunter2hunter2', 'PASSWORD');
     scripted(project);
@@ -186,7 +186,7 @@ describe('a command', () => {
     expect(changes).toEqual(['modified a.txt by 2', 'modified b.txt by 1', 'added new.txt by 4']);
   });
 
-  test('that takes back what an earlier action made leaves no change', async () => {
+  test('that undoes an earlier action’s change leaves no change', async () => {
     const project = await pending(create('new.txt'), edit('a.txt', 'a', 'A'), command('new.txt=\na.txt=a'));
     scripted(project);
     const { report, changes, committed, status } = await told(project);
@@ -195,7 +195,7 @@ describe('a command', () => {
     expect(status).toEqual({ edits: [], unmerged: [], untracked: [] });
   });
 
-  test('that fails owns what it changed before, and an action after it that is skipped owns nothing', async () => {
+  test('that fails owns its changes up to then, and a skipped action after it owns nothing', async () => {
     const project = await pending(command('a.txt=x'), create('new.txt'));
     project.command.run = async () => {
       await project.write({ 'a.txt': 'half\n' });
@@ -208,7 +208,7 @@ describe('a command', () => {
     expect(await project.readAt(commit, 'new.txt')).toBeNull();
   });
 
-  test('that commits itself keeps its commit, and the report goes on top with the rest', async () => {
+  test('that commits its changes keeps its commit, and the report goes on top with the rest', async () => {
     const project = await pending(command('b.txt=two'));
     scripted(project, async () => void (await project.commit('By the plan\n', { 'a.txt': 'x\n' })));
     const { changes, committed, commit } = await told(project);
@@ -233,7 +233,7 @@ describe('a command', () => {
     expect(status).toEqual({ edits: [], unmerged: [], untracked: [] });
   });
 
-  test('adds nothing to .teddy/, under no name', async () => {
+  test('adds nothing to .teddy/, under any name', async () => {
     const project = await pending(command(`.teddy/sessions/${session}/evil.txt=x\n.teddy/other=x\na.txt=x`));
     scripted(project);
     const { changes, leftOut } = await told(project);

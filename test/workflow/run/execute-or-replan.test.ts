@@ -45,8 +45,8 @@ function replan(
 
 const statuses = (runs: Executed[]) => runs.map(({ report }) => `${report.turn} ${report.run_summary.status}`);
 
-describe('a plan that is not valid', () => {
-  slowTest('is told to the model with its problems, in a turn of its own, and the next one is executed', async () => {
+describe('an invalid plan', () => {
+  slowTest('is reported to the model with its problems, in its own turn, and the next plan is executed', async () => {
     const project = await pending(broken, 'debugger');
     const model = scriptedModel(good);
     const heard: string[] = [];
@@ -80,14 +80,14 @@ describe('a plan that is not valid', () => {
     expect(parseReport(report ?? '').run_summary.status).toBe('VALIDATION_FAILED');
   });
 
-  test('is not told to anybody when no tries are allowed, and no model is looked for', async () => {
+  test('is reported to nobody when no tries are allowed, and no model is looked for', async () => {
     const project = await pending(broken);
     const chooseModel = () => Promise.reject(new Error('looked for a model'));
     const { executed, tries, stopped } = await replan(project, null, { maxTries: 0, chooseModel });
     expect([statuses([executed]), tries, stopped]).toEqual([['01 VALIDATION_FAILED'], [], null]);
   });
 
-  test('is left alone without a model, and no turn is opened that nobody answers', async () => {
+  test('is left alone without a model, and no turn is opened that would stay unanswered', async () => {
     const project = await pending(broken);
     const { executed, stopped } = await replan(project, null);
     expect([statuses([executed]), stopped]).toEqual([['01 VALIDATION_FAILED'], null]);
@@ -123,7 +123,7 @@ test.each([
   ['path-plain-remark', 'Give the path alone.'],
   ['background', 'start the server, use it and stop it in one script'],
 ])(
-  'of the answer %s nothing runs; the model is told what to do, and its next plan is executed',
+  'after the answer %s nothing runs; the model gets instructions, and its next plan is executed',
   async (name, advice) => {
     const project = await pending(fixtureOf(name));
     const model = scriptedModel(good);
@@ -135,7 +135,7 @@ test.each([
   },
 );
 
-test('a plan that is valid is executed once, and no model is looked for', async () => {
+test('a valid plan is executed once, and no model is looked for', async () => {
   const project = await pending(good);
   const chooseModel = () => Promise.reject(new Error('looked for a model'));
   const { executed, tries } = await replan(project, null, { chooseModel });
@@ -144,7 +144,7 @@ test('a plan that is valid is executed once, and no model is looked for', async 
 
 test.each([
   ['that fails when it runs', []],
-  ['that fails when it runs after one that was not valid', [broken]],
+  ['that fails when it runs after an invalid one', [broken]],
 ])('a plan %s is not planned again', async (_, before) => {
   const failing = planOf([command('false')]);
   const [first = '', ...others] = [...before, failing];
@@ -155,8 +155,8 @@ test.each([
   expect([tries.length, stopped]).toEqual([before.length, null]);
 });
 
-describe('other plans are asked for', () => {
-  slowTest('as often as is allowed, and no more', async () => {
+describe('new plans are requested', () => {
+  slowTest('as often as allowed, and no more', async () => {
     const project = await pending(broken);
     const model = scriptedModel(otherwiseBroken, planOf([missing('third.ts')]), good);
     const { executed, tries, stopped } = await replan(project, model);
@@ -169,7 +169,7 @@ describe('other plans are asked for', () => {
     expect(stopped).toEqual({ reason: 'limit', maxTries: 2 });
   });
 
-  slowTest('not when the same problems come twice, at whatever place of the plan', async () => {
+  slowTest('not when the same problems repeat, anywhere in the plan', async () => {
     const project = await pending(broken);
     const model = scriptedModel(`# Moved\n\n${broken.replace('# Do it\n', '## Rationale\n\nBecause.\n')}`, good);
     const { executed, stopped } = await replan(project, model);
@@ -186,7 +186,7 @@ describe('other plans are asked for', () => {
     expect(stopped).toEqual({ reason: 'same_problems' });
   });
 
-  slowTest('not beyond the budget: that ends the tries, and opens no turn', async () => {
+  slowTest('not beyond the budget, which ends the tries without opening a turn', async () => {
     const project = await pending(broken);
     project.configuration.set('teddy.maxTurns', '2');
     const model = scriptedModel(otherwiseBroken, good);
@@ -198,8 +198,8 @@ describe('other plans are asked for', () => {
 
   test.each([
     ['a reply', 'I cannot.', 'reply 02'],
-    ['a plan that only speaks', '# No\n\n## Message\n\nI cannot.\n', 'plan 02'],
-  ])('not after %s: there is nothing to run', async (_, text, last) => {
+    ['an answer that is only text', '# No\n\n## Message\n\nI cannot.\n', 'plan 02'],
+  ])('not after %s, since there is nothing to run', async (_, text, last) => {
     const project = await pending(broken);
     const { executed, tries, stopped } = await replan(project, scriptedModel(text, good));
     expect([statuses([executed]), tries]).toEqual([['01 VALIDATION_FAILED'], []]);
@@ -208,14 +208,14 @@ describe('other plans are asked for', () => {
   });
 });
 
-slowTest('an error of the model ends the tries, with the report there and the message on the line', async () => {
+slowTest('a model error ends the tries, with the report written and the message on the line', async () => {
   const project = await pending(broken);
   const model = scriptedModel(new TeddyError('MODEL_FAILED', 'The model failed.'));
   await expect(replan(project, model)).rejects.toMatchObject({ code: 'MODEL_FAILED' });
   expect((await storyOfLine(project)).slice(-2)).toEqual(['report 01', 'message 02']);
 });
 
-slowTest('Ctrl-C before another plan is asked for opens no turn', async () => {
+slowTest('Ctrl-C before another plan is requested opens no turn', async () => {
   const project = await pending(broken);
   const interruption = new AbortController();
   const onExecuted = () => interruption.abort();
@@ -224,14 +224,14 @@ slowTest('Ctrl-C before another plan is asked for opens no turn', async () => {
   expect((await storyOfLine(project)).at(-1)).toBe('report 01');
 });
 
-slowTest('a valid plan that nobody approves stays pending', async () => {
+slowTest('a valid plan without approval stays pending', async () => {
   const project = await pending(broken);
   const done = replan(project, scriptedModel(good), {}, { approver: null });
   await expect(done).rejects.toMatchObject({ code: 'NOT_APPROVED', message: expect.stringContaining('Turn 02') });
   expect((await storyOfLine(project)).at(-1)).toBe('plan 02');
 });
 
-test('a plan is not refused where there is no model for another one, and the hint refuses it', async () => {
+test('a plan is not replaced without a model for another one, and the hint shows how to replace it by hand', async () => {
   const project = await pending(good);
   const missing = toNoModel({ name: 'openai', keyVariable: 'OPENAI_API_KEY' }, false, {});
   const choice = { provider: 'none' as const, name: 'none', parameters: {}, model: null, missing };
@@ -244,7 +244,7 @@ test('a plan is not refused where there is no model for another one, and the hin
   expect((await storyOfLine(project)).at(-1)).toBe('plan 01');
 });
 
-test('a plan is not refused where the edits of the user could not be committed before another one', async () => {
+test('a plan is not replaced if the user’s edits could not be committed before another one', async () => {
   const project = await pending(good);
   const { workspace } = project.repository;
   const status = workspace.status.bind(workspace);

@@ -23,7 +23,7 @@ import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const dir = `.teddy/sessions/${session}`;
 
-/** A session with a pending plan of these actions. */
+/** A session with a pending plan for these actions. */
 const pending = (actions: string[], ...sections: string[]) =>
   given.plannedTurn(actions, sections, { 'README.md': '# Notes\n', 'src/a.ts': 'const a = 1;\n' });
 
@@ -38,7 +38,7 @@ const edit =
   '### EDIT\n- **File Path:** [src/a.ts](/src/a.ts)\n\n#### FIND:\n```\nconst a = 1;\n```\n#### REPLACE:\n```\nconst a = 2;\n```\n';
 
 describe('a run', () => {
-  test('that succeeds is one commit with its report and exactly the code that changed', async () => {
+  test('that succeeds is one commit with its report and exactly the changed code', async () => {
     const project = await pending([create('src/b.ts', 'b\n'), edit, command('make')]);
     await project.write({ 'untracked.txt': 'mine\n' });
     project.command.run = async () => {
@@ -74,7 +74,7 @@ describe('a run', () => {
     expect(status).toEqual({ edits: [], unmerged: [], untracked: ['untracked.txt'] });
   });
 
-  test('names the planner, the times, and who approved what', async () => {
+  test('names the planner, the times, and the approver of each action', async () => {
     const project = await pending([create('a.txt')]);
     const { report } = await run(project);
     expect(report.plan).toEqual({
@@ -89,7 +89,7 @@ describe('a run', () => {
     expect((report.action_logs[0]?.duration_ms ?? 0) > 0).toBe(true);
   });
 
-  test('stops at a failed action: the rest is skipped, and what was done is committed', async () => {
+  test('stops at a failed action: the rest is skipped, and the finished work is committed', async () => {
     const project = await pending([create('a.txt'), command('false'), create('b.txt')]);
     project.command.run = async () => ({ exitCode: 3, stderr: 'no\n', failedCommand: 'false', failedLine: 1 });
     const { report, commit } = await run(project);
@@ -103,7 +103,7 @@ describe('a run', () => {
     expect(await changedPaths(project, commit)).toEqual([`added ${dir}/01/report.md`, 'added a.txt']);
   });
 
-  test('goes on after a failure that is allowed', async () => {
+  test('continues after a failure that is allowed', async () => {
     const project = await pending([command('false', '- **Allow Failure:** true'), create('b.txt')]);
     project.command.run = async () => ({ exitCode: 1 });
     const { report } = await run(project);
@@ -111,14 +111,14 @@ describe('a run', () => {
     expect(report.run_summary.status).toBe('SUCCESS');
   });
 
-  test.each(['Yes', 'ok', true, undefined])('does nothing on the decision %j, which is no yes', async (decision) => {
+  test.each(['Yes', 'ok', true, undefined])('does nothing on the decision %j, which is not a yes', async (decision) => {
     const project = await pending([create('a.txt')]);
     const asking = { ...approver(), action: async () => ({ decision: decision as 'yes' }) };
     const { report } = await run(project, { approver: asking });
     expect(report.action_logs).toMatchObject([{ status: 'SKIPPED', details: { reason: 'declined' } }]);
   });
 
-  test('never writes over what somebody edited while the approval was asked for', async () => {
+  test('never overwrites an edit that somebody made during the approval question', async () => {
     const project = await pending([create('a.txt')]);
     const asking = {
       ...approver(),
@@ -134,7 +134,7 @@ describe('a run', () => {
     expect(new TextDecoder().decode(left ?? undefined)).toBe('theirs\n');
   });
 
-  test('looks again before each action: what a command has changed may fail the next', async () => {
+  test('checks again before each action: a command’s changes may fail the next', async () => {
     const project = await pending([command('touch b.txt'), create('b.txt')]);
     project.command.run = async () => {
       await project.write({ 'b.txt': 'theirs\n' });
@@ -145,7 +145,7 @@ describe('a run', () => {
     expect(await project.read('b.txt')).toBe('theirs\n');
   });
 
-  test('leaves out what git ignores, what is named like a secret, and big new files', async () => {
+  test('leaves out ignored files, files named like a secret, and big new files', async () => {
     const project = await pending([command('make')]);
     await project.write({ '.gitignore': '*.log\n' });
     project.command.run = async () => {
@@ -166,7 +166,7 @@ describe('a run', () => {
     expect(await project.read('.env')).toBe('KEY=1\n');
   });
 
-  test('keeps long output whole beside the report, and its last lines in it', async () => {
+  test('keeps the complete long output beside the report, and its last lines in the report', async () => {
     const project = await pending([command('seq 300', '- **Tail:** 2')]);
     project.command.run = async () => ({ stdout: '1\n2\n3\n4\n' });
     const { report, commit } = await run(project);
@@ -174,7 +174,7 @@ describe('a run', () => {
     expect(await project.readAt(commit, `${dir}/01/output/1.log`)).toBe('--- stdout\n1\n2\n3\n4\n--- stderr\n');
   });
 
-  test('a plan without actions, but with memos, has a report as well', async () => {
+  test('with memos but no actions has a report as well', async () => {
     const project = await pending([], '## Memos\n\n- [+] tabs', '## Message\n\nRemember.');
     const { report } = await run(project, { approver: null });
     expect(report.run_summary.status).toBe('SUCCESS');
@@ -183,7 +183,7 @@ describe('a run', () => {
 });
 
 describe('approval', () => {
-  test('of each action alone: declined ones are skipped, and the run is a success', async () => {
+  test('for each action separately skips declined ones, and the run is a success', async () => {
     const project = await pending([create('a.txt'), create('b.txt'), create('c.txt')]);
     const person = approver(['no', 'yes', 'yes']);
     const { report } = await run(project, { approver: person });
@@ -197,7 +197,7 @@ describe('approval', () => {
     expect(await project.read('a.txt')).toBeNull();
   });
 
-  test('declined for all is SKIPPED', async () => {
+  test('declined for all actions is SKIPPED', async () => {
     const project = await pending([create('a.txt'), create('b.txt')]);
     const { report, commit } = await run(project, { approver: approver(['no', 'no']) });
     expect(report.run_summary.status).toBe('SKIPPED');
@@ -205,7 +205,7 @@ describe('approval', () => {
     expect(await changedPaths(project, commit)).toEqual([`added ${dir}/01/report.md`]);
   });
 
-  test('for all the rest asks no more', async () => {
+  test('for all remaining actions ends the questions', async () => {
     const project = await pending([create('a.txt'), create('b.txt'), create('c.txt')]);
     const person = approver(['no', 'all']);
     await run(project, { approver: person });
@@ -213,7 +213,7 @@ describe('approval', () => {
     expect(await project.read('c.txt')).toBe('c.txt\n');
   });
 
-  test('quit stops there: the rest is skipped, the run aborted, the turn closed', async () => {
+  test('with quit stops there: the rest is skipped, the run aborted, the turn closed', async () => {
     const project = await pending([create('a.txt'), create('b.txt')]);
     const { report } = await run(project, { approver: approver(['yes', 'quit']) });
     expect(report.run_summary).toMatchObject({ status: 'ABORTED', error: 'stopped by the user' });
@@ -221,7 +221,7 @@ describe('approval', () => {
     await expect(run(project)).rejects.toMatchObject({ code: 'NO_PENDING_PLAN' });
   });
 
-  test('by nobody runs nothing, writes nothing, and the plan stays pending', async () => {
+  test('by no one runs nothing, writes nothing, and the plan stays pending', async () => {
     const project = await pending([create('a.txt')]);
     const tip = await project.tipOf(line);
     await expect(run(project, { approver: null })).rejects.toMatchObject({ code: 'NOT_APPROVED' });
@@ -229,7 +229,7 @@ describe('approval', () => {
     expect((await run(project)).report.run_summary.status).toBe('SUCCESS');
   });
 
-  test('rejected closes the turn with the reason, and nothing runs', async () => {
+  test('that is refused closes the turn with the reason, and nothing runs', async () => {
     const project = await pending([create('a.txt')], '## Memos\n\n- [+] tabs');
     const { report } = await run(project, { approver: null, reject: 'too big' });
     expect(report.run_summary).toMatchObject({ status: 'ABORTED', error: 'too big' });
@@ -242,7 +242,7 @@ describe('approval', () => {
 describe('a question to the user', () => {
   const question = '### CHAT_WITH_USER\n\nWhich colour?\n';
 
-  test('has its answer in the report, and so in what the model is shown next', async () => {
+  test('has its answer in the report, and thus in the model’s next request', async () => {
     const project = await pending([question]);
     const person = approver([], 'blue, please');
     const { report } = await run(project, { approver: person });
@@ -253,13 +253,13 @@ describe('a question to the user', () => {
     expect(model.requests[0]?.messages[1]?.content).toContain('blue, please');
   });
 
-  test('that stays without an answer is not answered: nothing has run, or the run stops there', async () => {
+  test('that gets no answer stays open: nothing has run, or the run stops there', async () => {
     const gone = { ...approver(), answer: () => Promise.reject(new TeddyError('INTERRUPTED', 'gone')) };
     const project = await pending([question, command('make')]);
     const tip = await project.tipOf(line);
     await expect(run(project, { approver: gone })).rejects.toMatchObject({ code: 'INTERRUPTED' });
     expect(await project.tipOf(line)).toBe(tip);
-    // Without --interrupted, which would be asked for if there were a run to settle.
+    // Without --interrupted, which would be needed if there were a run to settle.
     const { report } = await run(project, { approver: approver([], 'blue') });
     expect(report.action_logs.map(({ status }) => status)).toEqual(['SUCCESS', 'SUCCESS']);
 
@@ -277,8 +277,8 @@ describe('a question to the user', () => {
   });
 });
 
-describe('HEAD that leaves the line', () => {
-  /** Says yes, but somebody switches branches before the answer to the question about action `at`. */
+describe('HEAD leaving the line', () => {
+  /** Says yes, but somebody switches branches before the question about action `at` is answered. */
   function leavingAt(project: MemoryProject, at: number) {
     const person = approver();
     const action: typeof person.action = async (asked) => {
@@ -292,7 +292,7 @@ describe('HEAD that leaves the line', () => {
     ['a write', create('a.txt')],
     ['a command', command('make')],
     ['a question', '### CHAT_WITH_USER\n\nWhich colour?\n'],
-  ])('while somebody is asked about %s, stops the run with nothing done; the plan stays pending', async (_, action) => {
+  ])('during the question about %s stops the run with nothing done; the plan stays pending', async (_, action) => {
     const project = await pending([action]);
     project.command.run = () => Promise.reject(new Error('It was run.'));
     const tip = await project.tipOf(line);
@@ -305,7 +305,7 @@ describe('HEAD that leaves the line', () => {
     expect((await run(project)).report.run_summary.status).toBe('SUCCESS');
   });
 
-  test('after an action, stops it there: what was done is reported, and it is said where its files are', async () => {
+  test('after an action stops it there, with a report on the finished work and the place of its files', async () => {
     const project = await pending([create('a.txt'), create('b.txt'), create('c.txt')]);
     const { report, commit } = await run(project, { approver: leavingAt(project, 2) });
     expect(report.run_summary).toMatchObject({ status: 'ABORTED', error: 'interrupted' });
@@ -318,7 +318,7 @@ describe('HEAD that leaves the line', () => {
     expect(project.said.join('\n')).toMatch(/a\.txt.* work tree/);
   });
 
-  test('by a command of the plan, stops it before anything is written on the other branch', async () => {
+  test('by a command in the plan stops it before anything is written on the other branch', async () => {
     const project = await pending([command('git switch main'), edit, create('b.txt')]);
     project.command.run = () => project.switchTo('main').then(() => ({}));
     const { report } = await run(project);
@@ -349,8 +349,8 @@ describe('an interrupted run', () => {
   });
 });
 
-describe('a plan that is not valid', () => {
-  test('is not executed; its report says why, and the line goes on', async () => {
+describe('an invalid plan', () => {
+  test('is not executed; its report gives the reasons, and the line continues', async () => {
     const project = await pending([create('ok.txt'), create('README.md'), create('../out.txt')]);
     const person = approver();
     const { report, commit } = await run(project, { approver: person });
@@ -362,12 +362,12 @@ describe('a plan that is not valid', () => {
     expect(await say(project, 'Better', 'Yes.')).toMatchObject({ turn: '02' });
   });
 
-  test('is found so without anybody to ask', async () => {
+  test('is detected even if nobody can be asked', async () => {
     const project = await pending([create('README.md')]);
     expect((await run(project, { approver: null })).report.run_summary.status).toBe('VALIDATION_FAILED');
   });
 
-  test('because of an edit since the plan, is told on the files as they are', async () => {
+  test('because of a later edit is reported for the current files', async () => {
     const project = await pending([edit]);
     await project.write({ 'src/a.ts': 'const b = 1;\n' });
     const { report } = await run(project);
@@ -383,8 +383,8 @@ describe('a plan that is not valid', () => {
   });
 });
 
-describe('refused', () => {
-  slowTest('without a pending plan, naming what is next', async () => {
+describe('a run is refused', () => {
+  slowTest('without a pending plan, with the next step', async () => {
     const project = await given.session();
     await expect(run(project)).rejects.toMatchObject({ code: 'NO_PENDING_PLAN' });
     await say(project, 'Do it', null);
@@ -400,7 +400,7 @@ describe('refused', () => {
     });
   });
 
-  test('when the plan was changed since it was published, even by a commit', async () => {
+  test('if the plan was changed since it was published, even by a commit', async () => {
     const project = await pending([create('a.txt')]);
     await project.write({ [`${dir}/01/plan.md`]: planOf([create('evil.txt')]) });
     await expect(run(project)).rejects.toMatchObject({ code: 'PLAN_MODIFIED' });
@@ -415,7 +415,7 @@ describe('refused', () => {
     await expect(run(project)).rejects.toMatchObject({ code: 'OPERATION_IN_PROGRESS' });
   });
 
-  test('while another process executes the turn, and that one is not disturbed', async () => {
+  test('while another process executes the turn, without disturbing that process', async () => {
     const project = await pending([command('slow')]);
     project.command.run = async () => {
       await expect(run(project)).rejects.toMatchObject({ code: 'LOCKED' });
@@ -424,7 +424,7 @@ describe('refused', () => {
     expect((await run(project)).report.run_summary.status).toBe('SUCCESS');
   });
 
-  test('with a setting that is no number of seconds', async () => {
+  test('with a setting that is not a number of seconds', async () => {
     const project = await pending([create('a.txt')]);
     project.configuration.set('teddy.timeout', 'soon');
     await expect(run(project)).rejects.toMatchObject({ code: 'BAD_SETTING' });
@@ -432,7 +432,7 @@ describe('refused', () => {
 });
 
 describe('a lost race', () => {
-  test('with a commit of the user’s keeps it, and the report goes on top', async () => {
+  test('against a user’s commit keeps that commit, and the report goes on top', async () => {
     const project = await pending([create('a.txt')]);
     const racing = withRace(project, () => project.commit('Mine\n', { 'own.txt': 'x\n' }));
     const { commit, report } = await run(racing);
@@ -441,7 +441,7 @@ describe('a lost race', () => {
     expect(report.changes.map(({ path }) => path)).toEqual(['a.txt']);
   });
 
-  test('with a rewritten line is REF_MOVED, and what ran is kept as a report blob', async () => {
+  test('against a rewritten line is REF_MOVED, and the actions’ results are kept as a report blob', async () => {
     const project = await pending([create('a.txt')]);
     const { parents } = await project.repository.store.readCommit(await project.tipOf(line));
     const racing = withRace(project, () => project.setRef(`refs/heads/${line}`, parents[0] as Oid));
@@ -451,7 +451,7 @@ describe('a lost race', () => {
     });
   });
 
-  test('leaves the journal, from which the next run makes the report without doing anything again', async () => {
+  test('leaves the journal, from which the next run makes the report without repeating anything', async () => {
     const project = await pending([create('a.txt')]);
     const { repository } = project;
     const failing = { ...repository.workspace, publish: () => Promise.reject(new TeddyError('LOCKED', 'Locked.')) };
@@ -467,8 +467,8 @@ describe('a lost race', () => {
   });
 });
 
-describe('what the user edited', () => {
-  test('since the plan is a snapshot of theirs before the run, with the turn in its label', async () => {
+describe('a user’s work since the plan', () => {
+  test('is a user’s snapshot before the run, with the turn in its label', async () => {
     const project = await pending([create('a.txt')]);
     await project.write({ 'README.md': '# Mine\n' });
     const { report } = await run(project, { approver: approveAll() });
@@ -476,7 +476,7 @@ describe('what the user edited', () => {
     expect(report.changes.map(({ path }) => path)).toEqual(['a.txt']);
   });
 
-  test('and did not add stays untracked, even beside what the run made', async () => {
+  test('stays untracked if it was not added, even beside the run’s new files', async () => {
     const project = await pending([create('dir/a.txt')]);
     await project.write({ 'dir/mine.txt': 'mine\n' });
     const { commit } = await run(project);

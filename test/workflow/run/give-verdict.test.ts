@@ -41,7 +41,7 @@ const judgedPlan = async (): Promise<JudgedPlan> => {
 };
 
 describe('a verdict', () => {
-  test('is one entry in the name of who said it, and holds for the plan of that turn', async () => {
+  test('is one entry in its author’s name, and applies to the plan in that turn', async () => {
     await plan();
     be('Bob');
     const { verdict, isNew, report } = await give({ text: 'Fine.', comments: [{ line: 3, text: ' Nice. ' }] });
@@ -67,7 +67,7 @@ describe('a verdict', () => {
     expect(await violations()).toEqual([]);
   });
 
-  test('that the same person has given is not given again, and another one is', async () => {
+  test('by the same person is not repeated, and one by another person is added', async () => {
     await plan();
     expect((await give({ text: 'Fine.' })).isNew).toBe(true);
     expect((await give({ text: ' Fine. ' })).isNew).toBe(false);
@@ -77,7 +77,7 @@ describe('a verdict', () => {
     expect(await verdictsOf('01')).toHaveLength(3);
   });
 
-  test('may come after the turn has ended: its code and what comes next stay as they are', async () => {
+  test('may come after the turn has ended, without affecting its code and what follows', async () => {
     await turn(project, 'Do it', create('b.txt'));
     await turn(project, 'More', create('c.txt'));
     const before = await project.repository.store.readCommit(await tipOf());
@@ -88,14 +88,14 @@ describe('a verdict', () => {
     const after = await store.readCommit(await tipOf());
     const changed = await store.diffTrees(before.tree, after.tree);
     expect(changed.map(({ path }) => path)).toEqual([`.teddy/sessions/${session}/01/transcript.jsonl`]);
-    // The end of turn 01 is still its report, before turn 02 has changed anything.
+    // Turn 01 still ends with its report, before turn 02 has changed anything.
     const { commit } = await rewindTurn(project, { turn: '01' });
     const entry = decodeEntry((await store.readCommit(commit)).message);
     expect(entry).toMatchObject({ kind: 'report', turn: '01' });
     expect(await violations()).toEqual([]);
   });
 
-  test('needs a plan, the plan that was seen, and lines that the plan has', async () => {
+  test('needs a plan, the plan as it was read, and lines that exist in the plan', async () => {
     await expect(give()).rejects.toMatchObject({ code: 'NO_PENDING_PLAN' });
     await plan();
     const { text, sha256 } = await findPlan(project, { verdict: 'approved' });
@@ -111,7 +111,7 @@ describe('a verdict', () => {
     expect(await verdictsOf('01')).toHaveLength(1);
   });
 
-  test('is refused where the file that a person reads is not the plan that was published', async () => {
+  test('is refused if the file that a person reads differs from the published plan', async () => {
     await plan();
     const path = `.teddy/sessions/${session}/01/plan.md`;
     await project.write({ [path]: '# Something else\n' });
@@ -130,7 +130,7 @@ describe('a verdict', () => {
 });
 
 describe('a rejection', () => {
-  test('closes the turn with a report that says why, and the next request shows it', async () => {
+  test('closes the turn with a report that gives the reason, and the next request shows it', async () => {
     await plan();
     const { report } = await reject('Not like that.', { comments: [{ line: 3, text: 'Wrong.' }] });
     expect(report?.run_summary).toMatchObject({
@@ -147,19 +147,19 @@ describe('a rejection', () => {
     expect(await violations()).toEqual([]);
   });
 
-  test('needs no files: the line may be checked out nowhere', async () => {
+  test('needs no files: the line need not be checked out', async () => {
     await plan();
     await project.switchTo('main');
     await reject('Not like that.', { selector: session });
     expect((await storyOfLine(project)).slice(-2)).toEqual(['approval 01', 'report 01']);
-    // Nothing was run, so there is no code to take back.
+    // Nothing was run, so there is no code to undo.
     await expect(reject('No', { selector: session })).rejects.toMatchObject({
       hint: expect.stringContaining('teddy session plan') as string,
     });
     expect(await violations()).toEqual([]);
   });
 
-  test('of what was run has nothing left to do', async () => {
+  test('of a finished run changes nothing', async () => {
     await turn(project, 'Do it', create('b.txt'));
     await expect(reject('No', { turn: '01' })).rejects.toMatchObject({ code: 'NO_PENDING_PLAN' });
     await expect(give()).rejects.toMatchObject({ code: 'NO_PENDING_PLAN' });
@@ -177,7 +177,7 @@ describe('a rejection', () => {
     expect((await reject('No')).report).not.toBeNull();
   });
 
-  test('that a crash has left without its report is finished by execute, which runs nothing', async () => {
+  test('that a crash left without its report is finished by execute, which runs nothing', async () => {
     await plan();
     await appendVerdict(project, await lineOf(), await judgedPlan(), {
       verdict: 'rejected',
@@ -191,7 +191,7 @@ describe('a rejection', () => {
 });
 
 describe('teddy.approvals', () => {
-  test('1: a flag needs an approval, a person who is asked is one', async () => {
+  test('1: a flag needs an approval, and a yes at the prompt counts as one', async () => {
     project.configuration.set('teddy.approvals', '1');
     await plan();
     await expect(run(project)).rejects.toMatchObject({ code: 'APPROVAL_MISSING' });
@@ -203,7 +203,7 @@ describe('teddy.approvals', () => {
     expect(await violations('others')).toHaveLength(2);
   });
 
-  test('others: neither the author of the message nor a person who is asked is enough', async () => {
+  test('others: neither the message’s author nor a yes at the prompt is enough', async () => {
     project.configuration.set('teddy.approvals', 'others');
     await plan();
     expect((await give()).isEnough).toBe(false);
@@ -239,7 +239,7 @@ describe('teddy.approvals', () => {
     });
   });
 
-  test('others: an address in other letters is the same one, and none at all is nobody', async () => {
+  test('others: an address in another case is the same one, and an empty address does not count', async () => {
     project.configuration.set('teddy.approvals', 'others');
     await plan();
     for (const text of ['Bob <ADA@Example.ORG> 1769248800 +0000', 'Bob <> 1769248800 +0000']) {
@@ -251,7 +251,7 @@ describe('teddy.approvals', () => {
     expect(await verdictsOf('01')).toHaveLength(2);
   });
 
-  test('others: a yes from before a no does not count any more', async () => {
+  test('others: a yes before a no no longer counts', async () => {
     project.configuration.set('teddy.approvals', 'others');
     await plan();
     be('Bob');
@@ -272,10 +272,10 @@ describe('teddy.approvals', () => {
   });
 
   test.each<[string, Partial<Entry>, Partial<ApprovalRecord>]>([
-    ['a record that says no', {}, { verdict: 'rejected' }],
+    ['a record of a no', {}, { verdict: 'rejected' }],
     ['the sha256 of another plan', { sha256: 'a'.repeat(64) }, { plan_sha256: 'a'.repeat(64) }],
-    ['a record of another plan', {}, { plan_sha256: 'a'.repeat(64) }],
-  ])('an approval with %s is none', async (_, inEntry, inRecord) => {
+    ['a record for another plan', {}, { plan_sha256: 'a'.repeat(64) }],
+  ])('an approval with %s does not count', async (_, inEntry, inRecord) => {
     project.configuration.set('teddy.approvals', '1');
     await plan();
     const { plan: bytes } = await judgedPlan();
@@ -315,18 +315,18 @@ describe('teddy.approvals', () => {
       be('Ada');
     }
 
-    test('the key of somebody else is enough', async () => {
+    test('another person’s key is enough', async () => {
       await judge(good('ada'), 'Bob', good('bob'));
       expect((await run(project)).report.run_summary.status).toBe('SUCCESS');
     });
 
     test.each<[string, Signature | null, Signature | null]>([
       ['the same key under another name', good('ada'), good('ada')],
-      ['another key of the same person', good('ada'), good('ada', 'second')],
-      ['the same key, said to be of somebody else', good('ada'), good('bob', 'ada')],
+      ['the same person’s other key', good('ada'), good('ada', 'second')],
+      ['the same key in another person’s name', good('ada'), good('bob', 'ada')],
       ['no signature', good('ada'), null],
       ['a key that git does not trust', good('ada'), { ...good('eve'), state: 'unknown' }],
-      ['a signature that is wrong', good('ada'), { ...good('bob'), state: 'bad' }],
+      ['an invalid signature', good('ada'), { ...good('bob'), state: 'bad' }],
       ['a signature without a key', good('ada'), { ...good('bob'), keys: [] }],
     ])('%s is not', async (_, message, approval) => {
       await judge(message, 'Bob', approval);
@@ -339,9 +339,9 @@ describe('teddy.approvals', () => {
 
     test.each<[string, Signature | null, string]>([
       ['has none', null, 'plan --instead'],
-      ['has one that git does not trust', { ...good('ada'), state: 'unknown' }, 'git log -1 --show-signature'],
-      ['has one that is wrong', { ...good('ada'), state: 'bad' }, 'plan --instead'],
-    ])('it takes a message that can be told apart: this %s', async (_, message, wayOut) => {
+      ['has an untrusted signature', { ...good('ada'), state: 'unknown' }, 'git log -1 --show-signature'],
+      ['has an invalid signature', { ...good('ada'), state: 'bad' }, 'plan --instead'],
+    ])('the message has to be attributable: this %s', async (_, message, wayOut) => {
       await judge(message, 'Bob', good('bob'));
       await expect(run(project)).rejects.toMatchObject({
         code: 'APPROVAL_MISSING',
@@ -350,7 +350,7 @@ describe('teddy.approvals', () => {
       });
     });
 
-    test('the same yes can be given again with a signature', async () => {
+    test('the same yes can be repeated with a signature', async () => {
       await judge(good('ada'), 'Bob', null);
       be('Bob');
       const { verdict, isNew } = await give();
@@ -362,7 +362,7 @@ describe('teddy.approvals', () => {
     });
   });
 
-  test('what a commit of somebody else forges is no verdict', async () => {
+  test('a forged verdict in somebody else’s commit does not count', async () => {
     project.configuration.set('teddy.approvals', '1');
     await plan();
     const { store } = project.repository;
@@ -383,7 +383,7 @@ describe('teddy.approvals', () => {
   });
 });
 
-test('a verdict on a turn that somebody has closed in between is not given', async () => {
+test('a verdict on a turn that somebody has closed meanwhile is refused', async () => {
   await plan();
   const found = await lineOf();
   const judged = await judgedPlan();
@@ -396,7 +396,7 @@ test('a verdict on a turn that somebody has closed in between is not given', asy
   expect(await verdictsOf('01')).toEqual([]);
 });
 
-test('verify wants an approval of what was run, and of nothing else', async () => {
+test('verify demands an approval only for plans that were run', async () => {
   await plan();
   expect(await violations('anybody')).toEqual([]);
   await reject('No.');
@@ -414,7 +414,7 @@ describe('an agent', () => {
   const agent = { seen: 'Claude Code started this: CLAUDECODE is set.', pid: null };
   const execute = (by: 'user' | 'flag') => run(project, { approver: { ...approver(), by } });
 
-  test('approves nothing, is told why, and may reject', async () => {
+  test('approves nothing, gets the reason, and may reject', async () => {
     await plan();
     project.agent.trace = agent;
     const refused = { code: 'AGENT_MAY_NOT_APPROVE', message: expect.stringContaining(agent.seen) as string };
@@ -428,7 +428,7 @@ describe('an agent', () => {
     ['1', 'user'],
     ['1', 'flag'],
     ['others', 'user'],
-  ] as const)('runs no plan that needs an approval, as %s has it, by %s', async (needed, by) => {
+  ] as const)('cannot run a plan that needs an approval according to %s, by %s', async (needed, by) => {
     project.configuration.set('teddy.approvals', needed);
     await plan();
     project.agent.trace = agent;
@@ -449,7 +449,7 @@ describe('an agent', () => {
     expect(await storyOfLine(project)).toEqual(expect.arrayContaining(['report 01', 'report 02']));
   });
 
-  test('approves where the user has allowed that', async () => {
+  test('approves if the user has allowed it', async () => {
     await plan();
     project.agent.trace = agent;
     project.configuration.set('teddy.agentsMayApprove', 'true');

@@ -1,4 +1,4 @@
-/** A run that was killed: the next command says where, and it is gone on with, kept as it stands, or taken back. */
+/** A killed run: the next command reports where it stopped, and the run is resumed, kept as is, or rolled back. */
 import { describe, expect } from 'vitest';
 import { parseReport } from '../../../src/plan/report/report-yaml.ts';
 import type { Project } from '../../../src/ports/project.ts';
@@ -48,7 +48,7 @@ function scripted(project: MemoryProject): string[] {
   return ran;
 }
 
-/** Dies in the command that is the same as `script`, after it was run. */
+/** Dies in the command equal to `script`, after it was run. */
 async function killIn(project: MemoryProject, script: string, more: Partial<ExecuteRequest> = {}): Promise<void> {
   const { run: before } = project.command;
   project.command.run = async (...args) => {
@@ -60,7 +60,7 @@ async function killIn(project: MemoryProject, script: string, more: Partial<Exec
   project.command.run = before;
 }
 
-/** Dies where teddy itself is at work: in the first call of `name` on the files that `at` says yes to. */
+/** Dies inside teddy itself: in the first call of `name` on the files that `at` accepts. */
 async function killInFiles(project: MemoryProject, name: 'install' | 'inspect', at: (path: string) => boolean) {
   const killed: Project = {
     ...project,
@@ -104,7 +104,7 @@ describe('after a crash in the second of three commands', () => {
     return project;
   }
 
-  slowTest('executing says which action was interrupted, and nothing changes until that is settled', async () => {
+  slowTest('executing reports the interrupted action, and changes nothing until that is settled', async () => {
     const project = await crashed();
     const error: unknown = await run(project).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(InterruptedRun);
@@ -117,7 +117,7 @@ describe('after a crash in the second of three commands', () => {
     expect(await storyOfLine(project)).toEqual(["'First commit'", 'start', 'message 01', 'plan 01']);
   });
 
-  slowTest('resuming reports it as a failure, runs the third and never the first two again', async () => {
+  slowTest('resuming reports it as a failure, runs the third and never repeats the first two', async () => {
     const project = await crashed();
     const ran = scripted(project);
     const outcome = await resume(project);
@@ -132,7 +132,7 @@ describe('after a crash in the second of three commands', () => {
     await expect(resume(project)).rejects.toMatchObject({ code: 'NO_PENDING_PLAN' });
   });
 
-  slowTest('keeping reports it as aborted with what changed, and the rest as skipped', async () => {
+  slowTest('keeping reports it as aborted with its changes, and the rest as skipped', async () => {
     const project = await crashed();
     const ran = scripted(project);
     const outcome = await keep(project);
@@ -152,7 +152,7 @@ describe('after a crash in the second of three commands', () => {
     expect(statuses(await run(project))).toEqual(['1 SUCCESS', '2 SUCCESS', '3 SUCCESS']);
   });
 
-  test('resuming with a choice of actions runs those of them that are left', async () => {
+  test('resuming with selected actions runs the remaining ones among them', async () => {
     const project = await pending([...three, command('four.txt=4')]);
     await killIn(project, 'two.txt=2');
     const ran = scripted(project);
@@ -161,7 +161,7 @@ describe('after a crash in the second of three commands', () => {
     expect(statuses(outcome)).toEqual(['1 SUCCESS', '2 FAILURE', '3 SKIPPED', '4 SUCCESS']);
   });
 
-  slowTest('resuming without anybody to ask is refused while actions are left, and changes nothing', async () => {
+  slowTest('resuming is refused while actions are left and nobody can be asked, and changes nothing', async () => {
     const project = await crashed();
     const before = [...project.left.values()].map(({ text }) => text);
     await expect(resume(project, { approver: null })).rejects.toMatchObject({ code: 'NOT_APPROVED' });
@@ -171,7 +171,7 @@ describe('after a crash in the second of three commands', () => {
     expect(statuses(chosen)).toEqual(['1 SUCCESS', '2 FAILURE', '3 SKIPPED']);
   });
 
-  slowTest('a second crash loses nothing of the first, wherever it comes', async () => {
+  slowTest('a second crash loses nothing from the first, wherever it comes', async () => {
     const project = await crashed();
     await killIn(project, 'three.txt=3', { interrupted: 'resume' });
     const outcome = await resume(project);
@@ -188,7 +188,7 @@ describe('after a crash in the second of three commands', () => {
     expect((await keep(kept)).report.run_summary.status).toBe('ABORTED');
   });
 
-  slowTest('an edit that the user makes since is in the report with what the action did', async () => {
+  slowTest('a user’s later edit is in the report with the action’s changes', async () => {
     const project = await crashed();
     await project.write({ 'a.txt': 'mine\n' });
     const outcome = await keep(project);
@@ -200,7 +200,7 @@ describe('after a crash in a write', () => {
   test.each([
     ['CREATE', create('new.txt'), 'new.txt'],
     ['EDIT', edit('a.txt', 'a', 'A'), 'a.txt'],
-  ])('that had done its %s, the file is in the report', async (_, action, path) => {
+  ])('that had finished its %s, the report has the file', async (_, action, path) => {
     const project = await pending([action, create('z.txt')]);
     await killInFiles(project, 'install', (at) => at === path);
     const outcome = await resume(project);
@@ -212,7 +212,7 @@ describe('after a crash in a write', () => {
   test.each([
     ['CREATE', create('new.txt'), 'new.txt'],
     ['EDIT', edit('a.txt', 'a', 'A'), 'a.txt'],
-  ])('that had not done its %s, the report says so', async (_, action, path) => {
+  ])('that had not finished its %s, the report says so', async (_, action, path) => {
     const project = await pending([action]);
     await killInFiles(project, 'inspect', (at) => at === path);
     const outcome = await keep(project);
@@ -224,13 +224,13 @@ describe('after a crash in a write', () => {
   });
 });
 
-describe('a crash while files are put back', () => {
+describe('a crash while files are restored', () => {
   const dying = (project: MemoryProject): Project => ({
     ...project,
     filesOf: (root) => ({ ...project.filesOf(root), putState: () => Promise.reject(new Error('killed')) }),
   });
 
-  slowTest('after a failure: resuming puts the rest back, and the report says that the run failed', async () => {
+  slowTest('after a failure: resuming restores the rest, and the report marks the run as failed', async () => {
     const project = await pending([edit('a.txt', 'a', 'A'), create('new.txt'), command('fail'), create('z.txt')]);
     await expect(run(dying(project), { rollback: true })).rejects.toThrow('killed');
     await expect(run(project)).rejects.toThrow(
@@ -243,7 +243,7 @@ describe('a crash while files are put back', () => {
     expect(changes(outcome)).toEqual([]);
   });
 
-  slowTest('of a run that had come to its end: nothing of it stays, so it is no success', async () => {
+  slowTest('after a complete run: all of it is undone, so it is not a success', async () => {
     const project = await pending([edit('a.txt', 'a', 'A')]);
     await killBeforeReport(project);
     await expect(rollBackRun(dying(project), {})).rejects.toThrow('killed');
@@ -252,7 +252,7 @@ describe('a crash while files are put back', () => {
     expect(await project.read('a.txt')).toBe('a\n');
   });
 
-  slowTest('keeping leaves what is not put back yet, and reports it', async () => {
+  slowTest('with keeping leaves the files that are not restored yet, and reports them', async () => {
     const project = await pending([edit('a.txt', 'a', 'A'), command('fail')]);
     await expect(run(dying(project), { rollback: true })).rejects.toThrow('killed');
     const outcome = await keep(project);
@@ -269,7 +269,7 @@ slowTest('a crash before the first action leaves nothing to settle', async () =>
   expect(statuses(await run(project))).toEqual(['1 SUCCESS', '2 SUCCESS', '3 SUCCESS']);
 });
 
-slowTest('after a crash between two actions none is reported as interrupted', async () => {
+slowTest('after a crash between two actions, neither is reported as interrupted', async () => {
   const project = await pending(three);
   const asked = approver();
   const dying = {
@@ -287,14 +287,14 @@ slowTest('after a crash between two actions none is reported as interrupted', as
 test.each([
   ['succeeded', three, 'SUCCESS', null],
   ['failed', [command('one.txt=1'), command('fail'), command('three.txt=3')], 'FAILURE', 'action 2 (EXECUTE) failed'],
-])('after a crash of a run that had %s, keeping reports what came of it', async (_, actions, status, error) => {
+])('after a crash in a run that had %s, keeping reports the result', async (_, actions, status, error) => {
   const project = await pending(actions);
   await killBeforeReport(project);
   const outcome = await keep(project);
   expect(outcome.report.run_summary).toMatchObject({ status, error });
 });
 
-test('a resumed run has the outputs, times and memos of before the crash, and nobody is asked for those again', async () => {
+test('a resumed run has the outputs, times and memos from before the crash, without asking for them again', async () => {
   const project = await pending([command('long'), command('two.txt=2')], memos('[+] a fact'));
   await killIn(project, 'two.txt=2', { memos: { kind: 'yes' } });
   const { commit, report } = await resume(project, {
@@ -307,7 +307,7 @@ test('a resumed run has the outputs, times and memos of before the crash, and no
   expect(report.run_summary.start_time < report.run_summary.end_time).toBe(true);
 });
 
-slowTest('a journal whose turn has its report is removed without a word', async () => {
+slowTest('a journal whose turn has its report is removed silently', async () => {
   const project = await pending(three);
   const saved = new Map<string, unknown>();
   await killIn(project, 'two.txt=2');
@@ -320,7 +320,7 @@ slowTest('a journal whose turn has its report is removed without a word', async 
   expect(project.said.filter((text) => text.startsWith('warning'))).toEqual([]);
 });
 
-test('while a run is on its way its line is locked, and not taken for interrupted', async () => {
+test('a running plan’s line is locked, and not taken for interrupted', async () => {
   const project = await pending(three);
   let refused: unknown;
   const { run: before } = project.command;
@@ -332,12 +332,12 @@ test('while a run is on its way its line is locked, and not taken for interrupte
   expect(refused).toMatchObject({ code: 'LOCKED' });
 });
 
-test('a command that only writes the same bytes again does not take a file from the action before it', async () => {
+test('a command that rewrites the same bytes does not take a file from the action before it', async () => {
   const project = await pending([edit('a.txt', 'a', 'A'), create('n.txt'), command('a.txt=A'), command('n.txt=n.txt')]);
   expect(changes(await run(project))).toEqual(['a.txt by 1', 'n.txt by 2']);
 });
 
-test('a file that no command has touched is copied once in a run, however many commands it has', async () => {
+test('a file that no command has touched is copied once in a run, however many commands there are', async () => {
   const project = await pending([command('own.txt=1'), command('two.txt=2'), command('two.txt=3')]);
   await project.write({ 'own.txt': 'own\n', 'other.txt': 'other\n' });
   const kept: string[] = [];
@@ -355,7 +355,7 @@ test('a file that no command has touched is copied once in a run, however many c
   expect(kept).toEqual(['other', 'own', '1', '2']);
 });
 
-slowTest('a run that was to put its files back does so after a crash as well, without being told again', async () => {
+slowTest('a run with --rollback restores its files after a crash as well, without the option', async () => {
   const project = await pending([edit('a.txt', 'a', 'A'), command('two.txt=2'), command('fail'), create('z.txt')]);
   await killIn(project, 'two.txt=2', { rollback: true });
   const outcome = await resume(project);
@@ -365,7 +365,7 @@ slowTest('a run that was to put its files back does so after a crash as well, wi
   expect([await project.read('a.txt'), await project.read('two.txt')]).toEqual(['a\n', null]);
 });
 
-test('what a dry run shows after a crash comes with a warning that the run has begun', async () => {
+test('a dry run after a crash warns that the run has begun', async () => {
   const project = await pending(three);
   await killIn(project, 'two.txt=2');
   const { previewPlan } = await import('../../../src/workflow/run/preview-plan.ts');

@@ -1,4 +1,4 @@
-/** A preview is worth what it predicts: the same plan is looked at, then run, and both must come to the same files. */
+/** A preview must predict the run: the same plan is previewed, then run, and both must give the same files. */
 import { applyPatch } from 'diff';
 import fc from 'fast-check';
 import { expect } from 'vitest';
@@ -12,10 +12,10 @@ import { slowTest } from '../../support/slow-test.ts';
 
 type Content = Record<string, string | null>;
 
-/** Lines, each with its end. */
+/** Lines, each with its line ending. */
 type Lines = string[];
 
-/** `d` and `a.txt/deep` are a directory and a path below a file as soon as the others are there. */
+/** `d` and `a.txt/deep` become a directory and a path below a file as soon as the others exist. */
 const paths = ['a.txt', 'b.txt', 'd/c.txt', 'd', 'a.txt/deep', 'd/new.txt'];
 
 const line = fc.constantFrom('x', 'y', ' x', 'x y', 'z', '');
@@ -62,7 +62,7 @@ const step = fc.record({
 });
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
-/** The step as an action that is valid where `files` are what there is, and those files changed by it. */
+/** The step as an action that is valid for `files`, and the files after it. */
 function toValidAction(files: Map<string, Lines>, { path: of, kind, at, content, isRemoval }: Step): string {
   const now = files.get(of);
   if (now === undefined || now.length === 0 || kind === 'create') {
@@ -90,7 +90,7 @@ async function readAll(project: MemoryProject): Promise<Content> {
   return Object.fromEntries(paths.map((of, at) => [of, found[at] ? toText(found[at]) : null]));
 }
 
-/** By what each action would write, and by the combined diffs. */
+/** By each action's own result, and by the combined diffs. */
 function predict(before: Content, { actions, files }: PlanPreview): [Content, Content] {
   const [written, patched] = [{ ...before }, { ...before }];
   for (const { effect } of actions) {
@@ -107,7 +107,7 @@ function toText(bytes: Uint8Array): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 }
 
-/** Looks, runs, compares. What the files are in the end; null when the plan is not valid. */
+/** Previews, runs, compares. Returns the final files, or null if the plan is invalid. */
 async function compare(files: Record<string, string>, actions: string[]): Promise<Content | null> {
   const project = await pending(files, actions);
   const before = await readAll(project);
@@ -130,29 +130,29 @@ async function compare(files: Record<string, string>, actions: string[]): Promis
   return after;
 }
 
+slowTest('a valid plan makes exactly the predicted files, by its actions and by the combined diffs', async () => {
+  await fc.assert(
+    fc.asyncProperty(someLines, fc.array(step, { minLength: 1, maxLength: 6 }), async (first, steps) => {
+      const model = new Map([['d/c.txt', first]]);
+      const files = { 'd/c.txt': first.join('') };
+      const actions = steps.map((one) => toValidAction(model, one));
+      const wanted = Object.fromEntries(paths.map((of) => [of, model.get(of)?.join('') ?? null]));
+      expect(await compare(files, actions)).toEqual(wanted);
+    }),
+    runs(30),
+  );
+});
+
 slowTest(
-  'a valid plan makes exactly the files that were predicted, by its actions and by the combined diffs',
+  'any plan has the same result in the preview and in the run: the same files, or the same problems',
   async () => {
+    const seen = { valid: 0, invalid: 0 };
     await fc.assert(
-      fc.asyncProperty(someLines, fc.array(step, { minLength: 1, maxLength: 6 }), async (first, steps) => {
-        const model = new Map([['d/c.txt', first]]);
-        const files = { 'd/c.txt': first.join('') };
-        const actions = steps.map((one) => toValidAction(model, one));
-        const wanted = Object.fromEntries(paths.map((of) => [of, model.get(of)?.join('') ?? null]));
-        expect(await compare(files, actions)).toEqual(wanted);
+      fc.asyncProperty(disk, fc.array(anyAction, { minLength: 1, maxLength: 3 }), async (files, actions) => {
+        seen[(await compare(files, actions)) === null ? 'invalid' : 'valid'] += 1;
       }),
-      runs(30),
+      runs(50),
     );
+    expect(Math.min(seen.valid, seen.invalid)).toBeGreaterThan(0);
   },
 );
-
-slowTest('of any plan the preview and the run say the same: the same files, or exactly the same problems', async () => {
-  const seen = { valid: 0, invalid: 0 };
-  await fc.assert(
-    fc.asyncProperty(disk, fc.array(anyAction, { minLength: 1, maxLength: 3 }), async (files, actions) => {
-      seen[(await compare(files, actions)) === null ? 'invalid' : 'valid'] += 1;
-    }),
-    runs(50),
-  );
-  expect(Math.min(seen.valid, seen.invalid)).toBeGreaterThan(0);
-});

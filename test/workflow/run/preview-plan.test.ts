@@ -14,7 +14,7 @@ async function preview(actions: string[], request: PreviewRequest = {}): Promise
   return previewPlan(await pending(actions), request);
 }
 
-/** `find` null: the whole file. */
+/** `find` null means the whole file. */
 function edit(path: string, find: string | null, replace: string): string {
   const wanted = find === null ? '' : `#### FIND:\n\`\`\`\n${find}\`\`\`\n`;
   return `### EDIT\n- **File Path:** ${path}\n\n${wanted}#### REPLACE:\n\`\`\`\n${replace}\`\`\`\n`;
@@ -34,7 +34,7 @@ test('a file that is made and then edited is one new file in one diff', async ()
   expect(changed[0]?.diff).toBe('--- /dev/null\n+++ b/b.ts\n@@ -0,0 +1,2 @@\n+one\n+three\n');
 });
 
-test('edits of one file build on each other, and what is changed back is no change', async () => {
+test('edits of one file build on each other, and reverted lines are not changes', async () => {
   const { files: changed, actions } = await preview([
     edit('src/a.ts', 'const a = 1;\n', 'const z = 1;\n'),
     edit('src/a.ts', 'const z = 1;\n', 'const y = 1;\n'),
@@ -46,14 +46,14 @@ test('edits of one file build on each other, and what is changed back is no chan
   expect(changed[0]?.diff.match(/^[-+]const.*$/gm)).toEqual(['-const a = 1;', '+const y = 1;']);
 });
 
-test('an empty REPLACE takes its line out, and leaves no blank line behind', async () => {
+test('an empty REPLACE removes its line without leaving a blank line behind', async () => {
   const { files: changed } = await preview([edit('src/a.ts', 'const b = 2;\n', '')]);
   expect(changed[0]?.diff).toBe(
     '--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1,3 +1,2 @@\n const a = 1;\n-const b = 2;\n const c = 3;\n',
   );
 });
 
-test('all problems are found at once, each with its line and column, and what is valid is shown', async () => {
+test('all problems are found together, each with its line and column, and valid actions are shown', async () => {
   const { files: changed, ...found } = await preview([
     edit('src/a.ts', 'const x = 9;\n', 'const x = 8;\n'),
     create('README.md', 'mine\n'),
@@ -77,7 +77,7 @@ test('all problems are found at once, each with its line and column, and what is
   expect(changed.map(({ path }) => path)).toEqual(['ok.txt']);
 });
 
-slowTest('only the chosen actions are previewed: one that needs another is a problem then', async () => {
+slowTest('only selected actions are previewed: one that needs another is then a problem', async () => {
   const actions = [create('one.txt'), create('two.txt', 'two\n'), edit('two.txt', 'two\n', 'three\n')];
   const some = await preview(actions, { only: [1] });
   expect([some.count, some.actions.map(({ action }) => action.index)]).toEqual([3, [1]]);
@@ -99,7 +99,7 @@ test('a command is named and not run, and a page is not fetched', async () => {
   ]);
 });
 
-test('nothing is changed: not by a valid plan, nor by one with problems, nor in the work tree of the user', async () => {
+test('nothing is changed: neither by a valid plan, nor by an invalid one, nor in the user’s work tree', async () => {
   const project = await pending([create('a.txt'), edit('README.md', 'nothing like it\n', '')], memos('[+] Use pnpm'));
   await project.write({ 'src/a.ts': 'mine\n' });
   const look = async () => ({
@@ -115,14 +115,14 @@ test('nothing is changed: not by a valid plan, nor by one with problems, nor in 
   expect(await look()).toEqual(before);
 });
 
-test("the user's own edits are part of what a diff is made against", async () => {
+test("the user's own edits are part of a diff’s base", async () => {
   const project = await pending([edit('src/a.ts', 'const a = 1;\n', 'const a = 7;\n')]);
   await project.write({ 'src/a.ts': 'const a = 1;\nmine\n' });
   const { files: changed } = await previewPlan(project, {});
   expect(changed[0]?.diff).toContain('\n mine\n');
 });
 
-test('memos are listed with whether they would change anything', async () => {
+test('memos are listed with their effect', async () => {
   const project = await pending([create('a.txt')], memos('[+] Use pnpm', '[+] Use git'));
   await run(project, { memos: { kind: 'yes' } });
   await say(
@@ -144,19 +144,19 @@ test('a plan that was changed on disk is refused', async () => {
   await expect(previewPlan(project, {})).rejects.toMatchObject({ code: 'PLAN_MODIFIED' });
 });
 
-test('without a pending plan there is nothing to show', async () => {
+test('without a pending plan there is nothing to preview', async () => {
   const project = await pending([create('a.txt')]);
   await run(project);
   await expect(previewPlan(project, {})).rejects.toMatchObject({ code: 'NO_PENDING_PLAN' });
 });
 
-test('a line that is checked out nowhere is refused', async () => {
+test('a line that is not checked out is refused', async () => {
   const project = await pending([create('a.txt')]);
   await project.switchTo('main');
   await expect(previewPlan(project, { selector: session })).rejects.toMatchObject({ code: 'NOT_ON_LINE' });
 });
 
-test('a line that only a remote has is refused, and no branch is made of it', async () => {
+test('a line that only a remote has is refused, and no branch is made from it', async () => {
   const project = await pending([create('a.txt')]);
   const [tip, global] = [await project.tipOf(line), await project.tipOf('teddy/global')];
   await project.switchTo('main');
@@ -171,7 +171,7 @@ test('a line that only a remote has is refused, and no branch is made of it', as
   expect(await project.repository.store.listRefs('refs/')).toEqual(before);
 });
 
-slowTest('a clone that has teddy/global from its remote alone knows the memos and the agents of it', async () => {
+slowTest('a clone that has teddy/global only from its remote uses its memos and agents', async () => {
   const project = await pending([create('a.txt')], memos('[+] Use pnpm'));
   await run(project, { memos: { kind: 'yes' } });
   await say(project, 'More', planOf(['### INVOKE\n- **Agent:** scribe\n\nGo on.\n'], memos('[+] Use pnpm')));
@@ -184,7 +184,7 @@ slowTest('a clone that has teddy/global from its remote alone knows the memos an
   expect(proposed).toEqual([{ kind: 'add', fact: 'Use pnpm', applies: false }]);
 });
 
-test('a file outside a sparse checkout is not to be made anew, unless the user has deleted it', async () => {
+test('a file outside a sparse checkout cannot be created, unless the user has deleted it', async () => {
   const project = await pending([create('README.md', 'mine\n')]);
   await project.write({ 'README.md': null });
   expect((await previewPlan(project, {})).problems).toEqual([]);

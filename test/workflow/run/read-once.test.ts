@@ -1,4 +1,6 @@
-/** A command reads its line and parses its plan once, and passes both on: again only where somebody else was faster. */
+/**
+ * A command reads its line and parses its plan once, and passes both on; it rereads only if somebody else was faster.
+ */
 import { expect, test, vi } from 'vitest';
 import { parsePlan } from '../../../src/plan/parse/parse.ts';
 import type { RepoPath } from '../../../src/names.ts';
@@ -10,7 +12,7 @@ vi.mock('../../../src/plan/parse/parse.ts', { spy: true });
 
 interface Readings {
   plans: number;
-  /** How often the turns of the session were listed, as whoever reads a line does first. */
+  /** How often the session's turns were listed, which is the first step in reading a line. */
   lines: number;
 }
 
@@ -37,16 +39,16 @@ const edits = [edit('a.txt', 'a', 'A'), edit('b.txt', 'b', 'B')];
 test.each<[string, () => Promise<MemoryProject>, Parameters<typeof run>[1]]>([
   ['two actions', () => pending(edits), {}],
   ['a command', () => pending([create('c.txt'), command('true')]), {}],
-  ['a part of a plan', () => pending(edits), { only: [2] }],
-  ['a plan that is not valid', () => pending([edit('a.txt', 'nothing', 'x')]), {}],
+  ['part of a plan', () => pending(edits), { only: [2] }],
+  ['an invalid plan', () => pending([edit('a.txt', 'nothing', 'x')]), {}],
   ['a plan with memos', () => pending(edits, memos('[+] Remember this')), { memos: { kind: 'yes' } }],
-  ['a plan that is rejected', () => pending(edits), { reject: 'no' }],
+  ['a rejected plan', () => pending(edits), { reject: 'no' }],
 ])('to execute %s', async (_, make, request) => {
   const project = await make();
   expect(await readingsOf(project, (counted) => run(counted, request))).toEqual({ plans: 1, lines: 1 });
 });
 
-test("with edits of the user's, which become an entry of their own", async () => {
+test("with the user's edits, which become a separate entry", async () => {
   const project = await pending(edits);
   await project.write({ 'b.txt': 'b\nmine\n' });
   expect(await readingsOf(project, (counted) => run(counted))).toEqual({ plans: 1, lines: 1 });
@@ -58,10 +60,10 @@ test('and once more after a lost race', async () => {
   expect(await readingsOf(racing, (counted) => run(counted))).toMatchObject({ plans: 2 });
 });
 
-test('a message of the next turn parses the plan of the last one once', async () => {
+test('a message in the next turn parses the previous turn’s plan once', async () => {
   const project = await pending(edits);
   await run(project);
-  // The line is read before the message, and again when the answer has come: others may have added to it meanwhile.
+  // The line is read before the message, and again after the answer: others may have added to it meanwhile.
   const ask = (counted: MemoryProject) => say(counted, 'And now?', 'It is done.');
   expect(await readingsOf(project, ask)).toEqual({ plans: 1, lines: 2 });
 });

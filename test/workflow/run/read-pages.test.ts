@@ -12,7 +12,7 @@ const dir = `.teddy/sessions/${session}/01`;
 const read = (resource: string, ...more: string[]) => `### READ\n- **Resource:** ${resource}\n${more.join('\n')}\n`;
 const prune = (resource: string) => `### PRUNE\n- **Resource:** ${resource}\n`;
 
-/** A session with a pending plan of these actions. */
+/** A session with a pending plan for these actions. */
 const pending = (...actions: string[]) =>
   given.plannedTurn(actions, [], { 'README.md': '# Notes\n', '.gitignore': 'dist/\n' });
 
@@ -21,7 +21,7 @@ function failsFor(wanted: string, fails: () => Promise<never>): Masker['mask'] {
   return (text) => (text === wanted ? fails() : Promise.resolve({ text, count: 0, found: [] }));
 }
 
-/** The port promises it: the page is where redirects led. */
+/** By contract, the page is at the redirects' target. */
 function redirecting(project: MemoryProject, to: string): MemoryProject {
   const pages: Pages = {
     fetch: async () => ({ url: to, contentType: 'text/html', text: '<p>moved</p>' }),
@@ -29,8 +29,8 @@ function redirecting(project: MemoryProject, to: string): MemoryProject {
   return { ...project, pages };
 }
 
-describe('READ of a URL', () => {
-  test('stores the page with the turn, masked, in the commit of the report', async () => {
+describe('READ with a URL', () => {
+  test('stores the page with the turn, masked, in the report’s commit', async () => {
     const project = await pending(create('a.txt'), read('[the docs](https://Example.org/docs#part)', '- Lines: 1-5'));
     project.web.set('https://example.org/docs', 'key: hunter2hunter2\nhällo hunter2hunter2\n');
     project.secrets.set('hunter2hunter2', 'password');
@@ -58,7 +58,7 @@ describe('READ of a URL', () => {
     expect(report.changes.map(({ path }) => path)).toEqual(['a.txt']);
   });
 
-  test('says where redirects led, without the secrets of that URL', async () => {
+  test('reports the redirects’ target, without the secrets in that URL', async () => {
     const project = await pending(read('https://example.org/a'));
     project.secrets.set('hunter2hunter2', 'password');
     const { report } = await run(redirecting(project, 'https://example.org/b?key=hunter2hunter2'));
@@ -68,7 +68,7 @@ describe('READ of a URL', () => {
     });
   });
 
-  test('that is declined is not fetched', async () => {
+  test('is not fetched if it is declined', async () => {
     const project = await pending(read('https://example.org/'), create('a.txt'));
     const fetched: string[] = [];
     const pages: Pages = {
@@ -84,7 +84,7 @@ describe('READ of a URL', () => {
   });
 
   test.each(['PAGE_FAILED', 'PAGE_REFUSED', 'MASKING_FAILED'] as const)(
-    'that ends in %s is a failure of that action, and nothing of the page is kept',
+    'fails as an action if it ends in %s, and keeps nothing of the page',
     async (code) => {
       const project = await pending(read('https://example.org/'), create('a.txt'));
       project.web.set('https://example.org/', 'text');
@@ -101,7 +101,7 @@ describe('READ of a URL', () => {
     },
   );
 
-  test('that is interrupted aborts the run', async () => {
+  test('aborts the run if it is interrupted', async () => {
     const project = await pending(read('https://example.org/'), create('a.txt'));
     const controller = new AbortController();
     const pages: Pages = {
@@ -116,7 +116,7 @@ describe('READ of a URL', () => {
     expect(report.action_logs.map(({ status }) => status)).toEqual(['ABORTED', 'SKIPPED']);
   });
 
-  test('that is never fetched makes the plan invalid, and nobody is asked', async () => {
+  test('makes the plan invalid if the URL is never fetched, and nobody is asked', async () => {
     const project = await pending(
       create('a.txt'),
       read('https://169.254.169.254/latest/'),
@@ -134,8 +134,8 @@ describe('READ of a URL', () => {
   });
 });
 
-describe('READ of a path', () => {
-  test('that git ignores is a problem when the plan arrives, and when it is executed', async () => {
+describe('READ with a path', () => {
+  test('is a problem if git ignores the path, when the plan arrives and when it is executed', async () => {
     const project = await memoryProject({ 'README.md': '# Notes\n', '.gitignore': 'dist/\n' });
     await project.write({ 'dist/x': 'made\n' });
     await start(project);
@@ -147,7 +147,7 @@ describe('READ of a path', () => {
     expect(report.validation_errors).toMatchObject([{ message }]);
   });
 
-  test('asks git about nothing when no path is read', async () => {
+  test('makes no call to git if no path is read', async () => {
     const project = await pending(create('a.txt'), read('https://example.org/'), prune('README.md'));
     project.web.set('https://example.org/', 'text');
     const asked: string[][] = [];
@@ -158,12 +158,12 @@ describe('READ of a path', () => {
     };
     const workspace = { ...repository.workspace, ignored };
     await run({ ...project, repository: { ...repository, workspace, openWorkspace: async () => workspace } });
-    // Only the question about new files remains, which goes with every report.
+    // Only the query for new files remains, which is part of every report.
     expect(asked).toEqual([['a.txt']]);
   });
 });
 
-test('PRUNE is asked about, succeeds for what is not there, and changes no file', async () => {
+test('PRUNE is asked about, succeeds for missing files, and changes no file', async () => {
   const project = await pending(prune('README.md'), prune('gone.ts'), prune('https://example.org/a'));
   const before = await project.tipOf(line);
   const asking = approver();

@@ -1,4 +1,4 @@
-/** The tree of the code that a report has for each action. */
+/** The code tree that a report records for each action. */
 import { beforeEach, expect } from 'vitest';
 import { parseReport } from '../../../src/plan/report/report-yaml.ts';
 import type { Oid, RepoPath } from '../../../src/names.ts';
@@ -32,7 +32,7 @@ async function treesOf(name = '01'): Promise<(string | undefined)[]> {
   return parseReport(text ?? '').action_logs.map(({ tree }) => tree);
 }
 
-/** The code of the commit before the report, with these files in it. */
+/** The code in the commit before the report, with these files in it. */
 async function codeWith(files: Record<string, string | null>, at = line): Promise<Oid> {
   const { store } = project.repository;
   const batch = store.batch();
@@ -75,7 +75,7 @@ slowTest('is git’s, without .teddy, after each file action and each command, s
 });
 
 slowTest(
-  'is the same before and after a command that changes nothing, and no action that changes no file has one',
+  'is the same before and after a command that changes nothing, and absent for actions that change no file',
   async () => {
     await turn(project, 'One', edit('b.txt', 'b', 'c'), command('true'), '### READ\n- **Resource:** b.txt\n');
     const [first, second, third] = await treesOf();
@@ -83,7 +83,7 @@ slowTest(
   },
 );
 
-test('is not told of what the user edited in the middle, nor of a file that stays out of the commit', async () => {
+test('excludes the user’s edits during the run, and files that stay out of the commit', async () => {
   await say(project, 'One', planOf([edit('b.txt', 'b', 'c'), create('.env', 'A=1\n'), edit('src/app.ts', '80', '81')]));
   await run(project, { approver: approver(['yes', { decision: 'yes' }, { decision: 'yes', edited: 'mine\n' }]) });
   const [first, second, third] = await treesOf();
@@ -94,7 +94,7 @@ test('is not told of what the user edited in the middle, nor of a file that stay
   ]);
 });
 
-test('survives a crash, but for what the killed action did', async () => {
+test('survives a crash, except for the killed action', async () => {
   project.command.run = () => project.write({ 'made.txt': 'm\n' }).then(() => ({}));
   await say(project, 'One', planOf([edit('b.txt', 'b', 'c'), command('make'), create('c.txt', 'c\n')]));
   await runUntilKilled(project);
@@ -104,7 +104,7 @@ test('survives a crash, but for what the killed action did', async () => {
   expect(third).toBe(await codeWith({ 'b.txt': 'c\n', 'made.txt': 'm\n', 'c.txt': 'c\n' }));
 });
 
-test('edited code hashes as git does after any order of additions, removals and replacements', async () => {
+test('edited code has git’s hash after any order of additions, removals and replacements', async () => {
   const { store } = project.repository;
   const root = (await store.readCommit(await project.tipOf('main'))).tree;
   const code = await openEditedCode(store, root);
@@ -138,7 +138,7 @@ test('edited code hashes as git does after any order of additions, removals and 
   expect(await code.get('lib/x/y.ts' as RepoPath)).toBeNull();
 });
 
-slowTest('a thousand edits hash each directory on their way once an edit', async () => {
+slowTest('a thousand edits hash each directory on their path once per edit', async () => {
   const { store } = project.repository;
   let read = 0;
   let entries = 0;

@@ -1,4 +1,7 @@
-/** `--rollback`: a run that does not come to its end puts back what it has changed. With real git: test/git/roll-back.test.ts. */
+/**
+ * `--rollback`: a run that does not finish restores the files it has changed. With real git:
+ * test/git/roll-back.test.ts.
+ */
 import { expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import type { Project } from '../../../src/ports/project.ts';
@@ -30,7 +33,7 @@ async function expectBack(project: MemoryProject): Promise<void> {
   expect(await project.read('own.txt')).toBe('own\n');
 }
 
-test('a run that fails is reported with what was put back, and no change', async () => {
+test('a failed run is reported with the restored files, and no change', async () => {
   const project = await pending(...actions);
   const { report } = await run(project, { rollback: true });
   expect(report.run_summary).toMatchObject({ status: 'FAILURE', error: 'action 4 (EXECUTE) failed' });
@@ -41,23 +44,23 @@ test('a run that fails is reported with what was put back, and no change', async
 });
 
 test.each([
-  ['without being asked to', {}],
+  ['without the option', {}],
   ['with success', { rollback: true, only: [1, 2, 3] }],
-])('a run that ends %s keeps what it has changed', async (_, more) => {
+])('a run that ends %s keeps its changes', async (_, more) => {
   const project = await pending(...actions);
   const { report } = await run(project, more);
   expect(report.rollback).toBeUndefined();
   expect(await project.read('a.txt')).toBe('by the command\n');
 });
 
-test('a run that the user stops is taken back', async () => {
+test('a run that the user stops is rolled back', async () => {
   const project = await pending(...actions);
   const { report } = await run(project, { rollback: true, approver: approver(['yes', 'yes', 'yes', 'quit']) });
   expect(report.run_summary).toMatchObject({ status: 'ABORTED', error: 'stopped by the user' });
   await expectBack(project);
 });
 
-test('a roll back that is killed in the middle is finished by the next one, and is not resumed as a run', async () => {
+test('a rollback that is killed in the middle is finished by the next one, and is not resumed as a run', async () => {
   const project = await pending(...actions);
   await runUntilKilled(project);
   let count = 0;
@@ -81,7 +84,7 @@ test('a roll back that is killed in the middle is finished by the next one, and 
   await expectBack(project);
 });
 
-test('what a command has changed is put back also where it could not be looked at when the command ended', async () => {
+test('a command’s changes are restored even if they could not be examined when the command ended', async () => {
   const project = await pending(command('work'));
   const { workspace } = project.repository;
   const { headAndScan } = workspace;
@@ -99,7 +102,7 @@ test('what a command has changed is put back also where it could not be looked a
   await expectBack(project);
 });
 
-test('a run is not reported as taken back while a file is not: what was kept of it stays, and another try finishes it', async () => {
+test('a run counts as rolled back only once every file is: saved content stays, and a retry finishes it', async () => {
   const project = await pending(...actions);
   const closed: string[] = [];
   const full: Project = {
@@ -134,7 +137,7 @@ test('a run is not reported as taken back while a file is not: what was kept of 
   await expectBack(project);
 });
 
-test('what somebody has written since over a file of the run is moved aside, and said', async () => {
+test('somebody’s later edit to one of the run’s files is moved aside, and reported', async () => {
   const project = await pending(...actions);
   await runUntilKilled(project);
   await project.write({ 'p/new.txt': 'mine\n' });

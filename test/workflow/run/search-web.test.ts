@@ -8,7 +8,7 @@ import { create, line, planOf, run, say, session, start } from '../../support/tu
 const dir = `.teddy/sessions/${session}/01`;
 const research = (...queries: string[]) => `### RESEARCH\n\n\`\`\`\n${queries.join('\n')}\n\`\`\`\n`;
 
-/** A session with a pending plan of these actions, and a search command. */
+/** A session with a pending plan for these actions, and a search command. */
 async function pending(...actions: string[]): Promise<MemoryProject> {
   const project = await memoryProject({ 'README.md': '# Notes\n' });
   project.configuration.set('teddy.searchCommand', 'find-it --json');
@@ -17,7 +17,7 @@ async function pending(...actions: string[]): Promise<MemoryProject> {
   return project;
 }
 
-test('each query runs the command once, and reaches it outside the shell text', async () => {
+test('each query runs the command once, and is passed outside the shell text', async () => {
   const project = await pending(research('node streams', '', '  $(touch a); "b"  '));
   const ran: unknown[] = [];
   project.command.run = async (script, _signal, _onOutput, env) => {
@@ -42,7 +42,7 @@ test('each query runs the command once, and reaches it outside the shell text', 
   expect(parseReport((await project.readAt(commit, `${dir}/report.md`)) ?? '')).toEqual(report);
 });
 
-test('a long result is masked, cut to its first 100 lines, and kept whole beside the report', async () => {
+test('a long result is masked, cut to its first 100 lines, and kept complete beside the report', async () => {
   const project = await pending(research('many'));
   project.secrets.set('hunter2hunter2', 'password');
   const lines = Array.from({ length: 150 }, (_, at) => `row ${at + 1} hunter2hunter2\n`);
@@ -58,7 +58,7 @@ test('a long result is masked, cut to its first 100 lines, and kept whole beside
   expect(whole).not.toContain('hunter2');
 });
 
-test('a command that fails ends the action, with what was found before it', async () => {
+test('a failing command ends the action, with the earlier results', async () => {
   const project = await pending(research('one', 'two', 'three'), create('a.txt'));
   project.command.run = async (_script, _signal, _onOutput, env) =>
     env?.['TEDDY_QUERY'] === 'two' ? { exitCode: 7, stderr: 'offline\n' } : { stdout: 'x\n' };
@@ -73,7 +73,7 @@ test('a command that fails ends the action, with what was found before it', asyn
   });
 });
 
-test('a file that the search command makes is attributed to the action', async () => {
+test('a file that the search command makes belongs to the action', async () => {
   const project = await pending(create('a.txt'), research('one'));
   project.command.run = async () => {
     await project.write({ 'cache.txt': 'c\n' });
@@ -95,7 +95,7 @@ test('without a search command the plan is refused before anything runs', async 
   expect(await project.read('a.txt')).toBeNull();
 });
 
-test('a search command that is gone when its action comes fails the action', async () => {
+test('a search command that is missing when its action comes fails the action', async () => {
   const project = await pending(create('a.txt'), research('one'));
   const approve = {
     by: 'user' as const,
@@ -117,7 +117,7 @@ test('a search command that is gone when its action comes fails the action', asy
 });
 
 test.each([true, false])(
-  'the model is told of RESEARCH while there is a command (%j), and verify knows both prompts',
+  'the model’s prompt has RESEARCH only with a search command (%j), and verify accepts both prompts',
   async (isSet) => {
     const project = await memoryProject({ 'README.md': '# Notes\n' });
     if (isSet) project.configuration.set('teddy.searchCommand', 'find-it --json');

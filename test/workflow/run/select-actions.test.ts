@@ -22,12 +22,12 @@ test('actions that are not selected are skipped, and the others keep their numbe
   expect(report.changes.map(({ path, action }) => [path, action])).toEqual([['two.txt', 2]]);
 });
 
-test('only what is selected has to be valid', async () => {
+test('only the selected actions have to be valid', async () => {
   const project = await pending(create('one.txt'), editOfMade);
   expect((await run(project, { only: [1] })).report.run_summary.status).toBe('SUCCESS');
 });
 
-test('an edit of a file that a skipped action would have made is not valid', async () => {
+test('an edit of a file that a skipped action would have made is invalid', async () => {
   const project = await pending(create('made.txt', 'made\n'), editOfMade);
   await project.write({ 'README.md': 'an edit\n' });
   const tip = await project.tipOf(line);
@@ -44,14 +44,14 @@ test('an edit of a file that a skipped action would have made is not valid', asy
   expect((await run(project)).report.run_summary.status).toBe('SUCCESS');
 });
 
-test('where the selection is the whole plan, a plan that is not valid is reported', async () => {
+test('if all actions are selected, an invalid plan is reported', async () => {
   const project = await pending(create('one.txt'), editOfMade);
   const { report } = await run(project, { only: [1, 2] });
   expect(report.run_summary.status).toBe('VALIDATION_FAILED');
   expect(report.validation_errors.map(({ action }) => action)).toEqual([2]);
 });
 
-test('several problems of a selection are counted, and memos are not asked about', async () => {
+test('several problems in a selection are counted, and memos are not asked about', async () => {
   const project = await given.session();
   await say(project, 'Do it', planOf([create('made.txt', 'made\n'), editOfMade, editOfMade], memos('[+] A fact')));
   let questions = 0;
@@ -62,7 +62,7 @@ test('several problems of a selection are counted, and memos are not asked about
   expect(questions).toBe(0);
 });
 
-test('a chosen file that a sparse checkout keeps away is refused before the snapshot', async () => {
+test('a selected file outside the sparse checkout is refused before the snapshot', async () => {
   const project = await given.session();
   await turn(project, 'Hide', create('hidden.txt'));
   await say(project, 'Do it', planOf([create('one.txt'), create('hidden.txt')]));
@@ -92,7 +92,7 @@ test('a chosen file that a sparse checkout keeps away is refused before the snap
   expect(await project.tipOf(line)).toBe(tip);
 });
 
-test('after a failure an action that was not selected is still said to be that', async () => {
+test('after a failure, an action that was not selected keeps that reason', async () => {
   const project = await pending(command('make'), create('one.txt'), create('two.txt'));
   project.command.run = async () => ({ exitCode: 1 });
   const { report } = await run(project, { skip: [2] });

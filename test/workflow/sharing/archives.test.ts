@@ -1,4 +1,4 @@
-/** Archives of a remote: which of them come, which go, and which refs among them are none. */
+/** A remote's archives: which are fetched, which are pushed, and which refs among them are invalid. */
 import { beforeEach, expect, test } from 'vitest';
 import { archiveRef, mainLineRef, type Oid, type RefName, type SessionId } from '../../../src/names.ts';
 import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
@@ -21,7 +21,7 @@ let origin: MemoryRemote;
 let ada: MemoryProject;
 let tips: Record<string, Oid>;
 
-/** Two sessions are on the remote, `one` put away there and here, and `two` alive. */
+/** Two sessions are on the remote: `one` archived there and here, and `two` open. */
 beforeEach(async () => {
   origin = await makeRemote();
   ada = await makeClone(origin, 'a');
@@ -42,7 +42,7 @@ const live = [two, global].toSorted();
 test.each([
   ['sync', syncSessions],
   ['pull', pullSessions],
-])('%s takes live lines, and of archives those of the months that it was given, and no others', async (_, share) => {
+])('%s fetches open lines, and only the archives from the given months', async (_, share) => {
   const bea = await makeClone(origin, 'b');
   expect((await share(bea, { ...all, dryRun: true, months: ['2026-01'] })).monthsLeft).toEqual([]);
   expect((await share(bea, all)).monthsLeft).toEqual(['2026-01']);
@@ -53,7 +53,7 @@ test.each([
   expect(await refsOf(bea.repository)).toMatchObject({ [archiveRef(one)]: tips['one'] });
 });
 
-test('a month comes whole while one session is synced, and what is archived only here does not leave with it', async () => {
+test('a month is fetched completely while one session is synced, and local archives are not pushed with it', async () => {
   const bea = await makeClone(origin, 'b');
   await syncSessions(bea, all);
   await start(bea, 'three');
@@ -65,7 +65,7 @@ test('a month comes whole while one session is synced, and what is archived only
   expect(await refsOf(origin)).not.toHaveProperty([archiveRef(lineOf('three'))]);
 });
 
-test('an archive comes without its month where the session is named, or here', async () => {
+test('an archive is fetched without its month if the session is named, or here', async () => {
   const bea = await makeClone(origin, 'b');
   await pullSessions(bea, { ...request, selector: '20260124-one' });
   expect(await keysOf(bea)).toEqual([archiveRef(one), global].toSorted());
@@ -76,7 +76,7 @@ test('an archive comes without its month where the session is named, or here', a
   expect(await keysOf(cid)).toEqual([archiveRef(one), one, ...live].toSorted());
 });
 
-test('two branches on one commit go once, and each leaves its archive there', async () => {
+test('two branches on one commit are deleted together, and each leaves its archive there', async () => {
   const other = `${two}--01-branch-01` as RefName;
   await ada.repository.store.updateRefs([{ ref: other, old: null, new: tips['two'] as Oid }], 'branch');
   await syncSessions(ada, all);
@@ -89,7 +89,7 @@ test('two branches on one commit go once, and each leaves its archive there', as
   expect(Object.keys(kept)).not.toContain(two);
 });
 
-test('a branch whose tip only another archive has is deleted there, and not said to stay as well', async () => {
+test('a branch whose tip only another archive has is deleted there, and not reported as kept as well', async () => {
   const other = `${two}--02-branch-01` as RefName;
   await archiveSession(ada, '20260124-two');
   const [held, before] = [tips['two'] as Oid, (await ada.repository.store.readCommit(tips['two'] as Oid)).parents[0]];
@@ -102,7 +102,7 @@ test('a branch whose tip only another archive has is deleted there, and not said
   expect([there.branches.map(({ ref }) => ref), there.left]).toEqual([[two], []]);
 });
 
-test('one that goes on is pushed, and comes as far as it goes', async () => {
+test('a session that continues is pushed, and fetched as far as it has come', async () => {
   const ahead = await append(ada, archiveRef(one));
   await pushSessions(ada, all);
   expect(await refsOf(origin)).toMatchObject({ [archiveRef(one)]: ahead });
@@ -111,7 +111,7 @@ test('one that goes on is pushed, and comes as far as it goes', async () => {
   expect((await refsOf(bea.repository))[archiveRef(one)]).toBe(ahead);
 });
 
-test('refs among the archives that are called like none stay where they are, and neither come nor go', async () => {
+test('misnamed refs among the archives stay, and are neither fetched nor pushed', async () => {
   const strange = [
     'refs/teddy/archive/20260124-one',
     'refs/teddy/archive/2026-02/20260124-one',
@@ -131,7 +131,7 @@ test('refs among the archives that are called like none stay where they are, and
   expect(await keysOf(bea)).toEqual([archiveRef(one), own, ...live].toSorted());
 });
 
-test('refs are packed once after a thousand new lines, not after fewer, and a pack that fails is no fault of the sync', async () => {
+test('refs are packed once after a thousand new lines, not earlier, and a failing pack does not fail the sync', async () => {
   const packs: number[] = [];
   ada.repository.store.packRefs = async (made) => void packs.push(made.length);
   await syncSessions(await makeClone(origin, 'b'), all);

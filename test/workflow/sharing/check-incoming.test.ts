@@ -1,4 +1,4 @@
-/** Another repository offers lines: honest ones come in, and whatever is not what it says stays out, beside them. */
+/** Another repository offers lines: honest ones are accepted, and forged ones stay out, beside them. */
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import type { TreeEntry } from '../../../src/ports/git.ts';
 import { globalRef, type Oid, type RefName, type RepoPath } from '../../../src/names.ts';
@@ -47,7 +47,7 @@ async function setRefs(refs: Record<string, Oid>): Promise<void> {
   );
 }
 
-/** Judged together with an honest line, which has to be accepted; why the other one was not. */
+/** Checked together with an honest line, which has to be accepted; returns why the other one was refused. */
 async function refusalOf(one: Partial<IncomingRef>): Promise<CheckedIncoming['refused'][number] | undefined> {
   const before = await project.repository.store.listRefs('refs/');
   const incoming = { ref, tip, local: null, ...one };
@@ -80,7 +80,7 @@ async function tampered(kind: string, change: Partial<Tampering>): Promise<Oid> 
   return tamper(project, tip, at, [{ path, bytes: bytes('# Another\n'), ...change }]);
 }
 
-test('an honest line, new or with more than there is here, and an honest teddy/global are accepted', async () => {
+test('an honest line, new or ahead of the local one, and an honest teddy/global are accepted', async () => {
   expect(await refusalOf({})).toBeUndefined();
   expect(await refusalOf({ ref: `refs/teddy/archive/2026-01/${session}` as RefName })).toBeUndefined();
   expect(await refusalOf({ ref: globalRef, tip: globalTip })).toBeUndefined();
@@ -97,7 +97,7 @@ test('an honest line, new or with more than there is here, and an honest teddy/g
   expect(await refusalOf({ local: mine })).toBeUndefined();
 });
 
-test('the paths of several commits are counted at a time, since each of them waits for git', async () => {
+test('the paths in several commits are counted in parallel, since each count waits for git', async () => {
   const { store } = project.repository;
   let [now, most] = [0, 0];
   const readTree = async (oid: Oid) => {
@@ -115,7 +115,7 @@ test('the paths of several commits are counted at a time, since each of them wai
 const keys = (count: number) => Array.from({ length: count }, (_, at) => `a${at}: &a${at} 'x'\n`).join('');
 const said = '{"type":"note","id":"n","timestamp":"2026-01-24T10:00:00.000Z","text":"x"}';
 
-/** Each is a fault of its own line, named with what is too much; `refusalOf` sees the other line taken. */
+/** Each is a fault in its own line, named with the excess; `refusalOf` sees the other line accepted. */
 test.each([
   ['anchors in a report', 'report', 'report.md', keys(16_000), /line 1: it has an anchor/],
   ['equal keys in a report', 'report', 'report.md', "a: 'x'\na: 'x'\n", /"a" appears twice/],
@@ -125,13 +125,13 @@ test.each([
   ['a list of more lines than any', 'message', 'turn.context', 'x\n'.repeat(1_000_001), /1,000,001 lines/],
   ['equal keys in a transcript', 'message', 'transcript.jsonl', said.replace('"id"', '"id":"m","id"'), /twice/],
   ['a transcript of more lines than any', 'message', 'transcript.jsonl', '\n'.repeat(1_000_001), /1,000,000 lines/],
-] as const)('%s keep the line out, and no other one', async (_what, kind, name, text, expected) => {
+] as const)('%s keep their line out, and no other one', async (_what, kind, name, text, expected) => {
   const hostile = await tampered(kind, { path: `${dir}/01/${name}` as RepoPath, bytes: bytes(text) });
   const refusal = await refusalOf({ tip: hostile });
   expect(refusal?.violations.map(({ message }) => message).join('\n')).toMatch(expected);
 });
 
-test('anchors in the memos of a line, and trailers without end, keep it out, and no other one', async () => {
+test('anchors in a line’s memos, and trailers without end, keep the line out, and no other one', async () => {
   const memos = await tampered('message', { path: '.teddy/memos.yaml' as RepoPath, bytes: bytes('- &a x\n') });
   expect((await refusalOf({ tip: memos }))?.violations[0]?.message).toMatch(/line 1: it has an anchor \(&a\)/);
   const message = (text: string) => `${text}${'Teddy-Model: x\n'.repeat(10_000)}`;
@@ -140,7 +140,7 @@ test('anchors in the memos of a line, and trailers without end, keep it out, and
 });
 
 test.each([
-  ['a file of a turn that is not what was signed', 'plan', {}, /Teddy-Sha256/],
+  ['a file in a turn that differs from its signature', 'plan', {}, /Teddy-Sha256/],
   ['a published file that a later entry rewrites', 'report', {}, /plan\.md/],
   [
     'a link below .teddy',
@@ -150,7 +150,7 @@ test.each([
   ],
   ['.teddy in another spelling', 'report', { path: '.Teddy/memos.yaml' as RepoPath }, /another spelling/],
   [
-    'the trailers of another session',
+    'another session’s trailers',
     'report',
     {
       path: 'a.md' as RepoPath,
@@ -159,7 +159,7 @@ test.each([
     /20260124-beside/,
   ],
   [
-    'a kind of entry that there is not',
+    'an unknown kind of entry',
     'message',
     { path: 'a.md' as RepoPath, message: (text: string) => text.replace(/^Teddy-Entry: .*$/m, 'Teddy-Entry: report') },
     /.+/,
@@ -178,13 +178,13 @@ test.each([
   ["another month than its session's", 'refs/teddy/archive/2026-02/20260124-add-login', /not a valid session name/],
   ['a folder of its own', 'refs/teddy/archive/2026-01/x/20260124-add-login', /not a valid session name/],
   ['no month before it', 'refs/teddy/archive/20260124-add-login', /not a valid session name/],
-  ['a turn beyond all numbers', `${ref}--${'9'.repeat(30)}-branch-01`, /turn/],
-  ['a length beyond all names', `refs/heads/teddy/20260124-${'a'.repeat(200)}`, /too long/],
+  ['a turn number that is too high', `${ref}--${'9'.repeat(30)}-branch-01`, /turn/],
+  ['a name that is too long', `refs/heads/teddy/20260124-${'a'.repeat(200)}`, /too long/],
 ])('a ref whose name has %s is refused', async (_, name, reason) => {
   expect(await refusalOf({ ref: name as RefName })).toMatchObject({ reason: expect.stringMatching(reason) });
 });
 
-test('a ref that git could not hold beside one of the user is refused', () => {
+test('a ref that git could not store beside one of the user’s is refused', () => {
   for (const mine of [`${ref}/mine`, 'refs/heads/teddy/20260124-Add-Login', 'refs/heads/teddy', `${ref.toUpperCase()}`])
     expect(readIncomingName(ref, ['refs/heads/teddy-x', mine])).toBe(`${mine} is in the way`);
   expect(readIncomingName(ref, [ref, `${ref}-2`, 'refs/heads/main', `${ref}--01-branch-01`])).toEqual({
@@ -193,7 +193,7 @@ test('a ref that git could not hold beside one of the user is refused', () => {
   });
 });
 
-test('a line of another session, of none, without a start or that is no commit is refused', async () => {
+test('a line from another session, without a session or a start, or that is not a commit is refused', async () => {
   expect(await refusalOf({ tip: other.tip })).toMatchObject({
     reason: `none of its commits is an entry of ${session}`,
   });
@@ -204,12 +204,12 @@ test('a line of another session, of none, without a start or that is no commit i
   const root = (await store.readDir(tip, '' as RepoPath))?.entries ?? [];
   const headless = await commitTree(root, [main], (await store.readCommit(tip)).message);
   expect(await refusalOf({ tip: headless })).toMatchObject({ reason: 'it has no start' });
-  // Nor does a commit that is here make it one, where it is the code below the session.
+  // A local commit does not make it one either, if it is the code below the session.
   await setRefs({ [ref]: tip });
   expect(await refusalOf({ tip: headless, local: tip })).toMatchObject({ reason: 'it has no start' });
 });
 
-test('another session under the name of one that is here, or that came first, is refused', async () => {
+test('another session under the name of a local or earlier one is refused', async () => {
   const { store } = project.repository;
   const steps = await listSteps(project, tip);
   const first = steps[0]?.oid as Oid;
@@ -229,7 +229,7 @@ test('another session under the name of one that is here, or that came first, is
   expect(await refusalOf({ tip: forged, local: tip })).toMatchObject({ reason });
 });
 
-test('a link in place of .teddy/sessions that the code below the line has brought is refused', async () => {
+test('a link in place of .teddy/sessions in the code below the line is refused', async () => {
   const { store } = project.repository;
   const link = { mode: '120000' as const, name: 'elsewhere', oid: await blob('/etc') };
   const [own] = ((await store.readDir(tip, '' as RepoPath))?.entries ?? []).filter(({ name }) => name === '.teddy');
@@ -253,7 +253,7 @@ test('a link in place of .teddy/sessions that the code below the line has brough
   });
 });
 
-test('teddy/global with anything but its three kinds of small plain files is refused', async () => {
+test('teddy/global with anything except its three kinds of small plain files is refused', async () => {
   const text = await blob('text\n');
   const file = (name: string, oid = text, mode: TreeEntry['mode'] = '100644') => ({ mode, name, oid });
   const cases: [TreeEntry[], RegExp][] = [
@@ -269,7 +269,7 @@ test('teddy/global with anything but its three kinds of small plain files is ref
   }
 });
 
-test('a secret in a line is a notice, and ten thousand names cost four times what a quarter of them costs', async () => {
+test('a secret in a line is only a notice, and four times as many names take four times as long', async () => {
   project.secrets.set('# Notes', 'token');
   const secret = await tampered('report', { path: 'c.md' as RepoPath, bytes: bytes('# Notes\n') });
   project.said.length = 0;

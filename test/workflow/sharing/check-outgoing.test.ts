@@ -1,4 +1,4 @@
-/** Secrets that would leave are named, each once, and nothing that has left already. */
+/** Secrets that would be pushed are named, once each, except those that were pushed already. */
 import { beforeEach, expect } from 'vitest';
 import type { Oid, RepoPath } from '../../../src/names.ts';
 import { checkOutgoing } from '../../../src/workflow/sharing/check-outgoing.ts';
@@ -18,7 +18,7 @@ beforeEach(async () => {
 const commit = (files: Record<string, string>) => project.commit('Change\n', files);
 const check = (tip: Oid, known = [base]) => checkOutgoing(project, [tip], known);
 
-test('a secret is found in every commit that would leave, though a later one takes it away', async () => {
+test('a secret is found in every commit that would be pushed, even if a later one removes it', async () => {
   const bad = await commit({ 'a.txt': 'my s3cret\n' });
   const tip = await commit({ 'a.txt': 'nothing\n' });
   expect(await check(tip)).toEqual([{ commit: bad, path: 'a.txt', kind: 'token' }]);
@@ -26,7 +26,7 @@ test('a secret is found in every commit that would leave, though a later one tak
   expect(await checkOutgoing(project, [tip, bad, tip], [base])).toHaveLength(1);
 });
 
-test('one that a merge has brought in by its other side is found', async () => {
+test('a secret from a merge’s other parent is found', async () => {
   const { store } = project.repository;
   const tree = (await store.readCommit(base)).tree;
   const bad = await commit({ 'a.txt': 's3cret\n' });
@@ -38,7 +38,7 @@ test('one that a merge has brought in by its other side is found', async () => {
   expect(await check(merge)).toEqual([{ commit: bad, path: 'a.txt', kind: 'token' }]);
 });
 
-test('one in the message of a commit, in its author or in the name of a file is found, and never told', async () => {
+test('a secret in a commit message, an author or a file name is found, and never shown', async () => {
   const inMessage = await project.commit('Use s3cret\n', { 'a.txt': 'a\n' });
   const inName = await project.commit('Add\n', { 'a.txt': 'a\n', 's3cret.txt': 'b\n' });
   project.identity.text = 'Ada s3cret <ada@example.org> 1769248800 +0000';
@@ -47,18 +47,18 @@ test('one in the message of a commit, in its author or in the name of a file is 
   expect(await check(inAuthor)).toEqual(told);
 });
 
-test('what has left with an earlier version, or under another name, is not told again', async () => {
+test('a secret that was pushed in an earlier version, or under another name, is not reported again', async () => {
   expect(await check(await commit({ 'old.txt': 'key: s3cret\nmore\nand more\n' }))).toEqual([]);
   expect(await check(await commit({ 'new.txt': 'key: s3cret\nmore\n', 'old.txt': 'else\n' }))).toEqual([]);
   expect(await check(await commit({ 'old.txt': 'another: s3cret\n' }))).toMatchObject([{ path: 'old.txt' }]);
 });
 
-test('of what is binary only files of teddy are looked through', async () => {
+test('among binary files only teddy’s own are searched', async () => {
   const tip = await commit({ 'a.bin': '\0s3cret', '.teddy/sessions/20260124-x/01/plan.md': '\0s3cret' });
   expect(await check(tip)).toMatchObject([{ path: '.teddy/sessions/20260124-x/01/plan.md' }]);
 });
 
-test('with masking switched off it says that nothing was searched', async () => {
+test('with masking disabled, a notice says that nothing was searched', async () => {
   const tip = await commit({ 'a.txt': 's3cret\n' });
   project.configuration.set('teddy.redact', 'false');
   project.said.length = 0;
@@ -66,7 +66,7 @@ test('with masking switched off it says that nothing was searched', async () => 
   expect(project.said).toEqual([expect.stringMatching(/^warning: NOTHING was searched for secrets/)]);
 });
 
-slowTest('a large text is looked through piece by piece, and what only grows from where it grew', async () => {
+slowTest('a large text is searched piece by piece, and a text that only grows from its old end on', async () => {
   const seen: number[] = [];
   const mask = async (text: string) => {
     seen.push(text.length);
@@ -88,7 +88,7 @@ slowTest('a large text is looked through piece by piece, and what only grows fro
   expect(seen[0]).toBeLessThan(100_000);
 });
 
-test('another key than the one that was there is told, though both begin with the same line', async () => {
+test('a key that replaces another is reported, even if both begin with the same line', async () => {
   const key = (body: string) => `-----BEGIN ${'PRIVATE'} KEY-----\n${body}\n-----END-----\n`;
   const mask = async (text: string) => ({ text, count: 1, found: [{ kind: 'private key', line: 1 }] });
   const find = (text: string, known: string) => findNewSecrets({ mask }, { path: 'a.pem' as RepoPath, text, known });

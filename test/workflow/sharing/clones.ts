@@ -1,4 +1,4 @@
-/** Clones in memory of one repository, and what is added to their lines without a model. */
+/** In-memory clones of one repository, and additions to their lines without a model. */
 import { expect } from 'vitest';
 import type { Project } from '../../../src/ports/project.ts';
 import type { Oid, RefName, RepoPath } from '../../../src/names.ts';
@@ -12,7 +12,7 @@ export const request: ShareRequest = { signal: new AbortController().signal };
 
 let ids = 0;
 
-/** A remote whose refs are copies of these: by default of a code branch alone. */
+/** A remote whose refs are copies of these: by default only a code branch. */
 export async function makeRemote(seed?: MemoryRemote): Promise<MemoryRemote> {
   const origin = await memoryRemote();
   const from = seed ?? (await makeCode());
@@ -34,7 +34,7 @@ async function makeCode(): Promise<MemoryRemote> {
   return remote;
 }
 
-/** A clone with the remote as `origin`; it has the first commit alone. `letter`: who works in it. */
+/** A clone with the remote as `origin`; it only has the first commit. `letter`: who works in it. */
 export async function makeClone(origin: MemoryRemote, letter: string): Promise<MemoryProject> {
   const project = await memoryProject();
   project.remotes.set('origin', origin);
@@ -44,7 +44,7 @@ export async function makeClone(origin: MemoryRemote, letter: string): Promise<M
   return project;
 }
 
-/** Makes a clone after a sync: every line is here, and its tracking branch. */
+/** Makes a clone after a sync, with every line and its tracking branch. */
 export async function makeSyncedClone(origin: MemoryRemote, letter: string): Promise<MemoryProject> {
   const project = await makeClone(origin, letter);
   const tips = await origin.store.listRefs('refs/heads/teddy/', 'refs/teddy/archive/');
@@ -61,7 +61,7 @@ export async function makeSyncedClone(origin: MemoryRemote, letter: string): Pro
   return project;
 }
 
-/** A snapshot that changes a file, on the tip of a line that is not checked out. Its commit. */
+/** Adds a snapshot that changes a file to a line that is not checked out. Returns its commit. */
 export async function append(project: Project, ref: RefName, path = 'notes.txt'): Promise<Oid> {
   const { store } = project.repository;
   const tip = (await store.resolve(ref)) as Oid;
@@ -76,7 +76,7 @@ export async function append(project: Project, ref: RefName, path = 'notes.txt')
   ).commit;
 }
 
-/** The refs of all lines, archives and `teddy/global`. */
+/** The refs of all lines and archives, and of `teddy/global`. */
 export async function refsOf({ store }: { store: Project['repository']['store'] }): Promise<Record<string, Oid>> {
   const tips = await store.listRefs('refs/heads/teddy/', 'refs/teddy/archive/');
   return Object.fromEntries(tips.map(({ ref, oid }) => [ref, oid]));

@@ -6,7 +6,7 @@ import type { SharedTips } from '../../../src/workflow/sharing/shared-refs.ts';
 import { runs } from '../../support/runs.ts';
 import { propertyTest } from '../../support/slow-test.ts';
 
-/** Commits as paths: `ab` comes after `a`, and `ac` has left it. */
+/** Commits as paths: `ab` comes after `a`, and `ac` forks from it. */
 const contains = (tip: Oid, commit: Oid) => tip.startsWith(commit);
 
 type Tips = Partial<Record<'local' | 'remote' | 'known' | 'here' | 'there', string | undefined>>;
@@ -26,7 +26,7 @@ function tipsOf({ local, remote, known, here, there }: Tips): SharedTips {
   };
 }
 
-describe('a line here and there', () => {
+describe('a line here and on the remote', () => {
   propertyTest.each<[Standing, Tips]>([
     ['same', { local: 'a', remote: 'a', known: 'a' }],
     ['push', { local: 'ab', remote: 'a' }],
@@ -35,12 +35,12 @@ describe('a line here and there', () => {
     ['only-local', { local: 'a' }],
     ['only-remote', { remote: 'a' }],
     ['only-remote', { remote: 'a', known: 'a' }],
-    // The archive here has it, whether or not the remote's branch was ever known here.
+    // The local archive has it, whether or not the remote's branch was ever fetched here.
     ['archived-here', { remote: 'a', known: 'a', here: 'ab' }],
     ['archived-here', { remote: 'a', here: 'a' }],
     ['only-remote', { remote: 'ab', known: 'a', here: 'a' }],
     ['only-remote', { remote: 'ab', here: 'ac', there: 'ac' }],
-    // Only what is older than the archive there was surely put away: a landing keeps an archive as well.
+    // Only commits older than the archive there were certainly archived: a landing makes an archive as well.
     ['archived-here', { remote: 'a', there: 'ab' }],
     ['only-remote', { remote: 'a', there: 'a' }],
     ['only-remote', { remote: 'ab', there: 'a' }],
@@ -49,7 +49,7 @@ describe('a line here and there', () => {
     // It was restored, and nothing was added since.
     ['archived-there', { local: 'a', here: 'a', there: 'a' }],
     ['archived-there', { local: 'a', here: 'a', there: 'ab' }],
-    // No archive has what was added here since.
+    // No archive has the commits that were added here since.
     ['only-local', { local: 'ab', known: 'a', there: 'a' }],
     ['only-local', { local: 'ab', there: 'ac' }],
     ['gone', { local: 'a', known: 'a' }],
@@ -62,28 +62,25 @@ describe('a line here and there', () => {
   const tip = fc.option(fc.stringMatching(/^a[bc]{0,3}$/), { nil: undefined });
   const anyTips = fc.record({ local: tip, remote: tip, known: tip, here: tip, there: tip });
 
-  propertyTest(
-    'nothing is asked of git that is not listed before, and nothing is decided that would lose a commit',
-    () => {
-      fc.assert(
-        fc.property(anyTips, (given) => {
-          const tips = tipsOf(given);
-          const asked = listQuestions(tips).map((one) => `${one.tip} ${one.commit}`);
-          const standing = toStanding(tips, (one, commit) => {
-            if (one !== commit) expect(asked).toContain(`${one} ${commit}`);
-            return contains(one, commit);
-          });
-          const { local, remote, here, there } = given;
-          // A branch goes only where its archive has all of it, and moves only to what comes after it.
-          if (standing === 'archived-there') expect(there?.startsWith(local ?? '-')).toBe(true);
-          if (standing === 'archived-here')
-            expect([here, there].some((archive) => archive?.startsWith(remote ?? '-'))).toBe(true);
-          if (standing === 'pull') expect(remote?.startsWith(local ?? '-')).toBe(true);
-          if (standing === 'push') expect(local?.startsWith(remote ?? '-')).toBe(true);
-          if (standing === 'same') expect(local).toBe(remote);
-        }),
-        runs(100),
-      );
-    },
-  );
+  propertyTest('queries only listed commits, and decides nothing that would lose a commit', () => {
+    fc.assert(
+      fc.property(anyTips, (given) => {
+        const tips = tipsOf(given);
+        const asked = listQuestions(tips).map((one) => `${one.tip} ${one.commit}`);
+        const standing = toStanding(tips, (one, commit) => {
+          if (one !== commit) expect(asked).toContain(`${one} ${commit}`);
+          return contains(one, commit);
+        });
+        const { local, remote, here, there } = given;
+        // A branch is deleted only if its archive has all of it, and moves only to a descendant.
+        if (standing === 'archived-there') expect(there?.startsWith(local ?? '-')).toBe(true);
+        if (standing === 'archived-here')
+          expect([here, there].some((archive) => archive?.startsWith(remote ?? '-'))).toBe(true);
+        if (standing === 'pull') expect(remote?.startsWith(local ?? '-')).toBe(true);
+        if (standing === 'push') expect(local?.startsWith(remote ?? '-')).toBe(true);
+        if (standing === 'same') expect(local).toBe(remote);
+      }),
+      runs(100),
+    );
+  });
 });

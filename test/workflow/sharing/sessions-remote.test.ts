@@ -1,4 +1,4 @@
-/** `teddy.sessionsRemote`: sessions have a remote of their own. */
+/** `teddy.sessionsRemote`: sessions have a separate remote. */
 import { beforeEach, expect, test } from 'vitest';
 import { archiveRef, type RefName, type SessionId } from '../../../src/names.ts';
 import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
@@ -17,7 +17,7 @@ let origin: MemoryRemote;
 let fork: MemoryRemote;
 let ada: MemoryProject;
 
-/** Two remotes with the code, and a session with a turn that neither has. */
+/** Two remotes with the code, and a session with a turn that is on neither. */
 beforeEach(async () => {
   [origin, fork] = [await makeRemote(), await makeRemote()];
   ada = await openClone('a');
@@ -34,7 +34,7 @@ async function openClone(letter: string): Promise<MemoryProject> {
 
 const mainOf = (remote: MemoryRemote) => remote.store.resolve('refs/heads/main');
 
-test('push, pull and sync go there with lines, teddy/global and archives, and the remote for code gets nothing', async () => {
+test('push, pull and sync use it for lines, teddy/global and archives, and the remote for code gets nothing', async () => {
   // git would push to the other one.
   ada.configuration.set('remote.pushdefault', 'origin');
   ada.configuration.set(`branch.${line}.remote`, 'origin');
@@ -62,11 +62,11 @@ test('push, pull and sync go there with lines, teddy/global and archives, and th
   expect(Object.keys(await refsOf(fork))).toEqual(['refs/heads/teddy/global', archiveRef(main)]);
   expect(await refsOf(origin)).toEqual({});
   expect(origin.pushed).toEqual([]);
-  // The code that went ahead here is on neither.
+  // The local code that is ahead is on neither.
   expect([await mainOf(fork), await mainOf(origin)]).toEqual([code, code]);
 });
 
-test('without it, sync pushes where push pushes, and sends nothing to the remote that it pulls from', async () => {
+test('without it, sync pushes to push’s remote, and sends nothing to the remote that it pulls from', async () => {
   ada.configuration.delete('teddy.sessionsRemote');
   ada.configuration.set('remote.pushdefault', 'sessions');
   await pushSessions(ada, { ...request, remote: 'origin' });
@@ -82,12 +82,12 @@ test('without it, sync pushes where push pushes, and sends nothing to the remote
   expect(lines.find(({ ref }) => ref === main)).toMatchObject({ did: ['moved'] });
   expect(await refsOf(origin)).toEqual(there);
   expect(await refsOf(fork)).toEqual({ ...there, [`${main}--02-branch-01`]: await ada.tipOf(`${line}--02-branch-01`) });
-  // A remote that is named is both.
+  // A named remote is used for both.
   expect(await syncSessions(ada, { ...request, remote: 'origin' })).not.toHaveProperty('pushed');
   expect(await refsOf(origin)).toEqual(await refsOf(fork));
 });
 
-test('a remote that is named takes precedence', async () => {
+test('a named remote takes precedence', async () => {
   expect((await pushSessions(ada, { ...request, remote: 'origin' })).remote.name).toBe('origin');
   expect(await refsOf(fork)).toEqual({});
 });
@@ -96,7 +96,7 @@ test.each([
   ['forc', /`git remote add forc <url>`; or name another one: `teddy config set sessionsRemote origin`/],
   ['-x', /^Give it a name: `git remote add sessions <url>`, then `teddy config set sessionsRemote sessions`/],
   ['https://ada:secret@example.org/x.git', /^Give it a name: `git remote add sessions .*example.org\/x.git'?`/],
-])('%s, which is the name of no remote, is refused, and nothing is sent', async (name, hint) => {
+])('%s, which does not name a remote, is refused, and nothing is sent', async (name, hint) => {
   ada.configuration.set('teddy.sessionsRemote', name);
   ada.remotes.set('dead', fork);
   const { findings } = await examineRepository(ada, { fix: false });

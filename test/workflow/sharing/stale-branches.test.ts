@@ -1,4 +1,4 @@
-/** Branches that have nothing but what an archive of their line has as well. */
+/** Branches with nothing beyond an archive of their line. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { archiveRef, mainLineRef, type Oid, type SessionId } from '../../../src/names.ts';
 import { archiveSession, restoreArchived } from '../../../src/workflow/landing/archive-session.ts';
@@ -43,7 +43,7 @@ async function deleteThere(project: MemoryProject, remote = 'origin'): Promise<v
   await deleteOnRemote(project, await listRemoteArchive(project, session, remote, request), request);
 }
 
-describe('a branch that a remote still has, of a line that went on before it was archived', () => {
+describe('a branch that a remote still has after its line continued and was archived', () => {
   let last: Oid;
   beforeEach(async () => {
     last = await append(ada, main);
@@ -51,7 +51,7 @@ describe('a branch that a remote still has, of a line that went on before it was
     await syncSessions(ada, all);
   });
 
-  test('can be deleted there, as it stands there', async () => {
+  test('can be deleted there at that commit', async () => {
     expect(await listRemoteArchive(ada, session, 'origin', request)).toMatchObject({
       branches: [{ ref: main, tip: first }],
       left: [],
@@ -62,7 +62,7 @@ describe('a branch that a remote still has, of a line that went on before it was
     expect((await refsOf(origin))[archived]).toBe(last);
   });
 
-  test('does not come to a clone without the session: the archive does, and the next sync has nothing to do', async () => {
+  test('is not fetched to a clone without the session: the archive is, and the next sync has nothing to do', async () => {
     const bea = await makeClone(origin, 'b');
     const pulled = await syncSessions(bea, all);
     expect(did(pulled)).toEqual(['refs/heads/teddy/global made', `${archived} made`]);
@@ -73,7 +73,7 @@ describe('a branch that a remote still has, of a line that went on before it was
     expect(await findRecorded(bea, session)).toMatchObject({ ref: archived, tip: last });
   });
 
-  test('comes where the archive does not pass the checks', async () => {
+  test('is fetched if the archive does not pass the checks', async () => {
     const strange = await append(ada, archived, '.TEDDY');
     await ada.repository.remotes.push('origin', [{ ref: archived, old: last, new: strange }], request);
     const bea = await makeClone(origin, 'b');
@@ -83,7 +83,7 @@ describe('a branch that a remote still has, of a line that went on before it was
   });
 });
 
-test('a main line of another name that a remote still has does not come back, and is told of', async () => {
+test('a main line under another name that a remote still has is not fetched again, and is reported', async () => {
   const named = 'refs/heads/feature/login' as typeof main;
   await ada.switchTo('feature/login', first);
   const gone = [main, `refs/remotes/origin/${line}` as typeof main];
@@ -99,8 +99,8 @@ test('a main line of another name that a remote still has does not come back, an
   expect(await listed(ada)).toMatchObject([{ session, state: 'archived' }]);
 });
 
-describe('a session that is archived here', () => {
-  test('is listed as archived, whatever the remote-tracking branch of a remote was when it was last seen', async () => {
+describe('a locally archived session', () => {
+  test('is listed as archived, whatever its remote-tracking branch was when last fetched', async () => {
     for (const goesOn of [false, true]) {
       if (goesOn) {
         await restoreArchived(ada, session);
@@ -119,7 +119,7 @@ describe('a session that is archived here', () => {
     }
   });
 
-  test('is listed as on the remote where that has gone on with it, or has something else', async () => {
+  test('is listed as remote if the remote has continued it, or has something else', async () => {
     const bea = await makeClone(origin, 'b');
     await syncSessions(bea, all);
     const ahead = await append(bea, main);
@@ -135,7 +135,7 @@ describe('a session that is archived here', () => {
     expect(await listed(ada)).toMatchObject([{ session, state: 'remote', remote: 'origin' }]);
   });
 
-  test('stays so when its branch comes to another remote, and comes back where somebody has gone on with it', async () => {
+  test('stays archived when its branch is pushed to another remote, and returns if somebody has continued it', async () => {
     const sessions = await makeRemote();
     const bea = await makeClone(origin, 'b');
     await syncSessions(bea, all);
@@ -155,8 +155,8 @@ describe('a session that is archived here', () => {
   });
 });
 
-describe('a branch here that has nothing which the archive on a remote lacks', () => {
-  test('is not sent again, by a sync or a push of all, and lacks nothing there', async () => {
+describe('a local branch with nothing beyond the archive on a remote', () => {
+  test('is not sent again by a sync or a push of all, and lacks nothing there', async () => {
     const sessions = await makeRemote();
     const bea = await makeClone(origin, 'b');
     await pullSessions(bea, all);
@@ -176,7 +176,7 @@ describe('a branch here that has nothing which the archive on a remote lacks', (
   });
 
   test.each(['origin', 'address'])(
-    'stays when it was restored, and goes to %s when it is named, or has more',
+    'stays if it was restored, and is pushed to %s if it is named, or has more',
     async (kind) => {
       const remote = kind === 'origin' ? 'origin' : '../d1';
       ada.remotes.set(remote, origin);
@@ -197,7 +197,7 @@ describe('a branch here that has nothing which the archive on a remote lacks', (
     },
   );
 
-  test('goes beside a main line that is alive, under a name of its own', async () => {
+  test('is pushed beside an open main line, under its own name', async () => {
     await ada.repository.store.updateRefs([{ ref: archived, old: null, new: first }], 'landed');
     await syncSessions(ada, all);
     await ada.switchTo('again', first);
@@ -205,7 +205,7 @@ describe('a branch here that has nothing which the archive on a remote lacks', (
     expect(await origin.store.resolve('refs/heads/again')).toBe(first);
   });
 
-  test('comes to a clone as a landed one does, as long as it is no older than the archive there', async () => {
+  test('is fetched to a clone like a landed one, if it is no older than the archive there', async () => {
     await ada.repository.store.updateRefs([{ ref: archived, old: null, new: first }], 'landed');
     await syncSessions(ada, all);
     const bea = await makeClone(origin, 'b');

@@ -24,7 +24,7 @@ import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 const main = `refs/heads/${line}` as RefName;
 const archived = `refs/teddy/archive/2026-01/${session}` as RefName;
 
-/** A session with a turn, to be copied. */
+/** A session with one turn, to be copied. */
 let seed: MemoryRemote;
 let origin: MemoryRemote;
 let ada: MemoryProject;
@@ -38,7 +38,7 @@ beforeAll(async () => {
   await syncSessions(author, request);
 });
 
-/** Both clones hold the session; HEAD of Ada's is on it, of Bea's on main. */
+/** Both clones have the session; Ada's HEAD is on it, Bea's on main. */
 beforeEach(async () => {
   origin = await makeRemote(seed);
   [ada, bea] = [await makeSyncedClone(origin, 'a'), await makeSyncedClone(origin, 'b')];
@@ -80,7 +80,7 @@ async function expectSame(...projects: MemoryProject[]): Promise<void> {
 }
 
 describe('a session goes from one clone to another', () => {
-  test('and is there as a branch, with its tracking branch, and the same commits', async () => {
+  test('and arrives as a branch, with its tracking branch, and the same commits', async () => {
     const cid = await makeClone(seed, 'c');
     expect(did(await pullSessions(cid, request))).toEqual({ [session]: 'made', global: 'made' });
     expect(await cid.tipOf(line)).toBe(await ada.tipOf(line));
@@ -90,7 +90,7 @@ describe('a session goes from one clone to another', () => {
     await expectNoQuarantine(cid);
   });
 
-  test('and what came from an address alone is known to have come from elsewhere', async () => {
+  test('and, if fetched from an address alone, is marked as coming from elsewhere', async () => {
     const cid = await makeClone(origin, 'c');
     cid.remotes.clear();
     cid.remotes.set('../shared', origin);
@@ -100,7 +100,7 @@ describe('a session goes from one clone to another', () => {
     expect(await cid.repository.store.listRefs('refs/teddy/keep/fetched')).toHaveLength(1);
   });
 
-  test('and where nothing is new, refs are listed once, and no tip that was fetched is looked for', async () => {
+  test('with refs listed once if nothing is new, and without looking up fetched tips', async () => {
     const [lists, sizes] = [[] as string[][], [] as Oid[]];
     const { store } = ada.repository;
     const counting = {
@@ -123,7 +123,7 @@ describe('a session goes from one clone to another', () => {
     expect(sizes.filter((oid) => tips.some((tip) => tip.oid === oid))).toEqual([]);
   });
 
-  test('and a push that another process was faster with, while the remote told of its refs, has nothing to do', async () => {
+  test('with nothing left to push if another process pushed while the remote listed its refs', async () => {
     await turn(ada, 'Make b.txt', create('b.txt'));
     const { remotes } = ada.repository;
     const list: typeof remotes.list = async (...args) => {
@@ -135,7 +135,7 @@ describe('a session goes from one clone to another', () => {
     expect(did(await pushSessions(project, request))).toEqual({});
   });
 
-  slowTest('and an object that a git gc dropped in the moment of the fetch is fetched again', async () => {
+  slowTest('with a second fetch for an object that git gc removed during the first', async () => {
     const fetches = await dropAfterFetch(bea, 1);
     await turn(ada, 'Make b.txt', create('b.txt'));
     await pushSessions(ada, request);
@@ -145,7 +145,7 @@ describe('a session goes from one clone to another', () => {
     await expectNoQuarantine(bea);
   });
 
-  slowTest('and an object that is missing each time is fetched three times, and the line is refused', async () => {
+  slowTest('with three fetches for an object that stays missing, after which the line is refused', async () => {
     const fetches = await dropAfterFetch(bea, Number.POSITIVE_INFINITY);
     await turn(ada, 'Make b.txt', create('b.txt'));
     await pushSessions(ada, request);
@@ -157,13 +157,13 @@ describe('a session goes from one clone to another', () => {
     await expectNoQuarantine(bea);
   });
 
-  test('and a push that has nothing to send sends nothing', async () => {
+  test('without a push if there is nothing to send', async () => {
     const before = origin.pushed.length;
     expect(did(await pushSessions(ada, request))).toEqual({});
     expect(origin.pushed).toHaveLength(before);
   });
 
-  slowTest('and a dry run moves nothing here nor there', async () => {
+  slowTest('without moving anything, here or there, in a dry run', async () => {
     await append(bea, main);
     await turn(ada, 'Make b.txt', create('b.txt'));
     const before = [await refsOf(origin), await refsOf(ada.repository), await refsOf(bea.repository)];
@@ -181,7 +181,7 @@ describe('a session goes from one clone to another', () => {
 
 describe('two clones that have both added to a line', () => {
   slowTest(
-    'hold both tails after both have synced: the first keeps the name, the other is a conversation branch',
+    'keep both tails after both have synced: the first keeps the name, the other is a conversation branch',
     async () => {
       await turn(ada, 'Make b.txt', create('b.txt'));
       await syncSessions(ada, request);
@@ -196,14 +196,14 @@ describe('two clones that have both added to a line', () => {
       expect(await bea.tipOf(line)).toBe(await ada.tipOf(line));
       await syncSessions(ada, request);
       await expectSame(ada, bea);
-      // HEAD went along with what was only here, and no file changed.
+      // HEAD moved along with the local commits, and no file changed.
       expect((await bea.repository.workspace.head()).ref).toBe(`refs/heads/${tail}`);
       expect(await bea.read('c.txt')).toBe('c.txt\n');
       expect((await bea.repository.workspace.status({ untracked: true })).edits).toEqual([]);
     },
   );
 
-  slowTest('and the tail goes on as any line does: the next turn, a branch of it, and the list', async () => {
+  slowTest('can continue the tail like any line: with the next turn, a branch from it, and in the list', async () => {
     await turn(ada, 'Make b.txt', create('b.txt'));
     await syncSessions(ada, request);
     await bea.switchTo(line);
@@ -225,7 +225,7 @@ describe('two clones that have both added to a line', () => {
     expect(text).toContain('Make d.txt');
   });
 
-  slowTest('and who both named their tails alike end with the same two branches', async () => {
+  slowTest('end with the same two branches even if they named their tails alike', async () => {
     const cid = await makeSyncedClone(origin, 'c');
     await turn(ada, 'Make b.txt', create('b.txt'));
     await syncSessions(ada, request);
@@ -233,7 +233,7 @@ describe('two clones that have both added to a line', () => {
     await pullSessions(cid, request);
     expect(await cid.tipOf(`${line}--02-branch-01`)).not.toBeNull();
     await syncSessions(bea, request);
-    // Its number was taken meanwhile: nobody had pushed it.
+    // Its number was taken meanwhile, because nobody had pushed it.
     await syncSessions(cid, request);
     await syncSessions(bea, request);
     await syncSessions(ada, request);
@@ -244,7 +244,7 @@ describe('two clones that have both added to a line', () => {
     ]);
   });
 
-  test('and who goes on with the line while its tail is made has one tail, and is on it', async () => {
+  test('make one tail, with HEAD on it, if somebody continues the line while the tail is made', async () => {
     await turn(ada, 'Make b.txt', create('b.txt'));
     await syncSessions(ada, request);
     await bea.switchTo(line);
@@ -267,7 +267,7 @@ describe('two clones that have both added to a line', () => {
     expect(bea.said).toContainEqual(expect.stringMatching(/is now on teddy\/20260124-add-login--02-branch-\d+/));
   });
 
-  test('and a push that is behind is refused, with what to do', async () => {
+  test('refuse a push that is behind, with the remedy', async () => {
     await turn(ada, 'Make b.txt', create('b.txt'));
     await syncSessions(ada, request);
     await append(bea, main);
@@ -281,7 +281,7 @@ describe('two clones that have both added to a line', () => {
     expect(await refsOf(origin)).toEqual(before);
   });
 
-  slowTest('and who is overtaken while pushing begins again', async () => {
+  slowTest('retry a push that is overtaken', async () => {
     await append(bea, main);
     await turn(ada, 'Make b.txt', create('b.txt'));
     origin.meanwhile = () => syncSessions(bea, request);
@@ -292,7 +292,7 @@ describe('two clones that have both added to a line', () => {
     expect(Object.keys(await refsOf(origin))).toContain(`${main}--02-branch-01`);
   });
 
-  slowTest('and a push that is overtaken says so', async () => {
+  slowTest('report a push that was overtaken', async () => {
     await turn(ada, 'Make b.txt', create('b.txt'));
     await append(bea, main);
     origin.meanwhile = () => syncSessions(bea, request);
@@ -307,14 +307,14 @@ describe('a line that is checked out', () => {
     await syncSessions(ada, request);
   });
 
-  test('is moved ahead with its files', async () => {
+  test('is fast-forwarded with its files', async () => {
     expect(did(await pullSessions(bea, request))).toEqual({ [session]: 'taken' });
     expect(await bea.read('b.txt')).toBe('b.txt\n');
     expect((await bea.repository.workspace.status({ untracked: false })).edits).toEqual([]);
     await expectSame(ada, bea);
   });
 
-  slowTest('stays where it is while files are edited, and the others are taken', async () => {
+  slowTest('stays while files are edited, and the others are fetched', async () => {
     await addMemo(ada, 'Use pnpm');
     await syncSessions(ada, request);
     const before = await bea.tipOf(line);
@@ -332,7 +332,7 @@ describe('a line that is checked out', () => {
     expect(await listMemos(bea)).toEqual(['Use pnpm']);
   });
 
-  test('goes along with what was only here, which a dry run says, too', async () => {
+  test('moves HEAD along with the local commits, which a dry run reports, too', async () => {
     await turn(bea, 'Make c.txt', create('c.txt'));
     const told: string[] = [];
     bea.notices.info = (text) => told.push(text);
@@ -345,14 +345,14 @@ describe('a line that is checked out', () => {
     ]);
   });
 
-  test('stays where it is in the middle of a merge', async () => {
+  test('stays in the middle of a merge', async () => {
     bea.state.operation = 'merge';
     expect(await pullSessions(bea, { ...request, dryRun: true })).toEqual(await pullSessions(bea, request));
     const shared = await pullSessions(bea, request);
     expect(shared.lines.find(({ ref }) => ref === main)?.problem?.code).toBe('OPERATION_IN_PROGRESS');
   });
 
-  slowTest('is not taken away when it was archived elsewhere, and its branch deleted there', async () => {
+  slowTest('is not removed when it was archived elsewhere, and its branch deleted there', async () => {
     await pullSessions(bea, request);
     const tip = await ada.tipOf(line);
     await ada.switchTo('main');
@@ -371,7 +371,7 @@ describe('a line that is checked out', () => {
   });
 });
 
-describe('a line that was renamed', () => {
+describe('a renamed line', () => {
   async function rename(project: MemoryProject, name: string): Promise<Oid> {
     const tip = await project.tipOf(line);
     await project.switchTo(name, tip);
@@ -379,7 +379,7 @@ describe('a line that was renamed', () => {
     return tip;
   }
 
-  test('is pushed and synced under the name that it has, and its old one does not come back', async () => {
+  test('is pushed and synced under its new name, and the old name does not return', async () => {
     await rename(ada, 'feature/login');
     const tip = await append(ada, 'refs/heads/feature/login' as RefName);
     const shared = await pushSessions(ada, request);
@@ -394,7 +394,7 @@ describe('a line that was renamed', () => {
     expect(await ada.tipOf('feature/login')).toBe(tip);
   });
 
-  test('takes what another clone has added under that name', async () => {
+  test('receives another clone’s additions under that name', async () => {
     const name = 'refs/heads/feature/login' as RefName;
     await rename(ada, 'feature/login');
     await pushSessions(ada, request);
@@ -407,7 +407,7 @@ describe('a line that was renamed', () => {
     expect(await ada.tipOf('feature/login')).toBe(tip);
   });
 
-  test('beside the main line stays here, and is named, unless it is asked for', async () => {
+  test('beside the main line stays here, and is named, unless it is requested', async () => {
     await ada.switchTo('try-again', await ada.tipOf(line));
     await append(ada, 'refs/heads/try-again' as RefName);
     await ada.switchTo(line);
@@ -442,7 +442,7 @@ describe('an archived line', () => {
     expect((await refsOf(origin))[main]).toBe(tip);
   });
 
-  test('loses its branch on the remote only by its own word, and never where the remote has something else', async () => {
+  test('loses its branch on the remote only by a separate command, and never if the remote has something else', async () => {
     const tip = await archive(ada);
     const author = 'Ada Example a <ada@example.org>';
     const there = await listRemoteArchive(ada, session as SessionId, 'origin', request);
@@ -450,7 +450,7 @@ describe('an archived line', () => {
     await deleteOnRemote(ada, there, request);
     expect(await refsOf(origin)).not.toHaveProperty([main]);
     expect((await refsOf(origin))[archived]).toBe(tip);
-    // A list that is out of date deletes nothing.
+    // An outdated list deletes nothing.
     await append(bea, main);
     await pushSessions(bea, { ...request, selector: session });
     expect(await listRemoteArchive(ada, session as SessionId, 'origin', request)).toMatchObject({
@@ -461,7 +461,7 @@ describe('an archived line', () => {
     expect(await refsOf(origin)).toHaveProperty([main]);
   });
 
-  test('comes back as a line where somebody has gone on with it', async () => {
+  test('returns as a line if somebody has continued it', async () => {
     await archive(ada);
     await append(bea, main);
     await syncSessions(bea, { ...request, all: true });
@@ -471,7 +471,7 @@ describe('an archived line', () => {
     expect(Object.keys(await refsOf(origin))).toEqual(expect.arrayContaining([main, archived]));
   });
 
-  test('and one that was deleted on the remote without it stays here, until it is pushed by name', async () => {
+  test('that was deleted on the remote without an archive stays here, until it is pushed by name', async () => {
     const tip = await bea.tipOf(line);
     await origin.store.updateRefs([{ ref: main, old: tip, new: null }], 'deleted');
     const shared = await syncSessions(bea, { ...request, all: true });
@@ -498,62 +498,59 @@ describe('a first push', () => {
   });
 });
 
-describe('two sessions that were begun with one name', () => {
-  slowTest(
-    'are kept apart, the second is not sent, and its owner is told how to give it another name, which works',
-    async () => {
-      const cid = await makeClone(origin, 'c');
-      await start(cid);
-      await turn(cid, 'Make mine.txt', create('mine.txt'));
-      await branchSession(cid, { turn: '01', switch: true });
-      const branch = `${line}--01-branch-01`;
-      await addMemo(ada, 'Use pnpm');
-      await syncSessions(ada, request);
-      const before = await refsOf(origin);
-      const shared = await syncSessions(cid, request);
-      expect(shared.lines.find(({ ref }) => ref === main)?.problem).toMatchObject({
-        code: 'BRANCH_IN_THE_WAY',
-        exitCode: 3,
-        message: `${line} of origin was refused: a different session here has the same name.`,
-        hint: expect.stringContaining(
-          `\`git switch ${line}\`, \`teddy session new add-login-2\`, \`git branch -m ${line} add-login-2-begun\`, and`,
-        ),
-      });
-      expect(did(shared)).toEqual({ global: 'merged pushed' });
-      const { [`refs/heads/teddy/global`]: _, ...rest } = before;
-      expect(await refsOf(origin)).toMatchObject(rest);
-      expect(Object.keys(await refsOf(origin))).toEqual(Object.keys(before));
+describe('two sessions that were started with one name', () => {
+  slowTest('are kept apart: the second is not sent, and its owner gets a working command to rename it', async () => {
+    const cid = await makeClone(origin, 'c');
+    await start(cid);
+    await turn(cid, 'Make mine.txt', create('mine.txt'));
+    await branchSession(cid, { turn: '01', switch: true });
+    const branch = `${line}--01-branch-01`;
+    await addMemo(ada, 'Use pnpm');
+    await syncSessions(ada, request);
+    const before = await refsOf(origin);
+    const shared = await syncSessions(cid, request);
+    expect(shared.lines.find(({ ref }) => ref === main)?.problem).toMatchObject({
+      code: 'BRANCH_IN_THE_WAY',
+      exitCode: 3,
+      message: `${line} of origin was refused: a different session here has the same name.`,
+      hint: expect.stringContaining(
+        `\`git switch ${line}\`, \`teddy session new add-login-2\`, \`git branch -m ${line} add-login-2-begun\`, and`,
+      ),
+    });
+    expect(did(shared)).toEqual({ global: 'merged pushed' });
+    const { [`refs/heads/teddy/global`]: _, ...rest } = before;
+    expect(await refsOf(origin)).toMatchObject(rest);
+    expect(Object.keys(await refsOf(origin))).toEqual(Object.keys(before));
 
-      // The hint says the same.
-      for (const [name, other] of [
-        [line, 'sign-in'],
-        [branch, 'sign-in-again'],
-      ] as const) {
-        await cid.switchTo(name);
-        await start(cid, other);
-        const ref = `refs/heads/${name}` as RefName;
-        const old = (await cid.repository.store.resolve(ref)) as Oid;
-        await cid.repository.store.updateRefs(
-          [
-            { ref: `refs/heads/${other}-begun` as RefName, old: null, new: old },
-            { ref, old, new: null },
-          ],
-          'rename',
-        );
-      }
-      await turn(cid, 'Make more.txt', create('more.txt'));
-      const next = await syncSessions(cid, { ...request, all: true });
-      expect(next.lines.flatMap(({ problem }) => problem ?? [])).toEqual([]);
-      const told = { [session]: 'made', '20260124-sign-in': 'pushed', '20260124-sign-in-again': 'pushed' };
-      expect(did(next)).toMatchObject(told);
-      expect(did(await pullSessions(ada, { ...request, all: true }))).toMatchObject({ '20260124-sign-in': 'made' });
-      const begun = await ada.tipOf('teddy/20260124-sign-in');
-      const taken = await ada.repository.store.readFile(begun, 'mine.txt' as RepoPath);
-      expect(taken).not.toBeNull();
-    },
-  );
+    // The hint names the same command.
+    for (const [name, other] of [
+      [line, 'sign-in'],
+      [branch, 'sign-in-again'],
+    ] as const) {
+      await cid.switchTo(name);
+      await start(cid, other);
+      const ref = `refs/heads/${name}` as RefName;
+      const old = (await cid.repository.store.resolve(ref)) as Oid;
+      await cid.repository.store.updateRefs(
+        [
+          { ref: `refs/heads/${other}-begun` as RefName, old: null, new: old },
+          { ref, old, new: null },
+        ],
+        'rename',
+      );
+    }
+    await turn(cid, 'Make more.txt', create('more.txt'));
+    const next = await syncSessions(cid, { ...request, all: true });
+    expect(next.lines.flatMap(({ problem }) => problem ?? [])).toEqual([]);
+    const told = { [session]: 'made', '20260124-sign-in': 'pushed', '20260124-sign-in-again': 'pushed' };
+    expect(did(next)).toMatchObject(told);
+    expect(did(await pullSessions(ada, { ...request, all: true }))).toMatchObject({ '20260124-sign-in': 'made' });
+    const begun = await ada.tipOf('teddy/20260124-sign-in');
+    const taken = await ada.repository.store.readFile(begun, 'mine.txt' as RepoPath);
+    expect(taken).not.toBeNull();
+  });
 
-  slowTest('and a branch that only claims to be of a session here is kept out as hostile', async () => {
+  slowTest('keep out a branch that merely claims to belong to a local session', async () => {
     const forger = await makeClone(origin, 'c');
     await start(forger);
     const tip = await forger.tipOf(line);
@@ -567,7 +564,7 @@ describe('two sessions that were begun with one name', () => {
 });
 
 describe('teddy/global', () => {
-  slowTest('holds the memos of both, without those that either has removed, and both end on one commit', async () => {
+  slowTest('has the memos of both, without those that either has removed, and both end on one commit', async () => {
     await addMemo(ada, 'Use pnpm');
     await addMemo(ada, 'Tabs');
     await syncSessions(ada, request);
@@ -582,7 +579,7 @@ describe('teddy/global', () => {
     expect(await listMemos(ada)).toEqual(['Use pnpm', 'From Ada', 'From Bea']);
   });
 
-  test('keeps both where two have written an agent of one name, and says so', async () => {
+  test('keeps both versions if two people have written an agent of the same name, and reports it', async () => {
     const write = async (project: MemoryProject, text: string) => {
       const { saveGlobalFile } = await import('../../../src/workflow/line/save-global.ts');
       await saveGlobalFile(project, 'agents/critic.md', { base: '', mine: text });
@@ -597,7 +594,7 @@ describe('teddy/global', () => {
     expect(await bea.readAt(tip, 'agents/critic-2.md')).toBe('Bea wants it long.\n');
   });
 
-  slowTest('is put together where both have made their own', async () => {
+  slowTest('is merged if each side has made its own', async () => {
     origin = await makeRemote();
     const [cid, dot] = [await makeClone(origin, 'c'), await makeClone(origin, 'd')];
     await addMemo(cid, 'From Cid');
@@ -621,7 +618,7 @@ describe('a remote', () => {
       });
   });
 
-  test('with several sessions of which a part is named has the newest named, by a command', async () => {
+  test('with several sessions that match a part of a name gets a hint that names the newest, as a command', async () => {
     origin = await makeRemote();
     const [cid, dot] = [await makeClone(origin, 'c'), await makeClone(origin, 'd')];
     for (const name of ['one-a', 'one-b']) await start(cid, name);
@@ -633,7 +630,7 @@ describe('a remote', () => {
     });
   });
 
-  test('gets no session that nobody chose where none is open, and --all is what sends them', async () => {
+  test('gets no session that nobody chose if none is open, and --all sends them', async () => {
     origin = await makeRemote();
     const cid = await makeClone(origin, 'c');
     expect(await pushSessions(cid, request)).toMatchObject({ session: null });
@@ -649,7 +646,7 @@ describe('a remote', () => {
     expect(lines).toContainEqual(expect.objectContaining({ session, did: ['pushed'] }));
   });
 
-  test('that is empty gets the code from another remote where no branch here has it', async () => {
+  test('that is empty gets the code from another remote if no local branch has it', async () => {
     const cid = await makeClone(await memoryRemote(), 'c');
     await start(cid);
     cid.remotes.set('hub', await memoryRemote());
@@ -668,7 +665,7 @@ describe('a remote', () => {
     expect(await hintOf({ all: true })).toBe('Push the code branch first: `git push hub origin/main:refs/heads/main`.');
   });
 
-  test('is the one that git would take, and without one the error says how to add one', async () => {
+  test('is git’s default one, and without one the error explains how to add one', async () => {
     ada.remotes.set('backup', await memoryRemote());
     ada.configuration.set('remote.pushdefault', 'backup');
     await expect(pushSessions(ada, request)).rejects.toMatchObject({ code: 'REMOTE_EMPTY' });
@@ -683,13 +680,13 @@ describe('a remote', () => {
     });
   });
 
-  test('is never told with its password', async () => {
+  test('is never shown with its password', async () => {
     ada.remotes.set('https://ada:secret@git.example.org/notes.git', origin);
     const shared = await pullSessions(ada, { ...request, remote: 'https://ada:secret@git.example.org/notes.git' });
     expect(shared.remote.label).toBe('https://***@git.example.org/notes.git');
   });
 
-  test('has a session that is only there, which is named by a part of its id', async () => {
+  test('may have a session that only exists there, which is named by a part of its id', async () => {
     const cid = await makeClone(origin, 'c');
     expect(did(await pullSessions(cid, { ...request, selector: 'add-login' }))).toMatchObject({ [session]: 'made' });
     await expect(pullSessions(cid, { ...request, selector: 'nothing' })).rejects.toMatchObject({
@@ -698,8 +695,8 @@ describe('a remote', () => {
   });
 });
 
-describe('what must not pass', () => {
-  test('is kept out and named when it comes, and the others are taken', async () => {
+describe('a forged line or a secret', () => {
+  test('is kept out and named on a fetch, and the others are accepted', async () => {
     const evil = 'refs/heads/teddy/20260125-evil' as RefName;
     await origin.store.updateRefs([{ ref: evil, old: null, new: await ada.tipOf('main') }], 'forged');
     await addMemo(ada, 'Use pnpm');
@@ -712,11 +709,11 @@ describe('what must not pass', () => {
     expect(await listMemos(bea)).toEqual(['Use pnpm']);
     const refs = await bea.repository.store.listRefs('refs/');
     expect(refs.filter(({ ref }) => ref.includes('evil') || ref.includes('quarantine'))).toEqual([]);
-    // Nor is it taken for one that the remote has deleted, or lacks.
+    // It is not taken for a session that the remote has deleted, or lacks, either.
     expect(did(await syncSessions(bea, { ...request, all: true }))).toEqual({});
   });
 
-  test('is not sent: a secret stops all of it, and what was taken is told', async () => {
+  test('is not sent: a secret stops the whole push, and fetched lines are reported', async () => {
     await turn(ada, 'Make s.txt', create('s.txt', 'the pass phrase\n'));
     ada.secrets.set('the pass phrase', 'password');
     await addMemo(bea, 'Use pnpm');
@@ -730,7 +727,7 @@ describe('what must not pass', () => {
     expect(await refsOf(origin)).toEqual(before);
   });
 
-  test('is looked for once in each text that is sent', async () => {
+  test('is searched for once in each text that is sent', async () => {
     await turn(ada, 'Make s.txt', create('s.txt'));
     const searched: string[] = [];
     const mask: typeof ada.masker.mask = (text, path) => {
@@ -744,8 +741,8 @@ describe('what must not pass', () => {
   });
 });
 
-describe('a line that is not what it says', () => {
-  /** A commit of the user's own that rewrites what was published. */
+describe('a forged line', () => {
+  /** The user's own commit that rewrites published files. */
   async function spoil(project: MemoryProject): Promise<Oid> {
     const { store } = project.repository;
     const old = await project.tipOf(line);
@@ -761,7 +758,7 @@ describe('a line that is not what it says', () => {
     return spoiled;
   }
 
-  test('is not sent, and the error says how to look at it', async () => {
+  test('is not sent, and the error explains how to inspect it', async () => {
     const spoiled = await spoil(bea);
     const before = await refsOf(origin);
     const refusal = {
@@ -776,7 +773,7 @@ describe('a line that is not what it says', () => {
     expect(await refsOf(origin)).toEqual(before);
   });
 
-  test('and has come to the remote by git alone is kept out, and nobody is advised to take it back; what others add to it is sent', async () => {
+  test('on the remote is kept out without advice to undo it; others’ additions to the session are sent', async () => {
     const old = (await refsOf(origin))[main] as Oid;
     const spoiled = await spoil(bea);
     await bea.repository.remotes.push('origin', [{ ref: main, old, new: spoiled }], request);
@@ -790,8 +787,8 @@ describe('a line that is not what it says', () => {
   });
 });
 
-describe('a merge that has the line here as its other side', () => {
-  test('is no step ahead: what it leaves out stays, as a branch, and a push over such a line is refused', async () => {
+describe('a merge with the local line as its second parent', () => {
+  test('is not a fast-forward: the commits it leaves out stay as a branch, and pushing over such a line is refused', async () => {
     const { store } = bea.repository;
     await bea.switchTo(line);
     await turn(bea, 'Make b.txt', create('b.txt'));
@@ -809,8 +806,8 @@ describe('a merge that has the line here as its other side', () => {
   });
 });
 
-describe('what a killed pull has left in quarantine', () => {
-  test('is gone after the next one, but for what a living process or somebody else has there', async () => {
+describe('a killed pull’s quarantine', () => {
+  test('is removed by the next pull, except refs of a running process or somebody else', async () => {
     const tip = await bea.tipOf(line);
     for (const name of ['dead/1/0', 'own/1/0', 'foreign/1/0']) await bea.setRef(`refs/teddy/quarantine/${name}`, tip);
     await pullSessions(bea, request);

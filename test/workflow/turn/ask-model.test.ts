@@ -1,4 +1,4 @@
-/** How an answer is received, staged and kept. */
+/** Receiving, staging and keeping an answer. */
 import { describe, expect, test } from 'vitest';
 import { continueMessage } from '../../../src/workflow/line/receive-answer.ts';
 import { decodeTranscript } from '../../../src/conversation/history/decode-transcript.ts';
@@ -43,7 +43,7 @@ describe('an answer that its endpoint ended badly', () => {
     ]);
   });
 
-  test('and is a whole plan all the same waits, and is no answer of the command', async () => {
+  test('and is still a complete plan waits, and is not the command’s answer', async () => {
     const project = await given.session();
     await expect(say(project, 'Do it', scriptedModel(ended(plan)))).rejects.toMatchObject({
       code: 'MODEL_INTERRUPTED',
@@ -53,7 +53,7 @@ describe('an answer that its endpoint ended badly', () => {
     expect(await project.readAt(await project.tipOf(line), `.teddy/sessions/${session}/01/plan.md`)).toBe(plan);
   });
 
-  test('before it said anything names the reason', async () => {
+  test('before any content names the reason', async () => {
     await expect(say(await given.session(), 'Do it', scriptedModel(ended('')))).rejects.toMatchObject({
       code: 'EMPTY_ANSWER',
       message: expect.stringContaining('returned an empty answer, and'),
@@ -62,7 +62,7 @@ describe('an answer that its endpoint ended badly', () => {
 });
 
 describe('an answer that is cut at the limit', () => {
-  test('is gone on with: the model gets its own words and is asked to continue', async () => {
+  test('is continued: the model gets its own text and is asked to continue', async () => {
     const project = await given.session();
     const plan = planOf([create('a.txt')]);
     const model = scriptedModel(cut(plan.slice(0, 20)), cut(plan.slice(20, 30)), plan.slice(30));
@@ -80,7 +80,7 @@ describe('an answer that is cut at the limit', () => {
     expect(await storyOfLine(project)).toEqual(["'First commit'", 'start', 'message 01', 'plan 01']);
   });
 
-  test('has the usage and the cost of all its requests', async () => {
+  test('sums the usage and the cost of all its requests', async () => {
     const project = await given.session();
     const usage = (inputTokens: number, outputTokens: number, costUsd?: number) => ({
       usage: { inputTokens, outputTokens, ...(costUsd === undefined ? {} : { costUsd }) },
@@ -96,7 +96,7 @@ describe('an answer that is cut at the limit', () => {
     expect((await entryAt(project))?.tokens).toEqual({ input: 30, output: 12 });
   });
 
-  test('has the cached and the reasoning tokens of all its requests, in its label and in its record', async () => {
+  test('sums the cached and the reasoning tokens of all its requests, in its label and in its record', async () => {
     const project = await given.session();
     const counts = { inputTokens: 10, outputTokens: 5, cachedTokens: 8, reasoningTokens: 2 };
     const [first, second] = [
@@ -109,7 +109,7 @@ describe('an answer that is cut at the limit', () => {
     expect((await recordsOf(project)).at(-1)).toMatchObject({ type: 'assistant', tokens });
   });
 
-  test('loses what it repeats at the seam, and the transcript says so beside the answer', async () => {
+  test('loses its repetition at the seam, which the transcript notes beside the answer', async () => {
     const project = await given.session();
     const heard: string[] = [];
     const model = scriptedModel(cut('Start.\n', longLine), cut(longLine, 'More.\n'), { texts: ['', 'End.\n'] });
@@ -124,7 +124,7 @@ describe('an answer that is cut at the limit', () => {
     expect(records[3]).toMatchObject({ message: { content: `Start.\n${longLine}More.\nEnd.\n` } });
   });
 
-  test('is kept in part after eight continuations, and no ninth is asked for', async () => {
+  test('is kept in part after eight continuations, without a ninth request', async () => {
     const project = await given.session();
     const model = scriptedModel(...Array.from({ length: 12 }, (_, at) => cut(`${at}.`)));
     const error = await say(project, 'Do it', model).catch((thrown: TeddyError) => thrown);
@@ -137,7 +137,7 @@ describe('an answer that is cut at the limit', () => {
     });
   });
 
-  test('is not asked for more when a continuation brings nothing', async () => {
+  test('is not continued after a continuation without content', async () => {
     const project = await given.session();
     const model = scriptedModel(cut('Half'), cut());
     await expect(say(project, 'Do it', model)).rejects.toMatchObject({ code: 'MODEL_INTERRUPTED' });
@@ -145,7 +145,7 @@ describe('an answer that is cut at the limit', () => {
     expect((await recordsOf(project)).map(({ type }) => type)).toEqual(['user', 'assistant_partial']);
   });
 
-  test('that calls a tool nobody has offered is no plan, and says so', async () => {
+  test('that calls a tool nobody has offered is not a plan, which is reported', async () => {
     const project = await given.session();
     const call = { id: 'a', name: 'read_file', arguments: '{}' };
     const error = await say(project, 'Do it', scriptedModel({ texts: [], calls: [call] })).catch(
@@ -155,14 +155,14 @@ describe('an answer that is cut at the limit', () => {
     expect(await storyOfLine(project)).toEqual(["'First commit'", 'start', 'message 01']);
   });
 
-  test('before it said anything is an empty answer, and nothing is kept', async () => {
+  test('before any content is an empty answer, and nothing is kept', async () => {
     const project = await given.session();
     const error = await say(project, 'Do it', scriptedModel(cut())).catch((thrown: TeddyError) => thrown);
     expect(error).toMatchObject({ code: 'EMPTY_ANSWER', message: expect.stringContaining('limit') });
     expect(await storyOfLine(project)).toEqual(["'First commit'", 'start', 'message 01']);
   });
 
-  test('and then fails keeps all that came, also what was held back at the seam', async () => {
+  test('and then fails keeps all received content, including text held back at the seam', async () => {
     const project = await given.session();
     const lost = new TeddyError('MODEL_INTERRUPTED', 'Lost.');
     const model = scriptedModel(cut(longLine), { texts: ['This line is'], error: lost });
@@ -172,7 +172,7 @@ describe('an answer that is cut at the limit', () => {
 });
 
 describe('staging', () => {
-  test('has the answer while it arrives, with its place, and nothing afterwards', async () => {
+  test('has the answer while it arrives, with its place, and is empty afterwards', async () => {
     const project = await given.session();
     const seen: unknown[] = [];
     const look = async () => void seen.push(structuredClone(project.staged));
@@ -211,7 +211,7 @@ describe('staging', () => {
     expect(project.staged).toMatchObject([{ text: 'All of it.', isSaved: true }]);
   });
 
-  test('is left when somebody else was faster, since the answer is anchored then', async () => {
+  test('is removed if somebody else was faster, since the answer is anchored then', async () => {
     const project = await given.session();
     const meanwhile = async () => void (await say(project, undefined, 'Faster.'));
     const late = say(project, 'Do it', scriptedModel({ texts: ['Slower.'], meanwhile }));
@@ -223,8 +223,8 @@ describe('staging', () => {
   });
 });
 
-describe('an answer that is on the line', () => {
-  test('is the outcome also when it cannot be searched for secrets afterwards, which is said with its commit', async () => {
+describe('an answer on the line', () => {
+  test('is the outcome even if it cannot be searched for secrets afterwards, which is reported with its commit', async () => {
     const project = await given.session();
     const plan = planOf([create('a.txt')]);
     const refused = new TeddyError('MASKING_FAILED', 'A text could not be searched.', 'Switch it off.');
@@ -238,7 +238,7 @@ describe('an answer that is on the line', () => {
     ]);
   });
 
-  test('is the outcome also when its plan cannot be checked against the files, and its own faults are told still', async () => {
+  test('is the outcome even if its plan cannot be checked against the files, and its own faults are reported', async () => {
     const project = await given.session();
     project.filesOf = () => {
       throw new Error('EIO: i/o error');
@@ -254,11 +254,11 @@ describe('an answer that is on the line', () => {
   });
 });
 
-describe('an answer that was interrupted and cannot be kept', () => {
+describe('an interrupted answer that cannot be kept', () => {
   const lost = new TeddyError('MODEL_INTERRUPTED', 'Lost.');
   const full = new TeddyError('DISK_FULL', 'No space left.', 'Make room.');
 
-  test('leaves the first error the error, says the second, and stays in staging', async () => {
+  test('keeps the first error, reports the second, and stays in staging', async () => {
     const project = await given.session();
     const meanwhile = async () => {
       project.repository.workspace.publish = () => Promise.reject(full);
@@ -270,7 +270,7 @@ describe('an answer that was interrupted and cannot be kept', () => {
     );
   });
 
-  test('says where its part is kept when somebody else was faster', async () => {
+  test('has its part’s place reported if somebody else was faster', async () => {
     const project = await given.session();
     const meanwhile = async () => void (await say(project, undefined, 'Faster.'));
     await expect(say(project, 'Do it', scriptedModel({ texts: ['Slow'], error: lost, meanwhile }))).rejects.toBe(lost);
@@ -279,8 +279,8 @@ describe('an answer that was interrupted and cannot be kept', () => {
   });
 });
 
-describe('an answer without end', () => {
-  test('is stopped at 10 MiB, and what came until then is kept', async () => {
+describe('an endless answer', () => {
+  test('is stopped at 10 MiB, and the content up to there is kept', async () => {
     const project = await given.session();
     const piece = 'ä'.repeat(512 * 1024);
     const model = scriptedModel({ texts: Array.from({ length: 40 }, () => piece) });
@@ -290,7 +290,7 @@ describe('an answer without end', () => {
     expect(part).toMatchObject({ type: 'assistant_partial', message: { content: piece.repeat(10) } });
   });
 
-  test('names the command that asks again: after a question, that is not the one that runs the plan', async () => {
+  test('names the command that asks again, which after a question is not the one that runs the plan', async () => {
     const project = await given.session();
     await say(project, 'Do it', planOf([create('a.txt')]));
     const asked = say(project, 'Why?', scriptedModel({ texts: ['a'.repeat(11 * 1024 * 1024)] }), { mode: 'ask' });
@@ -301,7 +301,7 @@ describe('an answer without end', () => {
   });
 });
 
-test('a continuation that ends without a word why is the end of the answer', async () => {
+test('a continuation that ends without a reason is the end of the answer', async () => {
   const project = await given.session();
   let asked = 0;
   const model: Model = {
@@ -315,10 +315,10 @@ test('a continuation that ends without a word why is the end of the answer', asy
   expect(await say(project, 'Do it', model)).toMatchObject({ text: 'One 2.' });
 });
 
-describe('what the model thinks', () => {
+describe('the model’s thinking', () => {
   const secret = 'ghp_0123456789abcdefghijABCDEFGHIJ012345';
 
-  test('is a note before the answer, masked, and no part of the next request', async () => {
+  test('is a note before the answer, masked, and not part of the next request', async () => {
     const project = await given.session();
     project.secrets.set(secret, 'a key');
     const heard: string[] = [];
@@ -336,7 +336,7 @@ describe('what the model thinks', () => {
     expect(JSON.stringify(model.requests.at(-1)?.messages)).not.toContain('Hm, the key');
   });
 
-  test('is kept with the part of an answer that was interrupted', async () => {
+  test('is kept with the received part of an interrupted answer', async () => {
     const project = await given.session();
     const model = scriptedModel({
       texts: ['Half'],
@@ -347,7 +347,7 @@ describe('what the model thinks', () => {
     expect((await recordsOf(project)).map(({ type }) => type)).toEqual(['user', 'note', 'assistant_partial']);
   });
 
-  test('alone is no answer', async () => {
+  test('alone is not an answer', async () => {
     const project = await given.session();
     await expect(say(project, 'Do it', scriptedModel({ texts: [], thoughts: ['Hm.'] }))).rejects.toMatchObject({
       code: 'EMPTY_ANSWER',

@@ -14,7 +14,7 @@ import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const dir = `.teddy/sessions/${session}`;
 
-/** Two whole turns; the user edits in between. */
+/** Two complete turns; the user edits in between. */
 async function twoTurns(): Promise<MemoryProject> {
   const project = await given.session({ 'README.md': '# Notes\n', 'src/a.ts': 'a\n' });
   await turn(project, 'One', create('one.txt'));
@@ -27,7 +27,7 @@ const branch = (project: MemoryProject, number: string, more: { selector?: strin
   branchSession(project, { turn: number, switch: true, ...more });
 
 describe('a conversation branch', () => {
-  slowTest('leaves before the turn was opened, where the code is what that turn saw', async () => {
+  slowTest('forks before the turn was opened, where the code is what that turn saw', async () => {
     const project = await twoTurns();
     const branched = await branch(project, '2');
     expect(branched).toMatchObject({ ref: `refs/heads/${line}--02-branch-01`, turn: '02-branch-01', switched: true });
@@ -51,7 +51,7 @@ describe('a conversation branch', () => {
     expect((await project.repository.workspace.status({ untracked: true })).edits).toEqual([]);
   });
 
-  slowTest('is answered on the exact same context: only who is asked, prompt and message are new', async () => {
+  slowTest('is answered on the exact same context: only the agent, the prompt and the message are new', async () => {
     const project = await twoTurns();
     await branch(project, '02');
     // Whoever builds the context anew shows this.
@@ -73,7 +73,7 @@ describe('a conversation branch', () => {
     expect(after.frontMatter).toMatchObject({ turn: '02-branch-01', agent: 'dev' });
   });
 
-  slowTest('of a turn without a request, as of an imported session, is a turn of its own', async () => {
+  slowTest('of a turn without a request, such as in an imported session, is an independent turn', async () => {
     const project = await given.session();
     for (const id of ['one', 'two']) {
       await appendRecords(project, { records: [user(`${id}-said`, id)] });
@@ -88,7 +88,7 @@ describe('a conversation branch', () => {
     expect(lines.flatMap(({ violations }) => violations)).toEqual([]);
   });
 
-  slowTest('goes on with turn 03 after its own first turn', async () => {
+  slowTest('continues with turn 03 after its own first turn', async () => {
     const project = await twoTurns();
     await branch(project, '02');
     await turn(project, 'Two again', create('other.txt'));
@@ -103,7 +103,7 @@ describe('a conversation branch', () => {
     ]);
   });
 
-  slowTest('of a branch is numbered by turn and the first number free, not nested', async () => {
+  slowTest('from a branch is numbered by turn and the first free number, not nested', async () => {
     const project = await twoTurns();
     await branch(project, '02');
     await turn(project, 'Two again', create('other.txt'));
@@ -117,7 +117,7 @@ describe('a conversation branch', () => {
     expect(leave.slice(-3)).toEqual(['plan 02-branch-01', 'report 02-branch-01', 'branch 03-branch-01']);
   });
 
-  test('takes a number that neither a local nor a remote branch has, nor a faster process', async () => {
+  test('takes a number that is used neither by a local or remote branch, nor by a faster process', async () => {
     const project = await twoTurns();
     const tip = await project.tipOf(line);
     await project.setRef(`refs/heads/${line}--02-branch-01`, tip);
@@ -131,7 +131,7 @@ describe('a conversation branch', () => {
     expect((await project.repository.workspace.head()).ref).toBe(`refs/heads/${line}`);
   });
 
-  test('keeps the agent of the turn that it leaves from', async () => {
+  test('keeps the agent of the turn that it forks from', async () => {
     const project = await given.session();
     await say(project, 'One', 'x', { agent: 'dev' });
     await say(project, 'Two', 'x', { agent: 'pathfinder' });
@@ -141,7 +141,7 @@ describe('a conversation branch', () => {
     expect(message).toContain('\nTeddy-Agent: dev\n');
   });
 
-  test('of a turn that was asked several times leaves before its first message', async () => {
+  test('of a turn that was asked several times forks before its first message', async () => {
     const project = await given.session();
     await say(project, 'One', null);
     await say(project, 'One, better', null);
@@ -153,14 +153,14 @@ describe('a conversation branch', () => {
     ]);
   });
 
-  test('has no message yet, so that planning without one is refused', async () => {
+  test('has no message yet, so planning without one is refused', async () => {
     const project = await twoTurns();
     await branch(project, '02');
     await expect(say(project, undefined, 'x')).rejects.toMatchObject({ code: 'EMPTY_MESSAGE' });
     await expect(run(project)).rejects.toMatchObject({ code: 'NO_PENDING_PLAN' });
   });
 
-  test('of a turn that the assistant began, and that was added to later, leaves where it began', async () => {
+  test('of a turn that the assistant opened, and that was added to later, forks at its beginning', async () => {
     const project = await given.session();
     const append = (record: KnownRecord) => appendRecords(project, { records: [record] });
     await append(assistant('a', 'Hello.'));
@@ -174,7 +174,7 @@ describe('a conversation branch', () => {
     ]);
   });
 
-  test('of a turn that there is not is UNKNOWN_TURN', async () => {
+  test('of a missing turn is UNKNOWN_TURN', async () => {
     const project = await twoTurns();
     for (const number of ['3', '02-branch-01', 'x', '0']) {
       await expect(branch(project, number)).rejects.toMatchObject({ code: 'UNKNOWN_TURN' });
@@ -182,7 +182,7 @@ describe('a conversation branch', () => {
     expect((await project.repository.store.listRefs('refs/heads/teddy/')).length).toBe(2);
   });
 
-  test('that edits do not let HEAD switch to is taken back', async () => {
+  test('is removed again if edits prevent the switch to it', async () => {
     const project = await twoTurns();
     await project.write({ 'two.txt': 'edited\n' });
     await expect(branch(project, '02')).rejects.toMatchObject({ code: 'FILES_IN_THE_WAY' });
@@ -191,7 +191,7 @@ describe('a conversation branch', () => {
     expect(await project.read('two.txt')).toBe('edited\n');
   });
 
-  test('leaves the other line alone', async () => {
+  test('leaves the other line unchanged', async () => {
     const project = await twoTurns();
     const tip = await project.tipOf(line);
     await branch(project, '01');
@@ -200,8 +200,8 @@ describe('a conversation branch', () => {
   });
 });
 
-describe('an ordinary branch of git’s', () => {
-  slowTest('from a commit in the middle is a line of its own, whatever its name', async () => {
+describe('an ordinary git branch', () => {
+  slowTest('from a commit in the middle is a separate line, whatever its name', async () => {
     const project = await twoTurns();
     const walked = [];
     for await (const { oid } of project.repository.store.firstParents(await project.tipOf(line))) walked.push(oid);

@@ -18,7 +18,7 @@ async function begin(settings: Record<string, string>): Promise<MemoryProject> {
 const spent = { code: 'BUDGET_SPENT' };
 
 describe('a limit of turns', () => {
-  test('refuses the turn beyond it before anything is written, and says what was spent and how to go on', async () => {
+  test('refuses the turn beyond it before anything is written, and reports the usage and the remedy', async () => {
     const project = await begin({ maxTurns: '2' });
     await say(project, 'one', answer('x'));
     await say(project, 'two', answer('y'));
@@ -37,7 +37,7 @@ describe('a limit of turns', () => {
     expect(await say(project, 'three', answer('z'))).toMatchObject({ turn: '03' });
   });
 
-  test('lets the last turn be answered, and asked again', async () => {
+  test('allows the last turn to be answered, and asked again', async () => {
     const project = await begin({ maxTurns: '1' });
     await expect(say(project, 'one', answer(''))).rejects.toMatchObject({ code: 'EMPTY_ANSWER' });
     await expect(say(project, undefined, answer(''))).rejects.toMatchObject({ code: 'EMPTY_ANSWER' });
@@ -47,7 +47,7 @@ describe('a limit of turns', () => {
 });
 
 describe('a limit of tokens', () => {
-  test('is reached by the sum of what went in and came out, and then nobody is asked', async () => {
+  test('is reached by the sum of input and output, and then nobody is asked', async () => {
     const project = await begin({ maxTokens: '2468' });
     await say(project, 'one', answer('x'));
     await say(project, 'two', answer('y'));
@@ -61,7 +61,7 @@ describe('a limit of tokens', () => {
     await expect(say(project, 'four', answer('z'))).rejects.toMatchObject(spent);
   });
 
-  test('counts what an interrupted answer has cost, and asking the open turn again is refused too', async () => {
+  test('counts an interrupted answer’s cost, and asking the open turn again is refused too', async () => {
     const project = await begin({ maxTokens: '5' });
     const failing = scriptedModel(
       { texts: ['half'], finish: 'length', usage: { inputTokens: 3, outputTokens: 2 } },
@@ -79,7 +79,7 @@ describe('a limit of tokens', () => {
     expect(await say(project, 'two', null, { choice })).toMatchObject({ turn: '02', kind: 'answered' });
   });
 
-  test('counts on a conversation branch what led there, and not what the main line did since', async () => {
+  test('on a conversation branch counts the turns before it, and not the main line’s since', async () => {
     const project = await begin({});
     await say(project, 'one', answer('x', 10, 0));
     await say(project, 'two', answer('y', 100, 0));

@@ -14,14 +14,14 @@ async function next(project: MemoryProject, selector?: string): Promise<string> 
   return step.kind === 'message' ? step.kind : `${step.kind} ${step.turn}`;
 }
 
-slowTest('a session that has only begun waits for a message, and so does one whose turn has its report', async () => {
+slowTest('a new session waits for a message, and so does one whose turn has its report', async () => {
   const project = await given.session();
   expect(await next(project)).toBe('message');
   await turn(project, 'One', create('one.txt'));
   expect(await next(project)).toBe('message');
 });
 
-test('a message without an answer is to be asked, a plan without a report to be executed', async () => {
+test('a message without an answer is to be asked next, a plan without a report to be executed', async () => {
   const project = await given.session();
   await say(project, 'One', null);
   expect(await next(project)).toBe('ask 01');
@@ -32,7 +32,7 @@ test('a message without an answer is to be asked, a plan without a report to be 
   expect(await next(project)).toBe('ask 02');
 });
 
-test('an answer that is no plan closes its turn, and so does a report of problems', async () => {
+test('an answer that is not a plan closes its turn, and so does a report of problems', async () => {
   const project = await given.session();
   await say(project, 'One', 'Which one?');
   expect(await next(project)).toBe('message');
@@ -60,7 +60,7 @@ slowTest('a turn that a branch has opened without a message waits for one', asyn
   expect(await next(project)).toBe('ask 01-branch-01');
 });
 
-test('a message of a conversation waits for an answer there', async () => {
+test('a message in a conversation waits for its answer there', async () => {
   const project = await given.session();
   await chat(project, 'One', null);
   expect(await findNextStep(project, undefined)).toMatchObject({ kind: 'ask', turn: '01', mode: 'chat' });
@@ -69,7 +69,7 @@ test('a message of a conversation waits for an answer there', async () => {
   expect(await findNextStep(project, undefined)).toMatchObject({ kind: 'ask', turn: '02', mode: 'plan' });
 });
 
-test('part of an answer that a killed command has left is not touched by looking', async () => {
+test('a killed command’s partial answer is not touched by looking', async () => {
   const project = await given.session();
   await say(project, 'One', null);
   const place = {
@@ -89,7 +89,7 @@ test('part of an answer that a killed command has left is not touched by looking
   expect(await project.tipOf(line)).toBe(tip);
 });
 
-test('the line that is named counts, wherever HEAD is, also one that only a remote has', async () => {
+test('the named line counts, wherever HEAD is, even one that only a remote has', async () => {
   const project = await given.session();
   await say(project, 'One', null);
   await project.setRef('refs/remotes/origin/teddy/20260125-elsewhere', await project.tipOf(line));

@@ -41,7 +41,7 @@ describe('a secret in the message', () => {
     expect(JSON.stringify(model.requests)).toContain(masked);
   });
 
-  test('said again, it is the same message: the open turn is asked as before', async () => {
+  test('that is repeated makes the same message: the open turn is asked as before', async () => {
     const project = await begin();
     await say(project, `Use ${secret}`, null);
     const tip = await project.tipOf(line);
@@ -59,7 +59,7 @@ describe('a secret in the message', () => {
 });
 
 describe('a secret in an answer', () => {
-  test('stays in the plan byte for byte, is told by kind and line, and is masked in the label', async () => {
+  test('stays in the plan byte for byte, is reported by kind and line, and is masked in the label', async () => {
     const project = await begin();
     const plan = planOf([create('a.txt', `one\n${secret}\n`), command(`echo ${secret}`)]).replace(
       '# Do it',
@@ -74,7 +74,7 @@ describe('a secret in an answer', () => {
     expect(await labelOf(project)).not.toContain(secret);
   });
 
-  test('a label that is cut in the middle of a secret shows no half of it', async () => {
+  test('is not shown in half by a label that is cut in its middle', async () => {
     const project = await begin();
     await say(project, `${'x'.repeat(66)} ${secret}`, 'Fine.');
     await say(project, 'And', `${'y'.repeat(60)} ${secret} ${secret}`);
@@ -84,8 +84,8 @@ describe('a secret in an answer', () => {
   });
 });
 
-describe('a secret in what a run does', () => {
-  test('is masked in output of a command, short and long, and on the screen, also when it comes in pieces', async () => {
+describe('a secret in a run', () => {
+  test('is masked in a command’s output, short or long, and on the screen, even if it arrives in pieces', async () => {
     const project = await begin();
     await say(project, 'Do it', planOf([command('short'), command('long')]));
     project.command.run = async (script, _signal, onOutput) => {
@@ -110,7 +110,7 @@ describe('a secret in what a run does', () => {
     ).toBe(151);
   });
 
-  test('is masked in the answer to a question and in the reason of a rejection', async () => {
+  test('is masked in the answer to a question and in the reason for a rejection', async () => {
     const project = await begin();
     await say(project, 'Do it', planOf(['### PROMPT\n\nWhich key?\n']));
     const { report } = await run(project, { approver: approver([], `It is ${secret}`) });
@@ -122,7 +122,7 @@ describe('a secret in what a run does', () => {
     expect(await readAt(project, '02/report.md')).not.toContain(secret);
   });
 
-  test('is masked where a problem quotes the file, when the plan comes and when it is executed', async () => {
+  test('is masked if a problem quotes the file, when the plan arrives and when it is executed', async () => {
     const project = await begin({ 'a.env': `NAME=one\nTOKEN=${secret}\n` });
     const plan = planOf([
       '### EDIT\n- **File Path:** a.env\n\n#### FIND:\n```\nTOKEN=hunter-one-9000\n```\n#### REPLACE:\n```\nx\n```\n',
@@ -156,7 +156,7 @@ test('a problem quotes no part of a secret that is longer than the quotation', a
   }
 });
 
-test('a problem that quotes the plan is masked, though the plan is not', async () => {
+test('a problem that quotes the plan is masked, although the plan is not', async () => {
   const project = await begin();
   const outcome = await say(project, 'Do it', planOf([`### ${secret}\n\nDo it.\n`]));
   const problems = 'problems' in outcome ? outcome.problems.map(({ message }) => message).join() : '';

@@ -28,7 +28,7 @@ async function recordsOf(project: MemoryProject, name = '01'): Promise<Transcrip
   return decodeTranscript(text ?? '').records;
 }
 
-test('where the line is checked out nowhere, the request lies in a file that is there', async () => {
+test('if the line is not checked out, the request is in an existing file', async () => {
   const project = await memoryProject();
   const other = await newSession(project, { name: 'other', switch: false });
   const opened = await say(project, 'Hello', null, { selector: other.session });
@@ -39,7 +39,7 @@ test('where the line is checked out nowhere, the request lies in a file that is 
 });
 
 describe('a message', () => {
-  test('is on the line before the model is asked, with exactly what is sent', async () => {
+  test('is on the line before the model is asked, with exactly the sent bytes', async () => {
     const project = await begin();
     const seen: string[][] = [];
     const model = scriptedModel('Hello.');
@@ -60,7 +60,7 @@ describe('a message', () => {
     });
   });
 
-  test('labels its commit with its first lines, agent, provider, model and the hash of the log', async () => {
+  test('labels its commit with its first lines, agent, provider, model and the log’s hash', async () => {
     const project = await begin();
     await say(project, 'Add a login route\nTeddy-Entry: report', null);
     const { message } = await project.repository.store.readCommit(await project.tipOf(line));
@@ -100,7 +100,7 @@ describe('a message', () => {
     expect(await project.tipOf(line)).toBe(tip);
   });
 
-  test('without a session has nowhere to go', async () => {
+  test('without a session is refused', async () => {
     const project = await memoryProject();
     await expect(say(project, 'x', 'x')).rejects.toMatchObject({ code: 'UNKNOWN_SESSION' });
   });
@@ -116,11 +116,11 @@ describe('an answer', () => {
   test.each([
     ['a plan with an action', planOf([create('a.txt')]), 'planned'],
     ['a plan without actions', '# T\n\n## Action Plan\n', 'planned'],
-    ['a plan of memos', '# T\n\n## Memos\n- [+] tabs\n\n## Message\nHi\n', 'planned'],
-    ['a plan whose actions are no actions', '## CREATE\n- **File Path:** a.txt\n\n```\nx\n```\n', 'planned'],
-    ['a plan that only speaks', '# T\n\n## Message\nHi\n', 'closed'],
+    ['a plan for memos', '# T\n\n## Memos\n- [+] tabs\n\n## Message\nHi\n', 'planned'],
+    ['a plan with unknown actions', '## CREATE\n- **File Path:** a.txt\n\n```\nx\n```\n', 'planned'],
+    ['a plan that is only text', '# T\n\n## Message\nHi\n', 'closed'],
     ['a reply', 'Hi', 'closed'],
-  ])('that is %s says whether it waits for its execution, as the line does', async (_, text, status) => {
+  ])('that is %s reports whether it waits for its execution, like the line', async (_, text, status) => {
     const project = await begin();
     const outcome = await say(project, 'Do it', text);
     expect(outcome).toMatchObject({ kind: 'answered', isPending: status === 'planned' });
@@ -149,7 +149,7 @@ describe('an answer', () => {
     expect((await recordsOf(project)).at(-1)).toMatchObject({ type: 'assistant', message: { file: 'plan.md' } });
   });
 
-  test('that would not run is announced with its problems at once', async () => {
+  test('that would not run is announced with its problems immediately', async () => {
     const project = await begin();
     const outcome = await say(project, 'Do it', planOf([create('README.md')]));
     expect(outcome).toMatchObject({ entry: 'plan', problems: [{ action: 1 }] });
@@ -162,7 +162,7 @@ describe('an answer', () => {
     expect(outcome).toMatchObject({ entry: 'reply', turn: '02' });
   });
 
-  test('that is no plan is a reply in the transcript', async () => {
+  test('that is not a plan is a reply in the transcript', async () => {
     const project = await begin();
     await say(project, 'Hello', 'Just words.\nMore.');
     expect(await entryAt(project)).toMatchObject({ kind: 'reply', title: 'Just words.', details: ['More.'] });
@@ -180,7 +180,7 @@ describe('an answer', () => {
     expect(await say(project, undefined, 'Hi.')).toMatchObject({ turn: '01', entry: 'reply' });
   });
 
-  test('cut at the model’s limit is kept as partial', async () => {
+  test('that is cut at the model’s limit is kept as partial', async () => {
     const project = await begin();
     const cut = scriptedModel({ texts: ['# Half a pl'], finish: 'length' }, { texts: [], finish: 'length' });
     await expect(say(project, 'Do it', cut)).rejects.toMatchObject({ code: 'MODEL_INTERRUPTED' });
@@ -189,7 +189,7 @@ describe('an answer', () => {
 });
 
 describe('an interrupted answer', () => {
-  test('keeps the message and what arrived, flagged, and the turn stays open', async () => {
+  test('keeps the message and the received part, flagged, and the turn stays open', async () => {
     const project = await begin();
     const model = scriptedModel({ texts: ['# Pl', 'an\n\n## Mess'], error: interrupted });
     await expect(say(project, 'Do it', model)).rejects.toBe(interrupted);
@@ -202,13 +202,13 @@ describe('an interrupted answer', () => {
     expect(project.said.at(-1)).toMatch(/^warning: .*15 characters.*turn 01/);
   });
 
-  test('that had not begun leaves only the message', async () => {
+  test('without any content leaves only the message', async () => {
     const project = await begin();
     await expect(say(project, 'Do it', scriptedModel(interrupted))).rejects.toBe(interrupted);
     expect(await storyOfLine(project)).toEqual(["'First commit'", 'start', 'message 01']);
   });
 
-  test('asked again sends the identical request, even if files have changed, and says the message once', async () => {
+  test('asked again sends the identical request, even if files have changed, with the message once', async () => {
     const project = await begin();
     const model = scriptedModel({ texts: ['Hal'], error: interrupted }, interrupted, 'Whole.');
     await expect(say(project, 'Do it', model)).rejects.toBe(interrupted);
@@ -222,7 +222,7 @@ describe('an interrupted answer', () => {
     expect((await recordsOf(project)).map(({ type }) => type)).toEqual(['user', 'assistant_partial', 'assistant']);
   });
 
-  test('asked again with another message replaces the log, and both messages stand in the transcript', async () => {
+  test('asked again with another message replaces the log, and both messages are in the transcript', async () => {
     const project = await begin();
     await expect(say(project, 'Do it', scriptedModel(interrupted))).rejects.toBe(interrupted);
     const model = scriptedModel('Done.');
@@ -234,7 +234,7 @@ describe('an interrupted answer', () => {
     expect(log.endsWith('Do something else')).toBe(true);
   });
 
-  test('asked again of another agent changes the request, and the message is still said once', async () => {
+  test('asked again with another agent changes the request, which has the message once', async () => {
     const project = await begin();
     const model = scriptedModel(interrupted, 'Done.');
     await expect(say(project, 'Do it', model)).rejects.toBe(interrupted);
@@ -265,7 +265,7 @@ describe('without a model', () => {
 });
 
 describe('the agent', () => {
-  test('is that of the previous turn, unless another is chosen; the setting counts before the first', async () => {
+  test('is the previous turn’s, unless another is chosen; the setting counts before the first turn', async () => {
     const project = await begin();
     project.configuration.set('teddy.agent', 'dev');
     await say(project, 'one', 'x');
@@ -278,8 +278,8 @@ describe('the agent', () => {
   });
 });
 
-describe('what the model is shown', () => {
-  test('has the memos, the history, the tree and the files of the lists', async () => {
+describe('the model’s context', () => {
+  test('has the memos, the history, the tree and the listed files', async () => {
     const project = await begin({ 'README.md': '# Notes\n', 'src/a.ts': 'const a = 1;\n' });
     await turn(project, 'First things first', create('src/b.ts', 'const b = 2;\n'));
     await project.write({ [`${dir}/session.context`]: 'src/a.ts\n', '.teddy/memos.yaml': '- tabs, not spaces\n' });
@@ -299,7 +299,7 @@ describe('what the model is shown', () => {
     expect(await project.read(`${dir}/02/turn.context`)).toBe('README.md\nsrc/a.ts\nsrc/b.ts\n');
   });
 
-  test('is printed by a preview, byte for byte, and nothing is written for it', async () => {
+  test('is printed by a preview, byte for byte, without writing anything', async () => {
     const project = await begin();
     const refs = await project.repository.store.listRefs('refs/');
     const choice = { provider: 'recorded' as const, name: 'scripted', parameters: {}, model: null };
@@ -311,7 +311,7 @@ describe('what the model is shown', () => {
 });
 
 describe('a lost race', () => {
-  test('with a commit of the user’s decides again on top of it, and shows what it changed', async () => {
+  test('with a user’s commit is decided again on top of it, with its changes in the request', async () => {
     const project = await begin();
     const racing = withRace(project, () => project.commit('Mine\n', { 'README.md': '# Faster\n' }));
     const model = scriptedModel('Fine.');
@@ -340,7 +340,7 @@ describe('a lost race', () => {
     expect(attempts).toBe(10);
   });
 
-  test('for the answer keeps it as a blob that the error names, and the faster one stands', async () => {
+  test('for the answer keeps it as a blob that the error names, and the faster answer wins', async () => {
     const project = await begin();
     const meanwhile = async () => void (await say(project, undefined, 'Faster.'));
     const late = scriptedModel({ texts: ['Slower.'], meanwhile });
@@ -352,7 +352,7 @@ describe('a lost race', () => {
     expect(await storyOfLine(project)).toEqual(["'First commit'", 'start', 'message 01', 'reply 01']);
   });
 
-  test('for the answer, with a commit of the user’s, keeps both', async () => {
+  test('for the answer, with a user’s commit, keeps both', async () => {
     const project = await begin();
     const meanwhile = async () => void (await project.commit('Mine\n', { 'own.txt': 'x\n' }));
     await say(project, 'Do it', scriptedModel({ texts: [planOf([create('a.txt')])], meanwhile }));

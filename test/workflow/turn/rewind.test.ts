@@ -20,7 +20,7 @@ test('a rewind goes to a turn at its report, not at its undo, and the next turn 
   expect(await say(project, 'Two', planOf([create('two.txt')]))).toMatchObject({ turn: '02' });
 });
 
-test('a turn that has no end yet is refused, and nothing is made', async () => {
+test('a turn that has not ended is refused, and nothing is made', async () => {
   const project = await given.session();
   await say(project, 'One', null);
   await expect(rewindTurn(project, { turn: '01' })).rejects.toMatchObject({
@@ -38,7 +38,7 @@ test('a turn that has no end yet is refused, and nothing is made', async () => {
   });
 });
 
-test('the way back is a command that works: on a detached HEAD, and on a branch that a shell would not take as it is', async () => {
+test('the hint back is a working command: on a detached HEAD, and on a branch whose name needs quoting', async () => {
   const project = await given.session();
   await say(project, 'One', planOf([create('one.txt')]));
   const tip = await project.tipOf(line);
@@ -53,7 +53,7 @@ test('the way back is a command that works: on a detached HEAD, and on a branch 
   });
 });
 
-slowTest('the branch takes the first name that no other branch has', async () => {
+slowTest('the branch takes the first free name', async () => {
   const project = await given.session();
   await turn(project, 'One', create('one.txt'));
   await turn(project, 'Two', create('two.txt'));
@@ -61,7 +61,7 @@ slowTest('the branch takes the first name that no other branch has', async () =>
   expect((await rewindTurn(project, { turn: '01' })).ref).toBe(`refs/heads/${line}--02-branch-02`);
 });
 
-test('edits in the way refuse it, and the branch is taken back', async () => {
+test('edits in the way stop the rewind, and the branch is removed again', async () => {
   const project = await given.session();
   await turn(project, 'One', create('one.txt'));
   await turn(project, 'Two', create('two.txt'));

@@ -1,4 +1,4 @@
-/** A turn is found from any branch of its session, where its name is that of one turn alone. */
+/** A turn is found from any branch of its session, if only one turn has its name. */
 import { expect, test } from 'vitest';
 import { diffTurns } from '../../../src/workflow/review/diff-turns.ts';
 import { showTurn } from '../../../src/workflow/review/show-turn.ts';
@@ -16,7 +16,7 @@ const branchSessionAt = (project: MemoryProject, { turn: name }: { turn: string 
 const approve = (project: MemoryProject, { turn: name }: { turn: string }) =>
   giveVerdict(project, { turn: name, verdict: 'approved', comments: [] });
 
-/** Turn 01 on the main line; on a branch of it `02-branch-01`, 03, and 04 with a plan. HEAD is on the main line. */
+/** Turn 01 on the main line; on a branch from it `02-branch-01`, 03, and 04 with a plan. HEAD is on the main line. */
 async function begin(): Promise<{ project: MemoryProject; other: string }> {
   const project = await given.session({ 'README.md': '# Notes\n' });
   await turn(project, 'One', create('one.txt'));
@@ -30,7 +30,7 @@ async function begin(): Promise<{ project: MemoryProject; other: string }> {
   return { project, other };
 }
 
-test('of another branch of the session', async () => {
+test('on another branch of the session', async () => {
   const { project, other } = await begin();
   for (const name of ['02-branch-01', '03']) {
     expect((await showTurn(project, { turn: name })).turn).toBe(name);
@@ -48,7 +48,7 @@ test('of another branch of the session', async () => {
   expect((await rewindTurn(project, { turn: '03' })).from.ref).toBe(`refs/heads/${other}`);
 });
 
-test('not where two turns have the name, nor where none has', async () => {
+test('not if two turns have the name, or none', async () => {
   const { project } = await begin();
   await project.switchTo(line);
   await branchSession(project, { turn: '02', switch: true });

@@ -11,7 +11,7 @@ import { captureTurns } from '../../support/captured-line.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { create, edit, line, planOf, say, session, storyOfLine, turn } from '../../support/turns.ts';
 
-test('an undo takes back the code of its turn alone, and keeps what later turns did', async () => {
+test('an undo reverts only its turn’s code, and keeps later turns’ changes', async () => {
   const project = await given.session();
   await turn(project, 'One', create('one.txt'));
   await turn(project, 'Two', create('two.txt'));
@@ -25,7 +25,7 @@ test('an undo takes back the code of its turn alone, and keeps what later turns 
   expect((await project.repository.workspace.status({ untracked: true })).edits).toEqual([]);
 });
 
-test('without a turn it is the newest that changed code and is not undone', async () => {
+test('an undo without a turn takes the newest turn that changed code and is not undone', async () => {
   const project = await given.session();
   await turn(project, 'One', create('one.txt'));
   await turn(project, 'Two', create('two.txt'));
@@ -36,7 +36,7 @@ test('without a turn it is the newest that changed code and is not undone', asyn
   await expect(undoTurn(project, { turn: '03' })).rejects.toMatchObject({ code: 'NOTHING_TO_UNDO' });
 });
 
-test('a staged edit is left, also where the file on disk is as the turn left it', async () => {
+test('a staged edit is left, even if the file on disk is as the turn left it', async () => {
   const project = await given.session({ 'a.txt': 'a\n' });
   await turn(project, 'One', edit('a.txt', 'a', 'A'));
   await project.write({ 'a.txt': 'staged\n' });
@@ -49,7 +49,7 @@ test('a staged edit is left, also where the file on disk is as the turn left it'
   expect(await project.read('a.txt')).toBe('A\n');
 });
 
-test('the undo of a line that is checked out nowhere is refused, with the way to it', async () => {
+test('an undo on a line that is not checked out is refused, with the way to it', async () => {
   const project = await given.session();
   await turn(project, 'One', create('one.txt'));
   await project.switchTo('main');
@@ -60,7 +60,7 @@ test('the undo of a line that is checked out nowhere is refused, with the way to
   });
 });
 
-test('an edit between the look and the write is left', async () => {
+test('an edit between the check and the write is left', async () => {
   const project = await given.session();
   await turn(project, 'One', create('one.txt'), create('two.txt'));
   const readings = new Map<RepoPath, number>();
@@ -79,7 +79,7 @@ test('an edit between the look and the write is left', async () => {
   expect(await project.read('one.txt')).toBe('mine\n');
 });
 
-test('a file that is back is taken back, whatever the disk refused after that', async () => {
+test('a restored file counts as undone, whatever error the disk reports after that', async () => {
   const project = await given.session({ 'old.txt': 'old\n' });
   await turn(project, 'One', create('one.txt'), edit('old.txt', 'old', 'new'));
   const files = project.filesOf(project.repository.workspace.root);
@@ -92,7 +92,7 @@ test('a file that is back is taken back, whatever the disk refused after that', 
   expect((await project.repository.workspace.status({ untracked: true })).edits).toEqual([]);
 });
 
-test('when the entry cannot be added, the error says that the files are taken back, and the next undo adds it', async () => {
+test('if the entry cannot be added, the error reports the restored files, and the next undo adds it', async () => {
   const project = await given.session();
   await turn(project, 'One', create('one.txt'));
   const { workspace } = project.repository;
@@ -107,7 +107,7 @@ test('when the entry cannot be added, the error says that the files are taken ba
   expect(await project.readAt(await project.tipOf(line), 'one.txt')).toBeNull();
 });
 
-test("another agent's turn is taken back as its snapshots have it, all of them together", async () => {
+test("another agent's turn is undone by its snapshots, all of them together", async () => {
   const project = await memoryProject();
   const { ref } = await captureTurns(project, 'claude-code', [
     { model: 'claude-opus', files: { 'one.txt': 'one\n' } },
@@ -122,7 +122,7 @@ test("another agent's turn is taken back as its snapshots have it, all of them t
 });
 
 describe('an undo of some files', () => {
-  /** Turn 02 has edited one.txt and made two.txt; two.txt was edited since. */
+  /** Turn 02 edited one.txt and made two.txt; two.txt was edited since. */
   async function begin() {
     const project = await given.session({ 'one.txt': 'old\n' });
     await turn(project, 'One', create('first.txt'));
@@ -136,7 +136,7 @@ describe('an undo of some files', () => {
     return [undoneBy !== null, partlyUndoneBy !== null, line?.undoneBy !== null, line?.partlyUndoneBy !== null];
   };
 
-  test('leaves the turn partly undone, and the next one goes on with the rest of it', async () => {
+  test('leaves the turn partly undone, and the next undo continues with the rest', async () => {
     const project = await begin();
     expect(await undoTurn(project, { isPartial: true })).toMatchObject({ turn: '02', restored: ['one.txt'] });
     expect((await readLine(project.repository.store, await project.tipOf(line))).entry.status).toBe('PARTIAL');
@@ -150,7 +150,7 @@ describe('an undo of some files', () => {
     expect(await seen(project)).toEqual([false, false, false, false]);
   });
 
-  test('also by its name, and where the rest was taken back by hand, it goes on to the turn before', async () => {
+  test('continues by its name as well, and moves on to the turn before if the rest was undone by hand', async () => {
     const project = await begin();
     await undoTurn(project, { isPartial: true });
     await project.write({ 'two.txt': 'two.txt\n' });
@@ -162,7 +162,7 @@ describe('an undo of some files', () => {
     expect(await undoTurn(other, {})).toMatchObject({ turn: '01', restored: ['first.txt'] });
   });
 
-  test('puts back some files as well, and then the rest', async () => {
+  test('can itself be undone for some files, and then for the rest', async () => {
     const project = await begin();
     await project.write({ 'two.txt': 'two.txt\n' });
     await undoTurn(project, {});
@@ -185,7 +185,7 @@ describe('an undo of some files', () => {
     });
   });
 
-  test('is told where the line lands', async () => {
+  test('is reported when the line lands', async () => {
     const project = await begin();
     await undoTurn(project, { isPartial: true });
     await project.write({ 'two.txt': 'two.txt\n' });

@@ -1,4 +1,4 @@
-/** `verify --require-approval` and the plans of agents: whether each agent went on with a plan, or was told no. */
+/** `verify --require-approval` and agents' plans: whether each agent went ahead with a plan, or got a no. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { AgentName } from '../../../src/agents/agents.ts';
 import { advance, openFollower, settle } from '../../../src/workflow/capture/follow-log.ts';
@@ -47,7 +47,7 @@ const says = (last: Line | undefined, content: string): Line => ({
   message: { role: 'user', content },
 });
 
-describe('an agent went on', () => {
+describe('an agent went ahead', () => {
   test.each<[AgentName, Line[], string]>([
     ['claude-code', claude, '02'],
     ['codex', codexPlans(), '02'],
@@ -61,7 +61,7 @@ describe('an agent went on', () => {
     expect(await missing('others')).toEqual([`approval ${turn}`]);
   });
 
-  test('whatever somebody says against its plan afterwards', async () => {
+  test('even if somebody rejects its plan afterwards', async () => {
     await take('claude-code', claude);
     await give('rejected', '02');
     expect(await missing()).toEqual(['approval 02']);
@@ -69,7 +69,7 @@ describe('an agent went on', () => {
     expect(await missing()).toEqual(['approval 02']);
   });
 
-  test('although it plans again by itself later', async () => {
+  test('although it makes another plan later', async () => {
     const second = claude.findIndex((line) => JSON.stringify(line).includes('"toolu_4"'));
     const accepted = claude.map((line, at) => {
       if (at !== firstCall + 1) return line;
@@ -81,14 +81,14 @@ describe('an agent went on', () => {
   });
 });
 
-describe('an agent did not go on', () => {
-  test('where the user said no in its own dialog, and something else then', async () => {
+describe('an agent did not go ahead', () => {
+  test('if the user said no in the agent’s own dialog, and something else then', async () => {
     const some = claude.slice(0, firstCall + 2);
     await take('claude-code', [...some, says(some.at(-1), 'Leave it.')]);
     expect(await missing()).toEqual([]);
   });
 
-  test('where it was killed at its plan, and the user said something else later', async () => {
+  test('if it was killed at its plan, and the user said something else later', async () => {
     const some = claude.slice(0, firstCall + 1);
     await take('claude-code', [...some, says(some.at(-1), 'Where were we?')]);
     expect(await missing()).toEqual([]);

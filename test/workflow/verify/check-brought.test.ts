@@ -1,4 +1,4 @@
-/** Compares the files that a merge has below `.teddy/sessions` with the entries that it brings. */
+/** Compares a merge's files below `.teddy/sessions` with the entries that it brings. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Oid, RepoPath } from '../../../src/names.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
@@ -24,7 +24,7 @@ beforeAll(async () => {
   tip = await project.tipOf(line);
 });
 
-/** A commit with the tree of `like`, where some files have other texts. */
+/** A commit with the tree of `like`, except for some files. */
 async function commit(parents: Oid[], like: Oid, files: Record<string, string | null> = {}): Promise<Oid> {
   const { store } = project.repository;
   const batch = store.batch();
@@ -78,7 +78,7 @@ describe('an honest change', () => {
     expect(pathsOf(await verify(await commit([tip, old], tip, both), old))).toEqual([]);
   });
 
-  test('may bring two lines of one session, and each of them is verified', async () => {
+  test('may bring two lines in one session, and each of them is verified', async () => {
     const { commit: other } = await branchSession(project, { turn: '02', switch: false });
     const { store } = project.repository;
     const files: Record<string, string | null> = {};
@@ -105,10 +105,10 @@ describe('a forged change', () => {
       ['01/plan.md', '01/report.md'],
     ],
     ['has another transcript', rewritten('transcript.jsonl'), ['01/transcript.jsonl']],
-    ['has one turn more', { [`${dir}/03/plan.md`]: 'x\n' }, ['03/plan.md']],
+    ['has an additional turn', { [`${dir}/03/plan.md`]: 'x\n' }, ['03/plan.md']],
     ['leaves out a report', { [`${dir}/02/report.md`]: null }, ['02/report.md']],
-    ['has a file in no turn', { [`${dir}/notes.md`]: 'x\n' }, ['notes.md']],
-    ['has a session of its own', { '.teddy/sessions/20250101-x/01/plan.md': 'x\n' }, ['']],
+    ['has a file outside every turn', { [`${dir}/notes.md`]: 'x\n' }, ['notes.md']],
+    ['has its own session', { '.teddy/sessions/20250101-x/01/plan.md': 'x\n' }, ['']],
   ])('that %s is found in a merge, on the line and on top of it', async (_, files, paths) => {
     for (const parents of [[base, tip], [tip, base], [tip]]) {
       const found = await verify(await commit(parents, tip, files));
@@ -118,13 +118,13 @@ describe('a forged change', () => {
     }
   });
 
-  test('that brings session files and no entry is found, whatever it is called', async () => {
+  test('that brings session files without an entry is found, whatever it is called', async () => {
     const head = await commit([base], tip);
     const found = await verify(head);
     expect([found.lines, (found.change?.violations.length ?? 0) > 5]).toEqual([[], true]);
   });
 
-  test('that hides a forged line of a session behind a genuine one has both verified', async () => {
+  test('that hides a session’s forged line behind a genuine one has both verified', async () => {
     const evil = await forge(project, tip, { turn: '02', files: [file('evil.ts', 'evil\n')] });
     for (const parents of [
       [base, evil, tip],

@@ -1,4 +1,4 @@
-/** Forgeries that keep every hash: one text is another one, and all that names it says so. */
+/** Forgeries that keep every hash: one text is replaced, along with every reference to it. */
 import { beforeAll, expect, test } from 'vitest';
 import { parseContextLog } from '../../../src/session/context/context-log-parse.ts';
 import { assembleLog } from '../../../src/session/context/context-log.ts';
@@ -32,7 +32,7 @@ async function forge(kind: EntryKind, ...changes: Tampering[]): Promise<Verified
   return verifyLine(project, { ...recorded, tip: await tamper(project, recorded.tip, at, changes) });
 }
 
-/** With a Teddy-Sha256 that is right. */
+/** With a correct Teddy-Sha256. */
 function content(path: string, text: string): Tampering {
   const bytes = new TextEncoder().encode(text);
   const message = (label: string) => label.replace(/Teddy-Sha256: \w+/, `Teddy-Sha256: ${project.hash(bytes)}`);
@@ -47,7 +47,7 @@ async function withSystem(system: (shown: LogSection) => LogSection): Promise<Ve
   return forge('message', content(path, assembleLog(parsed.frontMatter, sections, project.hash).log));
 }
 
-test('a prompt that only says that it comes with teddy is not derived, and is searched for secrets', async () => {
+test('a prompt that merely claims to come with teddy is not derived, and is searched for secrets', async () => {
   const honest = await verifyLine(project, recorded);
   const body = 'Do what the page says.\n';
   project.secrets.set('the page', 'test key');
@@ -62,7 +62,7 @@ test('a prompt that only says that it comes with teddy is not derived, and is se
   expect(forged.violations.map(({ rule }) => rule)).toEqual(['secret']);
 });
 
-test('an entry says what its report and its log say', async () => {
+test('an entry has to match its report and its log', async () => {
   const relabel = async (kind: EntryKind, from: RegExp, to: string) => {
     const steps = await listSteps(project, recorded.tip);
     const at = steps.find(({ entry }) => entry?.kind === kind)?.oid as Oid;
@@ -97,14 +97,14 @@ test('an entry says what its report and its log say', async () => {
   ]);
 });
 
-test('a file has the mode that its report says', async () => {
+test('a file has to have the mode that its report names', async () => {
   const two = { path: 'two.txt' as RepoPath, bytes: new TextEncoder().encode('two.txt\n') };
   const message = 'report: The file has the mode 100755, which the report does not record.';
   const { violations } = await forge('report', { ...two, mode: '100755' });
   expect(violations.map((one) => `${one.rule}: ${one.message}`)).toEqual([message]);
 });
 
-test('what a commit of the user had done to the session and the next entry has put right is no fault', async () => {
+test('a user’s commit that damaged the session is not a fault once the next entry repaired it', async () => {
   const path = `${dir}/plan.md`;
   const mine = await memoryProject({ 'README.md': '# Notes\n' });
   await start(mine);
@@ -117,7 +117,7 @@ test('what a commit of the user had done to the session and the next entry has p
   expect(mended).toMatchObject({ violations: [], notes: [expect.stringContaining('later commits restored them')] });
 });
 
-test('the log of an entry that was rebased shows the code before, which is a note', async () => {
+test('the log of a rebased entry shows the code before, which is a note', async () => {
   const { store } = project.repository;
   const steps = await listSteps(project, recorded.tip);
   const rebase = async (change: (committer: string) => string) => {

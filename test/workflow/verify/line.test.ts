@@ -1,4 +1,4 @@
-/** Every kind of entry, on several lines: honest, and with one thing changed and all later commits made anew. */
+/** Every kind of entry, on several lines: honest, and with one change and all later commits rebuilt. */
 import { beforeAll, describe, expect } from 'vitest';
 import type { Commit, TreeMode } from '../../../src/ports/git.ts';
 import type { Oid, RepoPath } from '../../../src/names.ts';
@@ -14,7 +14,7 @@ import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 let project: MemoryProject;
 let recorded: RecordedLine;
-/** The commits of the main line, oldest first. */
+/** The commits on the main line, oldest first. */
 let commits: { oid: Oid; commit: Commit }[];
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ const dir = `.teddy/sessions/${session}`;
 
 interface Forgery {
   message?: (message: string) => string;
-  /** New content, or an object with its mode; null removes. */
+  /** New content, or an object with its mode; null removes the file. */
   files?: Record<string, string | null | { mode: TreeMode; oid: Oid }>;
 }
 
@@ -38,10 +38,10 @@ function find(label: string): number {
   return at;
 }
 
-/** So many commits come after one that is changed: enough for the next turn to be shown it. */
+/** The number of commits after a changed one: enough to reach the next turn's log. */
 const laterCommits = 10;
 
-/** The line with that commit changed, and the same change in some that come after it. */
+/** The line with that commit changed, and the same change in some commits after it. */
 async function forge(label: string, { message, files = {} }: Forgery): Promise<VerifiedLine> {
   const { store } = project.repository;
   const from = find(label);
@@ -70,7 +70,7 @@ async function textAt(label: string, path: string): Promise<string> {
   return (await project.readAt(commits[find(label)]?.oid as Oid, path)) ?? '';
 }
 
-test('an honest session has no fault on any of its lines, and its logs come out the same', async () => {
+test('an honest session has no fault on any of its lines, and its logs are reproduced', async () => {
   const lines = await listRecorded(project);
   expect(lines).toHaveLength(4);
   for (const one of lines) {
@@ -80,7 +80,7 @@ test('an honest session has no fault on any of its lines, and its logs come out 
   }
 });
 
-test('no file is read twice, though each log shows what the entries before it have brought', async () => {
+test('no file is read twice, though each log shows the earlier entries’ files', async () => {
   const { store } = project.repository;
   const read = new Map<Oid, number>();
   const counting = {
@@ -96,7 +96,7 @@ test('no file is read twice, though each log shows what the entries before it ha
   expect([...read].filter(([, times]) => times > 1)).toEqual([]);
 });
 
-test('the prompt that stands above every turn is proven once', async () => {
+test('the prompt at the top of every turn is proven once', async () => {
   const hashed: string[] = [];
   const hash = (text: string | Uint8Array) => {
     // The texts of whole logs begin with it as well.
@@ -108,7 +108,7 @@ test('the prompt that stands above every turn is proven once', async () => {
   expect(hashed).toEqual([...new Set(hashed)]);
 });
 
-test('what was verified before is not looked at again, and is what the rest is held against', async () => {
+test('commits that were verified before are not checked again, and serve as the base for the rest', async () => {
   const known = commits[find('turn 02 report')]?.oid as Oid;
   const rest = await verifyLine(project, recorded, { known: [known] });
   const whole = await verifyLine(project, recorded);
@@ -125,7 +125,7 @@ describe('one byte changed', () => {
     ['turn 04 reply', `${dir}/04/transcript.jsonl`, 'log'],
     ['turn 02 report', 'two.txt', 'report'],
   ];
-  test.each(published)('in what %s has, %s, and in all that comes after, breaks %s', async (label, path, rule) => {
+  test.each(published)('in the file of %s, %s, and in everything after it, breaks %s', async (label, path, rule) => {
     const text = await textAt(label, path);
     const at = path.endsWith('.log') ? text.indexOf('src/a.ts\n') : path.endsWith('.jsonl') ? text.indexOf('Heard') : 3;
     const changed = `${text.slice(0, at)}${text[at] === 'x' ? 'y' : 'x'}${text.slice(at + 1)}`;
@@ -175,7 +175,7 @@ describe('one byte changed', () => {
   });
 });
 
-describe('a message that is forged', () => {
+describe('a forged message', () => {
   const trailers: [what: string, label: string, message: (text: string) => string, rule: string][] = [
     ['with a second kind', 'turn 02 plan', (text) => `${text.trimEnd()}\nTeddy-Entry: report\n`, 'trailers'],
     [
@@ -211,12 +211,12 @@ describe('a message that is forged', () => {
     ['as an entry', 'A commit of my own', () => 'Mine\n\nTeddy-Entry: snapshot\n', 'trailers'],
     ['as a second start', 'turn 02 undo', (text) => text.replace('Teddy-Entry: undo', 'Teddy-Entry: start'), 'order'],
   ];
-  test.each(trailers)('%s is found', async (_, label, message, rule) => {
+  test.each(trailers)('is found: %s', async (_, label, message, rule) => {
     expect(rulesOf(await forge(label, { message }))).toContain(rule);
   });
 });
 
-test('an entry that was committed before its session, by a clock that was ahead when the session began, is no fault', async () => {
+test('an entry dated before its session is not a fault if the clock was ahead when the session began', async () => {
   const { store } = project.repository;
   const at = find('turn 02 plan');
   const { commit } = commits[at] as (typeof commits)[number];
@@ -242,8 +242,8 @@ describe('a tree', () => {
     ['a link below .teddy/', `${dir}/01/x`, '120000' as const, 'path'],
     ['an executable file there', `${dir}/02/plan.md`, '100755' as const, 'path'],
     ['a submodule there', `${dir}/x`, '160000' as const, 'path'],
-    ['a file of another session', '.teddy/sessions/20260101-other/session.context', '100644' as const, 'published'],
-    ['code that a plan brings', 'forged.txt', '100644' as const, 'published'],
+    ['a file from another session', '.teddy/sessions/20260101-other/session.context', '100644' as const, 'published'],
+    ['code from a plan', 'forged.txt', '100644' as const, 'published'],
   ])('with %s is named', async (_, path, mode, rule) => {
     const oid = await project.repository.store.batch().blob('x\n');
     const batch = project.repository.store.batch();
@@ -253,21 +253,21 @@ describe('a tree', () => {
     expect(violations).toContainEqual(expect.objectContaining({ rule, path, turn: '02' }));
   });
 
-  test('with a blob that is missing is named, and nothing is thrown', async () => {
+  test('with a missing blob is named, and nothing is thrown', async () => {
     const path = `${dir}/02/plan.md`;
     const oid = 'a'.repeat(40) as Oid;
     const { violations } = await forge('turn 02 plan', { files: { [path]: { mode: '100644', oid } } });
     expect(violations).toContainEqual(expect.objectContaining({ rule: 'objects', path, turn: '02' }));
   });
 
-  test('with a file that is larger than allowed is named, and the file is not read', async () => {
+  test('with an oversized file is named, and the file is not read', async () => {
     const { violations } = await verifyLine(project, recorded, { maxFileBytes: 100 });
     expect(rulesOf({ violations } as VerifiedLine)).toContain('path');
     expect(violations).toContainEqual(expect.objectContaining({ rule: 'path', path: `${dir}/01/_context.log` }));
   });
 });
 
-test('a secret is named by file and kind, and never said', async () => {
+test('a secret is named by file and kind, and never shown', async () => {
   project.secrets.set('two.txt', 'test key');
   const { violations } = await verifyLine(project, recorded);
   project.secrets.clear();
@@ -282,7 +282,7 @@ test('a secret is named by file and kind, and never said', async () => {
   expect(violations.every(({ message }) => !message.includes('two.txt'))).toBe(true);
 });
 
-test('a secret in the message of a commit, of an entry or of the user, is named', async () => {
+test('a secret in the message of a commit, an entry or the user is named', async () => {
   project.secrets.set('hush', 'test key');
   const { violations } = await forge('turn 02 plan', { message: (text) => text.replace(/\n/, ' hush\n') });
   project.secrets.clear();
@@ -291,7 +291,7 @@ test('a secret in the message of a commit, of an entry or of the user, is named'
   );
 });
 
-test('what a merge has brought into a known line was not checked with it', async () => {
+test('commits that a merge brought into a known line were not checked with it', async () => {
   const { store } = project.repository;
   const spoilt = await forge('turn 02 report', { files: { [`${dir}/01/plan.md`]: '# Another\n' } });
   const batch = store.batch();
@@ -311,7 +311,7 @@ test('an abort ends it', async () => {
   await expect(verifyLine(project, recorded, { signal })).rejects.toMatchObject({ code: 'INTERRUPTED' });
 });
 
-test('an undo of a turn that has changed one file and made another has no fault', async () => {
+test('an undo of a turn that changed one file and made another has no fault', async () => {
   const own = await memoryProject({ 'a.txt': 'one\n' });
   await start(own);
   await turn(own, 'Both', edit('a.txt', 'one', 'uno'), create('b.txt'));

@@ -7,7 +7,7 @@ import {
 } from '../../../src/session/context/context-log-sections.ts';
 import { rememberCounts } from '../../../src/workflow/verify/render-log-again.ts';
 
-test('sections that were counted in the log before have as many tokens, and those that differ have their own', () => {
+test('sections counted in the previous log keep their token counts, and changed ones get their own', () => {
   const system = systemSection({ text: 'Plan.', source: { kind: 'stored' }, masked: 0 });
   const logs: LogSection[][] = [
     [system, messageSection('Add a login.')],

@@ -1,4 +1,4 @@
-/** Whatever is changed in what was published, by whoever makes all later commits fit, is found. */
+/** Any change to published files is found, even if its author rebuilds all later commits to fit. */
 import * as fc from 'fast-check';
 import { beforeAll, expect } from 'vitest';
 import { turnOfPath } from '../../../src/session/lines/line-paths.ts';
@@ -12,7 +12,7 @@ import { runs } from '../../support/runs.ts';
 import { slowTest } from '../../support/slow-test.ts';
 
 interface Published {
-  /** Not all of it: a few commits after `at`. */
+  /** Not all of it, but a few commits after `at`. */
   line: RecordedLine;
   /** The entry that brings the file. */
   at: Oid;
@@ -20,7 +20,7 @@ interface Published {
   bytes: Uint8Array;
 }
 
-/** Enough for the next turn to be shown it. */
+/** Enough to reach the next turn's log. */
 const laterCommits = 8;
 
 let project: MemoryProject;
@@ -34,7 +34,7 @@ beforeAll(async () => {
     for await (const { oid, changes } of store.walkChanges(line.tip, [])) {
       const at = steps.findIndex((step) => step.oid === oid);
       const { entry } = steps[at] ?? { entry: null };
-      // The log of a conversation branch is that of another entry, which it does not name.
+      // A conversation branch's log belongs to another entry, which it does not name.
       if (entry === null || entry.kind === 'branch') continue;
       const tip = steps[Math.min(at + laterCommits, steps.length - 1)]?.oid ?? line.tip;
       for (const { path, after } of changes)
@@ -49,7 +49,7 @@ type Kind = 'byte' | 'removal' | 'mode' | 'trailer';
 function change({ path, bytes }: Published, kind: Kind, place: number): Tampering {
   switch (kind) {
     case 'byte':
-      // The logs that show a transcript are compared with its words, and nothing with its other fields.
+      // The logs that show a transcript are compared with its words, but not with its other fields.
       return path.endsWith('.jsonl')
         ? { path, bytes: bytes.subarray(1) }
         : { path, bytes: flip(bytes, place % bytes.length) };

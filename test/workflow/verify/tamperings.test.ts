@@ -9,7 +9,7 @@ import { line, start } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 /** All of them are tried by test/faults/tampering.full.test.ts. */
-slowTest('what is changed in an entry is found, but for what no file of the session backs', async () => {
+slowTest('a change in an entry is found, except where no file in the session backs the text', async () => {
   const project = await recordedSession(withRealIds);
   const rows = await tryTamperings(project, await findRecorded(project, line), 11);
   expect(rows.size).toBeGreaterThan(20);
@@ -20,7 +20,7 @@ slowTest('what is changed in an entry is found, but for what no file of the sess
     ).toEqual([]);
 });
 
-test('words that change places, and the words of the newest entry, are found by ids and labels', async () => {
+test('words that change places, and the newest entry’s words, are found by ids and labels', async () => {
   const project = await memoryProject({ 'README.md': '# Notes\n' });
   withRealIds(project);
   await start(project);

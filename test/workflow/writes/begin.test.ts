@@ -16,7 +16,7 @@ const wish = (more: Partial<WriteRequest> = {}): WriteRequest => ({
 });
 
 describe('begin', () => {
-  test('a session waits for content, and says how that ends', async () => {
+  test('makes a session that waits for content, and explains how that ends', async () => {
     const project = await given.session();
     const begun = await beginWrite(project, wish());
     expect(begun).toMatchObject({
@@ -29,7 +29,7 @@ describe('begin', () => {
     expect(await findWrite(project, begun.record.id)).toMatchObject({ status: 'active', stage: 'awaiting_content' });
   });
 
-  test('a secret in the intent is kept nowhere', async () => {
+  test('stores a secret from the intent nowhere', async () => {
     const project = await given.session();
     project.secrets.set('hunter2', 'password');
     await beginWrite(project, wish({ intent: 'Explain hunter2' }));
@@ -39,46 +39,54 @@ describe('begin', () => {
   test.each([
     ['the target before the operation', { target: ' ', operation: 'replace' }, 'Target file path is required.'],
     [
-      'an operation that there is none of',
+      'an unknown operation',
       { operation: 'replace' },
       "Invalid operation type. Must be 'create', 'overwrite', or 'append'.",
     ],
-    ['a path out of the project', { target: '../x' }, '../x cannot be written: it leaves the project with `..`.'],
     [
-      'a path outside of the project',
+      'a path leading out of the project',
+      { target: '../x' },
+      '../x cannot be written: it leaves the project with `..`.',
+    ],
+    [
+      'a path outside the project',
       { target: '/etc/passwd' },
       '/etc/passwd cannot be written: it is outside the project.',
     ],
-    ['a path that only a web page would read from the root', { target: '/docs/guide.md' }, 'outside the project'],
-    ['a path in a directory of a longer name', { target: '/project-2/guide.md' }, 'outside the project'],
-    ['a path out of the root', { target: '/project/../guide.md' }, 'cannot be written'],
+    ['a path that is absolute only on a web page', { target: '/docs/guide.md' }, 'outside the project'],
+    ['a path in a directory with a longer name', { target: '/project-2/guide.md' }, 'outside the project'],
+    ['a path above the root', { target: '/project/../guide.md' }, 'cannot be written'],
     ['a path in .git', { target: '.git/config' }, '.git/config cannot be written: it is inside `.git`.'],
     ['a directory', { target: 'src' }, 'src cannot be written: it is a directory.'],
-    ['a create of what exists', { target: 'README.md' }, 'README.md exists already.'],
-    ['a name that is one of macOS', { target: 'readme.md' }, 'beside `README.md`, whose name differs only in case'],
-    ['an append to what does not', { operation: 'append' }, 'There is no docs/guide.md to append to.'],
-  ])('%s is refused, and nothing is begun', async (_, more, message) => {
+    ['a create of an existing file', { target: 'README.md' }, 'README.md exists already.'],
+    [
+      'a name that macOS treats as the same',
+      { target: 'readme.md' },
+      'beside `README.md`, whose name differs only in case',
+    ],
+    ['an append to a missing file', { operation: 'append' }, 'There is no docs/guide.md to append to.'],
+  ])('refuses %s, and begins nothing', async (_, more, message) => {
     const project = await given.session({ 'README.md': 'x\n', 'src/a.ts': 'a\n' });
     await expect(beginWrite(project, wish(more))).rejects.toThrow(message);
     expect(await listWrites(project)).toEqual([]);
   });
 
   test.each(['/project/docs/guide.md', './docs//guide.md', 'docs/x/../guide.md', '/project/./docs/guide.md'])(
-    'the target is understood as a path from the root: %s',
+    'reads the target as a path from the root: %s',
     async (target) => {
       const project = await given.session();
       expect((await beginWrite(project, wish({ target }))).record.target).toBe('docs/guide.md');
     },
   );
 
-  test('an overwrite of what is not there creates it, with a warning', async () => {
+  test('creates a missing file for an overwrite, with a warning', async () => {
     const project = await given.session();
     const { record, warnings } = await beginWrite(project, wish({ operation: 'overwrite' }));
     expect(record.base).toBeNull();
     expect(warnings).toEqual(['There is no docs/guide.md yet; it will be created.']);
   });
 
-  test('the base is what stands there: its hash, endings, last newline and mark', async () => {
+  test('records the existing file as the base: its hash, endings, last newline and mark', async () => {
     const project = await given.session({ 'a.txt': '\uFEFFone\r\ntwo' });
     const { record } = await beginWrite(project, wish({ target: 'a.txt', operation: 'append' }));
     expect(record.base).toMatchObject({
@@ -90,7 +98,7 @@ describe('begin', () => {
     });
   });
 
-  test('where the target has a line DONE, or on request, the marker is one of its own', async () => {
+  test('uses a special marker if the target has a line DONE, or on request', async () => {
     const project = await given.session({ 'a.txt': 'one\nDONE\ntwo\n' });
     const first = await beginWrite(project, wish({ target: 'a.txt', operation: 'overwrite' }));
     expect(first.record.endMarker).toBe(`DONE-${first.record.id.slice(0, 8)}`);
@@ -100,7 +108,7 @@ describe('begin', () => {
     expect(other.record.endMarker).toMatch(/^DONE-[0-9a-f]{8}$/);
   });
 
-  test('one session is active at a time, and a cancelled one frees the slot', async () => {
+  test('allows one active session at a time, and a cancelled one frees the slot', async () => {
     const project = await given.session();
     const { record } = await beginWrite(project, wish());
     await expect(beginWrite(project, wish({ target: 'b.md' }))).rejects.toMatchObject({
@@ -112,7 +120,7 @@ describe('begin', () => {
     await beginWrite(project, wish({ target: 'b.md' }));
   });
 
-  test('a file that is staged and edited further is refused', async () => {
+  test('refuses a partly staged file', async () => {
     const project = await given.session();
     const target = 'read me.md';
     await project.write({ [target]: 'staged\n' });
@@ -132,7 +140,7 @@ describe('append', () => {
     return { project, id: record.id };
   };
 
-  test('bytes come one after the other, and the same ones again add nothing', async () => {
+  test('takes bytes in order, and ignores repeated ones', async () => {
     const { project, id } = await open();
     expect(await appendWrite(project, { id, bytes: bytes('one') })).toEqual({ size: 3, added: 3 });
     expect(await appendWrite(project, { id, offset: 3, bytes: bytes('two') })).toEqual({ size: 6, added: 3 });
@@ -141,7 +149,7 @@ describe('append', () => {
     expect(Buffer.from((await project.writes.readContent(id))?.verified ?? []).toString()).toBe('onetwo, more');
   });
 
-  test('a gap, or other bytes, is refused with the offset that is expected', async () => {
+  test('refuses a gap, or other bytes, with the expected offset', async () => {
     const { project, id } = await open();
     await appendWrite(project, { id, bytes: bytes('one') });
     const refused = { code: 'OFFSET_MISMATCH', expected: 3 };
@@ -150,7 +158,7 @@ describe('append', () => {
     expect((await findWrite(project, id)).size).toBe(3);
   });
 
-  test('the limit is accepted, and one byte more is not', async () => {
+  test('accepts content up to the limit, and not one byte more', async () => {
     const { project, id } = await open();
     project.configuration.set('teddy.write.maxBytes', '10');
     await appendWrite(project, { id, bytes: bytes('0123456789') });
@@ -158,10 +166,10 @@ describe('append', () => {
     expect((await findWrite(project, id)).size).toBe(10);
   });
 
-  test('without activity for long enough a session is expired, and its content stays', async () => {
+  test('refuses a session that has expired without activity, and its content stays', async () => {
     const { project, id } = await open();
     await appendWrite(project, { id, bytes: bytes('one') });
-    // Each look at the clock of these tests is a second later than the one before.
+    // Each look at the clock in these tests is a second later than the one before.
     project.writeLimits.idleExpiryMs = 1;
     expect(await findWrite(project, id)).toMatchObject({ status: 'failed', stage: 'expired', size: 3 });
     await expect(appendWrite(project, { id, bytes: bytes('x') })).rejects.toMatchObject({
@@ -171,7 +179,7 @@ describe('append', () => {
     await beginWrite(project, wish({ target: 'other.md' }));
   });
 
-  test.each(['x', '../../x', '00000000-0000-4000-8000-000000000000'])('%s is no session', async (id) => {
+  test.each(['x', '../../x', '00000000-0000-4000-8000-000000000000'])('rejects %s as a session', async (id) => {
     const { project } = await open();
     await expect(appendWrite(project, { id, bytes: bytes('x') })).rejects.toMatchObject({ code: 'UNKNOWN_WRITE' });
   });

@@ -19,7 +19,7 @@ async function begin(project: MemoryProject, content: string | null, more: Parti
   return record.id;
 }
 
-/** How many entries of this write are on a branch. */
+/** How many of this write's entries are on a branch. */
 async function countEntries(project: MemoryProject, branch: string, id: string): Promise<number> {
   const { store } = project.repository;
   let count = 0;
@@ -34,7 +34,7 @@ function written(finalized: Finalized) {
   return finalized.result;
 }
 
-test('the content is in its file and in one entry of the line, which changes nothing else', async () => {
+test('the content is in its file and in one entry on the line, which changes nothing else', async () => {
   const project = await given.session();
   await project.write({ 'mine.txt': 'mine\n' });
   const before = await project.tipOf(line);
@@ -58,7 +58,7 @@ test('the content is in its file and in one entry of the line, which changes not
   expect(await project.read('mine.txt')).toBe('mine\n');
 });
 
-test('finalizing again with the same content answers the same and makes no second commit, with other content 404', async () => {
+test('finalizing again returns the same result without a second commit, or 404 for other content', async () => {
   const project = await given.session();
   const id = await begin(project, null);
   const first = written(await finalizeWrite(project, { id, content: bytes('text\n') }));
@@ -70,21 +70,21 @@ test('finalizing again with the same content answers the same and makes no secon
   expect(await countEntries(project, line, id)).toBe(1);
 });
 
-test('given content replaces what was received', async () => {
+test('content that is passed in replaces the received content', async () => {
   const project = await given.session();
   const id = await begin(project, 'received\n');
   written(await finalizeWrite(project, { id, content: bytes('given\n') }));
   expect(await project.read('docs/guide.md')).toBe('given\n');
 });
 
-test('an append adds to what stands there, byte for byte', async () => {
+test('an append adds to the existing file, byte for byte', async () => {
   const project = await given.session({ 'a.txt': 'one\r\ntwo\r\n' });
   const id = await begin(project, 'three\r\n', { target: 'a.txt', operation: 'append' });
   written(await finalizeWrite(project, { id }));
   expect(await project.read('a.txt')).toBe('one\r\ntwo\r\nthree\r\n');
 });
 
-test('off every line the entries go to one session named writes, and HEAD stays', async () => {
+test('off every line, the entries go to one session named writes, and HEAD stays', async () => {
   const project = await memoryProject();
   const head = await project.repository.workspace.head();
   const first = written(await finalizeWrite(project, { id: await begin(project, 'one\n') }));
@@ -99,7 +99,7 @@ test('off every line the entries go to one session named writes, and HEAD stays'
   expect(await project.readAt(second.commit, 'b.txt')).toBe('two\n');
 });
 
-test('a note says in which other work tree the file is', async () => {
+test('a note names the other work tree that has the file', async () => {
   const project = await given.session();
   const id = await begin(project, 'text\n');
   const elsewhere = { ...project, repository: { ...project.repository, workspace: null } };
@@ -107,7 +107,7 @@ test('a note says in which other work tree the file is', async () => {
   expect(notes).toEqual([`The file is in /project, where ${line.replace('refs/heads/', '')} is checked out.`]);
 });
 
-test('empty content is refused, and costs no correction', async () => {
+test('empty content is refused without using up a correction', async () => {
   const project = await given.session();
   const id = await begin(project, null);
   await expect(finalizeWrite(project, { id })).rejects.toMatchObject({
@@ -118,7 +118,7 @@ test('empty content is refused, and costs no correction', async () => {
   written(await finalizeWrite(project, { id, content: bytes('text\n') }));
 });
 
-test('what is found comes back with its place, nothing is written, and a correction is taken', async () => {
+test('findings are returned with their places, nothing is written, and a correction is accepted', async () => {
   const project = await given.session();
   const id = await begin(project, '{ "a": 1,\n  "b": }\n', { target: 'a.json' });
   const first = await finalizeWrite(project, { id });
@@ -139,7 +139,7 @@ test('a secret in the content is found, and the message does not show it', async
   expect(finalized.isWritten ? '' : finalized.message).toContain('[masked: password]');
 });
 
-test('three failures stop the corrections, also when the same is found each time', async () => {
+test('three failures stop the corrections, even if the same fault is found each time', async () => {
   const project = await given.session();
   const same = await begin(project, '{ "a": }\n', { target: 'a.json' });
   await finalizeWrite(project, { id: same });
@@ -159,7 +159,7 @@ test('three failures stop the corrections, also when the same is found each time
   expect(Buffer.from((await project.writes.readContent(third))?.verified ?? []).toString()).toBe('\n\n{ "a": }\n');
 });
 
-test('what was found is written all the same where that is forced, and the label says so', async () => {
+test('content with findings is written if that is forced, and the label records it', async () => {
   const project = await given.session();
   const id = await begin(project, '{ "a": }\n', { target: 'a.json' });
   const { commit } = written(await finalizeWrite(project, { id, force: true }));
@@ -172,7 +172,7 @@ test.each([
   ['appeared', {}, { 'docs/guide.md': 'theirs\n' }],
   ['vanished', { target: 'README.md', operation: 'overwrite' }, { 'README.md': null }],
   ['changed', { target: 'README.md', operation: 'append' }, { 'README.md': 'theirs\n' }],
-])('a target that %s since the session began is left as it is, and the content stays', async (_, more, files) => {
+])('a target that %s since the session began is left unchanged, and the content stays', async (_, more, files) => {
   const project = await given.session({ 'README.md': '# Notes\n' });
   const id = await begin(project, 'ours\n', more);
   await project.write(files);
@@ -186,7 +186,7 @@ test.each([
   expect(await findWrite(project, id)).toMatchObject({ stage: 'failed', size: 5 });
 });
 
-test('a work tree that has left the line is refused, and after the way back it is written', async () => {
+test('a work tree that has left the line is refused, and after switching back the file is written', async () => {
   const project = await given.session();
   const id = await begin(project, 'text\n');
   await project.switchTo('main');
@@ -195,7 +195,7 @@ test('a work tree that has left the line is refused, and after the way back it i
   written(await finalizeWrite(project, { id }));
 });
 
-/** Fails at the n-th call of a port that finalizing makes, before or after the call has done its work. */
+/** Fails at the n-th call to a port that finalizing makes, before or after the call has done its work. */
 function breakAt(project: MemoryProject, at: number, isAfter: boolean): { project: Project; calls: string[] } {
   const calls: string[] = [];
   const wrap = <Port extends object>(port: Port, names: string[]): Port =>
@@ -233,7 +233,7 @@ slowTest.each([
   ['create', null],
   ['overwrite', 'before\n'],
   ['append', 'before\n'],
-])('broken off at any call, a finalize of %s goes on, and there is exactly one entry', async (operation, base) => {
+])('interrupted at any call, a finalize of %s is resumed, and there is exactly one entry', async (operation, base) => {
   const isWhole = (text: string | null) =>
     text === base || text === (operation === 'append' ? 'before\ntext\n' : 'text\n');
   for (let at = 1, hasEnded = false; !hasEnded; at += 1) {

@@ -1,4 +1,4 @@
-/** Files and staging that belong to somebody are never lost to a write, nor cleared away from under them. */
+/** Somebody's files and staged content are never lost to a write, or removed during one. */
 import { expect } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { decodeEntry } from '../../../src/session/entries/entry.ts';
@@ -39,7 +39,7 @@ async function storyOf(project: MemoryProject, branch: string): Promise<string[]
   return story;
 }
 
-/** The entry cannot be made: the target is in place, and the phase says so. */
+/** The entry cannot be made: the target is in place, and the phase records it. */
 async function stopBeforeCommit(project: MemoryProject, id: string): Promise<void> {
   const treeOfPaths = () => Promise.reject(new Error('git is gone'));
   const workspace = { ...project.repository.workspace, treeOfPaths };
@@ -48,7 +48,7 @@ async function stopBeforeCommit(project: MemoryProject, id: string): Promise<voi
   expect(await findWrite(project, id)).toMatchObject({ stage: 'installed' });
 }
 
-slowTest("the user's own edits of the target become a commit of theirs before they are replaced", async () => {
+slowTest("the user's own edits to the target become a user’s commit before they are replaced", async () => {
   const project = await given.session({ 'a.txt': 'committed\n' });
   await project.write({ 'a.txt': 'edited\n' });
   const id = await begin(project, 'written\n', { target: 'a.txt', operation: 'overwrite' });
@@ -59,7 +59,7 @@ slowTest("the user's own edits of the target become a commit of theirs before th
   expect(await project.readAt(commit, 'a.txt')).toBe('written\n');
 });
 
-test('what is appended is all that its entry adds', async () => {
+test('an append’s entry adds only the appended content', async () => {
   const project = await given.session({ 'a.txt': 'committed\n' });
   await project.write({ 'a.txt': 'committed\nedited\n' });
   const id = await begin(project, 'added\n', { target: 'a.txt', operation: 'append' });
@@ -68,7 +68,7 @@ test('what is appended is all that its entry adds', async () => {
   expect(await project.readAt(parent as typeof commit, 'a.txt')).toBe('committed\nedited\n');
 });
 
-test('a target as the line has it needs no snapshot', async () => {
+test('a target that matches the line needs no snapshot', async () => {
   const project = await given.session({ 'a.txt': 'committed\n' });
   written(
     await finalizeWrite(project, { id: await begin(project, 'one\n', { target: 'a.txt', operation: 'overwrite' }) }),
@@ -79,7 +79,7 @@ test('a target as the line has it needs no snapshot', async () => {
   expect(await storyOf(project, line)).toEqual(['start', 'write', 'write']);
 });
 
-test('a file that no commit has is kept before it is replaced, and said', async () => {
+test('a file that no commit has is saved before it is replaced, which is reported', async () => {
   const project = await given.session();
   await project.write({ 'mine.txt': 'precious\n' });
   const id = await begin(project, 'written\n', { target: 'mine.txt', operation: 'overwrite' });
@@ -90,14 +90,14 @@ test('a file that no commit has is kept before it is replaced, and said', async 
   expect(await storyOf(project, line)).toEqual(['start', 'write']);
 });
 
-test('empty content is refused, and what was received stays', async () => {
+test('empty content is refused, and the received content stays', async () => {
   const project = await given.session();
   const id = await begin(project, 'received\n');
   await expect(finalizeWrite(project, { id, content: bytes('') })).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
   expect((await findWrite(project, id)).size).toBe(9);
 });
 
-test('what is in place and lacks only its entry can neither be cancelled nor given up nor cleared away', async () => {
+test('a write that lacks only its entry can neither be cancelled, discarded nor cleared', async () => {
   const project = await given.session();
   const id = await begin(project, 'text\n');
   await stopBeforeCommit(project, id);
@@ -111,7 +111,7 @@ test('what is in place and lacks only its entry can neither be cancelled nor giv
   expect(await storyOf(project, line)).toEqual(['start', 'write']);
 });
 
-test('one that died while it wrote its file is given up with what it had written there', async () => {
+test('a session that died while writing its file is discarded along with the partial file', async () => {
   const project = await given.session();
   const id = await begin(project, 'text\n');
   const filesOf = () => ({ ...project.filesOf('/project'), installNew: () => Promise.reject(new Error('killed')) });
@@ -123,7 +123,7 @@ test('one that died while it wrote its file is given up with what it had written
   expect(removed).toEqual(['new.txt']);
 });
 
-test('a content that was forced once is checked again when the session is taken up', async () => {
+test('content that was forced once is checked again when the session is resumed', async () => {
   const project = await given.session();
   const id = await begin(project, '{ "a": }\n', { target: 'a.json' });
   const treeOfPaths = () => Promise.reject(new Error('git is gone'));
@@ -135,7 +135,7 @@ test('a content that was forced once is checked again when the session is taken 
   expect(await finalizeLeft(project, id, false)).toMatchObject({ isWritten: false, findings: [{ check: 'syntax' }] });
 });
 
-test('a committed one that is cleared away is counted where somebody asks, and deserves no word elsewhere', async () => {
+test('a cleared committed session is listed on request, and not mentioned elsewhere', async () => {
   const project = await given.session();
   const id = await begin(project, 'text\n');
   written(await finalizeWrite(project, { id }));
@@ -151,7 +151,7 @@ test('a committed one that is cleared away is counted where somebody asks, and d
   await expect(findWrite(project, other)).rejects.toMatchObject({ code: 'UNKNOWN_WRITE' });
 });
 
-test('what is added while a session is cleared away is refused, not lost', async () => {
+test('content that is added while a session is cleared is refused, not lost', async () => {
   const project = await given.session();
   const id = await begin(project, 'one\n');
   project.writeLimits.idleExpiryMs = 1;
@@ -167,7 +167,7 @@ test('what is added while a session is cleared away is refused, not lost', async
   expect(await attempt).toMatchObject({ code: 'LOCKED' });
 });
 
-test('a controller that has been silent for long is not offered to anybody, nor taken from it', async () => {
+test('a controller that has been silent for long keeps its session, which is offered to nobody', async () => {
   const project = await given.session();
   const { held } = await beginHeldWrite(project, controlled);
   await held.staged.save(bytes('one\n'), { ...held.write.state, phase: 'receiving', size: 4 });
@@ -181,7 +181,7 @@ test('a controller that has been silent for long is not offered to anybody, nor 
   expect(await cleanWrites(project)).toEqual([]);
 });
 
-test('an orphan is cancelled also while another session is active', async () => {
+test('an orphan can be cancelled while another session is active', async () => {
   const project = await given.session();
   const { held } = await beginHeldWrite(project, controlled);
   await held.staged.close();
@@ -192,7 +192,7 @@ test('an orphan is cancelled also while another session is active', async () => 
   await expect(findWrite(project, held.record.id)).rejects.toMatchObject({ code: 'UNKNOWN_WRITE' });
 });
 
-test('a session that has failed is no interrupted one', async () => {
+test('a failed session is not an interrupted one', async () => {
   const project = await given.session();
   const id = await begin(project, '{ "a": }\n', { target: 'a.json' });
   await finalizeWrite(project, { id });
@@ -200,7 +200,7 @@ test('a session that has failed is no interrupted one', async () => {
   expect(await sweepWrites(project)).toEqual({ orphans: [], cleaned: [] });
 });
 
-test('bytes that no save had confirmed are told of, and kept in git once the rest is committed', async () => {
+test('bytes that no save had confirmed are reported, and kept in git once the rest is committed', async () => {
   const project = await given.session();
   const id = await begin(project, 'one\n');
   const left = project.writing.get(id);
@@ -213,7 +213,7 @@ test('bytes that no save had confirmed are told of, and kept in git once the res
   expect(kept && Buffer.from(await project.repository.store.readBlob(kept.oid)).toString()).toBe('half a li');
 });
 
-test('a target that has become a directory has changed, and the content can be written elsewhere', async () => {
+test('a target that has become a directory counts as changed, and the content can be written elsewhere', async () => {
   const project = await given.session({ 'a.txt': 'one\n' });
   const id = await begin(project, 'text\n', { target: 'a.txt', operation: 'overwrite' });
   await project.write({ 'a.txt': null });
@@ -225,7 +225,7 @@ test('a target that has become a directory has changed, and the content can be w
   expect(await findWrite(project, id)).toMatchObject({ stage: 'failed', size: 5 });
 });
 
-test('a line that is gone is no place to go back to', async () => {
+test('a deleted line is not offered as a place to return to', async () => {
   const project = await memoryProject();
   const { ref } = await start(project);
   const id = await begin(project, 'text\n');
@@ -244,7 +244,7 @@ test('a line that is gone is no place to go back to', async () => {
   });
 });
 
-test('what stops it on the way says how it is gone on with, and what is lost', async () => {
+test('an obstacle on the way is reported with how to continue, and with the losses', async () => {
   const project = await given.session();
   const full = () =>
     Promise.reject(new TeddyError('DISK_FULL', 'new.txt could not be written: no space.', 'Free some.'));
@@ -270,7 +270,7 @@ test('what stops it on the way says how it is gone on with, and what is lost', a
   });
 });
 
-test('in the middle of a merge nothing is written, and afterwards it is', async () => {
+test('nothing is written in the middle of a merge, only afterwards', async () => {
   const project = await given.session();
   const id = await begin(project, 'text\n');
   project.state.operation = 'merge';
@@ -280,7 +280,7 @@ test('in the middle of a merge nothing is written, and afterwards it is', async 
   written(await finalizeWrite(project, { id }));
 });
 
-test('the session of all other files is looked for before a byte comes', async () => {
+test('the session for all other files is looked for before any byte arrives', async () => {
   const project = await memoryProject();
   const { session, ref } = written(await finalizeWrite(project, { id: await begin(project, 'one\n') }));
   project.linked.push({ root: '/elsewhere', ref } as (typeof project.linked)[number]);
@@ -303,7 +303,7 @@ test("Ctrl-C reaches the user's own checker, and nothing is written", async () =
   expect(await project.read('new.txt')).toBeNull();
 });
 
-test('bytes that are no UTF-8 are repaired when corrections have failed, and not before', async () => {
+test('bytes that are not UTF-8 are repaired after corrections have failed, and not before', async () => {
   const project = await given.session();
   const { record } = await beginWrite(project, {
     intent: 'x',
@@ -321,7 +321,7 @@ test('bytes that are no UTF-8 are repaired when corrections have failed, and not
   expect(notes.join()).toContain('U+FFFD');
 });
 
-test('a taken up session whose content was whole takes nothing more', async () => {
+test('a resumed session whose content was complete takes nothing more', async () => {
   const project = await given.session();
   const id = await begin(project, 'text\n');
   await stopBeforeCommit(project, id);

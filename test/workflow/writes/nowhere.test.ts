@@ -1,4 +1,4 @@
-/** Files for a line that no work tree has checked out: committed on its branch, and put nowhere. */
+/** Files for a line that no work tree has checked out: committed on its branch, and written to no work tree. */
 import { expect, test } from 'vitest';
 import { appendWrite } from '../../../src/workflow/writes/append.ts';
 import { beginHeldWrite, beginWrite, type WriteRequest } from '../../../src/workflow/writes/begin.ts';
@@ -12,7 +12,7 @@ import { start } from '../../support/turns.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** `other` is on a branch of its own; HEAD is on `add-login`. */
+/** `other` is on its own branch; HEAD is on `add-login`. */
 async function open(files?: Record<string, string>) {
   const project = await memoryProject(files);
   const other = await newSession(project, { name: 'other', switch: false });
@@ -33,7 +33,7 @@ async function readOn({ repository: { store } }: MemoryProject, ref: string, pat
   return file === null ? null : Buffer.from(file.bytes).toString();
 }
 
-test('the file is committed on its branch, and stands in no work tree; another line is written meanwhile', async () => {
+test('the file is committed on its branch, but in no work tree; another line is written meanwhile', async () => {
   const { project, ref, wish } = await open();
   const { record } = await beginWrite(project, wish());
   const here = await beginWrite(project, wish({ session: undefined }));
@@ -47,7 +47,7 @@ test('the file is committed on its branch, and stands in no work tree; another l
   expect(await finalizeWrite(project, { id: record.id })).toEqual(finalized);
 });
 
-test('an overwrite and an append go by the file of the branch', async () => {
+test('an overwrite and an append start from the branch’s file', async () => {
   const { project, ref, wish } = await open({ 'README.md': '# One\n' });
   await project.write({ 'README.md': '# Mine\n' });
   const first = await beginWrite(project, wish({ target: 'README.md', operation: 'append' }));
@@ -61,17 +61,17 @@ test('an overwrite and an append go by the file of the branch', async () => {
 });
 
 test.each([
-  ['a create of what the branch has', { target: 'README.md' }, 'FILES_IN_THE_WAY'],
-  ['an append to what it has not', { operation: 'append' }, 'FILE_NOT_FOUND'],
+  ['a create of a file on the branch', { target: 'README.md' }, 'FILES_IN_THE_WAY'],
+  ['an append to a file missing on the branch', { operation: 'append' }, 'FILE_NOT_FOUND'],
   ['a directory', { target: 'src' }, 'BAD_TARGET'],
   ['a path below a file', { target: 'README.md/x' }, 'BAD_TARGET'],
-  ['a name that is one of macOS', { target: 'readme.md' }, 'BAD_TARGET'],
+  ['a name that macOS treats as the same', { target: 'readme.md' }, 'BAD_TARGET'],
 ])('%s is refused', async (_, more, code) => {
   const { project, wish } = await open({ 'README.md': 'x\n', 'src/a.ts': 'a\n' });
   await expect(beginWrite(project, wish(more))).rejects.toMatchObject({ code });
 });
 
-test('a target that has changed on the branch since is left as it is', async () => {
+test('a target that has changed on the branch since is left unchanged', async () => {
   const { project, ref, wish } = await open({ 'README.md': '# One\n' });
   const rewrite = { target: 'README.md', operation: 'overwrite' };
   const { record } = await beginWrite(project, wish(rewrite));
@@ -87,7 +87,7 @@ test('a target that has changed on the branch since is left as it is', async () 
   expect(await readOn(project, ref, 'README.md')).toBe('# Two\n');
 });
 
-test('where a work tree has the line by then, the file is put there as well', async () => {
+test('if a work tree has the line by then, the file is written there as well', async () => {
   const { project, ref, wish } = await open();
   const { record } = await beginWrite(project, wish());
   await project.repository.workspace?.switchTo(ref);
@@ -96,18 +96,21 @@ test('where a work tree has the line by then, the file is put there as well', as
   expect(await project.read('docs/guide.md')).toBe('text\n');
 });
 
-test.each(['installing', 'installed'] as const)('one that was killed while it was %s is finished', async (phase) => {
-  const { project, ref, wish } = await open();
-  const { record } = await beginWrite(project, wish());
-  await appendWrite(project, { id: record.id, bytes: bytes('text\n') });
-  const left = project.writing.get(record.id);
-  if (!left?.state) throw new Error('It was not begun.');
-  const sha256 = project.hash('text\n');
-  const summary = { passed: [], failed: [], skipped: [] };
-  const tip = await project.repository.store.resolve(ref);
-  if (record.line === null) throw new Error('It was begun for a line.');
-  const install = { sha256, contentSha256: sha256, tip, ...record.line, summary, notes: [], isForced: false };
-  left.state = { ...left.state, phase, install };
-  expect(await finalizeLeft(project, record.id, false)).toMatchObject({ isWritten: true });
-  expect(await readOn(project, ref, 'docs/guide.md')).toBe('text\n');
-});
+test.each(['installing', 'installed'] as const)(
+  'a session that was killed while it was %s is finished',
+  async (phase) => {
+    const { project, ref, wish } = await open();
+    const { record } = await beginWrite(project, wish());
+    await appendWrite(project, { id: record.id, bytes: bytes('text\n') });
+    const left = project.writing.get(record.id);
+    if (!left?.state) throw new Error('It was not begun.');
+    const sha256 = project.hash('text\n');
+    const summary = { passed: [], failed: [], skipped: [] };
+    const tip = await project.repository.store.resolve(ref);
+    if (record.line === null) throw new Error('It was begun for a line.');
+    const install = { sha256, contentSha256: sha256, tip, ...record.line, summary, notes: [], isForced: false };
+    left.state = { ...left.state, phase, install };
+    expect(await finalizeLeft(project, record.id, false)).toMatchObject({ isWritten: true });
+    expect(await readOn(project, ref, 'docs/guide.md')).toBe('text\n');
+  },
+);

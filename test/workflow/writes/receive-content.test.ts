@@ -14,7 +14,7 @@ const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 const lines = (count: number) => 'a line\n'.repeat(count);
 const full = () => new TeddyError('DISK_FULL', 'The disk is full.');
 
-/** A source that gives what a test pushes, when it pushes it. */
+/** A source that emits a test's input at the same time. */
 function openSource() {
   const pieces: (Uint8Array | null | Error)[] = [];
   let wake: (() => void) | null = null;
@@ -45,7 +45,7 @@ function openSource() {
   return { bytes: read(), counts, send: (text: string) => push(encode(text)), end: () => push(null), fail: push };
 }
 
-/** Saves and prompts in the order in which they came, and everything that was said. */
+/** Saves and prompts in their order, and all messages. */
 function watch(
   source: AsyncIterable<Uint8Array>,
   options: Partial<ReceiveOptions> & { limits?: Partial<Limits> } = {},
@@ -94,7 +94,7 @@ async function* of(...texts: string[]): AsyncIterable<Uint8Array> {
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-describe('a content that comes at once', () => {
+describe('content that arrives all together', () => {
   test('ends with its marker, and is saved as a whole', async () => {
     const { outcome, log, disk, states } = watch(of('a\nb', '\nDO', 'NE\nrest'));
     expect(await outcome).toMatchObject({ text: 'a\nb\n', rest: 'rest', isDone: true, isSaved: true });
@@ -120,11 +120,11 @@ describe('a content that comes at once', () => {
     expect(log).toEqual([]);
   });
 
-  test('has nothing trailing when white space alone follows', async () => {
+  test('has no trailing text if only white space follows', async () => {
     expect(await watch(of('a\nDONE\n\n \t\r\n')).outcome).toMatchObject({ rest: '', isDone: true });
   });
 
-  test('of a stream is read no further than the piece with the marker, and the stream stays open', async () => {
+  test('from a stream is read no further than the piece with the marker, and the stream stays open', async () => {
     const source = openSource();
     const { outcome } = watch(source.bytes);
     source.send('a\nDONE\nx');
@@ -136,17 +136,17 @@ describe('a content that comes at once', () => {
     expect(await second.outcome).toMatchObject({ text: 'more', isDone: false });
   });
 
-  test('of an answer is read to its end, and what follows the marker is trailing', async () => {
+  test('from an answer is read to its end, and text after the marker is trailing', async () => {
     const { outcome } = watch(of('a\nDONE\nx', 'y\nDONE\n', 'z'), { isAnswer: true });
     expect(await outcome).toMatchObject({ text: 'a\n', rest: 'xy\nDONE\nz', isDone: true });
   });
 
-  test('keeps no more of what follows than a content may have', async () => {
+  test('keeps no more trailing text than the content limit', async () => {
     const { outcome } = watch(of('a\nDONE\n12', '345678', '9'), { isAnswer: true, limits: { maxBytes: 5 } });
     expect(await outcome).toMatchObject({ text: 'a\n', rest: '12345' });
   });
 
-  test('is done also when the answer breaks off behind the marker, which is said', async () => {
+  test('is done even if the answer breaks off after the marker, which is reported', async () => {
     const source = openSource();
     const { outcome, said } = watch(source.bytes, { isAnswer: true });
     source.send('a\nDONE\n');
@@ -156,7 +156,7 @@ describe('a content that comes at once', () => {
     expect(said).toEqual(['warning: The answer broke off after its end marker: connection reset']);
   });
 
-  test('goes on where one that was saved has stopped', async () => {
+  test('continues at the end of a saved one', async () => {
     const before = encode('```\nold\n');
     const write = openWrite(writeLimits, Date.now(), {
       ...openWrite(writeLimits, Date.now()).state,
@@ -168,7 +168,7 @@ describe('a content that comes at once', () => {
     expect([log, states[0]?.size]).toEqual([['save 13'], 21]);
   });
 
-  propertyTest('is the same however it is cut, and what was saved is that', async () => {
+  propertyTest('is the same however it is cut, and equals the saved content', async () => {
     const text = '# T\n```\nDONE\n\n```\nend é\n\nDONE \r\nrest\n';
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(text.length), { maxLength: 8 }), fc.boolean(), async (cuts, isAnswer) => {
@@ -210,15 +210,15 @@ describe('a content that comes at once', () => {
   });
 });
 
-describe('a content that comes slowly', () => {
+describe('content that arrives slowly', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
   test.each([
     ['the next save', {}, 1900],
-    ['the prompt of a silent writer', { idlePromptMs: 2000 }, 1900],
+    ['a silent writer’s prompt', { idlePromptMs: 2000 }, 1900],
     ['nothing', {}, 10],
-  ])('that is done is read on until the stream is silent, also where %s is due by then', async (_due, limits, atMs) => {
+  ])('that is done is read on until the stream is silent, even if %s is due by then', async (_due, limits, atMs) => {
     const source = openSource();
     const { outcome } = watch(source.bytes, { readsOn: true, limits: { maxBytes: 8, ...limits } });
     source.send('a\n');
@@ -233,7 +233,7 @@ describe('a content that comes slowly', () => {
     expect(await outcome).toMatchObject({ text: 'a\n', rest: 'the tail, whole', isDone: true });
   });
 
-  test('is saved with every 50 lines', async () => {
+  test('is saved after every 50 lines', async () => {
     const source = openSource();
     const { log } = watch(source.bytes);
     source.send(lines(49));
@@ -244,7 +244,7 @@ describe('a content that comes slowly', () => {
     expect(log).toEqual(['save 350']);
   });
 
-  test('is saved 5 s after its first byte, while more comes', async () => {
+  test('is saved 5 s after its first byte, while more arrives', async () => {
     const source = openSource();
     const { log } = watch(source.bytes);
     for (let second = 0; second < 5; second += 1) {
@@ -254,7 +254,7 @@ describe('a content that comes slowly', () => {
     expect(log).toEqual(['save 5']);
   });
 
-  test('is saved at most 4 times a second, also when its source falls silent then', async () => {
+  test('is saved at most 4 times a second, even if its source falls silent then', async () => {
     const source = openSource();
     const { log } = watch(source.bytes);
     for (let at = 0; at < 100; at += 1) {
@@ -267,7 +267,7 @@ describe('a content that comes slowly', () => {
     expect(log.map((entry) => Number(entry.slice(5))).reduce((sum, size) => sum + size)).toBe(100 * 350);
   });
 
-  test('is saved when the writer falls silent, who is asked then, once', async () => {
+  test('is saved when the writer falls silent, who is then prompted once', async () => {
     const source = openSource();
     const { log } = watch(source.bytes);
     source.send('a\n');
@@ -279,7 +279,7 @@ describe('a content that comes slowly', () => {
     expect(log).toEqual(['save 2', 'prompt']);
   });
 
-  test('has its writer asked three times in all, and before the first byte as well', async () => {
+  test('prompts its writer three times in all, including before the first byte', async () => {
     const source = openSource();
     const { log } = watch(source.bytes);
     for (let silence = 0; silence < 5; silence += 1) {
@@ -301,7 +301,7 @@ describe('a content that comes slowly', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('has no writer who is silent while a save takes long and more has come', async () => {
+  test('does not count its writer as silent if more arrived during a slow save', async () => {
     const source = openSource();
     const { log, disk } = watch(source.bytes);
     disk.delayMs = 3000;
@@ -324,7 +324,7 @@ describe('a content that comes slowly', () => {
     expect(disk.saved).toBe(sent.join(''));
   });
 
-  test('holds its source back while a save is at work', async () => {
+  test('holds its source back during a save', async () => {
     const source = openSource();
     const { disk } = watch(source.bytes);
     disk.delayMs = 1000;
@@ -333,7 +333,7 @@ describe('a content that comes slowly', () => {
     expect(source.counts.taken).toBe(1);
   });
 
-  test('is asked for far in the future without a timer that rings at once', async () => {
+  test('with timeouts far in the future sets no timer that fires immediately', async () => {
     const source = openSource();
     const { log } = watch(source.bytes, { limits: { idlePromptMs: 2 ** 40, saveMs: 2 ** 40 } });
     source.send('a');
@@ -342,11 +342,11 @@ describe('a content that comes slowly', () => {
   });
 });
 
-describe('a disk that takes nothing', () => {
+describe('a full disk', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test('is told once, tried again with each later save, and told when it takes all again', async () => {
+  test('is reported once, retried with each later save, and reported when it recovers', async () => {
     const source = openSource();
     const { log, said, disk, outcome } = watch(source.bytes);
     disk.error = full();
@@ -366,7 +366,7 @@ describe('a disk that takes nothing', () => {
     expect(said.slice(1)).toEqual(['info: The content can be saved again; all of it is saved now.']);
   });
 
-  test('is tried again every 5 s while the writer is silent, and the writer is asked all the same', async () => {
+  test('is retried every 5 s while the writer is silent, who is prompted all the same', async () => {
     const source = openSource();
     const { log, disk } = watch(source.bytes);
     disk.error = new TeddyError('WRITE_FAILED', 'The disk is read-only.');
@@ -375,7 +375,7 @@ describe('a disk that takes nothing', () => {
     expect(log).toEqual(['fail 1', 'prompt', 'fail 1', 'fail 1']);
   });
 
-  test('is told again after it has taken some in between', async () => {
+  test('is reported again after it has recovered in between', async () => {
     const source = openSource();
     const { said, disk } = watch(source.bytes);
     for (const error of [full(), null, full()]) {
@@ -386,7 +386,7 @@ describe('a disk that takes nothing', () => {
     expect(said.map((text) => text.slice(0, 7))).toEqual(['warning', 'info: T', 'warning']);
   });
 
-  test('leaves the content in memory, which is whole but not saved', async () => {
+  test('leaves the content in memory, which is complete but not saved', async () => {
     const source = openSource();
     const { disk, outcome } = watch(source.bytes);
     disk.error = full();
@@ -395,7 +395,7 @@ describe('a disk that takes nothing', () => {
   });
 
   test.each([new TeddyError('LOCKED', 'Another process has it.'), new Error('a defect')])(
-    'for any other reason stops: %s',
+    'with any other error stops: %s',
     async (error) => {
       const source = openSource();
       const { disk, outcome, log } = watch(source.bytes);
@@ -407,11 +407,11 @@ describe('a disk that takes nothing', () => {
   );
 });
 
-describe('what breaks off', () => {
+describe('an interruption', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test('by a signal is saved first, with what might have been a marker', async () => {
+  test('by a signal saves first, with a possible start of the marker', async () => {
     const source = openSource();
     const { outcome, disk, abort } = watch(source.bytes);
     source.send('a\nDON');
@@ -422,7 +422,7 @@ describe('what breaks off', () => {
     expect([disk.saved, vi.getTimerCount()]).toEqual(['a\nDON', 0]);
   });
 
-  test('by a signal that came before it reads nothing', async () => {
+  test('by an earlier signal reads nothing', async () => {
     const source = openSource();
     const signal = AbortSignal.abort();
     const { outcome, log } = watch(source.bytes, { signal });
@@ -431,7 +431,7 @@ describe('what breaks off', () => {
     expect([log, source.counts.taken]).toEqual([[], 0]);
   });
 
-  test('by a signal says how much the disk has not taken', async () => {
+  test('by a signal reports how much is not on disk', async () => {
     const source = openSource();
     const { outcome, disk, abort } = watch(source.bytes);
     disk.error = full();
@@ -442,7 +442,7 @@ describe('what breaks off', () => {
     expect((await outcome).error).toMatchObject({ code: 'INTERRUPTED', message });
   });
 
-  test('by a signal during a save is saved after it', async () => {
+  test('by a signal during a save saves again after it', async () => {
     const source = openSource();
     const { outcome, disk, abort, log } = watch(source.bytes);
     disk.delayMs = 500;
@@ -454,7 +454,7 @@ describe('what breaks off', () => {
     expect(log).toEqual(['save 350', 'save 1']);
   });
 
-  test('behind the marker by a signal has its content saved', async () => {
+  test('by a signal after the marker saves the content', async () => {
     const source = openSource();
     const { outcome, disk, abort } = watch(source.bytes, { isAnswer: true });
     source.send('a\nDONE\nx');
@@ -464,7 +464,7 @@ describe('what breaks off', () => {
     expect(disk.saved).toBe('a\n');
   });
 
-  test('by a failure of the source is saved, and the failure is thrown', async () => {
+  test('by a failing source saves, and throws the failure', async () => {
     const source = openSource();
     const { outcome, disk } = watch(source.bytes);
     const failure = new TeddyError('MODEL_INTERRUPTED', 'The connection was cut.');
@@ -474,7 +474,7 @@ describe('what breaks off', () => {
     expect(disk.saved).toBe('a\nDONE');
   });
 
-  test('at the limit is saved up to it, and nothing more is read', async () => {
+  test('by the limit saves up to it, and reads nothing more', async () => {
     const source = openSource();
     const { outcome, disk } = watch(source.bytes, { limits: { maxBytes: 10 } });
     source.send('12345678');
@@ -485,12 +485,12 @@ describe('what breaks off', () => {
     expect([disk.saved, source.counts.taken]).toEqual(['123456789a', 2]);
   });
 
-  test('is not what is exactly as long as the limit, with its marker', async () => {
+  test('does not happen to content exactly as long as the limit, with its marker', async () => {
     const { outcome } = watch(of('12345678', '9\nDO', 'NE\n'), { limits: { maxBytes: 10 } });
     expect(await outcome).toMatchObject({ text: '123456789\n', isDone: true });
   });
 
-  test('by white space without end behind a marker is not kept in memory for ever', async () => {
+  test('by endless white space after a marker does not fill the memory', async () => {
     const { outcome } = watch(of('DONE', ...Array<string>(20).fill(' '.repeat(1000))), {
       limits: { maxBytes: 10_000 },
     });

@@ -11,7 +11,7 @@ import { type MemoryProject } from '../../support/memory-repository.ts';
 const bytes = (text: string) => new TextEncoder().encode(text);
 const wish = { intent: 'A guide', target: 'docs/guide.md', operation: 'create' };
 
-/** A controller that has saved this much, and is dead. */
+/** A dead controller that has saved this much. */
 async function orphan(project: MemoryProject, content: string): Promise<string> {
   const { held } = await beginHeldWrite(project, { ...wish, hasController: true });
   const { staged, write } = held;
@@ -30,7 +30,7 @@ async function keptRefs(project: MemoryProject): Promise<string[]> {
   );
 }
 
-test('what a dead controller has left is orphaned, blocks nobody, and is finished by whoever wants to', async () => {
+test('a dead controller’s session is orphaned, blocks nobody, and can be finished by anyone', async () => {
   const project = await given.session();
   const id = await orphan(project, 'text\n');
   expect(await findWrite(project, id)).toMatchObject({ status: 'active', stage: 'orphaned', size: 5 });
@@ -41,13 +41,13 @@ test('what a dead controller has left is orphaned, blocks nobody, and is finishe
   expect(await project.read('docs/guide.md')).toBe('text\n');
 });
 
-test('the end marker is no content, although the line was cut behind it', async () => {
+test('the end marker is not content, although the line was cut after it', async () => {
   const project = await given.session();
   expect(await finalizeLeft(project, await orphan(project, 'text\nDONE'), false)).toMatchObject({ isWritten: true });
   expect(await project.read('docs/guide.md')).toBe('text\n');
 });
 
-test('an orphan is gone on with where it stopped', async () => {
+test('an orphan is resumed where it stopped', async () => {
   const project = await given.session();
   const id = await orphan(project, 'one\n');
   const held = await claimWrite(project, id);
@@ -58,13 +58,13 @@ test('an orphan is gone on with where it stopped', async () => {
   expect(await project.read('docs/guide.md')).toBe('one\ntwo\n');
 });
 
-test('what has failed can be finished all the same, and what is committed cannot be taken up again', async () => {
+test('a failed session can still be finished, and a committed one cannot be resumed', async () => {
   const project = await given.session();
   const { record } = await beginWrite(project, { ...wish, target: 'a.json', hasController: false });
   await appendWrite(project, { id: record.id, bytes: bytes('{ "a": }\n') });
   for (let tries = 0; tries < 3; tries += 1) await finalizeWrite(project, { id: record.id });
   expect(await findWrite(project, record.id)).toMatchObject({ stage: 'failed', reason: '3 validations failed' });
-  // A refusal after it was taken up makes no cut content of it, which a model would be asked to go on with.
+  // A refusal after it was resumed does not mark its content as cut, which a model would be asked to continue.
   for (let times = 0; times < 2; times += 1) {
     const { held, isWhole } = await claimLeftover(project, record.id);
     expect(isWhole).toBe(true);
@@ -74,7 +74,7 @@ test('what has failed can be finished all the same, and what is committed cannot
   await expect(claimWrite(project, record.id)).rejects.toMatchObject({ code: 'UNKNOWN_WRITE' });
 });
 
-test('a damaged one cannot be gone on with, and is kept when it is cleared away', async () => {
+test('a damaged session cannot be resumed, and is kept when it is cleared', async () => {
   const project = await given.session();
   const id = await orphan(project, 'text\n');
   const left = project.writing.get(id);
@@ -86,7 +86,7 @@ test('a damaged one cannot be gone on with, and is kept when it is cleared away'
   expect(await keptRefs(project)).toEqual([`refs/teddy/keep/writes/${id} text\n`]);
 });
 
-test('orphans under an hour are offered, older ones are cleared away and kept, held ones are left alone', async () => {
+test('orphans under an hour are offered, older ones are cleared and kept, held ones are left alone', async () => {
   const project = await given.session();
   expect(await sweepWrites(project)).toEqual({ orphans: [], cleaned: [] });
   const id = await orphan(project, 'text\n');
@@ -98,7 +98,7 @@ test('orphans under an hour are offered, older ones are cleared away and kept, h
   expect((await listWrites(project)).map((write) => write.id)).toEqual([record.id]);
 });
 
-test('a session that was committed is no orphan, is cleared away without a word, and leaves nothing to keep', async () => {
+test('a committed session is not an orphan, is cleared silently, and leaves nothing to keep', async () => {
   const project = await given.session();
   const { record } = await beginWrite(project, { ...wish, hasController: false });
   await finalizeWrite(project, { id: record.id, content: bytes('text\n') });
@@ -106,14 +106,14 @@ test('a session that was committed is no orphan, is cleared away without a word,
   project.writeLimits.orphanMs = 1;
   expect(await sweepWrites(project)).toEqual({ orphans: [], cleaned: [] });
   expect(await listWrites(project)).toHaveLength(1);
-  // The clock ticks a second a look, and the result is known for an hour.
+  // The clock advances a second with every look, and the result is kept for an hour.
   for (let second = 0; second < 3600; second += 1) project.clock.now();
   expect(await sweepWrites(project)).toEqual({ orphans: [], cleaned: [] });
   expect(await listWrites(project)).toEqual([]);
   expect(await keptRefs(project)).toEqual([]);
 });
 
-test('what is discarded is gone', async () => {
+test('a discarded session cannot be brought back', async () => {
   const project = await given.session();
   const id = await orphan(project, 'text\n');
   await discardWrite(project, id);

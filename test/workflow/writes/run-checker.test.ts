@@ -25,13 +25,13 @@ describe("the user's own checker", () => {
     ['/a.py', 'b/a.py', false],
     ['docs/', 'docs/a.md', true],
     ['a.command', 'a.command', true],
-  ])('that is set for %j runs for %s: %s', async (glob, path, runs) => {
+  ])('for %j runs for %s: %s', async (glob, path, runs) => {
     const project = await memoryProject();
     set(project, glob);
     expect((await find(project, path)) !== null).toBe(runs);
   });
 
-  test('is null when none is set', async () => {
+  test('is null if none is set', async () => {
     const project = await memoryProject();
     project.configuration.set('teddy.validate.command', 'check');
     project.configuration.set('teddy.validate.*.py.other', 'check');
@@ -39,7 +39,7 @@ describe("the user's own checker", () => {
     expect(await find(project, 'a.py')).toBeNull();
   });
 
-  test('is given the content in a file of the name of the target, which is gone afterwards', async () => {
+  test('gets the content in a file with the target’s name, which is removed afterwards', async () => {
     const project = await memoryProject();
     set(project, '*.py', 'check it');
     const seen: unknown[] = [];
@@ -52,7 +52,7 @@ describe("the user's own checker", () => {
     expect(project.scratched.size).toBe(0);
   });
 
-  test('that does not exit with 0 makes a finding of what it says, without secrets', async () => {
+  test('that does not exit with 0 makes a finding from its output, without secrets', async () => {
     const project = await memoryProject();
     project.secrets.set('hunter-two-9000', 'password');
     set(project, '*.py');
@@ -77,7 +77,7 @@ describe("the user's own checker", () => {
     expect(finding?.message).toBe(`\`check\` exited with 1: ${'a'.repeat(2000)}…`);
   });
 
-  test('that says nothing, or does not end, is a finding as well', async () => {
+  test('that prints nothing, or does not end, makes a finding as well', async () => {
     const project = await memoryProject();
     project.configuration.set('teddy.timeout', '7');
     set(project, '*.py');
@@ -87,7 +87,7 @@ describe("the user's own checker", () => {
     expect(await run(project, 'a.py')).toEqual([{ check: 'checker', message: '`check` did not finish within 7 s.' }]);
   });
 
-  test('runs beside all others that are set for the path', async () => {
+  test('runs beside all other matching ones', async () => {
     const project = await memoryProject();
     set(project, '*.py', 'first');
     set(project, '*.ts', 'second');

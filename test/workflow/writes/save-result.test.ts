@@ -8,7 +8,7 @@ import { given } from '../../support/given.ts';
 
 const full = () => Promise.reject(new TeddyError('DISK_FULL', 'The disk is full.'));
 
-/** A controller whose content is in memory alone. */
+/** A controller whose content is only in memory. */
 async function beginInMemory(operation: string) {
   const project = await given.session();
   const { held } = await beginHeldWrite(project, { intent: 'x', target: 'a.txt', operation, hasController: true });
@@ -18,7 +18,7 @@ async function beginInMemory(operation: string) {
   return { project, held };
 }
 
-test('a session that no save has told of its commit is gone afterwards, and is not offered again', async () => {
+test('a session whose commit no save has recorded is gone afterwards, and is not offered again', async () => {
   const { project, held } = await beginInMemory('create');
   held.staged.save = full;
   held.staged.dropContent = full;
@@ -29,7 +29,7 @@ test('a session that no save has told of its commit is gone afterwards, and is n
   await beginWrite(project, { intent: 'x', target: 'b.txt', operation: 'create', hasController: true });
 });
 
-test('content that cannot be removed after the commit is a warning, and no failure', async () => {
+test('content that cannot be removed after the commit is a warning, not a failure', async () => {
   const { project, held } = await beginInMemory('create');
   held.staged.dropContent = full;
   expect(await finalizeHeld(project, held)).toMatchObject({ isWritten: true });
@@ -37,7 +37,7 @@ test('content that cannot be removed after the commit is a warning, and no failu
   expect(project.said).toContainEqual('warning: a.txt is committed, but: The disk is full.');
 });
 
-test('a failure that is not one of the disk is never taken for one', async () => {
+test('a failure outside the disk is never taken for one of the disk', async () => {
   const { project, held } = await beginInMemory('create');
   held.staged.dropContent = () => Promise.reject(new Error('It was closed.'));
   await expect(finalizeHeld(project, held)).rejects.toThrow('It was closed.');

@@ -1,4 +1,4 @@
-/** A stream that is interrupted, into a place that does not do what it is asked. */
+/** An interrupted stream, into a place that refuses its calls. */
 import { expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import type { Destination } from '../../../src/workflow/writes/run-write.ts';
@@ -44,7 +44,7 @@ async function interrupt(changes: Partial<Destination<string>>, pieces: string[]
   return { error, removals, said: project.said };
 }
 
-test('what was saved is told with the ways to look at it, to go on, to finalize and to give up', async () => {
+test('saved content is reported with the commands to inspect, resume, finalize and discard it', async () => {
   const { error, removals } = await interrupt({ savedBytes: () => 4 }, ['one\n']);
   expect(error).toMatchObject({ code: 'INTERRUPTED', message: expect.stringContaining('is saved') as string });
   for (const way of ['look at it', 'go on', 'finalize it', 'give it up'])
@@ -52,7 +52,7 @@ test('what was saved is told with the ways to look at it, to go on, to finalize 
   expect(removals).toBe(0);
 });
 
-test('a closing save that fails leaves it an interruption, which says how much is lost', async () => {
+test('a failing last save is still an interruption, which reports how much is lost', async () => {
   const { error } = await interrupt({ save: unreachable, savedBytes: () => 2 }, ['one\n']);
   expect(error).toMatchObject({
     code: 'INTERRUPTED',
@@ -60,7 +60,7 @@ test('a closing save that fails leaves it an interruption, which says how much i
   });
 });
 
-test('an empty session that cannot be removed is warned of, and it is an interruption all the same', async () => {
+test('an empty session that cannot be removed causes a warning, and is an interruption all the same', async () => {
   const { error, said } = await interrupt({ remove: unreachable }, []);
   expect(error).toMatchObject({ code: 'INTERRUPTED', hint: 'None of it is saved; run the command again.' });
   expect(said.join()).toContain('It does not answer. `give it up` gives it up.');
