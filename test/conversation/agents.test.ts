@@ -13,46 +13,46 @@ const none = new Map<string, string>();
 const builtin = ['architect', 'debugger', 'dev', 'pathfinder', 'reviewer'];
 
 describe('agents', () => {
-  test.each(builtin)('%s comes with teddy', (name) => {
+  test.each(builtin)('include %s as a built-in one', (name) => {
     const agent = findAgent(name, none);
     expect(agent).toMatchObject({ name, source: 'builtin' });
     expect(agent.text.split('\n').length).toBeGreaterThan(30);
   });
 
-  test('the default one exists', () => expect(findAgent(defaultAgent, none).name).toBe('pathfinder'));
+  test('include the default one', () => expect(findAgent(defaultAgent, none).name).toBe('pathfinder'));
 
-  test("the repository's own agent goes before the one of the same name", () => {
+  test('in the repository take precedence over built-in ones of the same name', () => {
     const agent = findAgent('dev', new Map([['dev', '# Our dev\n\nSpeak Latin.']]));
     expect(agent.source).toBe('own');
     expect(agent.text.startsWith('# Our dev\n\nSpeak Latin.\n')).toBe(true);
     expect(agent.text).not.toContain('small tested steps');
   });
 
-  test('every prompt ends with the plan protocol', () => {
+  test('have prompts that all end with the plan protocol', () => {
     const own = new Map([['mine', 'Mine.']]);
     for (const name of agentNames(own)) {
       expect(findAgent(name, own).text.endsWith(`\n${renderProtocol({ canSearch: false }).trim()}\n`)).toBe(true);
     }
   });
 
-  test('RESEARCH is in it where there is a command for it', () => {
+  test('can use RESEARCH if there is a command for it', () => {
     const [without = '', withIt = ''] = listPrompts('dev', none, 'ask');
     expect([without, withIt].map((text) => text.includes('RESEARCH'))).toEqual([false, true]);
     expect(findAgent('dev', none, { mode: 'ask', canSearch: true }).text).toBe(withIt);
   });
 
-  test('every prompt says how to read the sections of the request', () => {
+  test('have prompts that all explain the sections of the request', () => {
     const { text } = findAgent('mine', new Map([['mine', 'Mine.']]));
     for (const section of ['memos', 'history', 'tree', 'file', 'message']) expect(text).toContain(`\`${section}\``);
   });
 
-  test('the prompt of a conversation says how files are written, and that commands are not for it', () => {
+  test('have a conversation prompt that explains writing files, and that commands are not for it', () => {
     const { text } = findAgent('dev', none, { mode: 'chat' });
     expect(text).toContain('Commands are not for writing files');
     expect(findAgent('dev', none).text).not.toContain('Commands are not for writing files');
   });
 
-  test('an unknown name is refused with the names that there are', () => {
+  test('are not found by an unknown name, and the error lists the existing ones', () => {
     expect(() => findAgent('constructor', new Map([['mine', 'Mine.']]))).toThrow(
       expect.objectContaining({
         code: 'UNKNOWN_AGENT',
@@ -61,7 +61,7 @@ describe('agents', () => {
     );
   });
 
-  test('have names of which each stands once, the own ones among them', () => {
+  test("are listed once by name, including the user's own", () => {
     expect(agentNames(none)).toEqual(builtin);
     expect(
       agentNames(
@@ -73,7 +73,7 @@ describe('agents', () => {
     ).toEqual(['a', ...builtin]);
   });
 
-  test('a built-in prompt mentions no section and no action that the protocol does not have', () => {
+  test('have built-in prompts that mention only sections and actions in the protocol', () => {
     for (const name of builtin) {
       const own = withoutTemplateNote(toAgentTemplate(name));
       const words = new Set(own.match(/\b[A-Z]{4,}\b/g));
@@ -81,7 +81,7 @@ describe('agents', () => {
     }
   });
 
-  test('the template of a new agent explains itself, in a comment that is taken out again', () => {
+  test('have a template that explains itself, in a comment that is removed again', () => {
     const template = toAgentTemplate('release-notes');
     expect(template).toMatch(/^<!--\n[^]*-->\n# release-notes\n/);
     expect(withoutTemplateNote(template)).toMatch(/^# release-notes\n/);

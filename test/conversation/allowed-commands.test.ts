@@ -17,7 +17,7 @@ describe('a command', () => {
     ['pytest tests -x', 'pytest tests'],
     ['grep a "b c"', 'grep a'],
     ['./scripts/build.sh all', './scripts/build.sh all'],
-  ])('%j is allowed by its line, or by %j', (command, words) => {
+  ])('is allowed as its line, or by words: %j, %j', (command, words) => {
     expect(toAllowable(command, 'app')?.line).toEqual({
       kind: 'line',
       text: command.replace(/^[ \n]+|[ \n]+$/g, ''),
@@ -104,7 +104,7 @@ describe('a command', () => {
     'ln a b',
     'dd a',
     'RM build',
-  ])('%j is allowed by its line alone', (command) => {
+  ])('is allowed only as its line: %j', (command) => {
     expect(toAllowable(command, null)).toMatchObject({ line: { text: command }, words: null });
   });
 
@@ -134,7 +134,7 @@ describe('a command', () => {
     '*',
     '',
   ];
-  test.each(unsafe)('%j is never allowed, whatever was', (command) => {
+  test.each(unsafe)('is never allowed, whatever was: %j', (command) => {
     expect(toAllowable(command, null)).toBeNull();
     const all = [
       { kind: 'line', text: command.trim(), cwd: null },

@@ -11,8 +11,8 @@ const problemOf = (name: string, values: unknown) => {
 const tooLong =
   /^`edits` has 20[12] lines, and takes 200 at most: a longer text goes through WritePlanTool_begin, as plain text/;
 
-describe('the tools of a conversation', () => {
-  test('are the four of the project, the one that edits a file and the one that begins one', () => {
+describe('the tools in a conversation', () => {
+  test('are the four for the project, the one that edits a file and the one that begins one', () => {
     expect(chatTools.map(({ name }) => name)).toEqual([
       'read_file',
       'list_files',
@@ -23,7 +23,7 @@ describe('the tools of a conversation', () => {
     ]);
   });
 
-  test.each(chatTools)('$name takes nothing but what its schema names, and says what each is', ({ parameters }) => {
+  test.each(chatTools)("accept in $name only the schema's properties, and describe each", ({ parameters }) => {
     expect(parameters).toMatchObject({ type: 'object', additionalProperties: false });
     const { properties, required } = parameters as { properties: Record<string, unknown>; required: string[] };
     for (const property of Object.values(properties))
@@ -60,11 +60,11 @@ describe('a call', () => {
       { intent: 'Explain it', target_file: 'guide.md', operation: 'create' },
       { intent: 'Explain it', target: 'guide.md', operation: 'create' },
     ],
-  ])('of %s with %j gives its values', (name, values, expected) => {
+  ])('to %s with %j returns its values', (name, values, expected) => {
     expect(call(name, values)).toEqual({ name, ...expected });
   });
 
-  test('of edit_file with 200 lines gives its values', () => {
+  test('to edit_file with 200 lines returns its values', () => {
     const edits = [
       { find: 'a', replace: 'x\n'.repeat(198) },
       { find: 'b', replace: '' },
@@ -110,7 +110,7 @@ describe('a call', () => {
       { target_file: 'a', operation: 'create', intent: 'i', content: 'x' },
       /content is never part of a call/,
     ],
-  ])('of %s with %j is answered with what to do better', (name, values, problem) => {
+  ])('to %s with %j is answered with advice', (name, values, problem) => {
     expect(problemOf(name, values)).toMatch(problem);
   });
 });

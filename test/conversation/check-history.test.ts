@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { checkHistory } from '../support/check-history.ts';
 import type { HistoryFormat } from '../../src/conversation/history/history.ts';
 
-/** A change of something valid, and the only thing that is wrong with it then. */
+/** A change to something valid, and the only fault that it then has. */
 type Bad = [rule: string, messages: unknown, fault: string];
 
 function expectOnly(format: HistoryFormat, messages: unknown, fault: string): void {
   expect(checkHistory(format, messages)).toEqual([fault]);
 }
 
-describe('the check of openai', () => {
+describe('the openai check', () => {
   const call = (id: unknown, fields: object = {}) => ({
     id,
     type: 'function',
@@ -24,7 +24,7 @@ describe('the check of openai', () => {
   test.each([
     ['nothing', []],
     ['a message', [user]],
-    ['a message after one of the system', [system, user]],
+    ['a message after a system message', [system, user]],
     ['an answer at the end', [user, answer]],
     ['calls with results in any order', [user, calls(call('a'), call('b')), result('b'), result('a'), answer, user]],
     [
@@ -45,8 +45,8 @@ describe('the check of openai', () => {
       [user, { role: 'model', content: 'x' }],
       'Message 1: its role is not system, user, assistant or tool.',
     ],
-    ['a late system', [user, system], 'Message 1: the system speaks after the first message.'],
-    ['an empty system', [{ role: 'system', content: '' }, user], 'Message 0: its content is empty.'],
+    ['a late system message', [user, system], 'Message 1: the system speaks after the first message.'],
+    ['an empty system message', [{ role: 'system', content: '' }, user], 'Message 0: its content is empty.'],
     ['two users', [user, user], 'Message 1: two messages of the user follow each other.'],
     ['two answers', [user, answer, answer], 'Message 2: two messages of the assistant follow each other.'],
     [
@@ -54,20 +54,24 @@ describe('the check of openai', () => {
       [user, answer, calls(call('a')), result('a')],
       'Message 2: two messages of the assistant follow each other.',
     ],
-    ['an assistant first', [answer], 'Message 0: the assistant speaks first.'],
-    ['an assistant first after the system', [system, answer], 'Message 1: the assistant speaks first.'],
+    ['an assistant message first', [answer], 'Message 0: the assistant speaks first.'],
+    ['an assistant message first after the system message', [system, answer], 'Message 1: the assistant speaks first.'],
     ['an empty message', [{ role: 'user', content: ' \n\u001f' }], 'Message 0: its content is empty.'],
-    ['content that is no text', [{ role: 'user', content: null }], 'Message 0: its content is not a text.'],
-    ['half a pair', [{ role: 'user', content: 'a\ud800b' }], 'Message 0: its content holds half a surrogate pair.'],
+    ['content that is not a text', [{ role: 'user', content: null }], 'Message 0: its content is not a text.'],
     [
-      'half a pair at the end',
+      'half a surrogate pair',
+      [{ role: 'user', content: 'a\ud800b' }],
+      'Message 0: its content holds half a surrogate pair.',
+    ],
+    [
+      'half a surrogate pair at the end',
       [{ role: 'user', content: 'a\udc00' }],
       'Message 0: its content holds half a surrogate pair.',
     ],
-    ['tool_calls of the user', [{ ...user, tool_calls: [] }], 'Message 0: the user has tool_calls.'],
-    ['a tool_call_id of the user', [{ ...user, tool_call_id: 'a' }], 'Message 0: the user has a tool_call_id.'],
+    ['tool_calls by the user', [{ ...user, tool_calls: [] }], 'Message 0: the user has tool_calls.'],
+    ['a tool_call_id by the user', [{ ...user, tool_call_id: 'a' }], 'Message 0: the user has a tool_call_id.'],
     [
-      'a tool_call_id of the assistant',
+      'a tool_call_id by the assistant',
       [user, { ...answer, tool_call_id: 'a' }],
       'Message 1: the assistant has a tool_call_id.',
     ],
@@ -83,7 +87,7 @@ describe('the check of openai', () => {
       'Message 1: its content is empty.',
     ],
     ['no calls in tool_calls', [user, calls()], 'Message 1: its tool_calls are not an array of calls.'],
-    ['a call that is no object', [user, calls(7)], 'Message 1: a call is not an object.'],
+    ['a call that is not an object', [user, calls(7)], 'Message 1: a call is not an object.'],
     [
       'a call without an id',
       [user, calls(call(''))],
@@ -95,11 +99,11 @@ describe('the check of openai', () => {
       'Message 1: the id of a call is not a text of 1 to 40 characters.',
     ],
     [
-      'a call with half a pair in its id',
+      'a call with half a surrogate pair in its id',
       [user, calls(call('\ud800')), result('\ud800')],
       'Message 1: the id of a call holds half a surrogate pair.',
     ],
-    ['an id that was there', [...withCall(call('a')), ...withCall(call('a'))], 'Message 4: two calls have the id a.'],
+    ['a repeated id', [...withCall(call('a')), ...withCall(call('a'))], 'Message 4: two calls have the id a.'],
     [
       'another type of call',
       withCall({ ...call('a'), type: 'tool' }),
@@ -122,7 +126,7 @@ describe('the check of openai', () => {
       'Message 1: the arguments of a call are not a text.',
     ],
     [
-      'arguments that are torn',
+      'truncated arguments',
       withCall(call('a', { arguments: '{"a":' })),
       'Message 1: the arguments of a call are not the JSON of an object.',
     ],
@@ -132,7 +136,7 @@ describe('the check of openai', () => {
       'Message 1: the arguments of a call are not the JSON of an object.',
     ],
     [
-      'half a pair in arguments',
+      'half a surrogate pair in arguments',
       withCall(call('a', { arguments: '{"a":"\\\\\\ud800"}' })),
       'Message 1: the arguments of a call hold half a surrogate pair.',
     ],
@@ -158,15 +162,15 @@ describe('the check of openai', () => {
       'Message 3: it answers no call of the answer before it that still waits.',
     ],
     ['an empty result', [user, calls(call('a')), result('a', '')], 'Message 2: its content is empty.'],
-    ['a result that is no text', [user, calls(call('a')), result('a', [])], 'Message 2: its content is not a text.'],
+    ['a result that is not a text', [user, calls(call('a')), result('a', [])], 'Message 2: its content is not a text.'],
   ])('refuses %s', (_rule, messages, fault) => expectOnly('openai', messages, fault));
 
-  test('takes an escaped backslash before ud800 for what it is', () => {
+  test('accepts an escaped backslash before ud800', () => {
     expect(checkHistory('openai', withCall(call('a', { arguments: '{"a":"\\\\ud800"}' })))).toEqual([]);
   });
 });
 
-describe('the check of anthropic', () => {
+describe('the anthropic check', () => {
   const text = (words: unknown) => ({ type: 'text', text: words });
   const use = (id: unknown, fields: object = {}) => ({ type: 'tool_use', id, name: 'read_file', input: {}, ...fields });
   const result = (id: unknown, fields: object = {}) => ({
@@ -190,7 +194,7 @@ describe('the check of anthropic', () => {
       ],
     ],
     [
-      'calls with results in any order, and text behind them',
+      'calls with results in any order, and text after them',
       [hi, assistant(text('I'), use('a'), use('b')), user(result('b'), result('a'), text('and?'))],
     ],
     ['a picture', [user(text('see'), { type: 'image', source: {} })]],
@@ -204,7 +208,7 @@ describe('the check of anthropic', () => {
     ['no array', 'x', 'The messages are not an array.'],
     ['no object', [7], 'Message 0: it is not an object.'],
     ['the system', [{ role: 'system', content: 'x' }], 'Message 0: its role is not user or assistant.'],
-    ['an assistant first', [assistant(text('x'))], 'Message 0: the assistant speaks first.'],
+    ['an assistant message first', [assistant(text('x'))], 'Message 0: the assistant speaks first.'],
     ['two users', [hi, hi], 'Message 1: two messages of the user follow each other.'],
     [
       'two answers',
@@ -213,18 +217,18 @@ describe('the check of anthropic', () => {
     ],
     ['no content', [{ role: 'user' }], 'Message 0: its content is not a text, and not an array of blocks.'],
     ['no blocks', [hi, assistant(), hi], 'Message 1: its content is not a text, and not an array of blocks.'],
-    ['a block that is no object', [user('hi')], 'Message 0: a block is not an object.'],
+    ['a block that is not an object', [user('hi')], 'Message 0: a block is not an object.'],
     ['an empty block', [user(text(' \n'))], 'Message 0: a block of text is empty.'],
     ['an empty text', [{ role: 'user', content: '' }], 'Message 0: a block of text is empty.'],
-    ['half a pair', [user(text('\udc00'))], 'Message 0: a block of text holds half a surrogate pair.'],
-    ['a call of the user', [user(use('a'))], 'Message 0: a block of the user has the type tool_use.'],
+    ['half a surrogate pair', [user(text('\udc00'))], 'Message 0: a block of text holds half a surrogate pair.'],
+    ['a call by the user', [user(use('a'))], 'Message 0: a block of the user has the type tool_use.'],
     [
-      'a result of the assistant',
+      'a result by the assistant',
       [hi, assistant(result('a'))],
       'Message 1: a block of the assistant has the type tool_result.',
     ],
     [
-      'a picture of the assistant',
+      'a picture by the assistant',
       [hi, assistant({ type: 'image', source: {} })],
       'Message 1: a block of the assistant has the type image.',
     ],
@@ -235,7 +239,7 @@ describe('the check of anthropic', () => {
       'Message 1: the id of a tool_use is not of letters, digits, _ and -.',
     ],
     [
-      'an id that was there',
+      'a repeated id',
       [hi, assistant(use('a')), user(result('a')), assistant(use('a')), user(result('a'))],
       'Message 3: two blocks of tool_use have the id a.',
     ],
@@ -250,7 +254,7 @@ describe('the check of anthropic', () => {
       'Message 1: the input of a tool_use is not an object.',
     ],
     [
-      'half a pair in an input',
+      'half a surrogate pair in an input',
       [hi, assistant(use('a', { input: { '\ud800': 1 } })), user(result('a'))],
       'Message 1: the input of a tool_use holds half a surrogate pair.',
     ],
@@ -261,7 +265,7 @@ describe('the check of anthropic', () => {
       'Message 2: the call b of the message before has no result in it.',
     ],
     [
-      'a result behind a text',
+      'a result after a text',
       [hi, assistant(use('a')), user(text('x'), result('a'))],
       'Message 2: a tool_result stands behind another block.',
     ],
@@ -291,12 +295,12 @@ describe('the check of anthropic', () => {
       'Message 2: the content of a tool_result is empty.',
     ],
     [
-      'a result of no blocks',
+      'a result without blocks',
       [hi, assistant(use('a')), user(result('a', { content: [] }))],
       'Message 2: the content of a tool_result is empty.',
     ],
     [
-      'half a pair in blocks of a result',
+      "half a surrogate pair in a result's blocks",
       [hi, assistant(use('a')), user(result('a', { content: [text('\ud800')] }))],
       'Message 2: the content of a tool_result holds half a surrogate pair.',
     ],
@@ -309,7 +313,7 @@ describe('the check of anthropic', () => {
   ])('refuses %s', (_rule, messages, fault) => expectOnly('anthropic', messages, fault));
 });
 
-describe('the check of jsonl', () => {
+describe('the jsonl check', () => {
   const base = { timestamp: '' };
   const user = { type: 'user', id: 'u', ...base, message: { role: 'user', content: 'hi' }, source: 'text' };
   const answer = {
@@ -324,7 +328,7 @@ describe('the check of jsonl', () => {
   const note = { type: 'note', id: 'n', ...base, text: 'x' };
   const lines = (...records: unknown[]) => records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
-  test('accepts nothing, and every kind of record in its place', () => {
+  test('accepts an empty file, and every kind of record in its place', () => {
     expect(checkHistory('jsonl', '')).toEqual([]);
     expect(
       checkHistory(
@@ -340,7 +344,7 @@ describe('the check of jsonl', () => {
     ['an array', lines([]), 'Line 1: it is not the JSON of an object.'],
     ['a line without its end', JSON.stringify(user), 'The end: the last line is not complete.'],
     ['a record without an id', lines({ ...user, id: '' }), 'Line 1: it has no id.'],
-    ['an id that was there', lines(user, { ...answer, id: 'u' }), 'Line 2: another record has the id u.'],
+    ['a repeated id', lines(user, { ...answer, id: 'u' }), 'Line 2: another record has the id u.'],
     ['a record without its time', lines({ ...user, timestamp: 7 }), 'Line 1: it has no timestamp.'],
     ['an unknown type', lines({ ...user, type: 'telemetry' }), 'Line 1: records of type telemetry are not known.'],
     ['no message', lines({ ...user, message: 'hi' }), 'Line 1: it has no message.'],
@@ -358,7 +362,7 @@ describe('the check of jsonl', () => {
     ['no source', lines({ ...user, source: undefined }), 'Line 1: it has no source.'],
     ['a call without its id', lines(user, { ...call, tool_call_id: 7 }), 'Line 2: it has no tool_call_id.'],
     [
-      'a call whose id was there',
+      'a call with a repeated id',
       lines(call, result, { ...call, id: 'k2' }, { ...result, id: 'r2' }),
       'Line 3: another call has the id c.',
     ],
@@ -389,45 +393,45 @@ describe('the check of jsonl', () => {
       'Line 3: it answers no call before it that still waits.',
     ],
     [
-      'an is_error that is missing',
+      'a missing is_error',
       lines(call, { ...result, is_error: undefined }),
       'Line 2: its is_error is not true or false.',
     ],
   ])('refuses %s', (_rule, text, fault) => expectOnly('jsonl', text, fault));
 });
 
-describe('the check of markdown', () => {
+describe('the markdown check', () => {
   const user = '## User, 2026-01-24 10:00:00 UTC\n\n> hi\n';
   const answer = '## Assistant\n\n> Hello.\n>\n> There.\n';
   const call = '### Call of read_file\n\n```json\n{}\n```\n';
   const result = '### Error (denied)\n\n````text\n```\n## User\n````\n';
 
-  test('accepts nothing, and all that is in its place', () => {
+  test('accepts an empty text, and everything in its place', () => {
     expect(checkHistory('markdown', '')).toEqual([]);
     expect(checkHistory('markdown', [user, answer, call, result, '> Done.\n', user].join('\n'))).toEqual([]);
   });
 
   test.each<Bad>([
     ['no text', null, 'The conversation is not a text.'],
-    ['a text outside of quotes', `${user}hello\n`, 'Line 4: it is no heading, no quote, and in no fence.'],
+    ['a text outside quotes', `${user}hello\n`, 'Line 4: it is no heading, no quote, and in no fence.'],
     [
-      'a line that only a carriage return ends',
+      'a line that ends with only a carriage return',
       `${user}> a\r# b\n`,
       'Line 5: it is no heading, no quote, and in no fence.',
     ],
     ['another heading', `${user}## Nobody\n`, 'Line 4: it is no heading, no quote, and in no fence.'],
     ['a line without its end', `${user}> x`, 'The end: the last line is not complete.'],
-    ['two parts of one speaker', user + user, 'Line 4: two parts of the user follow each other.'],
+    ['two consecutive parts by one speaker', user + user, 'Line 4: two parts of the user follow each other.'],
     [
       'a heading with nothing below it',
       `${user}## Assistant\n\n## User\n> x\n`,
       'Line 6: nothing stands below the heading before it.',
     ],
     ['a heading at the end', `${user}## Assistant\n`, 'The end: nothing stands below the last heading.'],
-    ['a quote of nobody', '> hi\n', 'Line 1: nobody says it.'],
-    ['a call of the user', `${user}### Call of x\n### Result\n`, 'Line 4: a call that is not of the assistant.'],
-    ['a fence of the user', `${user}\`\`\`text\n\`\`\`\n`, 'Line 4: a fence stands below no answer.'],
-    ['a fence that is open', `${answer}${call}${result.slice(0, -5)}`, 'The end: a fence is open.'],
+    ['a quote without a speaker', '> hi\n', 'Line 1: nobody says it.'],
+    ['a call by the user', `${user}### Call of x\n### Result\n`, 'Line 4: a call that is not of the assistant.'],
+    ['a fence by the user', `${user}\`\`\`text\n\`\`\`\n`, 'Line 4: a fence stands below no answer.'],
+    ['an unclosed fence', `${answer}${call}${result.slice(0, -5)}`, 'The end: a fence is open.'],
     ['a call without a result', answer + call, 'The end: a call has no result.'],
     ['a call before a result', answer + call + call + result, 'Line 11: a call before it has no result.'],
     ['a call before a speaker', answer + call + user, 'Line 11: a call before it has no result.'],

@@ -1,4 +1,4 @@
-/** The guard before a request, beside the rules of providers as the tests state them. */
+/** The check before a request, against the rules of providers as the tests define them. */
 import { expect, test } from 'vitest';
 import { checkRequest } from '../../src/conversation/history/check-request.ts';
 import { toAnthropicMessages } from '../../src/conversation/history/model-messages.ts';
@@ -30,24 +30,24 @@ test.each([
 });
 
 test.each<[string, ModelMessage[]]>([
-  ['a system that speaks late', [user, system]],
-  ['a user who speaks twice', [user, user]],
-  ['an assistant who begins', [system, says]],
-  ['an assistant who speaks twice', [user, says, says]],
+  ['a late system message', [user, system]],
+  ['two consecutive user messages', [user, user]],
+  ['an assistant message first', [system, says]],
+  ['two consecutive assistant messages', [user, says, says]],
   ['no words', [{ role: 'user', content: ' \n' }]],
   ['half a character', [{ role: 'user', content: 'a\ud83d' }]],
   ['a call without a result', [user, calls(call())]],
   ['a call without its result before the next message', [user, calls(call()), user]],
-  ['a result of no call', [user, result()]],
+  ['a result without a call', [user, result()]],
   ['a second result', [user, calls(call()), result(), result()]],
   ['an empty result', [user, calls(call()), result('a', '')]],
-  ['a taken id', [user, calls(call(), call()), result()]],
+  ['a repeated id', [user, calls(call(), call()), result()]],
   ['no id', [user, calls(call({ id: '' })), result('')]],
   ['a name with a space', [user, calls(call({ name: 'look up' })), result()]],
-  ['arguments that are no object', [user, calls(call({ arguments: '[1]' })), result()]],
+  ['arguments that are not an object', [user, calls(call({ arguments: '[1]' })), result()]],
   ['empty arguments', [user, calls(call({ arguments: '' })), result()]],
   ['half a character in a call', [user, calls(call({ arguments: '{"a":"\\ud83d"}' })), result()]],
-])('%s is refused, as the rules of OpenAI have it', (_what, messages) => {
+])("%s is refused, as by OpenAI's rules", (_what, messages) => {
   expect(() => checkRequest(messages)).toThrow(expect.objectContaining({ code: 'HISTORY_INVALID' }));
   expect(checkHistory('openai', toOpenaiMessages(messages))).not.toEqual([]);
 });

@@ -8,7 +8,7 @@ const line = (id: string) => encodeRecord(user(id, `said ${id}`)).trimEnd();
 const a = line('a');
 const b = line('b');
 
-/** Whose messages are there, and what is reported. */
+/** The roles of the messages, and the reports. */
 function read(text: string): { said: string[]; skipped: string[]; mended: string[] } {
   const { records, skipped, mended } = decodeTranscript(text);
   return {
@@ -23,20 +23,24 @@ describe('a line that is not JSON', () => {
     ['two objects', `${a}${b}`, '1: 2 objects on one line'],
     ['two objects with spaces between', `${a} \t\r${b}\r`, '1: 2 objects on one line'],
     ['NUL characters between two objects', `${a}\0\0${b}`, '1: 2 objects on one line; NUL characters were left out'],
-    ['a torn object before another', `${a}${b.slice(0, -9)}${b}`, '1: 2 objects on one line; a torn part was left out'],
-    ['a torn object behind another', `${a}${b}{"type":"us`, '1: 2 objects on one line; a torn part was left out'],
     [
-      'a torn escape before an object',
+      'a truncated object before another',
+      `${a}${b.slice(0, -9)}${b}`,
+      '1: 2 objects on one line; a torn part was left out',
+    ],
+    ['a truncated object before another', `${a}${b}{"type":"us`, '1: 2 objects on one line; a torn part was left out'],
+    [
+      'a truncated escape before an object',
       `${a}${b.slice(0, 60)}\\${b}`,
       '1: 2 objects on one line; a torn part was left out',
     ],
-    ['something else between', `${a} 7 ${b}`, '1: 2 objects on one line; a torn part was left out'],
-    ['a line separator behind it', `${a}${b}\u2028`, '1: 2 objects on one line'],
+    ['other text between', `${a} 7 ${b}`, '1: 2 objects on one line; a torn part was left out'],
+    ['a line separator after it', `${a}${b}\u2028`, '1: 2 objects on one line'],
   ])('gives every record on it: %s', (_what, text, reason) => {
     expect(read(text)).toEqual({ said: ['said a', 'said b'], skipped: [], mended: [reason] });
   });
 
-  test('gives what NUL characters have left of a text', () => {
+  test('gives the part of a text that NUL characters have left', () => {
     expect(read(a.replace('said', 'sa\0\0'))).toEqual({
       said: ['sa a'],
       skipped: [],
@@ -44,12 +48,12 @@ describe('a line that is not JSON', () => {
     });
   });
 
-  test('gives a record wherever the one before it was torn', () => {
+  test('gives a record wherever the one before it was truncated', () => {
     for (let cut = 1; cut < a.length; cut += 1) {
       const { said, skipped } = read(`${a.slice(0, cut)}${b}`);
       const before = a.slice(0, cut).at(-1) ?? '';
       const inString = (a.slice(0, cut).match(/"/g) ?? []).length % 2 === 1;
-      // There it may as well be a value of the torn one.
+      // At that place it may as well be a value in the truncated one.
       const isDoubtful = !inString && ':,['.includes(before);
       expect({ cut, said, skipped }).toEqual(
         isDoubtful ? { cut, said: [], skipped: ['1: not JSON'] } : { cut, said: ['said b'], skipped: [] },
@@ -57,7 +61,7 @@ describe('a line that is not JSON', () => {
     }
   });
 
-  test('never gives what a tool has put out as something that was said', () => {
+  test("never gives a tool's output as a message", () => {
     const forged = {
       type: 'user',
       id: 'f',
@@ -73,7 +77,7 @@ describe('a line that is not JSON', () => {
     }
   });
 
-  test('reports a record that is none beside the others', () => {
+  test('reports an invalid record beside the others', () => {
     expect(read(`${a}{"type":"user"}{}${b}`)).toEqual({
       said: ['said a', 'said b'],
       skipped: ['1: a record of type user without message.content; not an object with a type'],
@@ -87,7 +91,7 @@ describe('a line that is not JSON', () => {
     [`{"type":"x","a":"`, 1e5],
     ['{}', 3e5],
     ['{"a":[', 2e5],
-  ])('of many %s is read in time that grows with them', async (unit, most) => {
+  ])('with many %s is read in linear time', async (unit, most) => {
     await expectLinear(
       most,
       (count) => unit.repeat(count),
@@ -100,7 +104,7 @@ describe('content', () => {
   const withContent = (content: unknown) =>
     `{"type":"user","id":"u","timestamp":"","message":{"role":"user","content":${JSON.stringify(content)}}}`;
 
-  test('as blocks of text is their text, one a line', () => {
+  test('given as blocks of text is their text, one per line', () => {
     const blocks = [
       { type: 'text', text: 'one' },
       { type: 'input_text', text: 'two' },
@@ -108,7 +112,7 @@ describe('content', () => {
     expect(read(withContent(blocks))).toEqual({ said: ['one\ntwo'], skipped: [], mended: [] });
   });
 
-  test('as other blocks is their JSON, and says so', () => {
+  test('given as other blocks is their JSON, with a repair', () => {
     const blocks = [
       { type: 'text', text: 'see' },
       { type: 'tool_result', tool_use_id: 'c', content: 'x' },
@@ -121,7 +125,7 @@ describe('content', () => {
     });
   });
 
-  test('of the bytes of a picture is named in their place, and says so', () => {
+  test("with a picture's bytes has a note in their place, with a repair", () => {
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'A'.repeat(5000) } };
     expect(read(withContent([{ type: 'text', text: 'look' }, image]))).toEqual({
       said: [`look\n[image: ${JSON.stringify(image).length} characters are not shown]`],
@@ -130,7 +134,7 @@ describe('content', () => {
     });
   });
 
-  test('that is neither text nor blocks is its JSON, and says so', () => {
+  test('that is neither text nor blocks is its JSON, with a repair', () => {
     expect(read(withContent(42))).toMatchObject({ said: ['42'], mended: ['1: as text: content of type number'] });
     expect(read(withContent({ a: 1 }))).toMatchObject({
       said: ['{"a":1}'],
@@ -140,7 +144,7 @@ describe('content', () => {
     expect(read(withContent(null)).skipped).toEqual(['1: a record of type user without message.content']);
   });
 
-  test('nested so deep that it could not be written again is left out', () => {
+  test('nested too deeply to be rewritten is left out', () => {
     const nested = (depth: number) =>
       `{"type":"tool_use","id":"c","tool_call_id":"c","tool_input":${'['.repeat(depth)}${']'.repeat(depth)}}`;
     expect(read(nested(200_000)).skipped).toEqual(['1: nested deeper than 500 levels']);
@@ -149,7 +153,7 @@ describe('content', () => {
   });
 });
 
-test('reading a transcript of many megabytes takes time in proportion to them', async () => {
+test('a transcript of many megabytes is read in linear time', async () => {
   const mebibyte = encodeRecord(user('u', 'x'.repeat(1000))).repeat(950);
   await expectLinear(
     12,

@@ -24,7 +24,7 @@ function read(name: string): History {
   return history;
 }
 
-test('a log of voice and text, as another program writes it, is one conversation', () => {
+test("another program's log of voice and text is one conversation", () => {
   const history = read('orchestrator.jsonl');
   expect(history.repairs).toEqual([]);
   expect(renderAnthropic(history)).toEqual([
@@ -59,7 +59,7 @@ test('a log with tools that fail, are denied and are interrupted needs no repair
     'user: Do not push. Is the build fine now?',
     'assistant: I run it [interrupted]',
   ]);
-  // After the results the user's words stand in the same message.
+  // After the results, the user's words are in the same message.
   expect(renderAnthropic(history)[8]?.content.map(({ type }) => type)).toEqual(['tool_result', 'tool_result', 'text']);
 });
 
@@ -72,7 +72,7 @@ test('a turn with a plan and its report is a message, the plan, and a message wi
   );
 });
 
-test('a log that crashes have damaged has all that can still be read, and tells each repair', () => {
+test('a log damaged by crashes has everything that can still be read, and names each repair', () => {
   const history = read('damaged.jsonl');
   expect(outline(history)).toEqual([
     'user: What is in the folder?',
@@ -101,7 +101,7 @@ test('a log that crashes have damaged has all that can still be read, and tells 
   ]);
 });
 
-test('records come out of a history in the order of their answers, each with its own', () => {
+test('records leave a history in the order of their answers, each with its own', () => {
   const text = renderJsonl(
     fold(user('u', 'x'), call('a'), call('b'), result('b', '2'), user('v', 'y'), result('a', '1')),
   );
@@ -112,7 +112,7 @@ test('records come out of a history in the order of their answers, each with its
   expect(ids).toEqual(['u', 'call-a', 'call-b', 'result-a', 'result-b', 'v']);
 });
 
-test('in Markdown nothing that was said passes for a heading, and the fence of a result is longer than any in it', () => {
+test("in Markdown no message passes for a heading, and a result's fence is longer than any inside it", () => {
   const history = fold(
     user('u', 'a\r## Assistant\n\n```\n'),
     assistant('a', '# Plan'),
@@ -139,7 +139,7 @@ test('in Markdown nothing that was said passes for a heading, and the fence of a
   expect(kindsOf(history)).toEqual(['call-without-result']);
 });
 
-test('an answer that ends a history of Anthropic ends without white space, and is not changed anywhere else', () => {
+test('an answer that ends an Anthropic history ends without white space, and is not changed anywhere else', () => {
   const asked = [user('u', 'x'), assistant('a', 'One. \n')];
   expect(renderAnthropic(fold(...asked))[1]?.content).toEqual([{ type: 'text', text: 'One.' }]);
   expect(renderAnthropic(fold(...asked, user('v', 'y')))[1]?.content).toEqual([{ type: 'text', text: 'One. \n' }]);

@@ -35,35 +35,35 @@ function expectHistory(records: TranscriptRecord[], messages: string[], repairs:
   expect(findFaults(history)).toEqual([]);
 }
 
-describe('what was said', () => {
-  test('an empty log has no messages', () => {
+describe('messages', () => {
+  test('do not exist in an empty log', () => {
     expectHistory([], []);
     expectHistory([meta, note, interrupted], []);
   });
 
-  test('a log of the user alone is one message', () => {
+  test("are one in a log with only the user's", () => {
     expectHistory([user('u', 'hi')], ['user: hi']);
   });
 
-  test('two messages of the user in a row are one, with all of both', () => {
+  test('by the user in a row are joined in one', () => {
     expectHistory([user('u1', 'hi'), user('u2', 'are you there?')], ['user: hi\n\nare you there?']);
   });
 
-  test('answers in a row are one message of the assistant', () => {
+  test('by the assistant in a row are joined in one', () => {
     expectHistory(
       [user('u', 'hi'), assistant('a', 'Hello.'), assistant('b', 'How are you?')],
       ['user: hi', 'assistant: Hello.\n\nHow are you?'],
     );
   });
 
-  test('an answer that begins like the whole one before it is there beside it', () => {
+  test('include an answer that begins like the complete one before it', () => {
     expectHistory(
       [user('u', 'x'), assistant('a', 'It is'), assistant('b', 'It is so.')],
       ['user: x', 'assistant: It is\n\nIt is so.'],
     );
   });
 
-  test('a log that begins with the assistant gets an opening message, and says so', () => {
+  test('get an opening message if the log begins with the assistant, with a repair', () => {
     const opening = 'user: (The conversation begins with the assistant.)';
     expectHistory([assistant('a', 'Welcome.')], [opening, 'assistant: Welcome.'], ['opening-added']);
     expectHistory(
@@ -73,7 +73,7 @@ describe('what was said', () => {
     );
   });
 
-  test('a text without anything in it is left out, and says so', () => {
+  test('that are empty are left out, with a repair', () => {
     expectHistory(
       [user('u', 'hi'), assistant('a', ' \n'), user('e', ''), assistant('b', 'Hello.')],
       ['user: hi', 'assistant: Hello.'],
@@ -81,7 +81,7 @@ describe('what was said', () => {
     );
   });
 
-  test('a report follows the plan that it is about as a message of the user, and joins the next one', () => {
+  test('include a report after its plan as a user message, which is joined with the next one', () => {
     expectHistory(
       [
         user('u', 'do it'),
@@ -93,7 +93,7 @@ describe('what was said', () => {
     );
   });
 
-  test('voice and text are one conversation, and switches between them cut nothing', () => {
+  test('by voice and text are one conversation, and switching cuts nothing', () => {
     expectHistory(
       [
         meta,
@@ -111,7 +111,7 @@ describe('what was said', () => {
     );
   });
 
-  test('a voice turn that was cancelled leaves its message before the next one', () => {
+  test('include that of a cancelled voice turn before the next one', () => {
     expectHistory(
       [user('u', 'wait', 'voice_transcription'), interrupted, meta, user('v', 'do this')],
       ['user: wait\n\ndo this'],
@@ -120,7 +120,7 @@ describe('what was said', () => {
 });
 
 describe('calls and results', () => {
-  test('text and calls of one answer are one message, and what follows the results is the next', () => {
+  test('text and calls in one answer are one message, and the text after the results is the next', () => {
     expectHistory(
       [user('u', 'read'), assistant('a', 'I look.'), call('c1'), result('c1', 'x'), assistant('b', 'It is x.')],
       ['user: read', `assistant: I look. -> c1 ${input}`, 'tool c1: x', 'assistant: It is x.'],
@@ -134,7 +134,7 @@ describe('calls and results', () => {
     );
   });
 
-  test('parallel results stand in the order of their calls, whatever order they came in', () => {
+  test('parallel results are in the order of their calls, whatever order they came in', () => {
     expectHistory(
       [user('u', 'read'), call('a'), call('b'), call('c'), result('c', '3'), result('b', '2'), result('a', '1')],
       [
@@ -154,7 +154,7 @@ describe('calls and results', () => {
     );
   });
 
-  test('a call between the results of two others is the next step, and the result behind it is put in its place', () => {
+  test("a call between two others' results is the next step, and the later result is moved into place", () => {
     expectHistory(
       [user('u', 'x'), call('a'), call('b'), result('a', '1'), call('c'), result('b', '2'), result('c', '3')],
       [
@@ -193,7 +193,7 @@ describe('calls and results', () => {
     );
   });
 
-  test('a text after a call that never had a result was said after it', () => {
+  test('a text after a call that never had a result comes after it', () => {
     expectHistory(
       [user('u', 'x'), call('a'), assistant('s', 'It fails.'), user('v', 'why?')],
       [
@@ -207,7 +207,7 @@ describe('calls and results', () => {
     );
   });
 
-  test('a call without a result gets an error before the next message of the user', () => {
+  test("a call without a result gets an error before the user's next message", () => {
     expectHistory(
       [user('u', 'x'), call('a'), user('v', 'and?')],
       ['user: x', `assistant: null -> a ${input}`, `tool a: Error: ${missingOutput}`, 'user: and?'],
@@ -215,7 +215,7 @@ describe('calls and results', () => {
     );
   });
 
-  test('a call without a result at the end of the log gets an error with an id that is always the same', () => {
+  test('a call without a result at the end of the log gets an error with a stable id', () => {
     const records = [user('u', 'x'), call('a')];
     expectHistory(
       records,
@@ -244,7 +244,7 @@ describe('calls and results', () => {
     );
   });
 
-  test('a result that no call waits for is left out, and says so', () => {
+  test('a result without a waiting call is left out, with a repair', () => {
     expectHistory(
       [user('u', 'x'), result('q'), assistant('a', 'Hi.')],
       ['user: x', 'assistant: Hi.'],
@@ -252,7 +252,7 @@ describe('calls and results', () => {
     );
   });
 
-  test('a late result takes the place of the error', () => {
+  test('a late result replaces the error', () => {
     expectHistory(
       [user('u', 'x'), call('a'), user('v', 'and?'), result('a', 'late'), assistant('t', 'Here.')],
       ['user: x', `assistant: null -> a ${input}`, 'tool a: late', 'user: and?', 'assistant: Here.'],
@@ -260,7 +260,7 @@ describe('calls and results', () => {
     );
   });
 
-  test('a late result also takes the place of an error that was exported and read again', () => {
+  test('a late result also replaces an error that was exported and reimported', () => {
     const closed = result('a', missingOutput, { id: 'a-synthetic', isError: true });
     expectHistory(
       [user('u', 'x'), call('a'), closed, user('v', 'and?'), result('a', 'late')],
@@ -269,7 +269,7 @@ describe('calls and results', () => {
     );
   });
 
-  test('a second result of a call is left out, and says so', () => {
+  test('a second result for a call is left out, with a repair', () => {
     expectHistory(
       [user('u', 'x'), call('a'), result('a', '1'), result('a', '2', { id: 'other' })],
       ['user: x', `assistant: null -> a ${input}`, 'tool a: 1'],
@@ -277,7 +277,7 @@ describe('calls and results', () => {
     );
   });
 
-  test('calls with the same id get ids of their own, and each its own result', () => {
+  test('calls with the same id get unique ids, and each its own result', () => {
     expectHistory(
       [
         user('u', 'x'),
@@ -303,7 +303,7 @@ describe('calls and results', () => {
     );
   });
 
-  test('an id that is made for a call is none that another call has', () => {
+  test("an id that is made for a call is never another call's", () => {
     const records = ['0', '0-2', '0'].map((id, at) => call(id, { at }, `k${at}`));
     expect(fold(user('u', 'x'), ...records).turns[0]?.steps[0]?.calls.map(({ callId }) => callId)).toEqual([
       '0',
@@ -312,7 +312,7 @@ describe('calls and results', () => {
     ]);
   });
 
-  test('a call record that is there twice without an id of its own is one call', () => {
+  test('a call record that appears twice without an id is one call', () => {
     expectHistory(
       [user('u', 'x'), call('a', { n: 1 }, ''), call('a', { n: 1 }, ''), result('a', '1')],
       ['user: x', 'assistant: null -> a {"n":1}', 'tool a: 1'],
@@ -320,7 +320,7 @@ describe('calls and results', () => {
     );
   });
 
-  test('ids that no provider takes are changed for it, and stay different', () => {
+  test('ids that no provider accepts are rewritten for each, and stay different', () => {
     const long = 'x'.repeat(60);
     expectHistory(
       [
@@ -351,7 +351,7 @@ describe('calls and results', () => {
     expect(findFaults(history)).toEqual([]);
   });
 
-  test('an error of a tool reads as one, once', () => {
+  test("a tool's error reads as one, once", () => {
     expectHistory(
       [
         user('u', 'x'),
@@ -405,7 +405,7 @@ describe('calls and results', () => {
     ['a number', 7, '{"input":7}'],
     ['an array', [1], '{"input":[1]}'],
     ['nothing', null, '{}'],
-  ])('an input that is %s is put into an object, and says so', (_what, given, shown) => {
+  ])('an input that is %s is wrapped in an object, with a repair', (_what, given, shown) => {
     expectHistory(
       [user('u', 'x'), call('a', given), result('a')],
       ['user: x', `assistant: null -> a ${shown}`, 'tool a: done'],
@@ -436,7 +436,7 @@ describe('calls and results', () => {
     );
   });
 
-  test('tools that ran without being asked for are like any other', () => {
+  test('tools that ran without a request are like any other', () => {
     expectHistory(
       [user('u', 'x'), call('a', { bypassed: true }), result('a')],
       ['user: x', 'assistant: null -> a {"bypassed":true}', 'tool a: done'],
@@ -444,15 +444,15 @@ describe('calls and results', () => {
   });
 });
 
-describe('what was said or called twice', () => {
-  test('by another agent, under ids of its own, is there twice', () => {
+describe('a repeated message or call', () => {
+  test('by another agent, under other ids, appears twice', () => {
     expectHistory(
       [user('u', 'Look'), assistant('a', 'I wait.', 'capture'), note, assistant('b', 'I wait.', 'capture')],
       ['user: Look', 'assistant: I wait.\n\nI wait.'],
     );
   });
 
-  test('a retry with the same message is one message', () => {
+  test('with the same text after a retry is one message', () => {
     expectHistory(
       [user('u', 'hi'), user('u', 'hi'), assistant('a', 'Hi.')],
       ['user: hi', 'assistant: Hi.'],
@@ -460,7 +460,7 @@ describe('what was said or called twice', () => {
     );
   });
 
-  test('an answer that is there again, with or without its id, is one answer', () => {
+  test('is one answer, with or without its id', () => {
     expectHistory(
       [user('u', 'hi'), assistant('a', 'Hi.'), assistant('a', 'Hi.'), assistant('b', 'Hi.')],
       ['user: hi', 'assistant: Hi.'],
@@ -468,11 +468,11 @@ describe('what was said or called twice', () => {
     );
   });
 
-  test('the same words of the user in records of their own are both there', () => {
+  test('by the user in separate records appears twice', () => {
     expectHistory([user('u', 'yes'), user('v', 'yes')], ['user: yes\n\nyes']);
   });
 
-  test('another message with the same id is kept under an id of its own, and says so', () => {
+  test('with another text and the same id is kept under a new id, with a repair', () => {
     const history = fold(user('u', 'hi'), user('u', 'ho'));
     expect(outline(history)).toEqual(['user: hi\n\nho']);
     expect(history.turns[0]?.said.map(({ id }) => id)).toEqual(['u', 'u-2']);
@@ -485,7 +485,7 @@ describe('what was said or called twice', () => {
     ]);
   });
 
-  test('records without ids get the same ones each time', () => {
+  test('without an id gets the same one each time', () => {
     const records = [user('', 'hi'), assistant('', 'Hi.'), call('a', {}, ''), result('a', 'x', { id: '' })];
     const { said, steps } = fold(...records).turns[0] ?? { said: [], steps: [] };
     expect(said[0]?.id).toBe('01-record-1');
@@ -495,24 +495,24 @@ describe('what was said or called twice', () => {
   });
 });
 
-describe('an answer that was interrupted', () => {
-  test('says where it ends', () => {
+describe('an interrupted answer', () => {
+  test('marks where it ends', () => {
     expectHistory([user('u', 'x'), partial('p', 'The first')], ['user: x', 'assistant: The first [interrupted]']);
     expectHistory([user('u', 'x'), partial('p', 'The first\n')], ['user: x', 'assistant: The first\n[interrupted]']);
   });
 
-  test('and says so itself says so once', () => {
+  test('that marks its end itself is marked once', () => {
     expectHistory([user('u', 'x'), partial('p', 'One [interrupted]')], ['user: x', 'assistant: One [interrupted]']);
   });
 
-  test('and then given otherwise is there as well', () => {
+  test('that is replaced by a different one appears as well', () => {
     expectHistory(
       [user('u', 'x'), partial('p', 'The first'), assistant('a', 'A second.')],
       ['user: x', 'assistant: The first [interrupted]\n\nA second.'],
     );
   });
 
-  test('and then given again from its beginning is there once, as it was given in the end', () => {
+  test('that is repeated from its beginning appears once, in its final form', () => {
     expectHistory(
       [user('u', 'x'), partial('p', 'The '), partial('q', 'The first '), assistant('q', 'The first one.')],
       ['user: x', 'assistant: The first one.'],
@@ -520,7 +520,7 @@ describe('an answer that was interrupted', () => {
     );
   });
 
-  test('by voice is the one that was said last', () => {
+  test('by voice is the one that came last', () => {
     expectHistory(
       [
         user('u', 'x'),
@@ -534,7 +534,7 @@ describe('an answer that was interrupted', () => {
     );
   });
 
-  test('by voice before there is one, or while tools run, is not cut', () => {
+  test('by voice before it exists, or while tools run, is not cut', () => {
     expectHistory([user('u', 'x'), interrupted, assistant('a', 'One.')], ['user: x', 'assistant: One.']);
     expectHistory(
       [
@@ -550,7 +550,7 @@ describe('an answer that was interrupted', () => {
     );
   });
 
-  test('by voice twice says so once', () => {
+  test('by voice twice is marked once', () => {
     expectHistory(
       [user('u', 'x'), partial('a', 'One'), interrupted, interrupted],
       ['user: x', 'assistant: One [interrupted]'],
@@ -569,27 +569,27 @@ describe('a damaged log', () => {
     ['at the end', at(3, '}\n')],
     ['that is a scalar', at(1, '42\n')],
     ['that is an array', at(1, '[{"type":"user","message":{"role":"user","content":"no"}}]\n')],
-    ['that is torn', at(3, '{"type":"assistant","id":"b","mess')],
+    ['that is truncated', at(3, '{"type":"assistant","id":"b","mess')],
     ['of NUL characters', at(2, '\0\0\0\0\n')],
-  ])('with a line %s has all the others, and says so', (_what, text) => {
+  ])('with a line %s has all the others, with a repair', (_what, text) => {
     const history = foldText(text);
     expect(outline(history)).toEqual(whole);
     expect(kindsOf(history)).toEqual(['line-skipped']);
     expect(findFaults(history)).toEqual([]);
   });
 
-  test('says in which line of which turn', () => {
+  test('names the line and the turn', () => {
     const { repairs } = foldText(at(1, 'oh\n'), '07');
     expect(repairs).toEqual([{ kind: 'line-skipped', turn: '07', line: 2, text: 'Line 2 was left out: not JSON.' }]);
   });
 
   test.each([
     ['objects are glued', lines.join('').replace('\n', '')],
-    ['NUL characters stand before a line', at(1, '\0\0\0')],
-    ['NUL characters stand behind a line', lines.join('').replace('\n', '\0\0\n')],
-    ['a line separator stands behind a line', lines.join('').replace('\n', '\u2028\n')],
-    ['a torn line is glued to the next one', at(2, '{"type":"assistant","id":"b","message":{"role":"assi')],
-  ])('in which %s has all of it, and says so', (_what, text) => {
+    ['NUL characters precede a line', at(1, '\0\0\0')],
+    ['NUL characters follow a line', lines.join('').replace('\n', '\0\0\n')],
+    ['a line separator follows a line', lines.join('').replace('\n', '\u2028\n')],
+    ['a truncated line is glued to the next one', at(2, '{"type":"assistant","id":"b","message":{"role":"assi')],
+  ])('in which %s has all of it, with a repair', (_what, text) => {
     const history = foldText(text);
     expect(outline(history)).toEqual(whole);
     expect(kindsOf(history)).toEqual(['line-mended']);
@@ -598,16 +598,16 @@ describe('a damaged log', () => {
 
   test.each([
     ['a byte order mark', `\uFEFF${lines.join('')}`],
-    ['lines that end as on Windows', lines.join('').replaceAll('\n', '\r\n')],
-    ['lines of types that nobody knows', at(1, '{"type":"thinking","text":"..."}\n')],
+    ['Windows line endings', lines.join('').replaceAll('\n', '\r\n')],
+    ['lines of unknown types', at(1, '{"type":"thinking","text":"..."}\n')],
     ['empty lines', lines.join('\n\n')],
-  ])('with %s is read as it was meant', (_what, text) => {
+  ])('with %s is read as intended', (_what, text) => {
     const history = foldText(text);
     expect(outline(history)).toEqual(whole);
     expect(history.repairs).toEqual([]);
   });
 
-  test('with half characters keeps the records, and shows a model the sign that stands for them', () => {
+  test('with half characters keeps the records, and shows a model the replacement character', () => {
     expectHistory(
       [user('u', 'a\ud800b'), call('c', { '\udc00': '\\\ud83d\\ud800' }), result('c', ['\udfff'])],
       ['user: a\uFFFDb', 'assistant: null -> c {"\uFFFD":"\\\\\uFFFD\\\\ud800"}', 'tool c: ["\uFFFD"]'],
@@ -625,7 +625,7 @@ describe('turns', () => {
     transcript: decodeTranscript(records.map(encodeRecord).join('')),
   });
 
-  test('follow each other, and a branch from one of them goes on after it', () => {
+  test('follow each other, and a branch from one of them continues after it', () => {
     const turns = [
       log('01', user('u', 'a'), assistant('x', 'b')),
       log('02-branch-01', user('v', 'c'), assistant('y', 'd')),
@@ -641,7 +641,7 @@ describe('turns', () => {
     ]);
   });
 
-  test('tell repairs in the order of the log, each with its turn', () => {
+  test('report repairs in the order of the log, each with its turn', () => {
     const turns = [log('01', user('u', 'a'), call('c'), result('q')), log('02', user('v', ''), user('w', 'b'))];
     const { repairs } = toHistory(turns);
     expect(repairs.map(({ kind, turn }) => `${turn} ${kind}`)).toEqual([

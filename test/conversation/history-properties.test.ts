@@ -19,10 +19,10 @@ const fixtures = new URL('../../fixtures/transcripts/', import.meta.url);
 const shown = (text: string) => text.replace(/\p{Surrogate}/gu, '\uFFFD');
 const isBlank = (text: string) => /^[\s\p{Cc}]*$/u.test(text);
 
-/** All that a format shows as the words of one side, one text. */
+/** All the words of one side in a format, as one text. */
 function wordsOf(history: History, role: 'user' | 'assistant'): Record<string, string> {
   const title = role === 'user' ? '## User' : '## Assistant';
-  // Without the flag m, for which U+2028 ends a line as well.
+  // Without the flag m, which takes U+2028 for a line end as well.
   const parts = renderMarkdown(history)
     .replace(/(?<=\n)(`{3,})(?:json|text)\n[^]*?\n\1\n/g, '')
     .split(/(?<=^|\n)(?=## )/);
@@ -48,7 +48,7 @@ function expectAllSaid(text: string): void {
   const spoken = { user: wordsOf(history, 'user'), assistant: wordsOf(history, 'assistant') };
   for (const record of decodeTranscript(text).records) {
     if (!('message' in record) || !('content' in record.message) || isBlank(record.message.content)) continue;
-    // White space at the very end of an answer is no word.
+    // White space at the very end of an answer does not count as a word.
     const words = shown(
       record.type === 'user' ? record.message.content : record.message.content.replace(/[\s\p{Cc}]+$/u, ''),
     );
@@ -82,7 +82,7 @@ describe('a log as teddy writes it', () => {
     );
   });
 
-  propertyTest('needs no repair but for half characters, and for answers that repeat each other', () => {
+  propertyTest('needs no repair except for half characters, and for answers that repeat each other', () => {
     fc.assert(
       fc.property(keptLog, (records) => {
         const { repairs } = fold(...records);
@@ -114,7 +114,7 @@ describe('a log as teddy writes it', () => {
     );
   });
 
-  propertyTest('shows all that was said in every format', () => {
+  propertyTest('shows all messages in every format', () => {
     fc.assert(
       fc.property(keptLog, (records) => expectAllSaid(records.map(encodeRecord).join(''))),
       runs(100),
@@ -132,7 +132,7 @@ describe('a log after mishaps', () => {
     );
   });
 
-  propertyTest('shows all that was said in records that can still be read', () => {
+  propertyTest('shows all messages in records that can still be read', () => {
     fc.assert(fc.property(damagedText, expectAllSaid), runs(1000));
   });
 
@@ -170,7 +170,7 @@ slowTest.each(readdirSync(fixtures))('every prefix of %s is valid in every forma
   let before = '';
   for (let end = 0; end <= bytes.length; end += 1) {
     const history = foldText(bytes.subarray(0, end).toString());
-    // Within a line it is mostly the same history as before it.
+    // Within a line the history is mostly the same as before it.
     const turns = JSON.stringify(history.turns);
     if (turns !== before) expect({ end, faults: findFaults(history) }).toEqual({ end, faults: [] });
     before = turns;

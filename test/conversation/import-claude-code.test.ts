@@ -23,10 +23,10 @@ const call = (id: string) => [{ type: 'tool_use', id, name: 'Read', input: { pat
 const result = (id: string) => [{ type: 'tool_result', tool_use_id: id, content: `of ${id}` }];
 const of = (id: string) => ({ message: { role: 'assistant', id } });
 
-describe('a session of Claude Code', () => {
+describe('a Claude Code session', () => {
   const { units, report, title } = importFixture('claude-code', 'claude-code.jsonl');
 
-  test('becomes messages, exchanges and replies, with answers that are split over lines put together', () => {
+  test('becomes messages, exchanges and replies, and joins answers that are split over lines', () => {
     expect(outline(units)).toEqual([
       'message: note The user ran /clear. | user Add a login route, please. 🙂',
       'exchange: thinking Let me look. | assistant I look at the routes and the tests. | call Read | call Bash | ' +
@@ -44,7 +44,7 @@ describe('a session of Claude Code', () => {
     expect(faultsOf(units)).toEqual([]);
   });
 
-  test('keeps the ids and times of the source, and the input of the calls', () => {
+  test("keeps the source's ids and times, and the input of the calls", () => {
     expect(units[0]?.records.slice(1)).toEqual([
       {
         type: 'user',
@@ -60,7 +60,7 @@ describe('a session of Claude Code', () => {
     });
   });
 
-  test('says what was left out, and what it was', () => {
+  test('reports the parts left out, and their kinds', () => {
     expect(title).toBe('Login route for the shop');
     expect(report).toEqual({
       lines: 28,
@@ -80,8 +80,8 @@ describe('a session of Claude Code', () => {
   });
 });
 
-describe('the lines of Claude Code', () => {
-  test('a log of side chains alone is that of a subagent, and what it says is taken', () => {
+describe("Claude Code's lines", () => {
+  test("a log with only side chains is a subagent's, and its messages are imported", () => {
     const side = { isSidechain: true };
     const { units, report } = importLines('claude-code', [
       line('user', '1', 'Find the tests.', side),
@@ -91,7 +91,7 @@ describe('the lines of Claude Code', () => {
     expect(report.leftOut).toEqual([]);
   });
 
-  test('a compaction summary before which nothing stands is what the user said', () => {
+  test('a compaction summary at the start is a user message', () => {
     const summary = line('user', '1', 'Ada wants a route.', { isCompactSummary: true });
     expect(outline(importLines('claude-code', [summary, line('assistant', '2', text('I go on.'))]).units)).toEqual([
       'message: user Ada wants a route.',
@@ -110,7 +110,7 @@ describe('the lines of Claude Code', () => {
     expect(report.repaired.count).toBe(0);
   });
 
-  test('an answer is given as soon as the next one begins, and no sooner', () => {
+  test('an answer is emitted as soon as the next one begins, and no sooner', () => {
     const importer = openImporter('claude-code', importOptions);
     const push = (one: object) => outline(importer.push(`${JSON.stringify(one)}\n`));
     expect(push(line('assistant', '1', call('a')))).toEqual([]);
@@ -118,7 +118,7 @@ describe('the lines of Claude Code', () => {
     expect(push(line('assistant', '3', text('Next')))).toEqual(['exchange: call Read | result "of a"']);
   });
 
-  test('a prompt that is queued while tools run waits for their results, and so does what follows it', () => {
+  test('a prompt that is queued while tools run waits for their results, and so do later ones', () => {
     const attachment = { type: 'queued_command', prompt: 'Hurry up', commandMode: 'prompt' };
     const lines = [
       line('assistant', '1', null, { message: { role: 'assistant', id: 'm', content: call('a') } }),
@@ -141,7 +141,7 @@ describe('the lines of Claude Code', () => {
     expect(report).toMatchObject({ skipped: { count: 0 }, repaired: { count: 0 }, records: 8 });
   });
 
-  test('a result for which more than the queue holds has come is reported, and everything else is there once', () => {
+  test('a result that arrives after the queue is full is reported, and everything else appears once', () => {
     const messages = Array.from({ length: unitLimits.queuedUnits + 1 }, (_, at) =>
       line('user', `u${at}`, `Well ${at}`),
     );
@@ -154,7 +154,7 @@ describe('the lines of Claude Code', () => {
     ]);
   });
 
-  test('a call that stands twice in an answer is one call', () => {
+  test('a call that appears twice in an answer is one call', () => {
     const first = line('assistant', '1', call('a'), of('m'));
     const lines = [first, { ...first, uuid: '2' }, line('user', '3', result('a'))].map((one, index) =>
       index < 2 ? { ...one, message: { role: 'assistant', id: 'm', content: call('a') } } : one,
@@ -164,20 +164,20 @@ describe('the lines of Claude Code', () => {
     expect(report.skipped.issues).toEqual([{ line: 2, text: 'call a occurs twice' }]);
   });
 
-  test('a call that was interrupted has been aborted', () => {
+  test('an interrupted call counts as aborted', () => {
     const lines = [line('assistant', '1', call('a')), line('user', '2', text('[Request interrupted by user]'))];
     const [unit] = importLines('claude-code', lines).units;
     expect(unit?.records[1]).toMatchObject({ output: abortedOutput, is_error: true, reason: 'aborted' });
   });
 
-  test('a message that quotes the mark of an interruption is kept', () => {
+  test('a message that quotes the interruption mark is kept', () => {
     const lines = [line('user', '1', 'What is [Request interrupted by user]?')];
     expect(outline(importLines('claude-code', lines).units)).toEqual([
       'message: user What is [Request interrupted by user]?',
     ]);
   });
 
-  test('a slash command is what the user typed', () => {
+  test('a slash command is the text that the user typed', () => {
     const typed =
       '<command-message>review</command-message><command-name>/review</command-name><command-args>a b</command-args>';
     const lines = [line('user', '1', typed), line('user', '2', 'The prompt of it', { isMeta: true })];
@@ -189,7 +189,7 @@ describe('the lines of Claude Code', () => {
     expect(importLines('claude-code', [{ type: 'attachment', uuid: '1', attachment }]).units).toEqual([]);
   });
 
-  test("the user's own title counts more than those of the program", () => {
+  test("the user's own title takes precedence over the program's", () => {
     const lines = [
       { type: 'custom-title', customTitle: 'Routes' },
       { type: 'ai-title', aiTitle: 'Adding routes' },
@@ -197,13 +197,13 @@ describe('the lines of Claude Code', () => {
     expect(importLines('claude-code', lines).title).toBe('Routes');
   });
 
-  test('what has no time gets that of the import, what has one in another zone gets it in UTC', () => {
+  test("a record without a time gets the import's, and a time in another zone is converted to UTC", () => {
     const lines = [line('user', '1', 'a'), line('user', '2', 'b', { timestamp: '2026-01-24T12:00:00+02:00' })];
     const times = importLines('claude-code', lines).units.map(({ records }) => records[0]?.timestamp);
     expect(times).toEqual([importedAt, '2026-01-24T10:00:00.000Z']);
   });
 
-  test('damaged lines are skipped or mended and counted, and the others are read', () => {
+  test('damaged lines are skipped or repaired and counted, and the others are read', () => {
     const good = line('user', '1', 'a');
     const lines = [
       '\uFEFF{"type":"user","uuid":',
@@ -236,7 +236,10 @@ describe('a rewind', () => {
   const answer = (uuid: string, parentUuid: string) => line('assistant', uuid, text(uuid), { parentUuid });
   const first = [prompt('u1', null), answer('a1', 'u1')];
 
-  /** Splits a log into what counts and every attempt, each with all that was said before it, and says on which lines they begin. */
+  /**
+   * Splits a log into the current line and every attempt, each with its earlier messages, and reports the lines they
+   * begin on.
+   */
   function split(lines: readonly object[]): { leaves: (number | null)[]; lines: string[][]; begins: number[] } {
     const importer = openImporter('claude-code', importOptions);
     const units = [...importer.push(lines.map((one) => `${JSON.stringify(one)}\n`).join('')), ...importer.end()];
@@ -252,7 +255,7 @@ describe('a rewind', () => {
     };
   }
 
-  test('leaves what was typed last in what counts, and the rest of the attempts to themselves', () => {
+  test('leaves the last typed prompt in the current line, and the others as attempts', () => {
     const again = [prompt('u3', 'a1'), answer('a3', 'u3'), prompt('u4', 'a3')];
     expect(split([...first, prompt('u2', 'a1'), answer('a2', 'u2'), ...again])).toEqual({
       leaves: [null],
@@ -277,14 +280,14 @@ describe('a rewind', () => {
     });
   });
 
-  test('of the very first prompt has nothing before it', () => {
+  test('to the very first prompt has nothing before it', () => {
     expect(split([...first, prompt('u2', null), answer('a2', 'u2')]).lines).toEqual([
       ['u2', 'a2'],
       ['u1', 'a1'],
     ]);
   });
 
-  test('counts an attempt that was taken up again', () => {
+  test('keeps an attempt that was resumed', () => {
     const lines = [...first, prompt('u2', 'a1'), prompt('u3', 'a1'), answer('a3', 'u3'), answer('a2', 'u2')];
     expect(split(lines).lines).toEqual([
       ['u1', 'a1', 'u2', 'a2'],
@@ -292,7 +295,7 @@ describe('a rewind', () => {
     ]);
   });
 
-  test('is not where an answer has several calls, and not where the program speaks', () => {
+  test('is not assumed if an answer has several calls, or if the program speaks', () => {
     const calls = [['x', 'u2'] as const, ['y', 'x'] as const].map(([id, parentUuid]) =>
       line('assistant', id, call(id), { parentUuid, message: { role: 'assistant', id: 'm', content: call(id) } }),
     );
@@ -305,7 +308,7 @@ describe('a rewind', () => {
     expect(split([...first, prompt('u2', 'a1'), ...calls, ...results, ...notices, ...end]).lines).toEqual([]);
   });
 
-  test('is also where two programs go on from one place, answer by answer', () => {
+  test('is also assumed if two programs continue from one place, answer by answer', () => {
     const lines = [...first, prompt('u2', 'a1'), prompt('v2', 'a1'), answer('b2', 'v2'), answer('a2', 'u2')];
     expect(split([...lines, prompt('v3', 'b2'), prompt('u3', 'a2')]).lines).toEqual([
       ['u1', 'a1', 'u2', 'a2', 'u3'],

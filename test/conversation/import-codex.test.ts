@@ -10,8 +10,8 @@ const message = (role: string, ...texts: string[]) =>
 const called = (id: string) => item({ type: 'function_call', name: 'shell', arguments: '{"a":1}', call_id: id });
 const output = (id: string, given: unknown) => item({ type: 'function_call_output', call_id: id, output: given });
 
-describe('a rollout of Codex', () => {
-  test('becomes what was said once, from its items', () => {
+describe('a Codex rollout', () => {
+  test('becomes each message once, from its items', () => {
     const { units, report } = importFixture('codex', 'codex.jsonl');
     expect(outline(units)).toEqual([
       'message: user Add a login route',
@@ -31,7 +31,7 @@ describe('a rollout of Codex', () => {
     expect(report.leftOut).toContainEqual({ what: 'events that items repeat', count: 4 });
   });
 
-  test('has its calls with the arguments as an object, or as the text of a tool with its own grammar', () => {
+  test('has its calls with the arguments as an object, or as text for a tool with its own grammar', () => {
     const { units } = importFixture('codex', 'codex.jsonl');
     const uses = units.flatMap(({ records }) => records.filter((record) => record.type === 'tool_use'));
     expect(uses[0]).toMatchObject({
@@ -42,7 +42,7 @@ describe('a rollout of Codex', () => {
     expect(uses[2]?.tool_input).toContain('*** Begin Patch');
   });
 
-  test('is read from its events where no item is a message', () => {
+  test('is read from its events if no item is a message', () => {
     const { units } = importFixture('codex', 'codex-events.jsonl');
     expect(outline(units)).toEqual([
       'message: user Run the tests',
@@ -52,7 +52,7 @@ describe('a rollout of Codex', () => {
     expect(units[1]?.records[0]).toMatchObject({ tool_input: { command: ['npm', 'test'], cwd: '/home/ada/shop' } });
   });
 
-  test('of an older version has no envelopes', () => {
+  test('from an older version has no envelopes', () => {
     expect(outline(importFixture('codex', 'codex-bare.jsonl').units)).toEqual([
       'message: user List the files',
       'exchange: call shell | result "a.ts\\n"',
@@ -61,7 +61,7 @@ describe('a rollout of Codex', () => {
   });
 });
 
-describe('what stands in a rollout twice', () => {
+describe('a message that a rollout has twice', () => {
   const said = event({ type: 'user_message', message: 'Hi' });
 
   test('is taken from the items, even if the events come first', () => {
@@ -69,22 +69,22 @@ describe('what stands in a rollout twice', () => {
     expect(outline(units)).toEqual(['message: user Hi']);
   });
 
-  test('is taken from the events once the items have had their chance, and the messages of the items are left out', () => {
+  test("is taken from the events once the items are exhausted, and the items' messages are left out", () => {
     const lines = [...Array.from({ length: maxHeldLines }, () => said), message('user', 'Hi')];
     const { units, report } = importLines('codex', lines);
     expect(units.length).toBe(maxHeldLines);
     expect(report.leftOut).toEqual([{ what: 'items that events repeat', count: 1 }]);
   });
 
-  test('leaves the calls to the items where these have no messages', () => {
+  test('leaves the calls to the items if these have no messages', () => {
     const begin = event({ type: 'exec_command_begin', call_id: 'a', command: ['ls'] });
     const { units } = importLines('codex', [said, called('a'), begin, output('a', 'b.ts')]);
     expect(outline(units)).toEqual(['message: user Hi', 'exchange: call shell | result "b.ts"']);
   });
 });
 
-describe('the items of Codex', () => {
-  test('what the user said next to what the program says in their name is kept', () => {
+describe("Codex's items", () => {
+  test("the user's messages beside the program's messages in their name are kept", () => {
     const { units } = importLines('codex', [message('user', '<environment_context>x</environment_context>', 'Hello')]);
     expect(outline(units)).toEqual(['message: user Hello']);
   });
@@ -122,7 +122,7 @@ describe('the items of Codex', () => {
     expect(report).toMatchObject({ skipped: { count: 0 }, repaired: { count: 0 } });
   });
 
-  test('a result is an error if its exit code or its success says so', () => {
+  test('a result is an error if its exit code or its success field indicates it', () => {
     const outputs = [
       '{"output":"x","metadata":{"exit_code":2}}',
       { content: 'x', success: false },

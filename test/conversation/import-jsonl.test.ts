@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { faultsOf, importFixture, importLines, importText, outline } from '../support/import-source.ts';
 
-describe("the lines of teddy's own transcripts", () => {
+describe("the lines in teddy's own transcripts", () => {
   const { units, report } = importFixture('jsonl', 'seed.jsonl');
 
-  test('become units, with the records of a voice front end where they stood', () => {
+  test("become units, with a voice front end's records in place", () => {
     expect(outline(units)).toEqual([
       'message: orchestrator_meta | user What is in the notes?',
       'exchange: call read_file | call list_files | result "Buy milk" | result "notes.md"',
@@ -18,13 +18,13 @@ describe("the lines of teddy's own transcripts", () => {
     expect(faultsOf(units)).toEqual([]);
   });
 
-  test('keep that something was spoken, and the details of the front end', () => {
+  test("keep the mark of a spoken message, and the front end's details", () => {
     expect(units[3]?.records[0]).toMatchObject({ source: 'voice_transcription' });
     expect(units[4]?.records[1]).toMatchObject({ details: { played_ms: 900 } });
     expect(units[0]?.records[1]).toMatchObject({ source: 'import' });
   });
 
-  test('are taken once; the same id with another text is another record', () => {
+  test('are imported once; the same id with another text is another record', () => {
     expect(report.leftOut).toEqual([
       { what: 'records of an unknown type', count: 1 },
       { what: 'repeated records', count: 1 },
@@ -53,20 +53,20 @@ describe("the lines of teddy's own transcripts", () => {
     expect(faultsOf(imported)).toEqual([]);
   });
 
-  test('that name a file become a note, and the file is named', () => {
+  test("that name a file become a note, with the file's name", () => {
     const plan = { type: 'assistant', id: 'a', message: { role: 'assistant', file: 'plan.md' }, source: 'plan' };
     const { units: imported, report: counted } = importLines('jsonl', [plan]);
     expect(outline(imported)).toEqual(['reply: note Said in a file that was not imported: plan.md']);
     expect(counted.repaired.issues[0]?.text).toContain('plan.md');
   });
 
-  test('keep the reason of a result', () => {
+  test("keep a result's reason", () => {
     const use = { type: 'tool_use', id: 'a', tool_call_id: 'c', tool_name: 'run', tool_input: {} };
     const result = { type: 'tool_result', id: 'b', tool_call_id: 'c', output: 'no', is_error: true, reason: 'denied' };
     expect(importLines('jsonl', [use, result]).units[0]?.records[1]).toMatchObject({ id: 'b', reason: 'denied' });
   });
 
-  test('a message while tools run comes after their results, and nothing is lost or there twice', () => {
+  test('have a message while tools run after their results, and nothing is lost or doubled', () => {
     const said = (type: 'user' | 'assistant', content: string) => ({ type, message: { role: type, content } });
     const use = { type: 'tool_use', tool_call_id: 'c', tool_name: 'run', tool_input: {} };
     const interrupted = { type: 'voice_interrupted', timestamp: '2026-01-24T10:00:00Z' };
@@ -83,7 +83,7 @@ describe("the lines of teddy's own transcripts", () => {
     expect(faultsOf(imported)).toEqual([]);
   });
 
-  test('where ids of calls are used again after a message, a result is that of the latest call', () => {
+  test('assign a result to the latest call if call ids are reused after a message', () => {
     const user = { type: 'user', message: { role: 'user', content: 'again' } };
     const use = (tool_name: string) => ({ type: 'tool_use', tool_call_id: 'c', tool_name, tool_input: {} });
     const result = { type: 'tool_result', tool_call_id: 'c', output: 'of the second' };
@@ -95,7 +95,7 @@ describe("the lines of teddy's own transcripts", () => {
     ]);
   });
 
-  test('a call after an interrupted answer is no part of it', () => {
+  test('have a call after an interrupted answer outside it', () => {
     const partial = { type: 'assistant_partial', id: 'a', message: { role: 'assistant', content: 'I' } };
     const use = { type: 'tool_use', id: 'b', tool_call_id: 'c', tool_name: 'run', tool_input: {} };
     expect(importLines('jsonl', [partial, use]).units.map(({ kind }) => kind)).toEqual(['reply', 'exchange']);

@@ -4,7 +4,7 @@ import { faultsOf, importFixture, importText, outline, readImport } from '../sup
 const json = (value: unknown) => importText('openai', JSON.stringify(value));
 const hi = { role: 'user', content: 'Hi' };
 
-describe('a chat of OpenAI', () => {
+describe('an OpenAI chat', () => {
   const { units, report, title } = importFixture('openai', 'openai.json');
 
   test('becomes messages, exchanges and replies, whatever form its calls have', () => {
@@ -24,7 +24,7 @@ describe('a chat of OpenAI', () => {
     expect(title).toBe('Weather in Kyoto');
   });
 
-  test('keeps calls and results that stand among the blocks of a content', () => {
+  test('keeps calls and results among the blocks of a content', () => {
     const use = { type: 'tool_use', id: 't1', name: 'read_file', input: { path: 'a' } };
     const { units: imported } = json([
       hi,
@@ -45,24 +45,24 @@ describe('a chat of OpenAI', () => {
     expect(faultsOf(imported)).toEqual([]);
   });
 
-  test('gives arguments as an object, or as they were written if they are none', () => {
+  test('gives arguments as an object, or as they were written if they are invalid', () => {
     const inputs = units[1]?.records.flatMap((record) => (record.type === 'tool_use' ? [record.tool_input] : []));
     expect(inputs).toEqual([{ city: 'Kyoto' }, '{"city": "Oslo"']);
   });
 
-  test('takes the time of a message, else that of the document', () => {
+  test("takes a message's own time, or else the document's", () => {
     expect(units[5]?.records[0]?.timestamp).toBe('2026-01-25T08:00:00.000Z');
     expect(units[0]?.records[0]?.timestamp).toBe('2026-01-24T10:00:00.000Z');
   });
 
-  test('names the call whose id an earlier one had', () => {
+  test('names a call with a repeated id', () => {
     expect(report.repaired.issues).toEqual([
       { line: 10, text: 'call call_1 has the id of an earlier one: it got another' },
     ]);
     expect(report.lines).toBe(14);
   });
 
-  test('that is cut off gives every whole message', () => {
+  test('that is cut off gives every complete message', () => {
     const text = readImport('openai.json');
     const cut = importText('openai', text.slice(0, text.indexOf('And tomorrow?')));
     expect(outline(cut.units)).toEqual(outline(units).slice(0, 5));
@@ -70,22 +70,25 @@ describe('a chat of OpenAI', () => {
   });
 });
 
-describe('the messages may stand', () => {
+describe('the messages may be', () => {
   test.each([
     ['in an array', [hi]],
-    ['in an object, after the others of its members', { model: 'x', tools: [{ messages: [1] }], messages: [hi] }],
-    ['in an object, before the others', { messages: [hi], model: 'x', choices: [{ role: 'user', content: 'no' }] }],
-    ['in objects of an array', [{ messages: [hi] }]],
+    ['in an object, after its other members', { model: 'x', tools: [{ messages: [1] }], messages: [hi] }],
+    [
+      'in an object, before its other members',
+      { messages: [hi], model: 'x', choices: [{ role: 'user', content: 'no' }] },
+    ],
+    ["in an array's objects", [{ messages: [hi] }]],
   ])('%s', (_where, value) => {
     expect(outline(json(value).units)).toEqual(['message: user Hi']);
   });
 
-  test('one on a line', () => {
+  test('one per line', () => {
     const lines = [hi, { role: 'assistant', content: 'Ho' }].map((message) => JSON.stringify(message)).join('\n');
     expect(outline(importText('openai', lines).units)).toEqual(['message: user Hi', 'reply: assistant Ho']);
   });
 
-  test('in one object a line', () => {
+  test('in one object per line', () => {
     const line = JSON.stringify({ messages: [hi] });
     const { units } = importText('openai', `\uFEFF${line}\r\n${line}\n`);
     expect(outline(units)).toEqual(['message: user Hi', 'message: user Hi']);
@@ -93,7 +96,7 @@ describe('the messages may stand', () => {
   });
 });
 
-describe('messages that are none', () => {
+describe('invalid messages', () => {
   test('are skipped and counted', () => {
     const { units, report } = json([7, 'x', null, [], {}, { role: 'robot', content: 'x' }, hi]);
     expect(outline(units)).toEqual(['message: user Hi']);

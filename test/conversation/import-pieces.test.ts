@@ -42,7 +42,7 @@ describe('the lines of a text in pieces', () => {
     );
   });
 
-  test('that are too long are given without their text, and the next ones as they are', () => {
+  test('that are too long are given without their text, and the next ones unchanged', () => {
     const cutter = openLines(4);
     expect([...cutter.push('1234\n123'), ...cutter.push('45\nx\n12345'), ...cutter.end()]).toEqual([
       { number: 1, text: '1234' },
@@ -52,7 +52,7 @@ describe('the lines of a text in pieces', () => {
     ]);
   });
 
-  test('hold objects only', () => {
+  test('contain only objects', () => {
     expect(readObjects('{"a":1}')).toEqual({ objects: [{ a: 1 }], mended: null, lost: null });
     expect(readObjects('[1]').lost).toBe('not a JSON object');
     expect(readObjects('{"a":').lost).toBe('not JSON');
@@ -60,7 +60,7 @@ describe('the lines of a text in pieces', () => {
 });
 
 describe('the elements of a JSON document in pieces', () => {
-  propertyTest('are those of the array, whatever stands in them and wherever it is cut', () => {
+  propertyTest('are those of the array, whatever they contain and wherever it is cut', () => {
     const indent = fc.constantFrom(undefined, 1, 2, '\t');
     fc.assert(
       fc.property(fc.array(fc.jsonValue()), indent, lengths, (values, space, cuts) => {
@@ -70,7 +70,7 @@ describe('the elements of a JSON document in pieces', () => {
     );
   });
 
-  propertyTest('are those of the member `messages` at the top, and of no other array', () => {
+  propertyTest('are those of the top-level member `messages`, and of no other array', () => {
     fc.assert(
       fc.property(
         fc.array(fc.jsonValue()),
@@ -95,7 +95,7 @@ describe('the elements of a JSON document in pieces', () => {
     );
   });
 
-  test('that are too long are said to be, and the next ones are there', () => {
+  test('that are too long are reported, and the next ones follow', () => {
     expect(partsOf(['[1,"123', '45",2]'], 4)).toEqual([
       { kind: 'element', text: '1' },
       { kind: 'too-long' },
@@ -104,8 +104,8 @@ describe('the elements of a JSON document in pieces', () => {
   });
 });
 
-describe('the memory of ids', () => {
-  test('knows the last ones, and holds no more than twice as many', () => {
+describe('the memory for ids', () => {
+  test('has the last ones, and at most twice as many', () => {
     const memory = openIdMemory(100);
     for (let n = 0; n < 1000; n += 1) {
       expect([memory.isNew(`${n}`), memory.isNew(`${Math.max(0, n - 100)}`)]).toEqual([true, false]);
@@ -114,15 +114,15 @@ describe('the memory of ids', () => {
   });
 });
 
-describe('a value of a source', () => {
-  test('that is nested too deeply to be written again is replaced', () => {
+describe("a source's value", () => {
+  test('that is nested too deeply to be rewritten is replaced', () => {
     const deep: unknown = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000));
     expect(toStorable(deep)).toBe('[nested too deeply to be kept]');
     const value = { a: [{ b: 1 }] };
     expect(toStorable(value)).toBe(value);
   });
 
-  test('is a time only if it is one for certain', () => {
+  test('is a time only if it is unambiguous', () => {
     expect(toTimestamp('2026-01-24T10:00:00')).toBe('2026-01-24T10:00:00.000Z');
     expect(toTimestamp(1_769_248_800)).toBe('2026-01-24T10:00:00.000Z');
     expect(toTimestamp(1_769_248_800_000)).toBe('2026-01-24T10:00:00.000Z');

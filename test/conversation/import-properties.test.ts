@@ -26,10 +26,10 @@ const sources: [ImportFormat, string][] = [
   ...readAgentFixtures(),
 ];
 const source = fc.constantFrom(...sources);
-/** Lone surrogates, control characters and all. */
+/** Including lone surrogates and control characters. */
 const anyText = fc.array(fc.nat(0xffff), { maxLength: 20 }).map((codes) => String.fromCharCode(...codes));
 
-/** Some lines are gone, doubled or in another place, and some characters are others. */
+/** Some lines are missing, doubled or moved, and some characters are changed. */
 const mutated = fc
   .tuple(
     source,
@@ -72,7 +72,7 @@ describe('an import', () => {
     }
   });
 
-  propertyTest('never throws and gives nothing but whole units, whatever has become of the source', () => {
+  propertyTest('never throws and gives only complete units, whatever damage the source has', () => {
     fc.assert(
       fc.property(mutated, ([format, text]) => {
         expect(faultsOf(importText(format, text).units)).toEqual([]);
@@ -81,7 +81,7 @@ describe('an import', () => {
     );
   });
 
-  propertyTest('never throws and gives nothing but whole units, whatever it is given', () => {
+  propertyTest('never throws and gives only complete units, whatever the input', () => {
     const line = fc.oneof(anyText, fc.json({ maxDepth: 3 }));
     fc.assert(
       fc.property(fc.constantFrom(...importFormats), fc.array(line, { maxLength: 8 }), (format, lines) => {
@@ -102,7 +102,7 @@ describe('an import', () => {
     );
   });
 
-  test('gives records that can be written, from a source nested as deeply as it likes', () => {
+  test('gives records that can be written, from a source nested arbitrarily deeply', () => {
     const deep = '['.repeat(20_000) + ']'.repeat(20_000);
     for (const [format, text] of sources) {
       const { units } = importText(format, text.replaceAll('"/home/ada/shop"', deep).replaceAll('"notes.md"', deep));
@@ -111,7 +111,7 @@ describe('an import', () => {
   });
 });
 
-describe('however long a source is, an importer holds no more than a few answers', () => {
+describe('an importer keeps only a few answers in memory, however long the source is', () => {
   const mostHeld = (unitLimits.queuedUnits + 1) * 2 * (unitLimits.unitRecords + unitLimits.asides) + maxHeldLines;
   const claude = (n: number, content: object, id: string) =>
     JSON.stringify({ type: 'assistant', uuid: `u${n}`, message: { id, content: [content] } });
@@ -154,7 +154,7 @@ describe('however long a source is, an importer holds no more than a few answers
   });
 });
 
-/** Another value each time: these tests are about what is held, not about ids. */
+/** Another value each time: these tests are about memory, not about ids. */
 function cheapHash(): () => string {
   let made = 0;
   return () => (made += 1).toString(16).padStart(64, '0');

@@ -124,17 +124,17 @@ describe('a record', () => {
     ).toBe(line);
   });
 
-  test('names the file that holds the answer in place of its content', () => {
+  test('names the file with the answer in place of its content', () => {
     expect(encodeRecord(plan)).toContain('"message":{"role":"assistant","file":"plan.md"},"source":"plan"}');
   });
 
-  test('holds no character that any reader takes for a line end', () => {
+  test('contains no character that a reader could take for a line end', () => {
     expect(encodeRecord(user('a\r\n\u2028\u2029\u0085b'))).not.toMatch(/[\r\u2028\u2029](?!$)|\n(?!$)/);
   });
 });
 
 describe('reading a transcript', () => {
-  propertyTest('gives back every record that was written', () => {
+  propertyTest('returns every record that was written', () => {
     fc.assert(
       fc.property(fc.array(record), (records) => {
         expect(decodeTranscript(records.map(encodeRecord).join(''))).toEqual({ records, skipped: [], mended: [] });
@@ -142,13 +142,13 @@ describe('reading a transcript', () => {
     );
   });
 
-  test('every prefix gives the whole records before the cut, and counts the torn one', () => {
+  test('returns the complete records in every prefix, and counts the truncated one', () => {
     const records = [user('é 🎉'), plan, note];
     const whole = records.map(encodeRecord).join('');
     for (let cut = 0; cut <= whole.length; cut += 1) {
       const decoded = decodeTranscript(whole.slice(0, cut));
       expect(decoded.records).toEqual(records.slice(0, decoded.records.length));
-      // The last newline is all that a whole record may lack.
+      // A complete record may lack only its last newline.
       const complete = whole.slice(0, cut + 1).split('\n').length - 1;
       expect(decoded.records.length).toBe(complete);
       expect(decoded.skipped.length).toBe(
@@ -196,7 +196,7 @@ describe('reading a transcript', () => {
     expect(skipped[4]?.reason).toBe('a record of type user without message.content');
   });
 
-  test('keeps what a person said, even without id and time, and lines of unknown type', () => {
+  test("keeps people's messages, even without id and time, and lines of unknown type", () => {
     const { records } = decodeTranscript(
       '\uFEFF{"type":"user","message":{"role":"user","content":"x"}}\r\n{"type":"thinking","n":1}\n',
     );
@@ -207,7 +207,7 @@ describe('reading a transcript', () => {
 });
 
 describe('the last answer', () => {
-  test('is what came after the last message of the user', () => {
+  test("comes after the user's last message", () => {
     expect(lastAnswer([user('a'), assistant('b'), note])).toEqual({ complete: true, text: 'b' });
     expect(lastAnswer([user('a'), plan])).toEqual({ complete: true, file: 'plan.md' });
     expect(lastAnswer([user('a'), assistant('b'), user('c')])).toBeNull();
@@ -223,7 +223,7 @@ describe('the last answer', () => {
   });
 });
 
-describe('the plan of another agent', () => {
+describe("another agent's plan", () => {
   const agentPlan: TranscriptRecord = { type: 'plan', ...base, file: 'plan.md', tool_call_id: 'toolu_1' };
   const approval = (verdict: 'approved' | 'rejected' | 'none'): TranscriptRecord => ({
     type: 'approval',
@@ -244,7 +244,7 @@ describe('the plan of another agent', () => {
     );
   });
 
-  test('a damaged verdict is read as far as it goes, and one of a later version is kept', () => {
+  test("may have a damaged verdict, which is read as far as possible, or a later version's, which is kept", () => {
     const read = (record: object) => decodeTranscript(`${JSON.stringify(record)}\n`).records;
     const comments = [{ line: 0, text: 'no' }, { line: 3 }, 7, { line: 4, text: 'yes', more: 1 }];
     expect(read({ type: 'approval', verdict: 'approved', comments, text: 5 })).toEqual([
@@ -273,12 +273,12 @@ describe('the plan of another agent', () => {
     expect(status(user('Hi'), agentPlan, approval('rejected'), user('Then?'))).toBe('open');
     expect(status(user('Hi'), agentPlan, assistant('Done.'))).toBe('closed');
     expect(status(user('Hi'), plan, approval('approved'))).toBe('planned');
-    // One that only speaks by teddy's grammar is the agent's plan all the same.
+    // A plan that is only text in teddy's grammar is the agent's plan all the same.
     expect(toStatus([user('Hi'), agentPlan], parsePlan(question), false)).toBe('open');
     expect(toStatus([user('Hi'), plan], parsePlan(question), false)).toBe('closed');
   });
 
-  test('adds nothing to the history, and the report of no run', () => {
+  test('adds nothing to the history, as does the report of no run', () => {
     const records = [user('Hi'), agentPlan, approval('none'), assistant('Done.')];
     const files = { plan: '# Any plan\n', report: null };
     const transcript = { records, skipped: [], mended: [] };

@@ -31,7 +31,7 @@ function isTool(value: unknown): value is Tool {
   );
 }
 
-/** Every value that any file of the source exports and that has the form of a tool, also in lists. */
+/** Every exported value in the source that has the form of a tool, even in lists. */
 async function findTools(): Promise<Tool[]> {
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'));
   // A tool is a JSON Schema in the source: no other file is loaded.
@@ -42,7 +42,7 @@ async function findTools(): Promise<Tool[]> {
   return modules.flatMap((module) => Object.values(module).flat()).filter(isTool);
 }
 
-/** The names of all properties of a schema, at any depth. */
+/** The names of all properties in a schema, at any depth. */
 function propertiesOf(schema: unknown): string[] {
   if (typeof schema !== 'object' || schema === null) return [];
   const own =
@@ -54,7 +54,7 @@ function propertiesOf(schema: unknown): string[] {
 
 const forbidden = /^(?:raw_?)?(?:content|data|text|body)s?$/i;
 
-describe('the tools of the model', () => {
+describe("the model's tools", () => {
   slowTest('are six, and no tool in the source has a parameter for content', async () => {
     const tools = await findTools();
     const names = ['WritePlanTool_begin', 'edit_file', 'list_files', 'read_file', 'run_command', 'search_text'];
@@ -62,7 +62,7 @@ describe('the tools of the model', () => {
     expect(tools.flatMap((tool) => propertiesOf(tool.parameters)).filter((name) => forbidden.test(name))).toEqual([]);
   });
 
-  test('would be found out with such a parameter at any depth', () => {
+  test('would be detected with a content parameter at any depth', () => {
     const nested = { properties: { file: { type: 'object', properties: { raw_content: { type: 'string' } } } } };
     const listed = { properties: { files: { type: 'array', items: { anyOf: [{ properties: { body: {} } }] } } } };
     expect([nested, listed].map((schema) => propertiesOf(schema).filter((name) => forbidden.test(name)))).toEqual([
@@ -71,7 +71,7 @@ describe('the tools of the model', () => {
     ]);
   });
 
-  test('take nothing but what their schema names, and need all of it', () => {
+  test("accept only their schema's properties, and need all of them", () => {
     expect(beginTool.parameters).toMatchObject({
       required: Object.keys(beginTool.parameters.properties),
       additionalProperties: false,
@@ -82,7 +82,7 @@ describe('the tools of the model', () => {
 describe('a call', () => {
   const whole = { intent: 'Explain the guide', target_file: 'docs/guide.md', operation: 'create' };
 
-  test('gives its values', () => {
+  test('returns its values', () => {
     expect(parseToolCall(JSON.stringify(whole))).toEqual({
       intent: 'Explain the guide',
       target: 'docs/guide.md',
@@ -104,7 +104,7 @@ describe('a call', () => {
       JSON.stringify({ ...whole, content: '# Guide', raw_content: '' }),
       'There is no parameter "content", "raw_content": content is never part of a call.',
     ],
-  ])('that is %s is answered with what to do better', (text, problem) => {
+  ])('that is %s is answered with advice', (text, problem) => {
     expect(parseToolCall(text)).toEqual({
       problem: `${problem} Call it again with the texts intent, target_file and operation, and send the content as plain text after its result.`,
     });
@@ -128,6 +128,6 @@ describe('a call', () => {
   });
 });
 
-test('the protocol names the tool that there is', () => {
+test('the protocol names the existing tool', () => {
   expect(writeProtocol).toContain('WritePlanTool_begin');
 });

@@ -1,4 +1,7 @@
-/** An action type is one file: a throwaway one is added to a copy of the source, and everything that deals in actions has it. */
+/**
+ * An action type is one file: a test one is added to a copy of the source, and everything that handles actions supports
+ * it.
+ */
 import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type * as actions from '../../src/plan/actions/actions.ts';
@@ -54,7 +57,7 @@ test('two files make an action type: it is parsed, described, checked, performed
   expect(faults.filter((fault) => fault.includes('action_logs'))).toEqual([]);
 });
 
-test('what is wrong with one is said as of any other', async () => {
+test('its problems are reported like any other', async () => {
   const { plan } = grown.parsePlan(planOf('Bye'));
   const [action] = plan.actions;
   if (action === undefined) throw new Error('The plan has no action.');

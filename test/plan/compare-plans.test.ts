@@ -7,13 +7,13 @@ const compare = (before: string[], after: string[]) =>
   comparePlans(parsePlan(planOf(before)).plan, parsePlan(planOf(after)).plan);
 const nothing = { removed: [], added: [], changed: [] };
 
-test('the same actions in another order, at other lines, differ in nothing', () => {
+test('the same actions in another order, at other lines, do not differ', () => {
   const [one, two] = [create('a.txt'), command('make')];
   expect(compare([one, two], [two, one])).toEqual(nothing);
   expect(compare([one, two], ['\n\n', one, two])).toEqual(nothing);
 });
 
-test('an action is gone, new, or the same one otherwise', () => {
+test('an action is removed, new, or changed', () => {
   expect(compare([create('a.txt'), create('b.txt', '1\n')], [create('b.txt', '2\n'), create('c.txt')])).toEqual({
     removed: ['CREATE a.txt'],
     added: ['CREATE c.txt'],
@@ -21,7 +21,7 @@ test('an action is gone, new, or the same one otherwise', () => {
   });
 });
 
-test('of two actions on one file, the one that stayed is not taken for the one that changed', () => {
+test('of two actions on one file, the unchanged one is not confused with the changed one', () => {
   const [stays, before, after] = [edit('a', 'x', 'y'), edit('a', 'p', 'q'), edit('a', 'p', 'r')];
   expect(compare([before, stays], [stays, after])).toEqual({ ...nothing, changed: ['EDIT a'] });
 });

@@ -18,7 +18,7 @@ const diff = (before: string | null, after: string) =>
 const lines = (count: number, text = (i: number) => `line ${i}`) =>
   Array.from({ length: count }, (_, i) => `${text(i + 1)}\n`).join('');
 
-test('a change has three lines of context and the headers of git', () => {
+test("a change has three lines of context and git's headers", () => {
   const after = lines(10).replace('line 5\n', 'line five\n');
   expect(diff(lines(10), after)).toBe(
     [
@@ -42,21 +42,21 @@ test('a new file comes from /dev/null', () => {
   expect(diff(null, 'a\nb\n')).toBe('--- /dev/null\n+++ b/src/a.ts\n@@ -0,0 +1,2 @@\n+a\n+b\n');
 });
 
-test('a missing final newline is said', () => {
+test('a missing final newline is marked', () => {
   expect(diff('a\n', 'a')).toContain('-a\n+a\n\\ No newline at end of file\n');
 });
 
-test('bytes that are not text are only said to differ', () => {
+test('bytes that are not text are only reported as different', () => {
   expect(renderUnifiedDiff('a', new Uint8Array([0xff, 0xfe]), bytes('a'))).toBe('Binary files differ\n');
   expect(renderUnifiedDiff('a', null, new Uint8Array([0x61, 0]))).toBe('Binary files differ\n');
 });
 
-test('nothing is shown when nothing differs', () => {
+test('the diff is empty if nothing differs', () => {
   expect(diff('a\n', 'a\n')).toBe('');
   expect(renderUnifiedDiff('a', new Uint8Array([0xff]), new Uint8Array([0xff]))).toBe('');
 });
 
-slowTest('a file that changes everywhere is shown as one block, in time that grows with it', async () => {
+slowTest('a file that changes everywhere is shown as one block, in linear time', async () => {
   const change = (count: number) => ({
     before: lines(count),
     after: lines(count, (i) => `other ${i}`).trimEnd(),

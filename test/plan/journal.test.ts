@@ -1,4 +1,4 @@
-/** The notes of a run come back from the text, however much of it a crash has left. */
+/** A run's notes are read back from the text, however much of it a crash has left. */
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import {
@@ -51,7 +51,7 @@ const end = (index: number, path: string): EndRecord => ({
   strays: [],
 });
 
-/** Names of any kind, also with newlines, quotes, and letters of several bytes. */
+/** Names of any kind, including newlines, quotes, and multibyte letters. */
 const names = fc.string({ unit: 'binary', minLength: 1, maxLength: 8 });
 const rest = fc.array(
   fc.oneof(
@@ -66,7 +66,7 @@ const rest = fc.array(
 const encode = (records: JournalRecord[]) => records.map(encodeRecord).join('');
 
 describe('a journal', () => {
-  propertyTest('is read back as what it was written from', () => {
+  propertyTest('is read back as it was written', () => {
     fc.assert(
       fc.property(rest, (records) => {
         expect(decodeJournal(encode([run, ...records]))).toEqual(foldJournal(run, records));
@@ -74,7 +74,7 @@ describe('a journal', () => {
     );
   });
 
-  propertyTest('cut at any byte holds the records that were whole by then, and no other', () => {
+  propertyTest('cut at any byte contains exactly the records that were complete by then', () => {
     fc.assert(
       fc.property(rest, fc.double({ min: 0, max: 1, noNaN: true }), (records, share) => {
         const all: JournalRecord[] = [run, ...records];
@@ -89,16 +89,16 @@ describe('a journal', () => {
   });
 
   test.each([
-    ['a line that is no JSON', `${encodeRecord(run)}{"record":"beg\n`],
-    ['a line that is no object', `${encodeRecord(run)}7\n`],
+    ['a line that is not JSON', `${encodeRecord(run)}{"record":"beg\n`],
+    ['a line that is not an object', `${encodeRecord(run)}7\n`],
     ['an empty line', `${encodeRecord(run)}\n`],
     ['a record of an unknown kind', `${encodeRecord(run)}{"record":"more"}\n`],
-    ['a begin without what was before', `${encodeRecord(run)}{"record":"begin","action":1,"startedAt":""}\n`],
+    ['a begin without the earlier state', `${encodeRecord(run)}{"record":"begin","action":1,"startedAt":""}\n`],
     ['an end without its log', `${encodeRecord(run)}{"record":"end","changed":[]}\n`],
     ['no run at its beginning', encodeRecord({ record: 'rollback' })],
-    ['a run of a later version', `${JSON.stringify({ ...run, version: 2 })}\n`],
-    ['a run that says nothing', '{"record":"run","version":1}\n'],
-    ['bytes of something else', 'PK\u0003\u0004\n'],
+    ['a run from a later version', `${JSON.stringify({ ...run, version: 2 })}\n`],
+    ['an empty run', '{"record":"run","version":1}\n'],
+    ['foreign bytes', 'PK\u0003\u0004\n'],
   ])('with %s is damaged, and the line is named', (_, text) => {
     const line = text.startsWith(encodeRecord(run)) ? 2 : 1;
     expect(() => decodeJournal(text)).toThrow(
@@ -106,7 +106,7 @@ describe('a journal', () => {
     );
   });
 
-  test('tells the action that did not end, also after one that was resumed', () => {
+  test('names the action that did not end, even after one that was resumed', () => {
     const [one, two] = [begin(1, 'a'), begin(2, 'b')];
     expect(foldJournal(run, [one]).interrupted).toBe(one);
     expect(foldJournal(run, [one, end(1, 'a')]).interrupted).toBeNull();

@@ -1,4 +1,4 @@
-/** The promises of matching for any file and any FIND. The examples stand in `match.test.ts`. */
+/** The guarantees of matching for any file and any FIND. The examples are in `match.test.ts`. */
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { applyEdit, type EditOutcome } from '../../src/plan/match/match.ts';
@@ -41,7 +41,7 @@ const body = fc.constantFrom(
 const trail = fc.constantFrom('', '', '', ' ', '\t', '\r');
 const line = fc.tuple(indent, body, trail).map((parts) => parts.join(''));
 const lines = fc.array(line, { minLength: 1, maxLength: 7 });
-/** Each line with an ending of its own. */
+/** Each line with its own ending. */
 const mixed = fc
   .tuple(fc.array(fc.tuple(line, ending), { minLength: 1, maxLength: 7 }), fc.boolean(), fc.constantFrom('', '\uFEFF'))
   .map(([rows, isEnded, mark]) => {
@@ -53,7 +53,7 @@ const uniform = fc
   .map(([rows, end, isEnded]) => rows.join(end) + (isEnded ? end : ''));
 const file = fc.oneof(mixed, uniform);
 
-/** FINDs that often stand in the file: some of its lines, spaced or indented differently, or a piece of it. */
+/** FINDs that are often in the file: some of its lines, spaced or indented differently, or a piece of it. */
 const fileAndFind = fc.tuple(file, lines, fc.nat(), fc.nat(), indent, trail, fc.nat(4)).map((drawn) => {
   const [text, others, from, size, prefix, end, shape] = drawn;
   const rows = text.replace('\uFEFF', '').split(/\r?\n/);
@@ -73,19 +73,19 @@ const withoutSpace = (text: string) => text.replace(/[ \t\r\n]/g, '');
 const replacement = fc.array(fc.tuple(indent, fc.constantFrom('Z', 'Z Z', 'Y')), { maxLength: 4 });
 const toText = (rows: [string, string][]) => rows.map((row) => `${row.join('')}\n`).join('');
 
-describe('whatever is accepted', () => {
-  slowTest('differs from FIND in white space only, and all outside of the places stays byte for byte', () => {
+describe('any accepted match', () => {
+  slowTest('differs from FIND only in white space, and everything outside the places stays byte for byte', () => {
     const seen = count('lines', 'part', 'trailing-space', 'indentation', 'refused');
     fc.assert(
       fc.property(fileAndFind, fc.boolean(), ({ text, find, prefix }, matchAll) => {
-        // U+E000 stands in no file: where it is, FIND was.
+        // U+E000 is in no file: it marks the place of FIND.
         const outcome = edit(text, [[find, `${prefix}\uE000\n`]], matchAll);
         const kind = kindOf(outcome);
         seen[kind as keyof typeof seen] += 1;
         if (!outcome.ok) return;
         const pieces = outcome.text.split(kind === 'part' ? `${prefix}\uE000` : wholeMark);
         expect(pieces).toHaveLength(outcome.matches.length + 1);
-        // The pieces stand in the file one after the other, and between two of them there is only FIND.
+        // The pieces follow each other in the file, with only FIND between two of them.
         let at = 0;
         pieces.forEach((piece, i) => {
           const isLast = i === pieces.length - 1;
@@ -100,10 +100,10 @@ describe('whatever is accepted', () => {
     expect(Math.min(...Object.values(seen))).toBeGreaterThan(20);
   });
 
-  /** REPLACE as whole lines; an offset is put in front of it, or taken away. */
+  /** REPLACE as whole lines; an offset is put in front of it, or removed. */
   const wholeMark = /(?<=^|\n|\uFEFF)[ \t]*\uE000(?:\r?\n)?/;
 
-  /** The first place of a piece that has FIND, and no other character but white space, in front of it. */
+  /** The first place of a piece that has FIND, with only white space in front of it. */
   function findPiece(text: string, piece: string, from: number, find: string | null): number {
     if (find === null) return 0;
     for (let at = from; at <= text.length; at += 1) {
@@ -112,7 +112,7 @@ describe('whatever is accepted', () => {
     return -1;
   }
 
-  slowTest('is never more than one place without Match All', () => {
+  slowTest('has only one place without Match All', () => {
     fc.assert(
       fc.property(fileAndFind, ({ text, find }) => {
         const outcome = edit(text, [[find, 'Z\n']]);
@@ -127,12 +127,12 @@ describe('whatever is accepted', () => {
 const around = fc.record({ before: lines, after: lines, find: replacement, replace: replacement });
 const place = (drawn: [string, string][], mark: string) => toText([...drawn, ['', mark]]);
 
-describe('an edit and then its inverse give the first bytes again', () => {
+describe('an edit followed by its inverse restores the first bytes', () => {
   /**
-   * The inverse is defined where REPLACE is not empty and stands in one place of the changed file. In a file of mixed
-   * endings it is defined for as many lines as before: the endings of lines that are gone are gone.
+   * The inverse is defined if REPLACE is not empty and occurs once in the changed file. In a file with mixed endings it
+   * is defined for the same number of lines: the endings of removed lines are lost.
    */
-  propertyTest('for whole lines byte for byte, in a file of any one kind of ending', () => {
+  propertyTest('for whole lines byte for byte, in a file with one kind of ending', () => {
     let undone = 0;
     fc.assert(
       fc.property(around, ending, fc.boolean(), ({ before, after, find, replace }, end, isEnded) => {
@@ -149,7 +149,7 @@ describe('an edit and then its inverse give the first bytes again', () => {
     expect(undone).toBeGreaterThan(300);
   });
 
-  propertyTest('for as many lines as before, in a file of mixed endings, with and without a byte order mark', () => {
+  propertyTest('for the same number of lines, in a file with mixed endings, with and without a byte order mark', () => {
     let undone = 0;
     const sized = fc.array(fc.tuple(line, line, ending), { minLength: 1, maxLength: 4 });
     fc.assert(
@@ -169,7 +169,7 @@ describe('an edit and then its inverse give the first bytes again', () => {
     expect(undone).toBeGreaterThan(300);
   });
 
-  propertyTest('for a part of a line', () => {
+  propertyTest('for part of a line', () => {
     let undone = 0;
     const word = fc.string({ unit: fc.constantFrom('x', 'y', ' ', '\t', '.', '$'), maxLength: 4 });
     fc.assert(
@@ -186,8 +186,11 @@ describe('an edit and then its inverse give the first bytes again', () => {
     expect(undone).toBeGreaterThan(200);
   });
 
-  /** FIND cannot bring back what it does not say: here the inverse gives FIND's own white space, and the rest as it was. */
-  propertyTest('for lines that differ in trailing white space, but for that white space', () => {
+  /**
+   * FIND cannot restore text it does not contain: here the inverse gives FIND's own white space, and the rest
+   * unchanged.
+   */
+  propertyTest('for lines that differ in trailing white space, except for that white space', () => {
     let undone = 0;
     fc.assert(
       fc.property(uniform, fc.constantFrom(' ', '\t', '  '), ending, (text, space, end) => {
@@ -206,7 +209,7 @@ describe('an edit and then its inverse give the first bytes again', () => {
     expect(undone).toBeGreaterThan(200);
   });
 
-  /** Defined where the offset can be taken back: all lines of REPLACE have it, and its first line is not blank. */
+  /** Defined if the offset can be undone: all lines of REPLACE have it, and its first line is not blank. */
   propertyTest('for lines with one constant indentation offset', () => {
     let undone = 0;
     const prefix = fc.constantFrom(' ', '  ', '\t', '\t\t', ' \t');
@@ -231,7 +234,7 @@ describe('an edit and then its inverse give the first bytes again', () => {
   });
 });
 
-describe('200 KB of the worst kind are answered in linear time', () => {
+describe('200 KB of the worst kind are matched in linear time', () => {
   const most = 200_000;
   const rows = (count: number, row: (i: number) => string) =>
     Array.from({ length: count }, (_, i) => row(i)).join('\n');

@@ -1,4 +1,4 @@
-/** A corpus of answers as models write them, good and broken: what is read of each, word for word. */
+/** A corpus of answers as models write them, good and broken, and how each is parsed, word for word. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { isPlan, parsePlan } from '../../src/plan/parse/parse.ts';
@@ -8,9 +8,9 @@ import type { Action } from '../../src/plan/plan.ts';
 const answers = new URL('../../fixtures/answers/', import.meta.url);
 
 interface Expected {
-  /** The type, and every parameter that is given. */
+  /** The type, and every given parameter. */
   actions?: string[];
-  /** `line:column message`, and behind an arrow the hint. */
+  /** `line:column message`, and the hint after an arrow. */
   notes?: string[];
   problems?: string[];
 }
@@ -505,7 +505,7 @@ const table: Record<string, Expected> = {
   },
 };
 
-/** Where an action stands, and in which order, is seen in the table anyway. */
+/** The place and order of the actions are visible in the table anyway. */
 const places = ['type', 'index', 'line', 'column'];
 
 function describeAction(action: Action): string {
@@ -519,7 +519,7 @@ function describeProblem({ line, column, message, hint }: Problem): string {
   return `${line}:${column} ${message}${hint === undefined ? '' : ` -> ${hint}`}`;
 }
 
-describe('answers of models', () => {
+describe("models' answers", () => {
   test('every answer is in the table, and every row has an answer', () => {
     expect(readdirSync(answers).toSorted()).toEqual(
       Object.keys(table)

@@ -51,7 +51,7 @@ const good: Record<string, { actions: string[]; notes?: number[] }> = {
   },
 };
 
-/** `line:column action message`, the message by its beginning. */
+/** `line:column action message`, with the beginning of the message. */
 const broken: Record<string, string[]> = {
   'no-sections.md': ['1:1 - The plan has neither an Action Plan nor a Message.'],
   'no-title.md': ['1:1 - Found "## Action Plan", expected the plan\'s title.'],
@@ -97,13 +97,13 @@ const broken: Record<string, string[]> = {
   ],
 };
 
-describe('plans of the fixtures', () => {
+describe("the fixtures' plans", () => {
   test('every fixture is in a table, and every row has a fixture', () => {
     expect(readdirSync(new URL('good', fixtures)).toSorted()).toEqual(Object.keys(good).toSorted());
     expect(readdirSync(new URL('broken', fixtures)).toSorted()).toEqual(Object.keys(broken).toSorted());
   });
 
-  test.each(Object.entries(good))('%s is read without a problem', (name, expected) => {
+  test.each(Object.entries(good))('%s is parsed without a problem', (name, expected) => {
     const { plan, problems, notes } = parsePlan(read(`good/${name}`), options);
     expect(problems).toEqual([]);
     expect(plan.actions.map(summarise)).toEqual(expected.actions);

@@ -17,9 +17,9 @@ function messagesOf(text: string): string[] {
   return parsePlan(text).problems.map(({ line, message }) => `${line}: ${message}`);
 }
 
-describe('names of actions', () => {
+describe('action names', () => {
   test.each(['CREATE', '`CREATE`', 'create', '**Create**:', '1. CREATE', 'Action 3: `CREATE`', '✅ CREATE ###'])(
-    '%j is CREATE',
+    'include %j for CREATE',
     (name) => {
       expect(actionsOf(`### ${name}\n- **File Path:** a\n\n\`\`\`\n\`\`\`\n`)).toMatchObject([
         { type: 'CREATE', content: '' },
@@ -28,17 +28,17 @@ describe('names of actions', () => {
   );
 
   test.each(['CHAT_WITH_USER', 'Chat with user', 'chat-with-user', 'CHAT\\_WITH\\_USER'])(
-    '%j is CHAT_WITH_USER',
+    'include %j for CHAT_WITH_USER',
     (name) => {
       expect(actionsOf(`### ${name}\nHello`)).toMatchObject([{ type: 'CHAT_WITH_USER', text: 'Hello' }]);
     },
   );
 
-  test('a name with more words is not that action', () => {
+  test('do not include a name with more words', () => {
     expect(messagesOf('# T\n## Action Plan\n### READ src/a.ts\n')[0]).toMatch(/^3: Unknown action "READ src\/a.ts"/);
   });
 
-  test('in free Markdown an unknown action is still found when it stands in back-ticks', () => {
+  test('are found in free Markdown in back-ticks, even if they are unknown', () => {
     expect(messagesOf('# T\n## Action Plan\n### PROMPT\nHi\n### TODO\nx\n### `DELETE`\n')).toEqual([
       expect.stringMatching(/^7: Unknown action "`DELETE`"/),
     ]);
@@ -65,14 +65,14 @@ describe('parameters', () => {
     expect(messagesOf(`# T\n## Action Plan\n### READ\n- File: a\n- Lines: ${lines}\n`)).toHaveLength(1);
   });
 
-  test('values go on over lines, and nested bullets under a text stay in it', () => {
+  test('values continue over lines, and nested bullets under a text stay in it', () => {
     const body = '### EXECUTE\n- **Expected Outcome:** one\n  two\n  - Description: three\n- cwd: .\n\n```\nls\n```\n';
     expect(actionsOf(body)).toMatchObject([
       { expectedOutcome: 'one two\n- Description: three', description: null, cwd: '.' },
     ]);
   });
 
-  test('env takes nested pairs in any dress, and no name can reach a prototype', () => {
+  test('env takes nested pairs in any notation, and no name can reach a prototype', () => {
     const env =
       '- **env:**\n    - A: 1\n    - `B=x y`\n    - **C:** `z`\n    - __proto__: p\n    - `D`: a`b`\n    - E:\n';
     const [action] = actionsOf(`### EXECUTE\n${env}\n\`\`\`\nls\n\`\`\`\n`);
@@ -87,7 +87,7 @@ describe('parameters', () => {
     ]);
   });
 
-  test('a parameter twice is a problem, an unknown one a note', () => {
+  test('a repeated parameter is a problem, an unknown one a note', () => {
     const { problems, notes } = parsePlan('# T\n## Action Plan\n### READ\n- File: a\n- Path: b\n- Colour: red\n');
     expect(problems).toMatchObject([{ line: 5, message: '"Resource" is given twice.', action: 1 }]);
     expect(notes).toMatchObject([{ line: 6, action: 1 }]);
@@ -109,16 +109,16 @@ describe('parameters', () => {
 });
 
 describe('lines below a parameter', () => {
-  test.each(['one\ntwo', 'one\n  two', 'one\n\n  two'])('%j is one value', (value) => {
+  test.each(['one\ntwo', 'one\n  two', 'one\n\n  two'])('belong to its value: %j', (value) => {
     expect(actionsOf(`### READ\n- File: a\n- Description: ${value}\n`)).toMatchObject([{ description: 'one two' }]);
   });
 
-  test('text behind a blank line that is not indented is stray', () => {
+  test('are stray if they follow a blank line without indentation', () => {
     expect(messagesOf('# T\n## Action Plan\n### READ\n- File: a\n\ntwo\n')).toHaveLength(1);
   });
 });
 
-describe('labels of an EDIT', () => {
+describe("an EDIT's labels", () => {
   const labels = [
     '#### FIND:',
     '##### `find`',
@@ -129,7 +129,7 @@ describe('labels of an EDIT', () => {
     '**`Find`**:',
     '- **FIND:**',
   ];
-  test.each(labels)('%j is a label, with and without blank lines around it', (label) => {
+  test.each(labels)('include %j, with and without blank lines around it', (label) => {
     const pair = `\`\`\`\na\n\`\`\`\n${label.replace(/find/i, 'REPLACE')}\n\`\`\`\nb\n\`\`\`\n`;
     for (const blank of ['', '\n']) {
       const [action] = actionsOf(`### EDIT\n- **File Path:** a\n${blank}${label}\n${blank}${pair}`);
@@ -138,8 +138,8 @@ describe('labels of an EDIT', () => {
   });
 });
 
-describe('what is skipped', () => {
-  test('empty fences and separators between actions are noted', () => {
+describe('skipped text', () => {
+  test('is noted if it is an empty fence or a separator between actions', () => {
     const { plan, problems, notes } = parsePlan(
       '# T\n## Action Plan\n---\n```\n```\n### READ\n- File: a\n\n```\nx\n```\n***\n### READ\n- File: b\n',
     );
@@ -148,14 +148,14 @@ describe('what is skipped', () => {
     expect(notes.map(({ line }) => line)).toEqual([3, 4, 9, 12]);
   });
 
-  test('a second fence with text is a problem, for one of the two would be lost', () => {
+  test('is a problem if it is a second fence, since one of the two would be lost', () => {
     const text = '# T\n## Action Plan\n### CREATE\n- File: a\n\n```\nx\n```\n```\ny\n```\n';
     expect(messagesOf(text)).toEqual(['9: CREATE has a second fence, expected one.']);
   });
 });
 
 describe('sections', () => {
-  test('they come in any order, with a Message after the actions', () => {
+  test('may come in any order, with a Message after the actions', () => {
     const { plan, problems } = parsePlan('# T\n## Message\nBye\n## Memos\n- none\n## Action Plan\n## Rationale\nWhy\n');
     expect(problems).toEqual([]);
     expect(plan).toMatchObject({
@@ -168,7 +168,7 @@ describe('sections', () => {
     });
   });
 
-  test('the Context Vault takes fences, lists, links and plain lines', () => {
+  test('may have fences, lists, links and plain lines in the Context Vault', () => {
     const { plan } = parsePlan(
       '# T\n## Context Vault\n```\na b.ts\n\n- c.ts\n```\n- [d](/d%20e.ts)\n- `f.ts`\ng/\nh/**\n## Message\n',
     );
@@ -176,14 +176,14 @@ describe('sections', () => {
     expect(parsePlan('# T\n## Context Vault\na\nb/**\n## Message\n').plan.contextVault).toEqual(['a', 'b/**']);
   });
 
-  test('a memo over two lines of a list is one fact', () => {
+  test('a memo over two lines in a list is one fact', () => {
     expect(parsePlan('# T\n## Memos\n- [+] one\n  two\n* [-] three\n## Message\nx').plan.memos).toEqual([
       { kind: 'add', fact: 'one two' },
       { kind: 'remove', fact: 'three' },
     ]);
   });
 
-  test('a plain fact behind a bullet is a memo to add, and said to be one', () => {
+  test('a plain fact after a bullet is a memo to add, which is noted', () => {
     const text = '# T\n## Memos\n- Tabs,\n  not blanks.\n- [-] old\n```\n- fenced\n```\n## Message\nx';
     const { plan, problems, notes } = parsePlan(text);
     expect(problems).toEqual([]);
@@ -200,7 +200,7 @@ describe('sections', () => {
   });
 
   test.each(['No sign.', '- [ ] task', '- [*] star', '- [x] done', '- + plus', '- [+] one\n  - nested'])(
-    'what may be no fact is a problem in memos: %j',
+    'a memo that may not be a fact is a problem: %j',
     (memos) => expect(parsePlan(`# T\n## Memos\n${memos}\n## Message\nx`).problems).toHaveLength(1),
   );
 
@@ -236,7 +236,7 @@ describe('sections', () => {
     'a.ts # why',
     '"a.ts - b"',
     'docs/a (copy).md',
-  ])('%j is the name that it is', (line) => {
+  ])('%j is a literal name', (line) => {
     const { plan, problems } = parsePlan(`# T\n## Context Vault\n- ${line}\n## Message\nx`);
     expect([problems, plan.contextVault]).toEqual([[], [line]]);
   });
@@ -253,18 +253,18 @@ describe('sections', () => {
     ['[x](/a%5Cb.txt)', 'its backslashes are read as slashes.'],
     ['[x](/new.txt%20)', expect.stringContaining('its name would begin or end with a blank')],
     ['[x](%20new.txt)', expect.stringContaining('its name would begin or end with a blank')],
-  ])('a path that does not mean what it shows is told: %s', (path, said) => {
+  ])('a path whose text differs from its meaning is reported: %s', (path, said) => {
     expect(readNotes(path)).toEqual([said]);
     expect(readNotes(path, 2)).toEqual([]);
   });
 
   test.each(['[app.ts](/src/app.ts)', '[src/app.ts](src/app.ts)', '[the app](/src/app.ts)', '[my%20a.ts](/my%20a.ts)'])(
-    'a link that shows its path, an end of it or words is read without a note: %s',
+    "a link whose text is its path, the path's end or words is read without a note: %s",
     (path) => expect(readNotes(path)).toEqual([]),
   );
   test('a link may show the absolute path', () => expect(readNotes('[/home/dev/project/a.ts](/a.ts)')).toEqual([]));
 
-  test('metadata can not reach a prototype', () => {
+  test('metadata cannot reach a prototype', () => {
     const { plan } = parsePlan('# T\n- **__proto__:** x\n- **A b**: y\n## Message\nx');
     expect(Object.entries(plan.metadata)).toEqual([
       ['__proto__', 'x'],
@@ -272,26 +272,26 @@ describe('sections', () => {
     ]);
   });
 
-  test('a byte order mark is no text before the title', () => {
+  test('a byte order mark does not count as text before the title', () => {
     expect(parsePlan('\ufeff# T\n## Message\nx')).toMatchObject({ plan: { title: 'T' }, problems: [], notes: [] });
   });
 });
 
 describe('a fence around the answer', () => {
-  test('a sample in a fence before the plan is not taken for the plan', () => {
+  test('does not include a sample in a fence before the plan', () => {
     const sample = '```md\n# Sample\n## Message\n```\n';
     const { plan, problems } = parsePlan(`${sample}# T\n## Action Plan\n### CREATE\n- File: a\n\n\`\`\`\nx\n\`\`\`\n`);
     expect(problems).toEqual([]);
     expect(plan).toMatchObject({ title: 'T', actions: [{ content: 'x\n' }] });
   });
 
-  test('positions in it are those of the whole answer', () => {
+  test('keeps positions relative to the complete answer', () => {
     expect(messagesOf('Here:\n\n````\n# T\n## Action Plan\n### NOPE\n````\n')[0]).toMatch(/^6: Unknown action/);
   });
 });
 
 describe('answers that are cut off', () => {
-  test('one problem, whatever is missing behind the fence', () => {
+  test('there is one problem, whatever is missing after the fence', () => {
     expect(messagesOf('# T\n## Rationale\n```\nwhy')).toEqual([expect.stringMatching(/^3: The answer was cut off/)]);
     expect(messagesOf('# T\n## Action Plan\n### EDIT\n- File: a\n`FIND:`\n```\nx')).toEqual([
       expect.stringMatching(/^6: The answer was cut off/),
@@ -302,7 +302,7 @@ describe('answers that are cut off', () => {
     expect(messagesOf('# T\n## Memos\n```\n[+] one\n[')).toEqual([expect.stringMatching(/^3: The answer was cut off/)]);
   });
 
-  test('an outer fence without its end is one, too', () => {
+  test('an outer fence without its end counts as one, too', () => {
     expect(messagesOf('````md\n# T\n## Message\nx')).toEqual([expect.stringMatching(/^1: The answer was cut off/)]);
   });
 
@@ -314,7 +314,7 @@ describe('answers that are cut off', () => {
     ['````', '````ts', 'ts'],
     ['```', '``` Done.', 'Done.'],
     ['```', '```, as above', ', as above'],
-  ])('text behind the end of %s is named as that: %j', (marker, line, behind) => {
+  ])('text after the end of %s is named as such', (marker, line, behind) => {
     const { problems } = parsePlan(`# T\n## Rationale\n${marker}\nwhy\n${line}\n\n## Message\nHello\n`);
     expect(problems).toMatchObject([
       {
@@ -325,7 +325,7 @@ describe('answers that are cut off', () => {
     ]);
   });
 
-  test.each(['```ts', '```c++ {1}', '``', ' ```` '])('a line %j within it is no such end', (line) => {
+  test.each(['```ts', '```c++ {1}', '``', ' ```` '])('a line %j within it is not its end', (line) => {
     expect(messagesOf(`# T\n## Rationale\n\`\`\`\nwhy\n${line}\n`)).not.toContainEqual(
       expect.stringContaining('text stands behind it'),
     );
@@ -337,7 +337,7 @@ describe('answers that are cut off', () => {
   });
 });
 
-describe('what is a plan', () => {
+describe('detecting a plan', () => {
   test.each([
     ['## Action Plan', true],
     ['text\n\n## `Message`:\nx', true],
@@ -409,7 +409,7 @@ describe('any text', () => {
     isPlan(text);
   }
 
-  slowTest('parsePlan never throws, and every position is in the text', () => {
+  slowTest('never makes parsePlan throw, and every position is in the text', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.array(piece, { maxLength: 60 }).map((pieces) => pieces.join('')),
@@ -417,7 +417,7 @@ describe('any text', () => {
     fc.assert(fc.property(text, checkAll), runs(1500));
   });
 
-  propertyTest('a good plan with any part replaced never throws', () => {
+  propertyTest('never makes parsePlan throw in place of any part of a good plan', () => {
     const mutation = fc.tuple(fc.nat(examplePlan.length), fc.nat(40), piece);
     fc.assert(
       fc.property(fc.array(mutation, { minLength: 1, maxLength: 4 }), (mutations) => {
@@ -432,7 +432,7 @@ describe('any text', () => {
     );
   });
 
-  slowTest('any content in a fence that is long enough comes back exactly', () => {
+  slowTest('is read back exactly from a fence that is long enough', () => {
     const content = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.array(piece).map((pieces) => pieces.join('')),
@@ -449,7 +449,7 @@ describe('any text', () => {
   });
 });
 
-describe('the agent of INVOKE', () => {
+describe("INVOKE's agent", () => {
   const agentOf = (value: string) => {
     const { plan, problems } = parsePlan(`# T\n\n## Action Plan\n\n### INVOKE\n- **Agent:** ${value}\n\nGo on.\n`);
     const [action] = plan.actions;
@@ -462,12 +462,12 @@ describe('the agent of INVOKE', () => {
   });
 });
 
-describe('large plans', () => {
+describe('a large plan', () => {
   const head = '# T\n\n## Action Plan\n\n';
 
   const countActions = (text: string) => parsePlan(text).plan.actions.length;
 
-  test('10 MiB of one CREATE are read in linear time', async () => {
+  test('with 10 MiB in one CREATE is read in linear time', async () => {
     const line = `${'x'.repeat(79)}\n`;
     await expectLinear(
       131_000,
@@ -476,7 +476,7 @@ describe('large plans', () => {
     );
   });
 
-  slowTest('10 MiB of 5,000 EDITs are read in linear time', async () => {
+  slowTest('with 10 MiB in 5,000 EDITs is read in linear time', async () => {
     const block = `\`\`\`\n${`${'y'.repeat(49)}\n`.repeat(20)}\`\`\`\n`;
     const edit = `### EDIT\n- **File Path:** a\n\n#### FIND:\n${block}#### REPLACE:\n${block}\n`;
     await expectLinear(
@@ -514,7 +514,7 @@ describe('large plans', () => {
     '\\',
     '- \n\n',
     '## x\n',
-  ])('64 KiB of %j, anywhere, take four times as long as a quarter of them', async (text) => {
+  ])('with 64 KiB of %j, anywhere, takes four times as long as a quarter of it', async (text) => {
     const places: ((many: string) => string)[] = [
       (many) => many,
       (many) => `# T\n${many}`,
@@ -529,7 +529,7 @@ describe('large plans', () => {
   });
 
   slowTest.each(['1. File: a\n', 'File: a\n\n', '###READ\n', '##Message\n', '<a>\n', '## READ\n', '- File: "a" (b)\n'])(
-    'four times as much of %j takes about four times the work',
+    'with four times as much of %j takes about four times the work',
     (text) =>
       expectLinear(
         262_144,
@@ -538,7 +538,7 @@ describe('large plans', () => {
       ),
   );
 
-  test('a plan over 10 MiB is refused, counted in bytes', () => {
+  test('over 10 MiB is refused, counted in bytes', () => {
     const title = '# T\n## Message\n';
     expect(messagesOf(title + 'x'.repeat(maxPlanBytes - title.length))).toEqual([]);
     expect(messagesOf(title + 'x'.repeat(maxPlanBytes - title.length + 1))).toHaveLength(1);

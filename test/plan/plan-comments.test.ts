@@ -6,12 +6,12 @@ import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 const plan = '# Plan\n\n>> quoted twice\n1. Write a.txt\n2. Check it\n';
 const lines = plan.split('\n');
 
-/** The plan with these rows below its line `after`, counted from 1; 0 puts them on top. */
+/** The plan with these rows below its line `after`, counted from 1; 0 puts them at the top. */
 const withRows = (after: number, ...rows: string[]) =>
   [...lines.slice(0, after), ...rows, ...lines.slice(after)].join('\n');
 
 describe('comments in a copy of the plan', () => {
-  test('are on the line above them, rows that follow each other are one', () => {
+  test('are attached to the line above them, and consecutive rows are one comment', () => {
     expect(readPlanComments(plan, withRows(4, '>> Not here.', '>>and why?'))).toEqual([
       { line: 4, text: 'Not here.\nand why?' },
     ]);
@@ -19,17 +19,17 @@ describe('comments in a copy of the plan', () => {
     expect(readPlanComments(plan, `${plan}>> At the end`)).toEqual([{ line: 5, text: 'At the end' }]);
   });
 
-  test('are none where nothing was written, or nothing but the mark', () => {
+  test('do not exist if nothing was written, or only the mark', () => {
     expect(readPlanComments(plan, plan)).toEqual([]);
     expect(readPlanComments(plan, withRows(2, '>>', '>>  '))).toEqual([]);
   });
 
-  test('leave the lines of the plan that begin alike alone', () => {
+  test('do not affect lines in the plan that begin alike', () => {
     expect(readPlanComments(plan, withRows(3, '>> Why twice?'))).toEqual([{ line: 3, text: 'Why twice?' }]);
     expect(readPlanComments(plan, withRows(2, '>> Before it'))).toEqual([{ line: 2, text: 'Before it' }]);
   });
 
-  test('are refused where a line of the plan was changed, left out or added', () => {
+  test('are refused if a line in the plan was changed, left out or added', () => {
     const changed = [
       plan.replace('a.txt', 'b.txt'),
       plan.replace('2. Check it\n', ''),
@@ -40,12 +40,12 @@ describe('comments in a copy of the plan', () => {
     for (const edited of changed) expect(() => readPlanComments(plan, edited)).toThrow(/of the plan was changed/);
   });
 
-  test('do not depend on the line ends and blanks that an editor leaves', () => {
+  test("do not depend on an editor's line ends and blanks", () => {
     const edited = withRows(4, '>> Not here.').replaceAll('\n', ' \r\n').trimEnd();
     expect(readPlanComments(plan, edited)).toEqual([{ line: 4, text: 'Not here.' }]);
   });
 
-  propertyTest('come back as they were written, in whatever plan', () => {
+  propertyTest('are read back as written, in any plan', () => {
     const row = fc.stringMatching(/^[a-z#>. ]{0,12}$/);
     const said = fc.stringMatching(/^[a-z][a-z ]{0,20}[a-z]$/);
     fc.assert(
@@ -56,7 +56,7 @@ describe('comments in a copy of the plan', () => {
           const words = wanted.get(at + 1);
           return words === undefined ? [one] : [one, `>> ${words}`];
         });
-        // A row of the plan that reads like the comment above it is the plan's.
+        // A row in the plan that looks like the comment above it belongs to the plan.
         fc.pre(![...wanted].some(([line, words]) => text[line]?.trimEnd() === `>> ${words}`));
         const expected = [...wanted].toSorted(([a], [b]) => a - b).map(([line, words]) => ({ line, text: words }));
         expect(readPlanComments(text.join('\n'), edited.join('\n'))).toEqual(expected);

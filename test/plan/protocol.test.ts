@@ -4,8 +4,8 @@ import { renderParameter } from '../../src/plan/actions/spec.ts';
 import { parsePlan } from '../../src/plan/parse/parse.ts';
 import { renderProtocol } from '../../src/plan/protocol.ts';
 
-describe('the protocol of the system prompt', () => {
-  test('its example is a plan without problems and notes', () => {
+describe('the protocol in the system prompt', () => {
+  test('has an example that is a plan without problems and notes', () => {
     const example = /^````markdown\n(.*?)^````$/ms.exec(renderProtocol({ canSearch: true }))?.[1] ?? '';
     const { plan, problems, notes } = parsePlan(example);
     expect([...problems, ...notes]).toEqual([]);
@@ -14,7 +14,7 @@ describe('the protocol of the system prompt', () => {
     expect(plan.memos).toHaveLength(1);
   });
 
-  test.each(actionTypes.map((spec) => [spec.type, spec] as const))('it has %s with every parameter', (type, spec) => {
+  test.each(actionTypes.map((spec) => [spec.type, spec] as const))('has %s with every parameter', (type, spec) => {
     const section =
       renderProtocol({ canSearch: true })
         .split(/^### /m)
@@ -24,7 +24,7 @@ describe('the protocol of the system prompt', () => {
   });
 
   test.each(actionTypes.map((spec) => [spec.type, spec] as const))(
-    '%s as the table shows it is parsed without problems',
+    'shows %s in a form that is parsed without problems',
     (type, spec) => {
       const parameters = spec.parameters.map(renderParameter).join('\n');
       const { plan, problems, notes } = parsePlan(

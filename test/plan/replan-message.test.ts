@@ -7,7 +7,7 @@ import { parseTurnName } from '../../src/names.ts';
 const turn = parseTurnName('01');
 const problem = (message: string, more: Partial<Problem> = {}): Problem => ({ line: 1, column: 1, message, ...more });
 
-test('a message names the turn, and each problem with its place and hint, before the plan as it was', () => {
+test('a message names the turn, and each problem with its place and hint, before the unchanged plan', () => {
   const problems = [
     problem('EDIT a.ts: FIND was not found.', { line: 12, column: 3, action: 2, hint: 'Line 4 reads "b".\nLook.' }),
     problem('There are two titles.', { line: 20 }),
@@ -34,18 +34,18 @@ test('a message names the turn, and each problem with its place and hint, before
 });
 
 test.each([
-  ['fences of its own', '# Plan\n\n```\n````\n`````ts\nx\n`````\n````\n```\n'],
+  ['its own fences', '# Plan\n\n```\n````\n`````ts\nx\n`````\n````\n```\n'],
   ['a fence that it never closes', '# Plan\n\n````````\ncut off here'],
-  ['other line endings, and no newline at its end', '# Plan\r\n\r\nText'],
-  ['nothing but the start of a line', ''],
-])('a plan with %s is read back out of the message exactly', (_, text) => {
+  ['other line endings, without a newline at its end', '# Plan\r\n\r\nText'],
+  ['only the start of a line', ''],
+])('a plan with %s is read back from the message exactly', (_, text) => {
   const message = renderReplanMessage({ turn, problems: [problem('No.')], text });
   const [, block = ''] = message.split('The plan as it was:\n\n');
   expect(parseFenced(block)).toBe(text);
   expect(message).toContain('without this problem:');
 });
 
-test('problems are the same in any order and at any place, and as often', () => {
+test('problems are the same in any order and at any place, if each occurs as often', () => {
   const [a, b] = [problem('a'), problem('b', { line: 3, column: 9, action: 1 })];
   expect(
     haveSameProblems(

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { parseReport } from '../../src/plan/report/report-yaml.ts';
 import { readLogs, readRun } from '../../src/plan/report/report-logs.ts';
 
-describe('the logs of a report', () => {
-  test('are read in their order, with what later versions have added left in', () => {
+describe("a report's logs", () => {
+  test("are read in order, and later versions' additions are kept", () => {
     const yaml = stringify({
       action_logs: [
         { index: 2, status: 'FAILURE', details: { reason: 'No.' }, later: 1 },
@@ -28,7 +28,7 @@ describe('the logs of a report', () => {
     ['plan: 1\n', 1],
     ['plan:\n', 1],
     ['plan: [ broken', 3],
-  ])('stand beside the grammar of the plan: %j', (yaml, grammar) => expect(readRun(yaml).grammar).toBe(grammar));
+  ])("are read beside the plan's grammar: %j", (yaml, grammar) => expect(readRun(yaml).grammar).toBe(grammar));
 
   test.each([
     '',
@@ -38,7 +38,7 @@ describe('the logs of a report', () => {
     'action_logs: [{ index: "1", status: SUCCESS }]\n',
     'action_logs: [{ index: 1, status: SUCCESS, details: x }]\n',
     'action_logs:\n  - { broken',
-  ])('are null, not none, where they cannot be read: %j', (yaml) => expect(readLogs(yaml)).toBeNull());
+  ])('are null, not empty, if they cannot be read: %j', (yaml) => expect(readLogs(yaml)).toBeNull());
 
   test.each(['[', '{ ', '- ', '          '])('are read beside an output of 5,000 %j', (part) => {
     const stdout = `${part.repeat(5000)}\nthe rest is cut`;
@@ -47,7 +47,7 @@ describe('the logs of a report', () => {
   });
 
   test.each(['- ', '[', '{ a: ', 'a: '])(
-    'of a report that nests %j 4,000 times are refused, and the process lives',
+    'are refused in a report that nests %j 4,000 times, and the process survives',
     (part) => {
       const yaml = `action_logs:\n  ${part.repeat(4000)}`;
       expect(readLogs(yaml)).toBeNull();

@@ -17,6 +17,6 @@ test.each([
   'action_logs: [null, 4, {}]\n',
   '{ broken',
   '"action_logs": [{"index": "1", "status": "SUCCESS"}]',
-])('what is no report has none: %j', (text) => {
+])('an invalid report has no outcomes: %j', (text) => {
   expect(succeeded(text)).toEqual([]);
 });

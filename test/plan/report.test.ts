@@ -55,7 +55,7 @@ function thrownBy(yaml: string): unknown {
 }
 
 describe('rendering', () => {
-  test('keys stand in the order of the specification, lines of output as a literal block', () => {
+  test('orders the keys as in the specification, with output lines as a literal block', () => {
     expect(renderReport(full)).toBe(`version: 1
 session: 20260124-add-user-auth
 turn: "02"
@@ -114,32 +114,32 @@ validation_errors: []
 `);
   });
 
-  test('the order of the keys in memory does not matter', () => {
+  test("ignores the keys' order in memory", () => {
     const reverse = <T extends object>(value: T) => Object.fromEntries(Object.entries(value).reverse()) as T;
     const logs = full.action_logs.map(({ details = {}, ...log }) => reverse({ ...log, details: reverse(details) }));
     const reversed = reverse({ ...full, plan: reverse(full.plan), action_logs: logs });
     expect(renderReport(reversed)).toBe(renderReport(full));
   });
 
-  test('the same value twice is written twice', () => {
+  test('writes the same value twice in full', () => {
     const shared = { file_path: 'a' };
     const log: ActionLog = { index: 1, action_type: 'READ', status: 'SUCCESS', params: shared };
     expect(renderReport({ ...full, action_logs: [log, { ...log, index: 2 }] })).not.toMatch(/[&*]a1/);
   });
 
-  test('text that a literal block cannot hold stands in one line, as in JSON', () => {
+  test('puts text that a literal block cannot contain on one line, as in JSON', () => {
     const error = 'the first line of the output\r\nthe second line of the output\r\n';
     const summary = { ...full.run_summary, error };
     expect(renderReport({ ...full, run_summary: summary })).toContain(`error: ${JSON.stringify(error)}\n`);
   });
 
-  test('long lines are not folded', () => {
+  test('does not fold long lines', () => {
     const title = 'word '.repeat(100).trim();
     expect(renderReport({ ...full, plan: { ...full.plan, title } })).toContain(`title: ${title}\n`);
   });
 });
 
-describe('what was rendered is read back exactly', () => {
+describe('a rendered report is read back exactly', () => {
   const nasty = [
     '02',
     'yes',
@@ -278,7 +278,7 @@ describe('what was rendered is read back exactly', () => {
 });
 
 describe('reading', () => {
-  test('a report that was damaged is refused with the name of what is wrong', () => {
+  test('refuses a damaged report with the name of the fault', () => {
     const yaml = renderReport(full);
     const cases: [string, RegExp][] = [
       [yaml.replace('status: FAILURE', 'status: GREAT'), /run_summary\.status is not SUCCESS or FAILURE/],
@@ -298,7 +298,7 @@ describe('reading', () => {
     }
   });
 
-  test('reports from before grammars had versions have none, and those of a later teddy a higher one', () => {
+  test('finds no grammar in reports from before grammars had versions, and a higher one in later ones', () => {
     const { grammar: _, ...plan } = full.plan;
     const before = renderReport({ ...full, plan });
     expect(before).toBe(renderReport(full).replace('  grammar: 2\n', ''));
@@ -309,12 +309,12 @@ describe('reading', () => {
     });
   });
 
-  test('keys of a later version are left out', () => {
+  test("leaves out a later version's keys", () => {
     expect(parseReport(`${renderReport(full)}later: 1\n`)).toEqual(full);
   });
 });
 
-test('the JSON Schema names the fields of a report and what has to be there, and allows others', () => {
+test('the JSON Schema names the fields in a report and the required ones, and allows others', () => {
   expect(reportJsonSchema()).toMatchObject({
     type: 'object',
     required: Object.keys(full),

@@ -46,41 +46,41 @@ describe('headings', () => {
 });
 
 describe('fences', () => {
-  test('content is exact, its final newline included, and an empty fence is empty', () => {
+  test('have exact content, including its final newline, and an empty fence is empty', () => {
     expect(contents('```\n  a\t \n\n```\n~~~\n~~~\n```\n\n```')).toEqual(['  a\t \n\n', '', '\n']);
   });
 
-  test('a fence closes at a line of the same character that is at least as long', () => {
+  test('close at a line of the same character that is at least as long', () => {
     expect(contents('````ts\n```\n~~~~\n````x\n ````` \t\n')).toEqual(['```\n~~~~\n````x\n']);
   });
 
-  test('a closing line may be indented by three spaces, not by four', () => {
+  test('close at a line indented by three spaces, but not by four', () => {
     expect(contents('```\na\n    ```\n   ```\n')).toEqual(['a\n    ```\n']);
   });
 
-  test('a back-tick in the info string of a back-tick fence makes it text', () => {
+  test('are text if a back-tick fence has a back-tick in its info string', () => {
     expect(kinds('``` a`b\n')).toEqual(['paragraph']);
     expect(fences('~~~ a`b\n~~~')[0]?.info).toBe('a`b');
   });
 
-  test('the indentation of the opening line is taken off the content, as far as there is any', () => {
+  test("lose the opening line's indentation from the content, as far as there is any", () => {
     expect(contents('  ```\n    a\n b\nc\u2028  d\n\n  ```')).toEqual(['  a\nb\nc\u2028  d\n\n']);
   });
 
-  test('a fence that is never closed reaches to the end and says so', () => {
+  test('reach to the end if they are never closed, which is reported', () => {
     const [fence] = fences('a\n\n```ts\nx\n# no heading');
     expect(fence).toMatchObject({ closed: false, line: 3, marker: '```' });
     expect(headings('```\n# no heading')).toEqual([]);
   });
 
-  test('CRLF closes fences and stays in the content', () => {
+  test('close with CRLF, which stays in the content', () => {
     expect(contents('```ts\r\na\r\n```\r\n')).toEqual(['a\r\n']);
     expect(headings('# a\r\n')).toEqual([[1, 'a']]);
   });
 });
 
 describe('lines', () => {
-  test('bullets have a text and an indentation, tabs going to the next stop', () => {
+  test('are bullets with a text and an indentation, with tabs going to the next stop', () => {
     const found = scanBlocks('- a\n  * b\n\t+ c\n-\n-d').map((block) => [block.kind, block.indent]);
     expect(found).toEqual([
       ['bullet', 0],
@@ -91,11 +91,11 @@ describe('lines', () => {
     ]);
   });
 
-  test('three marks alone on a line are a rule, not a bullet', () => {
+  test('are a rule, not a bullet, if they have only three marks', () => {
     expect(kinds('---\n* * *\n__ _\n--\n- - a')).toEqual(['rule', 'rule', 'rule', 'paragraph', 'bullet']);
   });
 
-  test('a paragraph ends at a blank line or another block', () => {
+  test('end a paragraph if they are blank or another block', () => {
     const blocks = scanBlocks('a\nb\n\nc\n# d\ne');
     expect(blocks.map(({ kind, line, gap }) => [kind, line, gap])).toEqual([
       ['paragraph', 1, true],
@@ -105,18 +105,21 @@ describe('lines', () => {
     ]);
   });
 
-  test('lines are counted through fences, and columns from 1', () => {
+  test('are counted through fences, and columns from 1', () => {
     const last = scanBlocks('```\na\nb\n```\n\n  # c').at(-1);
     expect(last && positionOf(last)).toEqual({ line: 6, column: 3 });
   });
 
-  propertyTest('a part of a text is scanned with the offsets of the whole', () => {
+  propertyTest("have the whole text's offsets if only part of it is scanned", () => {
     const text = 'x\n# a\n```\n# b';
     expect(scanBlocks(text, 2, 6, 2)).toMatchObject([{ kind: 'heading', start: 2, end: 6, line: 2 }]);
   });
 });
 
-/** Lines of what the scanner and CommonMark share: no quotes, HTML, links, lists, set-ext underlines or indented code. */
+/**
+ * Lines with the constructs that the scanner and CommonMark share: no quotes, HTML, links, lists, set-ext underlines or
+ * indented code.
+ */
 const word = fc.constantFrom('a', 'word', 'C#', '`code`', '#x', 'two words', '\u00fc', '\u2028');
 const line = fc.oneof(
   fc.constant(''),
@@ -163,14 +166,14 @@ function findByScanner(text: string): Found[] {
     const at = { offset: block.offset, line: block.line };
     if (block.kind === 'heading') return [{ ...at, heading: block.level }];
     if (block.kind !== 'fence') return [];
-    // CommonMark counts the last line ending to the fence
+    // CommonMark counts the last line ending as part of the fence
     return [{ ...at, content: fenceContent(text, block).replaceAll('\r\n', '\n').replace(/\n$/, '') }];
   });
 }
 
-/** Only blocks are compared, not what is inside a heading. Unclosed fences are left out: they are an error here. */
+/** Only blocks are compared, not text inside a heading. Unclosed fences are left out: they are an error here. */
 describe('against CommonMark', () => {
-  propertyTest('headings and fences stand at the same offsets, with the same content', () => {
+  propertyTest('headings and fences are at the same offsets, with the same content', () => {
     fc.assert(
       fc.property(document, (text) => {
         fc.pre(fences(text).every(({ closed }) => closed));

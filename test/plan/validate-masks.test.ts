@@ -22,10 +22,10 @@ describe('a plan with a mask', () => {
   test.each([
     ['a new file', create('new.env', `TOKEN=${mask}\n`)],
     ['a line that is written back', edit('a.env', 'NAME=a', `NAME=b\nTOKEN=${mask}`)],
-    ['one more than the file has', edit('docs.md', `It reads ${mask}.`, `It reads ${mask}.\nOr ${mask}.`)],
-    ['another one than the file has', edit('docs.md', `It reads ${mask}.`, 'It reads [masked: npm token].')],
+    ['one more than in the file', edit('docs.md', `It reads ${mask}.`, `It reads ${mask}.\nOr ${mask}.`)],
+    ['another one than in the file', edit('docs.md', `It reads ${mask}.`, 'It reads [masked: npm token].')],
     ['a command', command(`curl -H "token: ${mask}"`)],
-    ['the environment of a command', command('make', `- **env:**\n  - TOKEN: ${mask}`)],
+    ["a command's environment", command('make', `- **env:**\n  - TOKEN: ${mask}`)],
   ])('is invalid in %s, and the mask is named', async (_, action) => {
     const [problem, ...more] = await problemsOf(action);
     expect(problem).toMatch(/\[masked: (?:github|npm) token\]/);
@@ -33,14 +33,14 @@ describe('a plan with a mask', () => {
     expect(more).toEqual([]);
   });
 
-  test('is told why, when a FIND looks for the mask in place of the secret', async () => {
+  test('names the mask if a FIND looks for it in place of the secret', async () => {
     const problems = await problemsOf(edit('a.env', `TOKEN=${mask}`, 'TOKEN=new'));
     expect(problems).toContain(
       `EDIT a.env: FIND has ${mask}, which stands for a secret that the file has there. Leave the line with the secret out of FIND.`,
     );
   });
 
-  test('is valid where the file has that very text, and where it only documents masks', async () => {
+  test('is valid if the file contains that exact text, or if it only documents masks', async () => {
     const kept = edit('docs.md', `It reads ${mask}.`, `It will read ${mask}.`);
     expect(await problemsOf(kept, create('more.md', 'A mask reads `[masked: <kind>]`.\n'))).toEqual([]);
   });

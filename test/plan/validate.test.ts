@@ -73,7 +73,7 @@ async function problemOf(disk: Record<string, string | FileTarget>, draft: Draft
 }
 
 describe('the whole plan', () => {
-  test('stacked changes are checked as they will run', async () => {
+  test('has stacked changes checked as they will run', async () => {
     const { problems, effects } = await run(
       {},
       create('src/a.ts', 'one\n'),
@@ -92,7 +92,7 @@ describe('the whole plan', () => {
     ]);
   });
 
-  test('a second CREATE of the same file is found before anything runs', async () => {
+  test('has a second CREATE of the same file found before anything runs', async () => {
     const { problems } = await run({}, create('a', '1'), create('a', '2'), create('a/b', '3'));
     expect(problems.map(({ action, message }) => [action, message])).toEqual([
       [2, 'CREATE a: the file exists already.'],
@@ -100,7 +100,7 @@ describe('the whole plan', () => {
     ]);
   });
 
-  test('the problems of the parser and of all actions come in the order of the text', async () => {
+  test('has the problems by the parser and in all actions in the order of the text', async () => {
     const parsed = planOf(
       [edit('no.ts', ['a\n', 'b\n']), execute(' \n')],
       [{ line: 15, column: 1, message: 'stray text' }],
@@ -110,18 +110,18 @@ describe('the whole plan', () => {
     expect(parsed.problems).toHaveLength(1);
   });
 
-  test('what the parser has found at a place is not said twice', async () => {
+  test("has a parser's problem at a place reported once", async () => {
     const known = { line: 10, column: 1, action: 1, message: 'The script is empty.' };
     const { problems } = await runVirtually(planOf([execute(''), execute('')], [known]), { inspect: diskOf({}) });
     expect(problems).toMatchObject([known, { line: 20, action: 2 }]);
   });
 
-  test('after a command the files are taken to be as before it', async () => {
+  test('has the files assumed unchanged after a command', async () => {
     const { problems } = await run({ a: 'one\n' }, execute('rm a'), edit('a', ['one\n', 'two\n']));
     expect(problems).toEqual([]);
   });
 
-  test('a plan with a message and no action is valid', async () => {
+  test('is valid with a message and no action', async () => {
     expect(await run({})).toEqual({ problems: [], effects: [] });
   });
 });
@@ -130,7 +130,7 @@ describe('a name that differs only in case or Unicode form', () => {
   const absent = { 'readme.md': { kind: 'absent', twin: path('README.md') } } as const;
   const prune: Draft = { type: 'PRUNE', resource: { kind: 'path', path: path('readme.md') } };
 
-  test('is none for a new file', async () => {
+  test('is not a problem for a new file', async () => {
     expect(await problemOf(absent, create('readme.md', 'a'))).toBe(
       'CREATE readme.md: no clone on macOS or Windows can hold it beside `README.md`, whose name differs only in case.',
     );
@@ -146,7 +146,7 @@ describe('a name that differs only in case or Unicode form', () => {
     );
   });
 
-  test('that only percent-decoding makes the same is none of another file, but a question', async () => {
+  test('that becomes equal only by percent-decoding names no other file, but is a question', async () => {
     const link = { 'a b.md': { kind: 'absent', twin: path('a%20b.md') } } as const;
     expect(await run(link, create('a b.md', '1'))).toMatchObject({ problems: [] });
     expect(await problemOf(link, edit('a b.md', ['a', 'b']))).toContain(
@@ -165,19 +165,19 @@ describe('a name that differs only in case or Unicode form', () => {
 });
 
 describe('CREATE', () => {
-  test('a file that is there is only replaced with Overwrite', async () => {
+  test('replaces an existing file only with Overwrite', async () => {
     expect(await problemOf({ a: 'old' }, create('a', 'new'))).toBe('CREATE a: the file exists already.');
     const { effects } = await run({ a: 'old' }, create('a', 'new', true));
     expect(effects).toMatchObject([{ kind: 'write', before: bytes('old'), after: bytes('new') }]);
   });
 
-  test('what is no file is never replaced, not even with Overwrite', async () => {
+  test('never replaces anything but a file, not even with Overwrite', async () => {
     expect(await problemOf({ 'a/b': '' }, create('a', '', true))).toBe('CREATE a: it is a directory.');
     expect(await problemOf({ a: '' }, create('a/b', '', true))).toContain('`a` is a file');
     expect(await problemOf({ a: { kind: 'special' } }, create('a', '', true))).toContain('a device');
   });
 
-  test('a symlink that leads out of the project is refused', async () => {
+  test('refuses a symlink that leads out of the project', async () => {
     const outside: FileTarget = { kind: 'outside', link: path('link') };
     expect(await problemOf({ 'link/b': outside }, create('link/b', ''))).toContain(
       '`link` is a symlink that leads out',
@@ -187,7 +187,7 @@ describe('CREATE', () => {
 });
 
 describe('EDIT', () => {
-  test('the target has to be a file that exists', async () => {
+  test('needs an existing file as its target', async () => {
     expect(await problemOf({}, edit('a', ['x\n', 'y\n']))).toBe('EDIT a: there is no such file.');
     expect(await problemOf({ 'a/b': '' }, edit('a', ['x\n', 'y\n']))).toBe('EDIT a: it is a directory.');
     expect(await problemOf({ a: { kind: 'outside', link: path('a') } }, edit('a', ['x\n', 'y\n']))).toContain(
@@ -195,17 +195,17 @@ describe('EDIT', () => {
     );
   });
 
-  test('a file that is not UTF-8 is refused', async () => {
+  test('refuses a file that is not UTF-8', async () => {
     const latin: FileTarget = { kind: 'file', bytes: new Uint8Array([0x66, 0xfc, 0x72, 0x0a]), executable: false };
     expect(await problemOf({ a: latin }, edit('a', ['f\n', 'y\n']))).toBe('EDIT a: the file is not UTF-8 text.');
     expect(await problemOf({ a: latin }, edit('a', [null, 'y\n']))).toBe('EDIT a: the file is not UTF-8 text.');
   });
 
-  test('an EDIT without a pair is refused', async () => {
+  test('is refused without a pair', async () => {
     expect(await problemOf({ a: 'x' }, edit('a'))).toBe('EDIT a: there is nothing to replace.');
   });
 
-  test('every pair that does not apply is a problem at its own place', async () => {
+  test('reports every pair that does not apply at its own place', async () => {
     const { problems, effects } = await run({ a: 'x\nx\n' }, edit('a', ['q\n', ''], ['x\n', 'y\n']));
     expect(effects).toEqual([]);
     expect(problems).toMatchObject([
@@ -214,30 +214,30 @@ describe('EDIT', () => {
     ]);
   });
 
-  test('a byte order mark and CRLF are kept in the bytes', async () => {
+  test('keeps a byte order mark and CRLF in the bytes', async () => {
     const { effects } = await run({ a: '\uFEFFü\r\nx\r\n' }, edit('a', ['x\n', 'y\n']));
     expect(effects).toMatchObject([{ after: bytes('\uFEFFü\r\ny\r\n') }]);
   });
 });
 
 describe('READ', () => {
-  test('a local target has to be there; a directory will do', async () => {
+  test('needs an existing local target; a directory will do', async () => {
     expect(await problemOf({}, read('a'))).toBe('READ a: there is no such path.');
     expect(await problemOf({ a: { kind: 'outside', link: path('a') } }, read('a'))).toContain('symlink');
     expect((await run({ 'a/b': '' }, read('a'))).problems).toEqual([]);
   });
 
-  test('a file behind a symlink of the project is refused with the name to use', async () => {
+  test('refuses a file behind a symlink in the project, with the name to use', async () => {
     const target: FileTarget = { kind: 'file', bytes: bytes('x\n'), executable: false, real: path('private/plan.txt') };
     const refused = 'READ way/plan.txt: it goes through a symbolic link; name private/plan.txt, where it leads.';
     expect(await problemOf({ 'way/plan.txt': target }, read('way/plan.txt'))).toBe(refused);
-    // Also after an EDIT, which the link leads to its file.
+    // Even after an EDIT, which the link leads to its file.
     const { problems } = await run({ 'way/plan.txt': target }, edit('way/plan.txt', ['x', 'y']), read('way/plan.txt'));
     expect(problems).toMatchObject([{ action: 2, message: refused }]);
   });
 
   test.each(['.env', 'config/.env.local', 'deploy/server.pem', '.ssh/known_hosts', 'ID_RSA'])(
-    '%s is named like a secret, and a plan cannot have it shown',
+    'cannot show %s, which is named like a secret',
     async (name) => {
       expect(await problemOf({ [name]: 'TOKEN=1\n' }, read(name))).toBe(
         `READ ${name}: named like a secret; only the user's own global.context or session.context can show it.`,
@@ -245,13 +245,13 @@ describe('READ', () => {
     },
   );
 
-  test('a directory of secrets is refused, and one that is only named like a file of secrets is not', async () => {
+  test('refuses a directory of secrets, but not one that is merely named like a file of secrets', async () => {
     expect(await problemOf({ '.ssh/config': '' }, read('.ssh'))).toContain('named like a secret');
     expect((await run({ '.env/bin/python': '' }, read('.env'))).problems).toEqual([]);
     expect((await run({ '.env.example': '' }, read('.env.example'))).problems).toEqual([]);
   });
 
-  test('what git ignores is refused, and git is asked once and only about what READ names', async () => {
+  test('refuses ignored files, and asks git once and only about the files it names', async () => {
     const asked: string[][] = [];
     const world = {
       inspect: diskOf({ 'dist/x': '', 'src/a': '', b: '' }),
@@ -271,7 +271,7 @@ describe('READ', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('a public page is fetched by its one spelling', async () => {
+  test('fetches a public page by its one spelling', async () => {
     const { problems, effects } = await run({}, fetch('HTTPS://Example.org/a#b'));
     expect(problems).toEqual([]);
     expect(effects).toEqual([{ kind: 'fetch', action: 1, url: 'https://example.org/a', lines: null }]);
@@ -283,13 +283,13 @@ describe('READ', () => {
     ['https://localhost:8443/', 'it names this machine'],
     ['https://0x7f.1/', '127.0.0.1 is not a public address'],
     ['https://[::ffff:169.254.169.254]/', '[::ffff:a9fe:a9fe] is not a public address'],
-  ])('%s is refused before anything runs', async (url, reason) => {
+  ])('refuses %s before anything runs', async (url, reason) => {
     expect(await problemOf({}, fetch(url))).toBe(`READ ${url}: ${reason}.`);
   });
 });
 
 describe('PRUNE', () => {
-  test('takes any path and any URL, whether it is there or not', async () => {
+  test('accepts any path and any URL, whether it exists or not', async () => {
     const prune = (resource: Resource): Draft => ({ type: 'PRUNE', resource });
     const { problems, effects } = await run(
       { '.env': '' },
@@ -307,11 +307,11 @@ describe('PRUNE', () => {
 });
 
 describe('EXECUTE', () => {
-  test('an empty script is refused', async () => {
+  test('refuses an empty script', async () => {
     expect(await problemOf({}, execute(' \n\n'))).toBe('EXECUTE: the script is empty.');
   });
 
-  test('cwd has to be a directory inside the project', async () => {
+  test('needs a directory inside the project as its cwd', async () => {
     expect(await problemOf({}, execute('ls', 'src'))).toBe('EXECUTE: cwd src: there is no such path.');
     expect(await problemOf({ a: '' }, execute('ls', 'a'))).toBe('EXECUTE: cwd a: it is a file.');
     expect(await problemOf({}, execute('ls', '../other'))).toContain('leaves the project');
@@ -320,8 +320,8 @@ describe('EXECUTE', () => {
   });
 });
 
-describe('the other actions', () => {
-  test('a question is shown as it is', async () => {
+describe('CHAT_WITH_USER', () => {
+  test('shows a question unchanged', async () => {
     const { effects } = await run({}, { type: 'CHAT_WITH_USER', text: 'Which one?' }, { type: 'PROMPT', text: 'And?' });
     expect(effects).toEqual([
       { kind: 'ask', action: 1, text: 'Which one?' },
@@ -333,7 +333,7 @@ describe('the other actions', () => {
 describe('RESEARCH', () => {
   const research = (...queries: string[]): Draft => ({ type: 'RESEARCH', queries });
 
-  test('is a problem without a search command, and hands its queries over with one', async () => {
+  test('is a problem without a search command, and passes its queries to an existing one', async () => {
     const plan = planOf([research('node streams', 'backpressure')]);
     const found = await runVirtually(plan, { inspect: diskOf({}), canSearch: async () => true });
     expect(found).toMatchObject({
@@ -349,7 +349,7 @@ describe('RESEARCH', () => {
     expect(await problemOf({}, research('fine', '--output=a'))).toContain('the query "--output=a" begins with `-`');
   });
 
-  test('has the setting asked for only by a plan that has one', async () => {
+  test('reads the setting only for a plan that has one', async () => {
     const world = { inspect: diskOf({}), canSearch: () => Promise.reject(new Error('asked')) };
     expect((await runVirtually(planOf([create('a', '')]), world)).problems).toEqual([]);
     await expect(runVirtually(planOf([research('a')]), world)).rejects.toThrow('asked');
@@ -359,7 +359,7 @@ describe('RESEARCH', () => {
 describe('INVOKE', () => {
   const invoke = (agent: string): Draft => ({ type: 'INVOKE', agent, text: 'Go on.' });
 
-  test('hands over to an agent that is known, and to no other', async () => {
+  test('hands over only to a known agent', async () => {
     const world = { inspect: diskOf({}), listAgents: async () => ['dev', 'scribe'] };
     const { problems, effects } = await runVirtually(planOf([invoke('scribe'), invoke('nobody')]), world);
     expect(effects).toEqual([{ kind: 'invoke', action: 1, agent: 'scribe', text: 'Go on.' }]);
@@ -368,14 +368,14 @@ describe('INVOKE', () => {
     ]);
   });
 
-  test('has the agents listed only for a plan that names one', async () => {
+  test('lists the agents only for a plan that names one', async () => {
     const world = { inspect: diskOf({}), listAgents: () => Promise.reject(new Error('listed')) };
     expect((await runVirtually(planOf([create('a', '')]), world)).problems).toEqual([]);
     await expect(runVirtually(planOf([invoke('dev')]), world)).rejects.toThrow('listed');
   });
 });
 
-test('one action can be asked again, against the files as they are by then', async () => {
+test('one action can be rechecked against the current files', async () => {
   const action = toAction(edit('a', ['one\n', 'two\n']), 0);
   expect(await toEffect(action, { inspect: diskOf({ a: 'zero\none\n' }) })).toMatchObject({
     effect: { matches: [{ line: 2 }] },

@@ -5,27 +5,27 @@ import { bytes, diskOf, path } from '../support/disk.ts';
 const onDisk = () =>
   layerFiles(diskOf({ 'src/app.ts': 'old', 'run.sh': { kind: 'file', bytes: bytes('#!'), executable: true } }));
 
-test('what is not written is as on disk', async () => {
+test('an unwritten file is as on disk', async () => {
   const files = onDisk();
   expect(await files.inspect(path('src/app.ts'))).toEqual({ kind: 'file', bytes: bytes('old'), executable: false });
   expect(await files.inspect(path('src'))).toEqual({ kind: 'directory' });
   expect(await files.inspect(path('src/other.ts'))).toEqual({ kind: 'absent' });
 });
 
-test('a written file is seen instead of the one on disk, the last one counts', async () => {
+test('a written file hides the one on disk, and the last one counts', async () => {
   const files = onDisk();
   await files.write(path('src/app.ts'), bytes('new'));
   await files.write(path('src/app.ts'), bytes('newer'));
   expect(await files.inspect(path('src/app.ts'))).toMatchObject({ kind: 'file', bytes: bytes('newer') });
 });
 
-test('a file that is written over stays executable', async () => {
+test('an overwritten file stays executable', async () => {
   const files = onDisk();
   await files.write(path('run.sh'), bytes('new'));
   expect(await files.inspect(path('run.sh'))).toMatchObject({ executable: true });
 });
 
-test('writing a file makes all directories that it is in', async () => {
+test('writing a file makes all its parent directories', async () => {
   const files = onDisk();
   await files.write(path('a/b/c.txt'), bytes(''));
   expect(await files.inspect(path('a/b/c.txt'))).toEqual({ kind: 'file', bytes: bytes(''), executable: false });

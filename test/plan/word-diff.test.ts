@@ -7,8 +7,8 @@ const changedIn = (lines: string[]) =>
     pieces.filter(({ isChanged }) => isChanged).map(({ text }) => text),
   ]);
 
-describe('the words of a diff', () => {
-  test('are compared line by line where as many lines were added as removed', () => {
+describe('the words in a diff', () => {
+  test('are compared line by line if as many lines were added as removed', () => {
     const lines = ['--- a/x', '+++ b/x', '@@ -1,2 +1,2 @@', '-port = 80', '-host = a', '+port = 90', '+host = b'];
     expect(changedIn(lines)).toEqual([
       [3, ['80']],
@@ -18,7 +18,7 @@ describe('the words of a diff', () => {
     ]);
   });
 
-  test('are not compared where the counts differ, where nothing is common, and in long lines', () => {
+  test('are not compared if the counts differ, if nothing is in common, and in long lines', () => {
     expect(changedIn(['@@', '-a b', '+a c', '+d'])).toEqual([]);
     expect(changedIn(['@@', '-one two', '+three four'])).toEqual([]);
     expect(changedIn(['@@', `-a ${'b '.repeat(400)}`, `+a ${'c '.repeat(400)}`])).toEqual([]);

@@ -32,14 +32,14 @@ function tokensIn({ sections }: ContextLog, path: string): number {
   return sections.filter((section) => section.path === path).reduce((sum, section) => sum + countTokens(section), 0);
 }
 
-test('the budget of a request is what the setting says, else what the model has room for', () => {
+test("a request's budget comes from the setting, or else from the room in the model's window", () => {
   expect(toBudget(1, 'gpt-5')).toBe(1);
   expect(toBudget(undefined, 'gpt-5')).toBe(272_000);
 });
 
-describe('how many turns fit', () => {
+describe('the number of turns that fit', () => {
   const turns = fc.array(fc.integer({ min: 1, max: 400 }), { maxLength: 200 });
-  /** Bytes by four, rounded up: the tokens of the request, and of each turn alone. */
+  /** Bytes divided by four, rounded up: the tokens in the request, and in each turn alone. */
   const tokensOf = (bytes: number) => Math.ceil(bytes / 4);
 
   function measured(bytes: readonly number[], fixed: number, note: number) {
@@ -52,7 +52,7 @@ describe('how many turns fit', () => {
     return { measure, asked };
   }
 
-  propertyTest('is all of them, or else the most that do', () => {
+  propertyTest('is all of them, or else the maximum', () => {
     fc.assert(
       fc.property(turns, fc.nat(500), fc.nat(80), fc.nat(8000), (bytes, fixed, note, more) => {
         const budget = tokensOf(fixed + note) + more;
@@ -66,7 +66,7 @@ describe('how many turns fit', () => {
     );
   });
 
-  test('is found with a few looks at the request, also for thousands of turns that are estimated too large', () => {
+  test('is found with a few looks at the request, even for thousands of turns with too high estimates', () => {
     const bytes = Array.from({ length: 10_000 }, () => 5);
     const { measure, asked } = measured(bytes, 100, 40);
     const kept = countFitting(bytes.map(tokensOf), 6000, measure);
@@ -75,7 +75,7 @@ describe('how many turns fit', () => {
     expect(asked.length).toBeLessThan(20);
   });
 
-  test('stays below the budget where an estimate was too small', () => {
+  test('stays below the budget if an estimate was too small', () => {
     const measure = (kept: number) => 10 + kept * 7;
     expect(countFitting([5, 5, 5, 5], 32, measure)).toBe(3);
     expect(countFitting([5, 5, 5, 5], 16, measure)).toBe(0);
@@ -83,7 +83,7 @@ describe('how many turns fit', () => {
 });
 
 describe('a request over its budget', () => {
-  test('is refused at one token more, and not before', () => {
+  test('is refused from one token above the budget on', () => {
     const log = logOf({ 'a.txt': 400 });
     expect(() => refuseTooLarge(log, log.tokens, { session, keepsFiles: false })).not.toThrow();
     expect(() => refuseTooLarge(log, log.tokens - 1, { session, keepsFiles: false })).toThrow(
@@ -91,7 +91,7 @@ describe('a request over its budget', () => {
     );
   });
 
-  test('names the five largest files with their tokens, what the budget is, and the ways out', () => {
+  test('names the five largest files with their tokens, the budget, and the remedies', () => {
     const list = (...files: [string, string][]) =>
       files.map(([word, path]) => `${word} (${formatCount(tokensIn(log, path))})`).join(', ');
     const log = logOf({ a: 400, 'b c': 4000, c: 40, d: 2000, e: 800, f: 600 });
@@ -108,13 +108,13 @@ describe('a request over its budget', () => {
     );
   });
 
-  test('names the message first where no file is as large', () => {
+  test('names the message first if no file is as large', () => {
     expect(() => refuseTooLarge(logOf({ a: 40 }, 'x'.repeat(8000)), 100, { session, keepsFiles: false })).toThrow(
       /The largest: the message \([\d,]+\), a \(\d+\)\.$/,
     );
   });
 
-  test('on a conversation branch hints at what can be changed there', () => {
+  test('on a conversation branch suggests changes that are possible there', () => {
     expect(() => refuseTooLarge(logOf({ a: 40 }), 1, { session, keepsFiles: true })).toThrow(
       expect.objectContaining({
         hint: expect.stringMatching(/^A conversation branch keeps .* larger window, or raise/),

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { countBytes } from '../../src/session/text/bytes.ts';
 import { propertyTest } from '../support/slow-test.ts';
 
-propertyTest('the bytes of any text are those that it has when it is encoded', () => {
+propertyTest('the byte count of any text equals its encoded length', () => {
   const unit = fc.oneof(
     fc.constantFrom('a', '\0', 'ü', '€', '😀', '\ud83d', '\ude00', '\uffff'),
     fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)),

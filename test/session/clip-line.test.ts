@@ -1,4 +1,7 @@
-/** A long line is cut while it comes: never more of it is held than its limits and one piece, and it still says what it is. */
+/**
+ * A long line is cut while it arrives: never more than its limits and one piece is in memory, and the line keeps its
+ * meaning.
+ */
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { countWhole, cutText } from '../../src/session/text/clip-line.ts';
@@ -28,14 +31,14 @@ function readOne(text: string, pieceLength = 64): ReadLine & { most: number } {
 }
 
 const pieceLength = fc.integer({ min: 1, max: 300 });
-/** Escapes of every kind, characters of two units, and what looks like structure. */
+/** Escapes of every kind, characters of two units, and text that resembles structure. */
 const said = fc
   .array(fc.constantFrom('a', '"', '\\', '\n', '\u0001', '😀', 'ü', '{', ']', ',', '\\u0041', '"},{"'), {
     maxLength: 900,
   })
   .map((parts) => parts.join(''));
 
-propertyTest('each text of a record is whole, or its beginning with the number of what is left out', () => {
+propertyTest('each text in a record is complete, or its beginning with the number of characters left out', () => {
   fc.assert(
     fc.property(said, said, pieceLength, (one, other, length) => {
       const record = { type: 'user', message: { role: 'user', content: one, more: [other, 1, null] }, source: 'text' };
@@ -57,7 +60,7 @@ propertyTest('each text of a record is whole, or its beginning with the number o
 });
 
 propertyTest(
-  'wherever it is cut into pieces, a line is the same, and no more than the limits and a piece is held',
+  'a line is the same however it is cut into pieces, and at most the limits and one piece are in memory',
   () => {
     const value = fc.jsonValue({ maxDepth: 4 });
     fc.assert(
@@ -79,7 +82,7 @@ propertyTest(
   },
 );
 
-describe('of a line of a megabyte no more than a few limits are held', () => {
+describe('a line of a megabyte never keeps more than a few limits in memory', () => {
   test.each([
     ['one text', JSON.stringify({ type: 'user', content: 'x\n'.repeat(500_000), source: 'text' }), true],
     ['many elements', JSON.stringify({ type: 'user', content: Array(300_000).fill(1), source: 'text' }), true],
@@ -91,7 +94,7 @@ describe('of a line of a megabyte no more than a few limits are held', () => {
     ['many members', `{"type":"user",${'"a":1,'.repeat(200_000)}"source":"text"}`, false],
     ['a text without an end', `{"type":"user","content":"${'x'.repeat(1_000_000)}`, false],
     ['brackets', '['.repeat(1_000_000), false],
-    ['no JSON at all', 'x'.repeat(1_000_000), false],
+    ['not JSON', 'x'.repeat(1_000_000), false],
   ])('%s', (_, line, isReadable) => {
     const { text, most, cut, length } = readOne(line, 500);
     expect(length).toBe(line.length);
@@ -103,7 +106,7 @@ describe('of a line of a megabyte no more than a few limits are held', () => {
   });
 });
 
-test('of a line of YAML, a quoted value stays quoted, and any other ends with what is left out', () => {
+test('in a line of YAML, a quoted value stays quoted, and any other ends with the number left out', () => {
   const { lines } = read(`stdout: "${'a\\n'.repeat(300)}"\n  ${'plain '.repeat(100)}\nnext: 1\n`, 50);
   expect(lines.map(({ text }) => text.slice(-50))).toEqual([
     `${'a\\n'.repeat(40)}\\n[400 more characters are left out]"`.slice(-50),
@@ -113,7 +116,7 @@ test('of a line of YAML, a quoted value stays quoted, and any other ends with wh
   expect(JSON.parse(lines[0]?.text.slice('stdout: '.length) ?? '')).toBe(cutText('a\n'.repeat(300), 200));
 });
 
-test('a text that was cut twice says how much of the whole is missing', () => {
+test('a text that was cut twice names the total number left out', () => {
   const whole = 'x'.repeat(30_000);
   const once = cutText(whole, 2_000);
   expect(countWhole(once)).toBe(30_000);

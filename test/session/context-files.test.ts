@@ -45,12 +45,12 @@ test('text is shown exactly, byte order mark and line ends included', async () =
   });
 });
 
-test('a binary file and one over 256 KiB are listed with their size', async () => {
+test('a binary file and one over 256 KiB are listed with their sizes', async () => {
   expect(await read('binary')).toEqual({ kind: 'not-shown', path: 'binary.x', bytes: 5, reason: 'binary' });
   expect(await read('large')).toEqual({ kind: 'not-shown', path: 'large.x', bytes: 262_145, reason: 'large' });
 });
 
-test('a large file is not read to be listed', async () => {
+test('a large file is listed without being read', async () => {
   wasRead.length = 0;
   await read('large');
   expect(wasRead).toEqual([]);
@@ -63,19 +63,19 @@ test('exactly 256 KiB, and a NUL after the first 8 KiB, are still shown', async 
   expect(await read('lateNul')).toMatchObject({ kind: 'shown' });
 });
 
-test('named alone by the user, they are shown', async () => {
+test('files that the user names individually are shown', async () => {
   expect(await read('binary', 'user')).toMatchObject({ kind: 'shown', text: 'PNG\0\u0001' });
   expect(await read('large', 'user')).toMatchObject({ kind: 'shown' });
 });
 
-test('named alone by a model, a large file is shown, but never a binary one, nor what only the log would keep', async () => {
+test('of files that a model names individually, a large one is shown, but never a binary or log-only one', async () => {
   expect(await read('large', 'model')).toMatchObject({ kind: 'shown' });
   expect(await read('binary', 'model')).toMatchObject({ kind: 'not-shown', reason: 'binary' });
   expect(await read('large', 'model', true)).toMatchObject({ kind: 'not-shown', reason: 'large' });
   expect(await read('text', 'model', true)).toMatchObject({ kind: 'shown', source: { kind: 'stored' } });
 });
 
-test('a model reads why it does not get what it asked for, each once, and not without end', () => {
+test('a model gets the reasons for refused files, once each, and limited in number', () => {
   const left = (level: 'session' | 'turn', path: string, isQuiet = false) => {
     return { path, reason: 'no', place: { level, line: 1, text: path }, isQuiet };
   };
@@ -87,15 +87,15 @@ test('a model reads why it does not get what it asked for, each once, and not wi
   expect(many.at(-1)).toMatchObject({ reason: '30 more are not shown either' });
 });
 
-test('text that is not UTF-8 is shown and said to be so', async () => {
+test('text that is not UTF-8 is shown and marked', async () => {
   expect(await read('latin1')).toMatchObject({ kind: 'shown', text: 'h\uFFFD\n', lossy: true });
 });
 
-test('a blob that is gone counts as missing', async () => {
+test('a missing blob counts as missing', async () => {
   expect(await read('nothing')).toEqual({ kind: 'missing', path: 'nothing.x' });
 });
 
-test('turn.context carries what is shown and missing, not what is only listed', async () => {
+test('turn.context contains shown and missing files, but not files that are only listed', async () => {
   const refused = { kind: 'refused' as const, path: '.env', reason: 'no' };
   const files = [await read('text'), await read('binary'), await read('nothing'), refused].filter(
     (file) => file !== undefined,

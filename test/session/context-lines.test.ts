@@ -17,12 +17,12 @@ const oddPath = fc.oneof(
 
 const textsOf = (previous: Parameters<typeof nextTurnList>[0]) => nextTurnList(previous).map(({ text }) => text);
 
-test('turn.context holds ordinary paths literally, one a line', () => {
+test('turn.context contains ordinary paths literally, one per line', () => {
   const paths = ['src/app.ts', 'my notes.txt', 'app/[id]/page.tsx', 'c#/x.cs'];
   expect(renderTurnContext(paths)).toBe('src/app.ts\nmy notes.txt\napp/[id]/page.tsx\nc#/x.cs\n');
 });
 
-propertyTest('whatever a path is made of, turn.context gives it back', () => {
+propertyTest('turn.context reproduces every path, whatever characters it has', () => {
   fc.assert(
     fc.property(fc.array(oddPath), (paths) => {
       expect(parseTurnContext(renderTurnContext(paths))).toEqual(paths);
@@ -30,7 +30,7 @@ propertyTest('whatever a path is made of, turn.context gives it back', () => {
   );
 });
 
-propertyTest('a file that the turn had is found again, whatever its name', async () => {
+propertyTest('a file from the turn is found again, whatever its name', async () => {
   await fc.assert(
     fc.asyncProperty(oddPath, async (name) => {
       const path = `src/${name}` as RepoPath;
@@ -42,7 +42,7 @@ propertyTest('a file that the turn had is found again, whatever its name', async
   );
 });
 
-test('a file that the turn had and that is gone does not read as a pattern', async () => {
+test('a deleted file from the turn is not read as a pattern', async () => {
   const tree = [{ path: 'a.ts' as RepoPath, mode: '100644' as const, oid: 'a'.repeat(40) as Oid }];
   const turn = textsOf({ list: ['[a].ts', '*.ts', 'b.ts'], vault: null, touched: [] });
   const { files } = await resolveContext({ global: '', session: '', turn }, tree);
@@ -53,7 +53,7 @@ test('a file that the turn had and that is gone does not read as a pattern', asy
   ]);
 });
 
-test('the next list is this one plus what was touched, each once and with its origin', () => {
+test('the next list is this one plus the touched files, each once and with its origin', () => {
   const touched: TouchedPath[] = [
     { path: 'src/new.ts', by: 'CREATE' },
     { path: 'src/app.ts', by: 'EDIT' },
@@ -67,7 +67,7 @@ test('the next list is this one plus what was touched, each once and with its or
   ]);
 });
 
-test('a Context Vault takes the place of the list, even an empty one', () => {
+test('a Context Vault replaces the list, even an empty one', () => {
   const touched: TouchedPath[] = [{ path: 'src/new.ts', by: 'CREATE' }];
   expect(textsOf({ list: ['src/app.ts'], vault: ['docs/', '!docs/b.md'], touched })).toEqual([
     'docs/',
@@ -77,12 +77,12 @@ test('a Context Vault takes the place of the list, even an empty one', () => {
   expect(textsOf({ list: ['src/app.ts'], vault: [], touched: [] })).toEqual([]);
 });
 
-test('equal lines of a vault count once, but a later line still wins', () => {
+test('equal lines in a vault count once, but a later line still wins', () => {
   const vault = ['a', 'b', 'a', '!a', 'a', 'b', 'b'];
   expect(textsOf({ list: [], vault, touched: [] })).toEqual(['a', 'b', '!a', 'a', 'b']);
 });
 
-test('what was pruned is taken away last, whatever its name and whoever named it', () => {
+test('pruned files are removed last, whatever their names and whoever named them', () => {
   const touched: TouchedPath[] = [
     { path: 'a.ts', by: 'PRUNE', isDropped: true },
     { path: '[x].ts', by: 'PRUNE', isDropped: true },

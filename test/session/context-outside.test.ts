@@ -7,7 +7,7 @@ import type { Oid, RepoPath } from '../../src/names.ts';
 const bytes = new TextEncoder().encode('x');
 const file: FileTarget = { kind: 'file', bytes, executable: false };
 
-/** `path: shown`, `path: missing`, or the reason why not, for one line that the tree does not know. */
+/** `path: shown`, `path: missing`, or the reason why not, for one line that is not in the tree. */
 async function settle(
   level: 'session' | 'turn',
   found: NonNullable<ReturnType<OutsideFacts['disk']['get']>>,
@@ -21,7 +21,7 @@ async function settle(
   return settled.files[0]?.source.kind ?? settled.leftOut[0]?.reason;
 }
 
-test.each(['session', 'turn'] as const)('a %s list brings in a file of the disk, but nothing else', async (level) => {
+test.each(['session', 'turn'] as const)('a %s list brings in a file on disk, and nothing more', async (level) => {
   expect(await settle(level, file)).toBe('stored');
   expect(await settle(level, { kind: 'absent' })).toBe('missing');
   expect(await settle(level, { kind: 'blocked', parent: 'x' as RepoPath })).toBe('missing');
@@ -33,12 +33,12 @@ test.each(['session', 'turn'] as const)('a %s list brings in a file of the disk,
   expect(await settle(level, { kind: 'unreadable', reason: 'locked' })).toBe('locked');
 });
 
-test('what git ignores only the user brings in', async () => {
+test('only the user can bring in a file that git ignores', async () => {
   expect(await settle('session', file, true)).toBe('stored');
   expect(await settle('turn', file, true)).toContain('git ignores it');
 });
 
-test('a page is shown when it was fetched', async () => {
+test('a page is shown if it was fetched', async () => {
   const context = await resolveContext({ global: '', session: '', turn: ['https://a.org/x#1', 'https://a.org/y'] }, []);
   expect(outsidePaths(context)).toEqual({ paths: [], pages: ['https://a.org/x', 'https://a.org/y'] });
   const pages = new Map([['https://a.org/x', 'a'.repeat(40) as Oid]]);

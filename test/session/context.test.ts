@@ -39,7 +39,7 @@ function resolve(lists: Lists, { files = tree, ignore = '' }: { files?: TreeFile
   return resolveContext({ global: '', session: '', turn: [], ...lists }, files, { root: '/project', isIgnored });
 }
 
-/** Lists the files that the tree has; then those that it does not have, in parentheses. */
+/** Lists the files in the tree, then the missing ones, in parentheses. */
 async function shown(...args: Parameters<typeof resolve>): Promise<string[]> {
   const { files } = await resolve(...args);
   return files.map(({ path, source }) => (source.kind === 'absent' ? `(${path})` : path));
@@ -50,17 +50,17 @@ async function leftOut(...args: Parameters<typeof resolve>): Promise<[string, st
 }
 
 describe('the cascade', () => {
-  test('paths come in the order in which the levels name them, each once', async () => {
+  test('lists paths in the order in which the levels name them, each once', async () => {
     const levels = { global: 'README.md\n', session: 'src/main.ts\nREADME.md\n', turn: ['src/app.ts', 'README.md'] };
     expect(await shown(levels)).toEqual(['README.md', 'src/main.ts', 'src/app.ts']);
   });
 
-  test('a directory brings in everything below it, and only that', async () => {
+  test('adds everything below a directory, and only that', async () => {
     expect(await shown({ session: 'docs' })).toEqual(['docs/a.md', 'docs/deep/b.md']);
     expect(await shown({ session: 'docs/' })).toEqual(['docs/a.md', 'docs/deep/b.md']);
   });
 
-  test('files are found in a tree of any order and with any names', async () => {
+  test('finds files in a tree with any order and any names', async () => {
     const names = ['z', 'a/\u{1F600}', 'a/\uFFFD', 'a.b', 'a/b', 'a0', 'a'];
     const files = names.map((path) => ({
       path: path as RepoPath,
@@ -73,20 +73,20 @@ describe('the cascade', () => {
     for (const { path } of files) expect(await shown({ session: path }, { files })).toEqual([path]);
   });
 
-  test.each(['.', './', '/', '/project'])('%s is the whole project, without what teddy keeps itself', async (line) => {
+  test.each(['.', './', '/', '/project'])("reads %s as the whole project, without teddy's own files", async (line) => {
     expect(await shown({ session: line })).toEqual(
       tree.map(({ path }) => path).filter((path) => !path.startsWith('.teddy/')),
     );
     expect(await leftOut({ session: line })).toEqual([]);
   });
 
-  test('comments, empty lines, CRLF and white space name nothing', async () => {
+  test('ignores comments, empty lines, CRLF and white space', async () => {
     const session = '# all of it\r\n\r\n  src/app.ts   # the app\r\nmy notes.txt\r\n';
     expect(await resolve({ session })).toMatchObject({ leftOut: [], notes: [] });
     expect(await shown({ session })).toEqual(['src/app.ts', 'my notes.txt']);
   });
 
-  test('every file knows the line that brought it in', async () => {
+  test('records the line that brought in each file', async () => {
     const { files } = await resolve({
       global: '\nREADME.md',
       session: 'docs/ # all',
@@ -104,7 +104,7 @@ describe('the cascade', () => {
     { global: 'docs/', session: 'docs/a.md' },
     { global: 'docs/a.md', session: 'docs/' },
     { session: 'docs/\ndocs/a.md', turn: ['docs/a.md'] },
-  ])('a file is named alone only by a line of its own: %j', async (levels) => {
+  ])('counts a file as named individually only by its own line: %j', async (levels) => {
     const { files } = await resolve(levels);
     expect(files.map(({ path, aloneBy }) => [path, aloneBy])).toEqual([
       ['docs/a.md', 'user'],
@@ -112,7 +112,7 @@ describe('the cascade', () => {
     ]);
   });
 
-  test('a file that only the turn names alone is named alone by the model', async () => {
+  test('counts a file that only the turn names individually as named by the model', async () => {
     const { files } = await resolve({ session: 'docs/', turn: ['docs/a.md', 'README.md'] });
     expect(files.map(({ aloneBy, isUsers }) => [aloneBy, isUsers])).toEqual([
       ['model', true],
@@ -121,7 +121,7 @@ describe('the cascade', () => {
     ]);
   });
 
-  test('a file that the tree does not have keeps its place, and can be taken away', async () => {
+  test('keeps the place of a missing file, which can be excluded', async () => {
     expect(await shown({ global: 'gone.ts\nREADME.md', turn: ['lib/gone.ts'] })).toEqual([
       '(gone.ts)',
       'README.md',
@@ -132,14 +132,14 @@ describe('the cascade', () => {
   });
 });
 
-describe('taking away', () => {
-  test('a lower level takes away what an upper one gave: files, directories, patterns', async () => {
+describe('excluding', () => {
+  test('a lower level excludes files, directories and patterns from an upper one', async () => {
     const global = 'docs/\nsrc/app.ts\nsrc/main.ts\nREADME.md';
     expect(await shown({ global, session: '!docs/deep/\n!src/m*' })).toEqual(['docs/a.md', 'src/app.ts', 'README.md']);
     expect(await shown({ global, turn: ['!docs', '!src/app.ts'] })).toEqual(['src/main.ts', 'README.md']);
   });
 
-  test('a later line of the user wins, and names the path anew', async () => {
+  test('a later line by the user wins, and brings the path back', async () => {
     expect(await shown({ global: 'README.md\nsrc/app.ts\n!README.md', session: 'README.md' })).toEqual([
       'src/app.ts',
       'README.md',
@@ -148,7 +148,7 @@ describe('taking away', () => {
   });
 
   test.each(['!src/app.ts', '!src/', '!*.ts', '!src/a*', '!.'])(
-    'what the user takes away with %s, no list of a model brings back',
+    "an exclusion by the user with %s cannot be undone by a model's list",
     async (line) => {
       for (const turn of [['src/app.ts'], ['src/'], ['**/*.ts'], ['!src/', 'src/app.ts']]) {
         for (const lists of [{ session: line }, { global: `src/app.ts\n${line}` }]) {
@@ -163,11 +163,11 @@ describe('taking away', () => {
     },
   );
 
-  test('what the user takes away before it exists is kept away from a model, too', async () => {
+  test('an exclusion by the user before the file exists also applies to a model', async () => {
     expect(await shown({ session: '!build/', turn: ['build/x.js', 'build'] })).toEqual([]);
   });
 
-  test('every file that is gone knows both lines', async () => {
+  test('every excluded file is recorded with both lines', async () => {
     const { takenAway } = await resolve({ global: 'docs/', session: '!docs/deep/', turn: ['!docs/a.md'] });
     expect(takenAway).toEqual([
       {
@@ -180,7 +180,7 @@ describe('taking away', () => {
     expect((await resolve({ global: 'README.md\n!README.md\nREADME.md' })).takenAway).toEqual([]);
   });
 
-  test('taking away what is not there is said of the lists of the user alone', async () => {
+  test("excluding a missing path is reported only for the user's lists", async () => {
     const { notes } = await resolve({ session: 'README.md\n!gone/\n!*.gone\n!docs/', turn: ['!other/'] });
     expect(notes).toEqual([
       'session.context, line 2: !gone/ removes nothing.',
@@ -205,7 +205,7 @@ describe('ways to write a path', () => {
     expect(await shown({ turn: [line] })).toEqual([path]);
   });
 
-  test('a https line names a page, in one spelling; any other URL is left out with its reason', async () => {
+  test('an https line names a page, in one spelling; any other URL is left out with its reason', async () => {
     const { files } = await resolve({ turn: ['https://EXAMPLE.com/a*b#part', '"https://example.com/x y"'] });
     expect(files.map(({ path, source }) => [path, source])).toEqual([
       ['https://EXAMPLE.com/a*b#part', { kind: 'page', page: 'https://example.com/a*b' }],
@@ -257,7 +257,7 @@ describe('patterns', () => {
     expect((await shown({ session: pattern }, { files })).toSorted()).toEqual(expected.toSorted());
   });
 
-  test('signs of other languages mean themselves', async () => {
+  test('characters of other languages match themselves', async () => {
     for (const pattern of ['(a|aa)+*', '+(a)*', '@(app).*', '!(app).*', 'app.ts$*']) {
       expect(await shown({ session: 'README.md', turn: [pattern.replace(/^!/, '"x"')] }, { files })).not.toContain(
         'app.ts',
@@ -265,11 +265,11 @@ describe('patterns', () => {
     }
   });
 
-  test('one that nothing matches names itself, should that be a file', async () => {
+  test('a pattern without matches names itself, in case that is a file', async () => {
     expect(await shown({ session: '*.py' })).toEqual(['(*.py)']);
   });
 
-  slowTest('and directories that a model names without end are looked through so often, and no more', async () => {
+  slowTest("the number of directory searches for a model's list is limited", async () => {
     const files = treeOf(...Array.from({ length: 1000 }, (_, at) => `src/${at}.ts`));
     const turn = Array.from({ length: 150 }, (_, at) => `src/${'./'.repeat(at)}`);
     expect((await shown({ turn }, { files })).length).toBe(1000);
@@ -279,7 +279,7 @@ describe('patterns', () => {
     expect(await leftOut({ session: turn.join('\n') }, { files })).toEqual([]);
   });
 
-  slowTest('a list of as many files as the project has is read in time that grows with it', async () => {
+  slowTest('a list with as many files as the project is read in linear time', async () => {
     const filesOf = (count: number) => treeOf(...Array.from({ length: count }, (_, at) => `src/${at}.ts`));
     await expectLinear(30_000, filesOf, async (files) => {
       const turn = files.map(({ path }) => path);
@@ -287,7 +287,7 @@ describe('patterns', () => {
     });
   });
 
-  test('one with so many wildcards that it could take for ever is left out, and so are patterns without end', async () => {
+  test('a pattern with too many wildcards is left out, and so are too many patterns', async () => {
     expect(await leftOut({ turn: ['*a*a*a*a*a*a*a*b'] })).toEqual([
       ['*a*a*a*a*a*a*a*b', expect.stringContaining('too many wildcards')],
     ]);
@@ -296,7 +296,7 @@ describe('patterns', () => {
       ['x100*', expect.stringContaining('more than 100 patterns')],
       ['x101*', expect.stringContaining('more than 100 patterns')],
     ]);
-    // Three wildcards cost at most the third power of a name's length.
+    // Three wildcards take at most cubic time in the length of a name.
     await expectGrowth(
       248,
       (length) => treeOf('a'.repeat(length), `x/${'a'.repeat(length)}`),
@@ -309,7 +309,7 @@ describe('patterns', () => {
 describe('.teddyignore', () => {
   const ignore = 'docs/deep\n*.tsx\n';
 
-  test('filters directories and patterns of every level, quietly', async () => {
+  test('filters directories and patterns on every level, silently', async () => {
     for (const lists of [{ session: 'docs/\napp/\n*.md' }, { turn: ['docs/', 'app/', '*.md'] }]) {
       const { files, leftOut: out } = await resolve(lists, { ignore });
       expect(files.map(({ path }) => path)).toEqual(['docs/a.md', 'README.md', 'docs.md']);
@@ -318,14 +318,14 @@ describe('.teddyignore', () => {
     }
   });
 
-  test('does not filter what the user names alone, and a model may then name it as well', async () => {
+  test('does not filter files that the user names individually, and a model may then name them as well', async () => {
     expect(await shown({ session: 'docs/deep/b.md', turn: ['docs/deep/b.md'] }, { ignore })).toEqual([
       'docs/deep/b.md',
     ]);
     expect(await leftOut({ session: 'docs/\ndocs/deep/b.md' }, { ignore })).toEqual([]);
   });
 
-  test('refuses it to a model, there or not', async () => {
+  test('refuses a path to a model, whether it exists or not', async () => {
     expect(await leftOut({ turn: ['docs/deep/b.md', 'new.tsx'] }, { ignore })).toEqual([
       ['docs/deep/b.md', expect.stringContaining('.teddyignore leaves it out')],
       ['new.tsx', expect.stringContaining('.teddyignore leaves it out')],
@@ -377,7 +377,7 @@ describe('containment', () => {
 });
 
 describe('secrets', () => {
-  test('a list of a model never brings one in, by name, by directory, by pattern or as missing', async () => {
+  test("a model's list never brings one in, by name, by directory, by pattern or as missing", async () => {
     const lists = { turn: ['.env', 'src/', '.env.example', 'conf/.env.local', '**/.e*', '*.pem'] };
     expect(await shown(lists)).toEqual(['src/app.ts', 'src/main.ts', '.env.example']);
     const out = await leftOut(lists);
@@ -385,7 +385,7 @@ describe('secrets', () => {
     for (const [, reason] of out) expect(reason).toContain('named like a secret');
   });
 
-  test("the user's own level brings it in, and a model may then name it, take it away and name it again", async () => {
+  test("the user's own level brings it in, and a model may then name it, exclude it and name it again", async () => {
     expect(await shown({ session: '.env', turn: ['.env'] })).toEqual(['.env']);
     expect(await shown({ session: '.', turn: ['!.env', '.env'] })).toContain('.env');
     expect(await leftOut({ session: '.env', turn: ['.env'] })).toEqual([]);
@@ -419,7 +419,7 @@ describe('secrets', () => {
   );
 });
 
-describe('whatever the lines are', () => {
+describe('any lines', () => {
   const odd = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.string({ unit: fc.constantFrom(...'ab.*?[]{}()!#"/\\ ,|+$^~-'), maxLength: 12 }),
@@ -439,29 +439,26 @@ describe('whatever the lines are', () => {
     fc.webUrl(),
   );
 
-  slowTest(
-    'resolving never fails, shows a path once, and shows nothing but the tree and what is contained',
-    async () => {
-      const paths = new Set<string>(tree.map(({ path }) => path));
-      await fc.assert(
-        fc.asyncProperty(fc.array(odd), fc.array(odd), fc.array(odd), odd, async (global, session, turn, ignore) => {
-          const lists = { global: global.join('\n'), session: session.join('\n'), turn };
-          const { files, leftOut: out, rules } = await resolve(lists, { ignore });
-          expect(new Set(files.map(({ path }) => path)).size).toBe(files.length);
-          for (const { path, source } of files) {
-            if (source.kind === 'blob') expect(paths).toContain(path);
-            if (source.kind !== 'page')
-              expect(path).not.toMatch(/^\/|(?:^|\/)\.\.?(?:\/|$)|(?:^|\/)\.git(?:\/|$)|^\.teddy\//);
-            expect(out.map((one) => one.path)).not.toContain(path);
-          }
-          expect(rules.length).toBeLessThanOrEqual(global.length + session.length + turn.length + 200);
-        }),
-        runs(1000),
-      );
-    },
-  );
+  slowTest('resolve without failing, show a path once, and show only contained files in the tree', async () => {
+    const paths = new Set<string>(tree.map(({ path }) => path));
+    await fc.assert(
+      fc.asyncProperty(fc.array(odd), fc.array(odd), fc.array(odd), odd, async (global, session, turn, ignore) => {
+        const lists = { global: global.join('\n'), session: session.join('\n'), turn };
+        const { files, leftOut: out, rules } = await resolve(lists, { ignore });
+        expect(new Set(files.map(({ path }) => path)).size).toBe(files.length);
+        for (const { path, source } of files) {
+          if (source.kind === 'blob') expect(paths).toContain(path);
+          if (source.kind !== 'page')
+            expect(path).not.toMatch(/^\/|(?:^|\/)\.\.?(?:\/|$)|(?:^|\/)\.git(?:\/|$)|^\.teddy\//);
+          expect(out.map((one) => one.path)).not.toContain(path);
+        }
+        expect(rules.length).toBeLessThanOrEqual(global.length + session.length + turn.length + 200);
+      }),
+      runs(1000),
+    );
+  });
 
-  propertyTest('the lines of a model bring in nothing that is named like a secret', async () => {
+  propertyTest('from a model bring in nothing that is named like a secret', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(odd), async (turn) => {
         const { files } = await resolve({ turn });

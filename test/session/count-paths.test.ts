@@ -1,4 +1,4 @@
-/** Paths that differ between two trees are counted, whatever stands around them. */
+/** Counting the paths that differ between two trees, whatever surrounds them. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { TreeEntry, TreeMode } from '../../src/ports/git.ts';
@@ -18,7 +18,7 @@ function addTree(rows: Record<string, [mode: TreeMode, oid: string]>): Oid {
   return oid;
 }
 
-/** Each path of both, one by one. */
+/** Each path in both, one by one. */
 function countPlainly(before: Oid | null, after: Oid | null): number {
   if (before === after) return 0;
   const [old, now] = [before, after].map((oid) => new Map((trees.get(oid ?? '') ?? []).map((one) => [one.name, one])));
@@ -29,7 +29,7 @@ function countPlainly(before: Oid | null, after: Oid | null): number {
     .reduce((sum, [was, is]) => sum + 1 + countPlainly(below(was), below(is)), 0);
 }
 
-propertyTest('as many as there are when each is looked at', async () => {
+propertyTest('the count equals the number found by looking at each path', async () => {
   const file = fc.tuple(fc.constantFrom<TreeMode>('100644', '100755'), fc.constantFrom('1', '2'));
   const name = fc.constantFrom(...'abcdefgh');
   const directory = fc
@@ -43,13 +43,13 @@ propertyTest('as many as there are when each is looked at', async () => {
   );
 });
 
-test('counts that run at the same time end when they have looked at so many paths together', async () => {
+test('simultaneous counts end when they have looked at the limit of paths together', async () => {
   const rows = Object.fromEntries('abcdefgh'.split('').map((name) => [name, ['100644', '1'] as [TreeMode, string]]));
   const some = [addTree(rows), addTree({ ...rows, i: ['100644', '1'] })];
   let left = 10;
   const count = pathCounter(readTree, () => (left -= 1) >= 0);
   const sums = await Promise.all(some.map((tree) => count(null, tree)));
   expect(left).toBeLessThan(0);
-  // Each of the two ends with the path at which it is told.
+  // Each of the two ends at the path where it is stopped.
   expect(sums.reduce((sum, one) => sum + one)).toBe(12);
 });

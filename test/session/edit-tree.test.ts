@@ -35,7 +35,9 @@ async function filesOf(tree: Oid): Promise<Record<string, string>> {
   return Object.fromEntries(files.map(({ path }, at) => [path, texts[at] ?? '']));
 }
 
-/** The naive model: what stands at, above or below a written path goes away; a removal takes what is at or below it. */
+/**
+ * The naive model: everything at, above or below a written path is removed; a removal takes everything at or below it.
+ */
 function applyNaively(files: Map<string, string>, edits: [string, string | null][]): Record<string, string> {
   const next = new Map(files);
   for (const [path, text] of edits) {
@@ -48,7 +50,7 @@ function applyNaively(files: Map<string, string>, edits: [string, string | null]
   return Object.fromEntries([...next].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** None of the paths is above another. */
+/** No path is above another. */
 function isPrefixFree(paths: string[]): boolean {
   return paths.every((path, at) => paths.every((other, to) => at === to || !`${other}/`.startsWith(`${path}/`)));
 }
@@ -65,7 +67,7 @@ const edits = fc
   .filter((list) => isPrefixFree(list.map(([name]) => name)));
 
 describe('editing a tree', () => {
-  slowTest('gives what a flat list of files gives, whatever stands in the way', async () => {
+  slowTest('gives the same as a flat list of files, whatever is in the way', async () => {
     await fc.assert(
       fc.asyncProperty(filesOrNone, edits, async (files, list) => {
         const edited = await applyEdits(await treeOf(files), list);
@@ -75,7 +77,7 @@ describe('editing a tree', () => {
     );
   });
 
-  test('leaves everything else with the same ids, directories included', async () => {
+  test('leaves everything else with the same ids, including directories', async () => {
     const base = await treeOf(
       new Map([
         ['a/x', '1'],
@@ -104,7 +106,7 @@ describe('editing a tree', () => {
     expect(empty).toBe('4b825dc642cb6eb9a060e54bf8d69288fbee4904');
   });
 
-  test('puts a whole directory at a path, and edits below it go on top', async () => {
+  test('puts a whole directory at a path, with later edits below it on top', async () => {
     const teddy = await treeOf(
       new Map([
         ['x', '1'],

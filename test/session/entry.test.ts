@@ -16,14 +16,14 @@ const plain: Entry = {
   details: [],
 };
 
-/** Reads trailers by git's rule: `Key: value` lines of the last paragraph, if there is more than a subject. */
+/** Reads trailers by git's rule: `Key: value` lines in the last paragraph, if there is more than a subject. */
 function readTrailers(message: string): [string, string][] {
   const paragraphs = message.trimEnd().split(/\n[ \t]*\n/);
   const last = paragraphs.length > 1 ? (paragraphs.at(-1) ?? '') : '';
   return [...last.matchAll(/^([A-Za-z0-9-]+)[ \t]*:[ \t]*(.*)$/gm)].map(([, key = '', value = '']) => [key, value]);
 }
 
-/** Text as a user or a model writes it, with what could pass for a trailer, a separator or an end of line. */
+/** Text by a user or a model, including text that could pass for a trailer, a separator or a line ending. */
 const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc
@@ -84,7 +84,7 @@ const anyEntry: fc.Arbitrary<Entry> = fc
   })
   .map(({ labels, ...entry }) => ({ ...plain, ...entry, ...labels }));
 
-/** The part of an entry that its label keeps: one line each, at most ten, blank ones at the end left out. */
+/** The part of an entry that its label keeps: one line each, at most ten, without blank ones at the end. */
 function toLabelled(entry: Entry): Entry {
   const details = entry.details.slice(0, 10).map((detail) => toLabel(detail, 100));
   while (details.at(-1) === '') details.pop();
@@ -101,8 +101,8 @@ function toLabelled(entry: Entry): Entry {
   };
 }
 
-describe('the message of an entry', () => {
-  propertyTest('comes back as the entry, whatever a user or a model wrote into it', () => {
+describe("an entry's message", () => {
+  propertyTest('is read back as the entry, whatever text a user or a model wrote', () => {
     fc.assert(
       fc.property(anyEntry, (entry) => {
         const decoded = decodeEntry(encodeEntry(entry));
@@ -114,7 +114,7 @@ describe('the message of an entry', () => {
     );
   });
 
-  propertyTest('never has a trailer that a text of the user’s has forged', () => {
+  propertyTest("never has a trailer that a user's text has forged", () => {
     fc.assert(
       fc.property(anyEntry, (entry) => {
         const trailers = readTrailers(encodeEntry(entry));
@@ -179,7 +179,7 @@ Teddy-Format: 1
     }
   });
 
-  test('is cut where it would be long: 72 characters of title, ten details of 100', () => {
+  test('is cut if it is too long: 72 characters of title, ten details of 100', () => {
     const message = encodeEntry({ ...plain, title: '😀'.repeat(80), details: Array(12).fill('x'.repeat(120)) });
     const [subject = '', details = ''] = message.split('\n\n');
     expect([...subject.replace('turn 02 plan: ', '')].length).toBe(72);
@@ -187,7 +187,7 @@ Teddy-Format: 1
     expect(details.split('\n').map((line) => [...line].length)).toEqual(Array(10).fill(100));
   });
 
-  test('survives what git and people add below it', () => {
+  test('survives lines that git and people add below it', () => {
     const message = encodeEntry(plain);
     expect(decodeEntry(`${message}(cherry picked from commit ${'0'.repeat(40)})\n`)).toEqual(plain);
     expect(decodeEntry(`${message}Signed-off-by: Ada <ada@example.org>\n\n`)).toEqual(plain);
@@ -195,7 +195,7 @@ Teddy-Format: 1
   });
 });
 
-describe('a commit that is no entry', () => {
+describe('a commit that is not an entry', () => {
   test.each([
     ['has no trailers', 'Fix the login\n'],
     ['is empty', ''],
@@ -203,7 +203,7 @@ describe('a commit that is no entry', () => {
     ['lacks the id', encodeEntry(plain).replace(/Teddy-Entry-Id.*\n/, '')],
     ['lacks the session', encodeEntry(plain).replace(/Teddy-Session.*\n/, '')],
     ['lacks the format', encodeEntry(plain).replace(/Teddy-Format.*\n/, '')],
-    ['is of a later format', encodeEntry(plain).replace('Teddy-Format: 1', 'Teddy-Format: 2')],
+    ['has a later format', encodeEntry(plain).replace('Teddy-Format: 1', 'Teddy-Format: 2')],
     ['is of an unknown kind', encodeEntry(plain).replace('Teddy-Entry: plan', 'Teddy-Entry: dream')],
     ['names no session', encodeEntry(plain).replace('20260124-add-login', 'add-login')],
     ['names no turn', encodeEntry(plain).replace('Teddy-Turn: 02', 'Teddy-Turn: 2')],
@@ -212,7 +212,7 @@ describe('a commit that is no entry', () => {
     expect(decodeEntry(message)).toBeNull();
   });
 
-  propertyTest('is found so for any text', () => {
+  propertyTest('is detected for any text', () => {
     fc.assert(fc.property(anyText, (text) => decodeEntry(text) === null));
   });
 });

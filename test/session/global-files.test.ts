@@ -7,7 +7,7 @@ import {
 } from '../../src/session/global/global-files.ts';
 
 describe('the first global.context', () => {
-  test('names the documents that the project has', () => {
+  test("names the project's documents", () => {
     expect(toGlobalContext(['src', 'README.md', 'AGENTS.md'])).toMatch(/\nREADME\.md\nAGENTS\.md\n$/);
   });
 
@@ -22,8 +22,8 @@ describe('the first global.context', () => {
   });
 });
 
-describe('a context list that it does not matter who wrote', () => {
-  test('is what teddy makes by itself, or says nothing', () => {
+describe('a context list that is harmless whoever wrote it', () => {
+  test("is teddy's own default, or an empty one", () => {
     for (const text of ['', '# only\n\n  # comments\n', sessionContextText, toGlobalContext([])]) {
       expect(isUsualContext(text), text).toBe(true);
     }
@@ -31,13 +31,13 @@ describe('a context list that it does not matter who wrote', () => {
   });
 
   test.each(['.env', 'README.md\n.env', '!README.md', 'docs/README.md', '"README.md "', '*.md', '#\n.\n'])(
-    '%j is none',
+    'is not %j',
     (text) => expect(isUsualContext(text)).toBe(false),
   );
 });
 
-describe('the name of a file of teddy/global', () => {
-  test('is one of two, or an agent’s', () => {
+describe('a file name on teddy/global', () => {
+  test("is one of two, or an agent's", () => {
     expect(parseGlobalFile('global.context')).toEqual({ name: 'global.context', agent: null });
     expect(parseGlobalFile('memos.yaml')).toEqual({ name: 'memos.yaml', agent: null });
     expect(parseGlobalFile('agents/a-2.md')).toEqual({ name: 'agents/a-2.md', agent: 'a-2' });
@@ -53,7 +53,7 @@ describe('the name of a file of teddy/global', () => {
     ['agents/A.md', 'BAD_NAME'],
     ['agents/a--b.md', 'BAD_NAME'],
     ['agents/a b', 'BAD_NAME'],
-  ])('%j is none: %s', (text, code) => {
+  ])('is not %j: %s', (text, code) => {
     expect(() => parseGlobalFile(text)).toThrow(expect.objectContaining({ code }));
   });
 });

@@ -9,6 +9,6 @@ test.each([
   ['ssh://git@git.example.org/x', 'ssh://git@git.example.org/x'],
   ['ssh://git:secret@git.example.org/x', 'ssh://***@git.example.org/x'],
   ['git@git.example.org:x', 'git@git.example.org:x'],
-])('%s is told as %s', (address, told) => {
+])('%s is shown as %s', (address, told) => {
   expect(hideCredentials(address)).toBe(told);
 });

@@ -17,7 +17,7 @@ test.each([
   expect(readIgnoreFiles([{ directory: '', text }])(path)).toBe(expected);
 });
 
-test('a nested file speaks of its own directory, and goes before an upper one', () => {
+test('a nested file applies to its own directory, and overrides an upper one', () => {
   const isIgnored = readIgnoreFiles([
     { directory: 'lib/deep', text: '!x.log\n/top.md\n' },
     { directory: '', text: '*.log\nlib/tmp/\n' },
@@ -28,7 +28,7 @@ test('a nested file speaks of its own directory, and goes before an upper one', 
   expect([...ignored, ...kept].filter(isIgnored)).toEqual(ignored);
 });
 
-test('a nested file cannot bring back what lies in an ignored directory, as in git', () => {
+test('a nested file cannot re-include a path in an ignored directory, as in git', () => {
   const isIgnored = readIgnoreFiles([
     { directory: '', text: 'out/' },
     { directory: 'out', text: '!a' },
@@ -36,7 +36,7 @@ test('a nested file cannot bring back what lies in an ignored directory, as in g
   expect(isIgnored('out/a')).toBe(true);
 });
 
-test('a directory’s name is no pattern', () => {
+test("a directory's name is not a pattern", () => {
   const isIgnored = readIgnoreFiles([{ directory: 'app/[id] *', text: '*.md\n/x' }]);
   expect(['app/[id] */a.md', 'app/[id] */x', 'app/i z/a.md', 'app/d x/x'].filter(isIgnored)).toEqual([
     'app/[id] */a.md',
@@ -44,7 +44,7 @@ test('a directory’s name is no pattern', () => {
   ]);
 });
 
-propertyTest('whatever the files hold, deciding never fails', () => {
+propertyTest('deciding never fails, whatever the files contain', () => {
   const odd = fc.string({ unit: fc.constantFrom(...'ab*?[]!#\\/-^ \n{}()+.') });
   fc.assert(
     fc.property(odd, odd, (root, nested) => {

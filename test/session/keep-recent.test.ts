@@ -1,4 +1,4 @@
-/** A value that was read shortly before is not read again; one that could not be read is. */
+/** A recent value is not read again, but one that could not be read is. */
 import { expect, test } from 'vitest';
 import { keepRecent } from '../../src/session/context/keep-recent.ts';
 
@@ -12,7 +12,7 @@ function openReader(answers: Record<string, string | null> = {}) {
   return { asked, read };
 }
 
-test('a value is read once, also while it is being read', async () => {
+test('a value is read once, even while it is being read', async () => {
   const { asked, read } = openReader();
   const recent = keepRecent(read, { max: 2 });
   expect(await Promise.all([recent('a'), recent('a'), recent('b')])).toEqual(['a', 'a', 'b']);
@@ -20,14 +20,14 @@ test('a value is read once, also while it is being read', async () => {
   expect(asked).toEqual(['a', 'b']);
 });
 
-test('the oldest makes room for the next one', async () => {
+test('the oldest value makes room for the next one', async () => {
   const { asked, read } = openReader();
   const recent = keepRecent(read, { max: 2 });
   for (const key of ['a', 'b', 'c', 'b', 'c', 'a']) expect(await recent(key)).toBe(key);
   expect(asked).toEqual(['a', 'b', 'c', 'a']);
 });
 
-test('nothing is remembered of what failed, was not there, or is large', async () => {
+test('failures, missing values and large values are not remembered', async () => {
   const { asked, read } = openReader({ none: null, large: 'x'.repeat(100) });
   const recent = keepRecent(read, { max: 9, isKept: ({ length }) => length < 100 });
   for (const key of ['none', 'large']) for (let times = 0; times < 2; times += 1) await recent(key);

@@ -1,4 +1,4 @@
-/** Reading labels and lists of a line takes time in proportion to it, whatever stands there. */
+/** Reading the labels and lists on a line takes linear time, whatever they contain. */
 import { expect, test } from 'vitest';
 import { findEqualKey } from '../../src/workflow/verify/walked-line.ts';
 import { checkListSize, parseTurnContext } from '../../src/session/context/context-lines.ts';
@@ -17,11 +17,11 @@ test.each([
   ['line ends', (n: number) => `s${many('\n', n)}${trailers}${many('\n', n)}`],
   ['an indented line', (n: number) => `s\n\n${many(' ', n)}${many('a', n)}\n\n${trailers}`],
   ['control characters', (n: number) => `s${many('\u0001 ', n)}\n\n${trailers}`],
-])('a message with %s', async (_what, make) => {
+])('a message with %s is read in linear time', async (_what, make) => {
   await expectLinear(4_000_000, make, (message) => checkMessage(message, decodeEntry(message)));
 });
 
-test('trailers that are longer than any make no entry, and say so where they claim to be one', () => {
+test('overlong trailers do not make an entry, which is reported if they claim to', () => {
   const long = `s\n\n${trailers}${many('Teddy-Model: x\n', 70_000)}`;
   expect(decodeEntry(long)).toBeNull();
   expect(checkMessage(long)).toEqual({ entry: null, problems: [expect.stringMatching(/70,\d+ characters, .*65,536/)] });
@@ -30,11 +30,11 @@ test('trailers that are longer than any make no entry, and say so where they cla
 
 test.each([
   ['paths', (n: number) => many('src/a.ts\n', n)],
-  ['lines that take away', (n: number) => many('!a\na\n', n)],
+  ['excluding lines', (n: number) => many('!a\na\n', n)],
   ['blanks', (n: number) => `a${many(' ', n)}b\n`],
-  ['marks of comments', (n: number) => `a${many(' #', n)}\n`],
+  ['comment characters', (n: number) => `a${many(' #', n)}\n`],
   ['an open quote', (n: number) => `"${many('a\\', n)}\n`],
-])('a list with %s', async (_what, make) => {
+])('a list with %s is read in linear time', async (_what, make) => {
   await expectLinear(4_000_000, make, (list) => [checkListSize(list), parseTurnContext(list)]);
 });
 
@@ -42,11 +42,11 @@ test.each([
   ['keys', (n: number) => `{${Array.from({ length: n / 20 }, (_, at) => `"k${at}":{"a":[]}`).join(',')}}`],
   ['text', (n: number) => `{"a":"${many('\\"', n)}"}`],
   ['brackets', (n: number) => `${many('[', n)}${many(']', n)}`],
-])('equal keys are looked for in a line of many %s', async (_what, make) => {
+])('equal keys are found in a line with many %s in linear time', async (_what, make) => {
   await expectLinear(2_000_000, make, (line) => expect(findEqualKey(line)).toBeNull());
 });
 
-test('equal keys are those of one object, however they are escaped', () => {
+test('equal keys are found within one object, however they are escaped', () => {
   expect(findEqualKey('{"a":{"a":1},"b":[{"a":1},{"a":"a"}]}\n{"a":1}')).toBeNull();
   expect(findEqualKey('{"a":["a"],"b":"a","\\u0061":1}')).toBe('a');
   expect(findEqualKey('{"x":[{"__proto__":1,"__proto__":2}]}')).toBe('__proto__');

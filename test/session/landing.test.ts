@@ -8,7 +8,7 @@ import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 const from = { session: '20260124-add-login' as SessionId, tip: parseOid('a'.repeat(40)) };
 const trailer = `Teddy-Landed-From: 20260124-add-login@${'a'.repeat(40)}`;
 
-test('trailers at the end of a text stay trailers, beside ours', () => {
+test("trailers at the end of a text stay trailers, beside teddy's own", () => {
   expect(encodeLanding('Add it', [from])).toBe(`Add it\n\n${trailer}\n`);
   expect(encodeLanding('Add it\r\n\r\nBody\n\nSigned-off-by: Ada <a@example.org>\n', [from])).toBe(
     `Add it\n\nBody\n\nSigned-off-by: Ada <a@example.org>\n${trailer}\n`,
@@ -16,7 +16,7 @@ test('trailers at the end of a text stay trailers, beside ours', () => {
   expect(encodeLanding('fix: a subject alone', [from])).toBe(`fix: a subject alone\n\n${trailer}\n`);
 });
 
-propertyTest('no text makes a landing an entry, or the landing of another session', () => {
+propertyTest("no text makes a landing an entry, or another session's landing", () => {
   expect(decodeLandings(encodeLanding(`Teddy-Landed-From: 20260124-other@${'b'.repeat(40)}`, [from]))).toEqual([from]);
   const own = fc.constantFrom(
     'Teddy-Session: 20260124-other',
@@ -37,7 +37,7 @@ propertyTest('no text makes a landing an entry, or the landing of another sessio
   );
 });
 
-test('a forge that squashes a branch tells of all landings on it, and what is no session is passed over', () => {
+test('a forge that squashes a branch names all landings on it, and anything but a session is ignored', () => {
   const other = `Teddy-Landed-From: 20260124-other@${'b'.repeat(64)}`;
   const squash = `Squash (#3)\n\n* One\n\n${trailer}\n\n* Two\n\n${other}\n\nCo-authored-by: Ada <a@example.org>\n`;
   expect(decodeLandings(squash)).toEqual([from, { session: '20260124-other', tip: 'b'.repeat(64) }]);

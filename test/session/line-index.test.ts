@@ -10,7 +10,7 @@ import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 const oidOf = (at: number) => at.toString(16).padStart(40, '0') as Oid;
 const refOf = (name: string) => `refs/heads/${name}` as RefName;
 
-/** A cache like a repository's, which the next process opens anew. */
+/** A cache like a repository's, which the next process reopens. */
 function keptCache(): { next(): Cache; bytes: Map<string, Uint8Array>; writes: number } {
   const bytes = new Map<string, Uint8Array>();
   const cache = {
@@ -36,8 +36,8 @@ const head = (title: string): EntryHead => ({
   title,
 });
 
-describe('the index of lines', () => {
-  propertyTest('gives back what was kept of a tip, whatever is in it', async () => {
+describe('the line index', () => {
+  propertyTest('returns the data stored for a tip, whatever it contains', async () => {
     const text = fc.string({ unit: 'grapheme' });
     const entry = fc.record(
       {
@@ -72,7 +72,7 @@ describe('the index of lines', () => {
     );
   });
 
-  test('knows nothing of a tip that has moved, nor of a ref that has not been seen', async () => {
+  test('has nothing for a tip that has moved, or for a new ref', async () => {
     const cache = keptCache();
     const index = await openLineIndex(cache.next());
     index.set(refOf('a'), oidOf(1), { nearest: { oid: oidOf(1), entry: head('one') } });
@@ -87,7 +87,7 @@ describe('the index of lines', () => {
     expectOne(await openLineIndex(cache.next()));
   });
 
-  test('tells when a main line was last added to, once it is kept, and nothing of other lines', async () => {
+  test('knows when a main line was last added to, once it is stored, and ignores other lines', async () => {
     const cache = keptCache();
     const index = await openLineIndex(cache.next());
     const id = '019bf000-0000-7000-8000-000000000001';
@@ -106,7 +106,7 @@ describe('the index of lines', () => {
     expect(next.mainMs(refOf('teddy/20260124-x'), oidOf(1))).toBeNaN();
   });
 
-  test('forgets refs that are gone, and keeps those that nobody has listed', async () => {
+  test('forgets deleted refs, and keeps those that nobody has listed', async () => {
     const cache = keptCache();
     const index = await openLineIndex(cache.next());
     const archived = 'refs/teddy/archive/x' as RefName;
@@ -123,7 +123,7 @@ describe('the index of lines', () => {
     ]);
   });
 
-  test('is written only for what is new, and for few of many not at all', async () => {
+  test('is written only for new data, and not at all for few changes among many', async () => {
     const cache = keptCache();
     const index = await openLineIndex(cache.next());
     for (let at = 0; at < 3000; at += 1) index.set(refOf(`${at}`), oidOf(at), { nearest: null });
@@ -145,20 +145,20 @@ describe('the index of lines', () => {
     'no rows at all',
     'refs/heads/a\n',
     '\n\n',
-    // An index of before, whose rows do not begin with a time.
+    // An older index, whose rows do not begin with a time.
     `refs/heads/a ${oidOf(1)} null\n`,
     `refs/heads/a NaN ${oidOf(1)} {"x":1}\n`,
     `refs/heads/a NaN ${oidOf(1)} [["x"]]\n`,
     `refs/heads/a NaN ${oidOf(1)} [[1,2,3,4,5,6,7,8]]\n`,
     `refs/heads/a NaN ${oidOf(1)} [\n`,
     `refs/heads/a NaN ${oidOf(1)} []`,
-  ])('takes nothing from what is no row: %j', async (text) => {
+  ])('takes nothing from an invalid row: %j', async (text) => {
     const cache = keptCache();
     cache.bytes.set('lines', Buffer.from(text));
     expect((await openLineIndex(cache.next())).get(refOf('a'), oidOf(1))).toBeUndefined();
   });
 
-  test('holds of an entry what lists need', async () => {
+  test('contains the parts of an entry that lists need', async () => {
     const entry: Entry = { ...head('Größe'), details: ['more'], status: 'SUCCESS', model: 'm' };
     expect(encodeEntry(entry)).toContain('Größe');
     const cache = keptCache();

@@ -1,4 +1,4 @@
-/** The rules by which a line is verified, as values. */
+/** The rules for verifying a line, as values. */
 import { describe, expect, test } from 'vitest';
 import { encodeEntry, type Entry, type EntryKind } from '../../src/session/entries/entry.ts';
 import { checkMessage } from '../../src/session/entries/entry-trailers.ts';
@@ -20,37 +20,37 @@ function entry(kind: EntryKind, turn: string | null, more: Partial<Entry> = {}):
 describe('the trailers', () => {
   const plan = encodeEntry(entry('plan', '01', { sha256: 'a'.repeat(64) }));
 
-  test('of every message that teddy writes are right', () => {
+  test('in every message that teddy writes are valid', () => {
     expect(checkMessage(plan).problems).toEqual([]);
     expect(checkMessage(encodeEntry(entry('start', null, { baseBranch: 'main' }))).problems).toEqual([]);
   });
 
-  test('of a commit of the user’s, with those of the hook or of a landing, claim nothing', () => {
+  test("in a user's commit, with those by the hook or a landing, claim nothing", () => {
     for (const line of ['Teddy-During: x 02', 'Teddy-Landed-From: x@y', 'Signed-off-by: Ada'])
       expect(checkMessage(`Fix it\n\n${line}\n`)).toEqual({ entry: null, problems: [] });
   });
 
   test.each([
     [
-      'in other case',
+      'in another case',
       plan.replace('Teddy-Turn', 'teddy-turn'),
       'The trailer Teddy-turn is not spelled the way teddy spells it.',
     ],
     [
-      'twice, once in other case',
+      'twice, once in another case',
       `${plan.trimEnd()}\nteddy-entry: report\n`,
       'The trailer Teddy-Entry appears more than once.',
     ],
-    ['of a later format', plan.replace('Format: 1', 'Format: 2'), 'The trailer Teddy-Format cannot be "2".'],
-    ['of a turn 00', plan.replace('Turn: 01', 'Turn: 00'), 'The trailer Teddy-Turn cannot be "00".'],
+    ['with a later format', plan.replace('Format: 1', 'Format: 2'), 'The trailer Teddy-Format cannot be "2".'],
+    ['with turn 00', plan.replace('Turn: 01', 'Turn: 00'), 'The trailer Teddy-Turn cannot be "00".'],
     ['without a turn', plan.replace(/Teddy-Turn: .*\n/, ''), 'An entry of kind plan must name its turn.'],
-    ['with an id that is no UUID v7', plan.replace(/-7000-/, '-4000-'), /^The trailer Teddy-Entry-Id cannot be/],
+    ['with an id that is not a UUID v7', plan.replace(/-7000-/, '-4000-'), /^The trailer Teddy-Entry-Id cannot be/],
     [
-      'that are only some',
+      'with some missing',
       'x\n\nTeddy-Session: 20260124-add-login\n',
       "It has an entry's trailers but lacks Teddy-Entry.",
     ],
-  ])('%s are told', (_, message, problem) => {
+  ])('%s are reported', (_, message, problem) => {
     expect(checkMessage(message).problems).toContainEqual(
       expect.stringMatching(problem instanceof RegExp ? problem : escaped(problem)),
     );
@@ -63,7 +63,7 @@ function escaped(text: string): RegExp {
 
 const calm: OrderFacts = { latest: 'closed', hasMessage: true };
 
-/** The faults of the last one. */
+/** The faults of the last entry. */
 function order(facts: OrderFacts, ...entries: Entry[]): string[] {
   const line = openOrder(session, null);
   return entries.map((one, at) => line.add(one, at === entries.length - 1 ? facts : calm)).at(-1) ?? [];
@@ -83,7 +83,7 @@ describe('the order', () => {
     expect([...all, ...more].flatMap((one) => line.add(one, facts(one.kind)))).toEqual([]);
   });
 
-  test('of plans of other agents has no fault: such a plan may begin a turn', () => {
+  test("of other agents' plans has no fault: an agent's plan may open a turn", () => {
     const facts: OrderFacts = { latest: null, hasMessage: null, isAgentPlan: true };
     expect(order(facts, ...begun, entry('plan', '02'))).toEqual([]);
     expect(order({ ...facts, hasMessage: false }, ...begun, entry('exchange', '02'), entry('plan', '02'))).toEqual([]);
@@ -133,11 +133,11 @@ describe('the order', () => {
       [...begun, entry('message', '02-branch-01')],
       'Turn 02-branch-01 cannot begin with an entry of kind message.',
     ],
-  ] as [string, OrderFacts, Entry[], string][])('with %s is told', (_, facts, entries, problem) => {
+  ] as [string, OrderFacts, Entry[], string][])('with %s is reported', (_, facts, entries, problem) => {
     expect(order(facts, ...entries)).toEqual([problem]);
   });
 
-  test('with an entry for the second time is told', () => {
+  test('with an entry for the second time is reported', () => {
     const [first] = begun;
     expect(order(calm, ...begun, { ...entry('undo', '01'), id: first?.id ?? '' })).toEqual([
       `The entry ${first?.id} is already on the line.`,
@@ -156,11 +156,11 @@ test.each([
   ['.github/x', null],
   ['src/..a/.gitignore', null],
   ['.teddy/config.yaml', null],
-])('the path %j is judged: %s', (path, reason) => {
+])('the path %j is checked: %s', (path, reason) => {
   expect(whyHostile(path as RepoPath, '100644')).toBe(reason);
 });
 
-test('each kind of entry writes its own files, and no other turn’s', () => {
+test('each kind of entry writes its own files, and none in another turn', () => {
   const write = (kind: EntryKind, path: string) => mayWrite(kind, session, '02' as TurnName, path as RepoPath);
   const dir = `.teddy/sessions/${session}`;
   expect(write('plan', `${dir}/02/plan.md`)).toBe(true);
@@ -175,7 +175,7 @@ test('each kind of entry writes its own files, and no other turn’s', () => {
   );
 });
 
-test('a masked text is told from one that was changed', () => {
+test('a masked text is distinguished from a changed one', () => {
   expect(isMaskedFrom('a [masked: key] b\n', 'a 123 b\n')).toBe(true);
   expect(isMaskedFrom('a [masked: key] c\n', 'a 123 b\n')).toBe(false);
   expect(isMaskedFrom('a [masked: key] b\n', 'a  b\n')).toBe(false);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { applyMasks, countMasks } from '../../src/session/masks/mask.ts';
 
 describe('masks', () => {
-  test('of secrets that overlap there is one mask, of the kind of the longest; of those side by side there are two', () => {
+  test("merge for overlapping secrets, with the longest one's kind; adjacent secrets get two", () => {
     const hits = [
       { start: 4, end: 8, kind: 'b' },
       { start: 2, end: 5, kind: 'a' },
@@ -17,7 +17,7 @@ describe('masks', () => {
     ]);
   });
 
-  test('a secret of several lines counts at its first, and those after it at theirs', () => {
+  test('count a secret of several lines at its first line, and later secrets at theirs', () => {
     const { found } = applyMasks('a\nb\nc\nd', [
       { start: 2, end: 5, kind: 'x' },
       { start: 6, end: 7, kind: 'y' },
@@ -25,13 +25,13 @@ describe('masks', () => {
     expect(found.map(({ line }) => line)).toEqual([2, 4]);
   });
 
-  test('what is said within a mask is not masked again, what surrounds one is', () => {
+  test('are not masked again inside, but the text around them is', () => {
     const text = '[masked: env A_KEY]!';
     expect(applyMasks(text, [{ start: 9, end: 18, kind: 'x' }]).text).toBe(text);
     expect(applyMasks(text, [{ start: 0, end: 20, kind: 'x' }]).text).toBe('[masked: x]');
   });
 
-  test('each kind is counted by itself; documentation of masks is none', () => {
+  test('are counted by kind; documentation of masks does not count', () => {
     const text = '[masked: a b] [masked: a b] [masked: c] [masked: <kind>] [masked: ...] [masked: ] [masked: a\nb]';
     expect([...countMasks(text)]).toEqual([
       ['[masked: a b]', 2],

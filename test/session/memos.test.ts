@@ -18,7 +18,7 @@ const written = `# Facts of this project.
 `;
 
 describe('reading memos.yaml', () => {
-  test('gives the facts in order', () => {
+  test('returns the facts in order', () => {
     expect(parseMemos(written)).toEqual([
       'All API endpoints must be documented in OpenAPI spec.',
       "Use 'pnpm' for all package management.",
@@ -28,7 +28,7 @@ describe('reading memos.yaml', () => {
     ]);
   });
 
-  test.each(['', '\n', '# nothing yet\n', '[]\n', '---\n'])('%j holds no facts', (text) =>
+  test.each(['', '\n', '# nothing yet\n', '[]\n', '---\n'])('finds no facts in %j', (text) =>
     expect(parseMemos(text)).toEqual([]),
   );
 
@@ -42,7 +42,7 @@ describe('reading memos.yaml', () => {
     ['- fine\n- "open\n', 3],
     ['- a\n--- \n- b\n', 2],
     ['- fine\n- *gone\n', 2],
-  ])('%j is refused with its line', (text, line) => {
+  ])('refuses %j with its line', (text, line) => {
     expect(() => parseMemos(text)).toThrow(
       expect.objectContaining({
         code: 'DAMAGED_SESSION',
@@ -51,7 +51,7 @@ describe('reading memos.yaml', () => {
     );
   });
 
-  slowTest('what renderMemos writes is read as the same facts', () => {
+  slowTest("returns the same facts from renderMemos's output", () => {
     const fact = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.constantFrom('', '- a', 'a: b', '# a', 'true', '42', ' a ', 'a\nb\n', '"', '~'),
@@ -77,16 +77,16 @@ describe('changing memos.yaml', () => {
     expect(removed).toEqual(["Use 'pnpm' for all package management."]);
   });
 
-  test('a comment above the last fact survives its removal', () => {
+  test('keeps a comment above the last fact when that is removed', () => {
     expect(changeMemos('- a\n# Tools\n- b\n', [remove('b')]).text).toBe('- a\n# Tools\n');
   });
 
-  test('reports what is there already and what is not', () => {
+  test('reports facts that exist already, and missing ones', () => {
     const changed = changeMemos('- a\n', [add(' a '), remove('b'), add('c'), add('c'), remove('a')]);
     expect(changed).toEqual({ text: '- c\n', added: ['c'], removed: ['a'], missing: ['b'], present: ['a', 'c'] });
   });
 
-  test('a comment above the last fact stands above the one that takes its place', () => {
+  test('keeps a comment above the last fact above its replacement', () => {
     expect(changeMemos('- a\n# Tools\n- b\n', [remove('b'), add('c')]).text).toBe('- a\n# Tools\n- c\n');
     expect(changeMemos('- a\n# Tools\n- b\n', [add('c'), remove('b')]).text).toBe('- a\n# Tools\n- c\n');
   });
@@ -101,7 +101,7 @@ describe('changing memos.yaml', () => {
     }
   });
 
-  slowTest('12,000 changes take about four times as long as 3,000', async () => {
+  slowTest('takes about four times as long for 12,000 changes as for 3,000', async () => {
     const toChanges = (count: number) =>
       [add, remove].flatMap((toChange) => Array.from({ length: count / 2 }, (_, at) => toChange(`fact ${at * 2}`)));
     const make = (count: number) => ({
@@ -114,7 +114,7 @@ describe('changing memos.yaml', () => {
     });
   });
 
-  test('takes facts for the same that differ in white space around them', () => {
+  test('treats facts as equal that differ only in white space around them', () => {
     const changed = changeMemos('- " a "\n- b\n', [add('a'), remove('a')]);
     expect(changed).toEqual({ text: '- b\n', added: [], removed: ['a'], missing: [], present: ['a'] });
   });
@@ -124,17 +124,17 @@ describe('changing memos.yaml', () => {
     expect(changeMemos(odd, [add('b'), remove('c')]).text).toBe(odd);
   });
 
-  test.each(['', '[]\n', '# Facts\n', '# Facts\n[]\n', '---\n# Facts\n', 'null\n'])('begins a list in %j', (text) => {
+  test.each(['', '[]\n', '# Facts\n', '# Facts\n[]\n', '---\n# Facts\n', 'null\n'])('starts a list in %j', (text) => {
     const changed = changeMemos(text, [add('a'), add('b')]).text;
     expect(changed.endsWith('- a\n- b\n')).toBe(true);
     expect(changed.includes('# Facts')).toBe(text.includes('# Facts'));
   });
 
-  test('takes the last fact away and leaves an empty list', () => {
+  test('removes the last fact and leaves an empty list', () => {
     expect(parseMemos(changeMemos('- a\n', [remove('a')]).text)).toEqual([]);
   });
 
-  slowTest('holds the facts that it had, without the removed and with the added ones', () => {
+  slowTest('results in the old facts, without the removed and with the added ones', () => {
     const fact = fc.oneof(
       fc.constantFrom('a', 'b: c', '# d', '42'),
       fc.string({ unit: 'binary' }).map((found) => found.trim()),
@@ -151,25 +151,25 @@ describe('changing memos.yaml', () => {
 });
 
 describe('merging memos', () => {
-  test('takes over what one side added and removed, and keeps the comments of the other', () => {
+  test("applies one side's additions and removals, and keeps the other's comments", () => {
     expect(mergeMemos('- a\n- b\n', '- a\n- c\n', '# Ours\n- a\n- b\n- d\n')).toBe('# Ours\n- a\n- d\n- c\n');
   });
 
-  test('adds nothing twice and minds no removal of what is gone', () => {
+  test('adds nothing twice and ignores the removal of missing facts', () => {
     expect(mergeMemos('- a\n- b\n', '- b\n- c\n', '- b\n- c\n')).toBe('- b\n- c\n');
   });
 
-  test('takes no broken list', () => {
+  test('rejects a broken list', () => {
     expect(() => mergeMemos('', 'x: 1\n', '')).toThrow(expect.objectContaining({ code: 'DAMAGED_SESSION' }));
   });
 });
 
-test('a removal keeps the blank line above the group that is left', () => {
+test('a removal keeps the blank line above the remaining group', () => {
   const text = '- a\n\n# Style\n- tabs\n- short\n';
   expect(changeMemos(text, [remove('tabs')]).text).toBe('- a\n\n# Style\n- short\n');
 });
 
-test('a list that is nested a thousand times is refused, not followed', () => {
+test('a list that is nested a thousand times is refused, not traversed', () => {
   expect(() => parseMemos('- '.repeat(4000))).toThrow(expect.objectContaining({ code: 'DAMAGED_SESSION' }));
   expect(() => parseMemos('['.repeat(4000))).toThrow(expect.objectContaining({ code: 'DAMAGED_SESSION' }));
 });

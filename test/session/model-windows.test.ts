@@ -11,17 +11,17 @@ interface PublishedModel {
   supported_endpoints?: string[];
 }
 
-/** OpenAI's models that answer in a chat, as the data of a tokenizer lists them. */
+/** OpenAI's chat models, as listed in a tokenizer's data. */
 const chatModels = Object.entries(published as Record<string, PublishedModel>).filter(
   ([name, { context_window: window, supported_endpoints: endpoints }]) =>
     window !== undefined && endpoints?.includes('chat_completions') === true && !/audio|realtime/.test(name),
 );
 
-describe('what a model has room for', () => {
-  test('is, for every model of OpenAI, within its window minus its largest answer', () => {
+describe("a model's room", () => {
+  test('is within its window minus its largest answer, for every OpenAI model', () => {
     expect(chatModels.length).toBeGreaterThan(40);
     const tooMuch = chatModels.filter(([name, { context_window: window = 0, max_output_tokens: answer = 0 }]) =>
-      // Where an answer may fill the whole window, a part of it is kept free.
+      // If an answer may fill the whole window, part of the window is kept free.
       answer < window ? defaultBudget(name) > window - answer : defaultBudget(name) >= window,
     );
     expect(tooMuch.map(([name]) => name)).toEqual([]);
@@ -38,7 +38,7 @@ describe('what a model has room for', () => {
     );
   });
 
-  test('counts the longest beginning of the name, behind the name of the maker', () => {
+  test("is found by the longest prefix of the name, after the maker's name", () => {
     expect(defaultBudget('gpt-5.4-mini-2026-03-17')).toBe(272_000);
     expect(defaultBudget('openai/gpt-4.1-nano')).toBe(defaultBudget('gpt-4.1'));
     expect(defaultBudget('openrouter/anthropic/Claude-Sonnet-4')).toBe(136_000);

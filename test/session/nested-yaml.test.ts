@@ -7,7 +7,7 @@ import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 const isRefused = (text: string) => isDeeplyNested(new Lexer().lex(text));
 
-/** How many levels `parseDocument` follows by recursion: those of the tree that the `Parser` hands to it. */
+/** How many levels `parseDocument` recurses into: those in the tree that the `Parser` passes to it. */
 function depthOf(text: string): number {
   const open = [...new Parser().parse(text)].map((token): [CST.Token, number] => [token, 1]);
   let deepest = 0;
@@ -45,7 +45,7 @@ const parts = [
 ];
 const lines = ['a: a:\n', 'a: ? x\n', 'a: : -\n', 'a: !t a:\n', ': a: a:\n', '"a": "a": |\n', 'a:\n', '-\n', '?\n'];
 
-describe('YAML that its parser would not survive', () => {
+describe('YAML that would crash its parser', () => {
   test.each(['- ', '? ', ': ', 'a: ', '[', '{', '[ a: ', '{ a: {', '[ {}: ', '{ ? ', 'a: a:\n', '"a": "a": |\n'])(
     'is %j a thousand times',
     (part) => {
@@ -76,7 +76,7 @@ describe('YAML that its parser would not survive', () => {
   });
 });
 
-describe('YAML that is only long', () => {
+describe('YAML that is merely long', () => {
   test.each(['[', '{ a: ', '- ', '? ', '- - -\n', '          '])(
     'has %j very often in its scalars and comments',
     (part) => {

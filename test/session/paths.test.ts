@@ -12,7 +12,7 @@ function path(text: string): string {
   return 'path' in parsed ? parsed.path : `refused: ${parsed.problem}`;
 }
 
-describe('what a path may look like', () => {
+describe('the forms of a path', () => {
   test.each([
     ['src/app.ts', 'src/app.ts'],
     ['/home.tsx', 'home.tsx'],
@@ -49,7 +49,7 @@ describe('what a path may look like', () => {
     expect(path(text)).toBe(expected);
   });
 
-  test('the root of a Windows project is taken off in both spellings', () => {
+  test('the root of a Windows project is removed in both spellings', () => {
     expect(parsePlanPath('C:\\work\\x\\a.ts', 'C:\\work\\x')).toEqual({ path: 'a.ts' });
     expect(parsePlanPath('C:/project/a.ts', 'C:\\project\\')).toEqual({ path: 'a.ts' });
   });
@@ -60,8 +60,8 @@ describe('what a path may look like', () => {
   });
 });
 
-describe('what stands around a path', () => {
-  // In full, with the notes and the errors of plans: parse-answers.test.ts.
+describe('the text around a path', () => {
+  // In full, with plans' notes and errors: parse-answers.test.ts.
   test.each([
     ['"a.txt"', 'a.txt'],
     ['<a.txt>', 'a.txt'],
@@ -93,7 +93,7 @@ describe('what stands around a path', () => {
     );
   });
 
-  test('a hint that shows how to write such a name is right', () => {
+  test('a hint that shows how to write such a name is correct', () => {
     for (const name of [
       '"a" b.ts',
       'a<b>.ts',
@@ -112,7 +112,7 @@ describe('what stands around a path', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('a refused path', () => {
   test.each([
     ['', 'it is empty'],
     ['[a]()', 'it is empty'],
@@ -156,16 +156,16 @@ describe('what is refused', () => {
     ['com1.log/x', 'device'],
     ['a/.. /b', 'dots'],
     ['./c:x', 'drive'],
-  ])('%j, because %s', (text, reason) => {
+  ])('is %j, because %s', (text, reason) => {
     expect(path(text)).toMatch(/^refused: /);
     expect(path(text)).toContain(reason);
   });
 
-  test('a path longer than any system takes is refused', () => {
+  test('may be longer than any system allows', () => {
     expect(path('x'.repeat(4097))).toContain('longer');
   });
 
-  propertyTest('a path that is accepted has no empty part, no dot parts, and is accepted again unchanged', () => {
+  propertyTest('is anything but a path without empty and dot parts, which is accepted again unchanged', () => {
     const part = fc.oneof(
       fc.constantFrom('..', '.', '', '.git', 'a', ' ', '%2e', '[', '](', ')', '`', '\\'),
       fc.string({ maxLength: 4 }),

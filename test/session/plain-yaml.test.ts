@@ -110,13 +110,13 @@ tokens: 7301 # estimate
 boundary: teddy-0a1b2c3d
 `;
 
-/** The order of the keys as well. */
+/** Including the order of the keys. */
 function expectSame(yaml: string): void {
   const plain = readPlainYaml(yaml);
   if (plain !== null) expect(JSON.stringify(plain.value)).toBe(JSON.stringify(parse(yaml, { logLevel: 'error' })));
 }
 
-/** These stand between and around the parts of a document. */
+/** These come between and around the parts of a document. */
 const spaces = ['\n', '\n  ', '\n    ', ' ', '\t', '\r\n'];
 const marks = [
   ': ',
@@ -164,15 +164,15 @@ const scalars = [
 ];
 const piece = fc.constantFrom(...spaces, ...marks, ...scalars, 'a: ', '\nb: ', '\na:');
 
-describe('what it reads', () => {
-  propertyTest('is what the parser reads of any report', () => {
+describe('the plain reader', () => {
+  propertyTest('reads any report like the parser', () => {
     fc.assert(
       fc.property(report, (given) => expectSame(renderReport(given))),
       runs(100),
     );
   });
 
-  propertyTest('has every report in it that teddy writes', () => {
+  propertyTest('reads every report that teddy writes', () => {
     fc.assert(
       fc.property(report, (given) => {
         expect(readPlainYaml(renderReport(given))).toEqual({ value: given });
@@ -181,7 +181,7 @@ describe('what it reads', () => {
     );
   });
 
-  propertyTest('is what the parser reads where anything of a document was changed', () => {
+  propertyTest('reads like the parser after any change to a document', () => {
     const cut = fc.record({
       given: report,
       at: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -197,7 +197,7 @@ describe('what it reads', () => {
     fc.assert(fc.property(fc.oneof(changed, made), expectSame), runs(1000));
   });
 
-  test('is never what the parser reads otherwise, or refuses', () => {
+  test('leaves to the parser everything that it would read differently, or refuse', () => {
     const ids = ['1'.repeat(40), `1e${'1'.repeat(38)}`, `${'1'.repeat(63)}e`].map((id) => `a: ${id}\n`);
     const blocks = ['\n   ', '\n \n  y', '\n   \n  y', '\n   y\n    ', '\n\n\nb: 1'].flatMap((rest) => [
       `a: |\n  x${rest}\n`,
@@ -208,12 +208,12 @@ describe('what it reads', () => {
       expectSame(yaml);
   });
 
-  test.each(['Say "x"', '3 files', '-x', '✅ done', './a: b', 'x\n\n\n', '\u0007'])('has the title %j', (a) => {
+  test.each(['Say "x"', '3 files', '-x', '✅ done', './a: b', 'x\n\n\n', '\u0007'])('reads the title %j', (a) => {
     const yaml = new Document({ a }).toString({ doubleQuotedAsJSON: true, lineWidth: 0 });
     expect(readPlainYaml(yaml)).toEqual({ value: { a } });
   });
 
-  test('has the usual report and the front matter of a log in it', () => {
+  test("reads the usual report and a log's front matter", () => {
     expect(readPlainYaml(frontMatter)).toEqual({ value: parse(frontMatter) });
     const usual = stringify({ a: [{ b: 'one\ntwo\n', c: 'x y' }], d: [], e: { f: null, g: 'one\ntwo' } });
     expect(readPlainYaml(usual)).toEqual({ value: parse(usual) });

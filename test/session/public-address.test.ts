@@ -6,7 +6,7 @@ import { runs } from '../support/runs.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const neverPublic = [
-  // this machine, in the spellings that URLs take for it
+  // this machine, in the spellings that URLs use for it
   '127.0.0.1',
   '127.255.255.254',
   '127.1',
@@ -47,7 +47,7 @@ const neverPublic = [
   'fec0::1',
   '::ffff:10.0.0.1',
   '::ffff:192.168.1.1',
-  // the services of clouds
+  // cloud services
   '169.254.169.254',
   '0xa9fea9fe',
   '2852039166',
@@ -67,7 +67,7 @@ const neverPublic = [
   'fe80::1',
   'fe80::a9fe:a9fe',
   'febf::1',
-  // kept for other things
+  // reserved for other purposes
   '192.0.2.1',
   '198.51.100.1',
   '203.0.113.255',
@@ -86,7 +86,7 @@ const neverPublic = [
   '3fff::1',
   '5f00::1',
   '4000::1',
-  // no address
+  // not an address
   '',
   'example.org',
   'fe80::1%eth0',
@@ -140,7 +140,7 @@ describe('a public address', () => {
   });
 });
 
-// The same ranges, told by node's own arithmetic.
+// The same ranges, computed by node.
 const reserved = new BlockList();
 for (const range of [
   '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24',
@@ -168,7 +168,7 @@ const ipv4 = fc
   )
   .map((parts) => parts.join('.'));
 
-/** Every spelling of one IPv4 address that the URL standard reads as it. */
+/** Every spelling of one IPv4 address that the URL standard accepts. */
 function spellings(address: string): string[] {
   const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
   const bits = ((a * 256 + b) * 256 + c) * 256 + d;
@@ -188,7 +188,7 @@ function spellings(address: string): string[] {
   ];
 }
 
-describe("by node's list of blocks", () => {
+describe("by node's block list", () => {
   propertyTest('every spelling of an IPv4 address, mapped and translated, is as public as the address', () => {
     fc.assert(
       fc.property(ipv4, (address) => {
@@ -202,7 +202,7 @@ describe("by node's list of blocks", () => {
     );
   });
 
-  propertyTest('an IPv6 address is public when it is global and nothing special', () => {
+  propertyTest('an IPv6 address is public if it is global and not special', () => {
     const group = fc.nat(0xffff).map((value) => value.toString(16));
     const first = fc.oneof(group, fc.constantFrom('2001', '2002', '3fff', '2000', '1fff', '4000', 'fe80', '64'));
     const second = fc.oneof(group, fc.constantFrom('0', '1ff', '200', 'db8', 'db9', 'fff', '1000', 'ff9b'));
@@ -217,7 +217,7 @@ describe("by node's list of blocks", () => {
     );
   });
 
-  propertyTest('whatever the text is, it is answered', () => {
+  propertyTest('any text gets a result', () => {
     fc.assert(fc.property(fc.string(), (text) => typeof isPublicAddress(text) === 'boolean'));
   });
 });

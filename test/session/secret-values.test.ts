@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isSecretValue, isSecretVariable } from '../../src/session/masks/secret-values.ts';
 
-describe('names of variables', () => {
+describe('variable names', () => {
   test.each([
     'API_KEY',
     'OPENAI_API_KEY',
@@ -18,7 +18,7 @@ describe('names of variables', () => {
     'SSH_PASSPHRASE',
     'CREDENTIALS',
     'HTTPAuth',
-  ])('%s is named like a secret', (name) => expect(isSecretVariable(name)).toBe(true));
+  ])('include %s as that of a secret', (name) => expect(isSecretVariable(name)).toBe(true));
 
   test.each([
     'KEYBOARD_LAYOUT',
@@ -34,10 +34,10 @@ describe('names of variables', () => {
     'keynote',
     'AUTHENTIC',
     '',
-  ])('%s is not', (name) => expect(isSecretVariable(name)).toBe(false));
+  ])('do not include %s', (name) => expect(isSecretVariable(name)).toBe(false));
 });
 
-describe('values of variables', () => {
+describe('variable values', () => {
   test.each([
     'k3Jd92mXq81z',
     'aGkLmQzXwRtB',
@@ -48,7 +48,7 @@ describe('values of variables', () => {
     'https://ada:k3Jd92mX@acme.io/',
     'https://acme.io/hook?token=k3Jd92mX',
     'P@ssw0rd!2024',
-  ])('%s is a secret', (value) => expect(isSecretValue(value)).toBe(true));
+  ])('include %s as a secret', (value) => expect(isSecretValue(value)).toBe(true));
 
   test.each([
     '',
@@ -76,5 +76,5 @@ describe('values of variables', () => {
     '$(pass show db1)',
     '<your token 1>',
     'your-api-key-goes-here',
-  ])('%s is too common to be one', (value) => expect(isSecretValue(value)).toBe(false));
+  ])('exclude %s as too common', (value) => expect(isSecretValue(value)).toBe(false));
 });

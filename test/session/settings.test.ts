@@ -25,7 +25,7 @@ describe('a value', () => {
     ['assistedBy', 'Assisted-by: {tool}:{model} [teddy]', 'Assisted-by: {tool}:{model} [teddy]'],
     ['assistedBy', 'AI-Assisted: yes', 'AI-Assisted: yes'],
     ['assistedByHook', 'on', 'true'],
-  ])('of %s may be %j, read as %j', (name, text, value) => {
+  ])('for %s may be %j, read as %j', (name, text, value) => {
     expect(parseSetting(name, text)).toEqual({ value });
   });
 
@@ -49,7 +49,7 @@ describe('a value', () => {
     ['baseUrl', 'ftp://example.org'],
     ['baseUrl', 'https://me:secret@example.org'],
     ['baseUrl', 'https://example.org/v1?key=1'],
-  ])('of %s cannot be %j', (name, text) => {
+  ])('for %s cannot be %j', (name, text) => {
     expect(parseSetting(name, text)).toEqual({ problem: expect.stringMatching(/^it takes \S/) });
   });
 });
@@ -72,12 +72,12 @@ test.each([
   ['Assisted-by: {modle}', 'it may have the placeholders {tool} and {model}, but "{modle}" is neither'],
   ['Assisted-by: {model', 'it may have the placeholders {tool} and {model}, but "{model" is neither'],
   ['Assisted-by: model}', 'it may have the placeholders {tool} and {model}, but "}" is neither'],
-])('no trailer is made by the form %j', (text, problem) => {
+])('no trailer is made from the form %j', (text, problem) => {
   expect(parseSetting('assistedBy', text)).toEqual({ problem: expect.stringContaining(problem) });
 });
 
-describe('the first source that says something', () => {
-  test('decides, and an empty one says nothing', () => {
+describe('the first source with a value', () => {
+  test('decides, and an empty one counts as no value', () => {
     const sources = [
       from('environment TEDDY_MODEL', ' '),
       from('git config', undefined),
@@ -88,14 +88,14 @@ describe('the first source that says something', () => {
     expect(decideSetting('model', [])).toEqual({ name: 'model', value: null, origin: 'default', problem: null });
   });
 
-  test('of a setting with a number of its own the hint names that one', () => {
+  test('for a setting with its own number is named in the hint', () => {
     const found = decideSetting('write.maxBytes', [from('git config (local .git/config)', '1k')]);
     expect(() => requireUsable(found)).toThrow(
       expect.objectContaining({ hint: 'Change it with `git config teddy.write.maxBytes 10485760`.' }),
     );
   });
 
-  test('decides also when it is wrong: no later one takes its place', () => {
+  test('decides even if it is invalid: no later one replaces it', () => {
     const found = decideSetting('maxTurns', [from('git config (global ~/.gitconfig)', 'many'), from('file', '5')]);
     expect(found).toMatchObject({ value: 'many', problem: 'it takes a whole number above 0' });
     expect(() => requireUsable(found)).toThrow(
@@ -107,7 +107,7 @@ describe('the first source that says something', () => {
     );
   });
 
-  test('is not repeated where it is a URL: it may hold a password', () => {
+  test('is not repeated if it is a URL, which may contain a password', () => {
     const found = decideSetting('baseUrl', [from('environment OPENAI_BASE_URL', 'https://me:hidden@example.org')]);
     expect(JSON.stringify(found)).not.toContain('hidden');
     expect(() => requireUsable(found)).toThrow(
@@ -119,7 +119,7 @@ describe('the first source that says something', () => {
   });
 });
 
-test('a name is known with or without `teddy.`, in any case, and the nearest one is offered', () => {
+test('a name is recognized with or without `teddy.`, in any case, and the nearest one is suggested', () => {
   expect(parseSettingName('teddy.MAXTURNS')).toBe('maxTurns');
   expect(parseSettingName('maxturns')).toBe('maxTurns');
   for (const [text, nearest] of [
@@ -134,12 +134,12 @@ test('a name is known with or without `teddy.`, in any case, and the nearest one
   }
 });
 
-test('no name is offered for one that is far from all', () => {
+test('no name is suggested for one that is far from all', () => {
   for (const text of ['wombat', '', 'x'.repeat(5000)])
     expect(() => parseSettingName(text)).toThrow(expect.objectContaining({ hint: '`teddy config` lists them all.' }));
 });
 
-test('what the project tracks may set no endpoint, provider, recording, limit of time or masking', () => {
+test('tracked files cannot set an endpoint, provider, recording, time limit or masking', () => {
   const tracked = settings.filter((setting) => setting.tracked).map(({ name }) => name);
   const expected = 'model agent contextTokens maxTurns maxTokens snapshot approvals assistedBy notes';
   expect(tracked).toEqual(expected.split(' '));

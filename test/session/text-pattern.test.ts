@@ -18,7 +18,7 @@ const linesOf = (pattern: TextPattern, text: string) => pattern.findLines(text).
 const matches = (expression: string, line: string, options = exactCase) => regexPattern(expression, options).isIn(line);
 
 describe('a plain text', () => {
-  test('is found as it is, with the places of all its matches', () => {
+  test('is found literally, with the places of all its matches', () => {
     const pattern = plainPattern('a.c', exactCase);
     expect(pattern.findLines('abc\r\nx a.c a.c\r\n')).toEqual([
       {
@@ -33,11 +33,11 @@ describe('a plain text', () => {
     expect(pattern.isIn('A.C')).toBe(false);
   });
 
-  test('is found in any case, also in letters that are not of ASCII', () => {
+  test('is found in any case, even with non-ASCII letters', () => {
     expect(linesOf(plainPattern('GRÖSSE k', anyCase), 'größe k\ngrösse K\ngrösse \u212A')).toEqual([2]);
   });
 
-  test('of several lines begins in the first of them', () => {
+  test('with several lines begins in the first of them', () => {
     const [found, ...others] = plainPattern('two\nthree', exactCase).findLines('one\nand two\nthree\nfour');
     expect(found).toEqual({ number: 2, text: 'and two', marks: [{ start: 4, end: 7 }] });
     expect(others).toEqual([]);
@@ -63,7 +63,7 @@ describe('a regular expression', () => {
     expect(matches(expression, other)).toBe(false);
   });
 
-  test('does not go on in the next line', () => {
+  test('does not continue into the next line', () => {
     expect(matches('a.b', 'a\nb')).toBe(false);
     expect(matches('a[^x]b', 'a\nb')).toBe(false);
     expect(linesOf(regexPattern('^b$', exactCase), 'a\nb\r\nb')).toEqual([2, 3]);
@@ -80,7 +80,7 @@ describe('a regular expression', () => {
     '\\<word\\>',
     'a{,2}',
     '\\1(?<a>b)\\k<c>',
-  ])('%s is refused in the words of JavaScript, also where other kinds of expressions know it', (expression) => {
+  ])("%s is refused with JavaScript's message, even if other dialects accept it", (expression) => {
     expect(() => regexPattern(expression, exactCase)).toThrow(
       expect.objectContaining({
         code: 'USAGE',
@@ -91,7 +91,7 @@ describe('a regular expression', () => {
   });
 
   test.each(['a*', 'a+', 'a?b', 'a{2}', '(?:(?:a|b)c?)', '[(]x+?'])(
-    '%s repeats something: it is tried within a limit, and on no line that is too long',
+    '%s has a repetition: it is tried within a limit, and not on overlong lines',
     (expression) => {
       let searches = 0;
       const counted = <T>(search: () => T): T => ((searches += 1), search());
@@ -107,7 +107,7 @@ describe('a regular expression', () => {
   );
 
   test.each(['ENOENT|EACCES', '^a[*+]b', '(a\\+)\\{', '\\p{L}\\u{61}', '(?<word>a)\\*'])(
-    '%s repeats nothing: it is tried on a line of any length, without a limit',
+    '%s has no repetition: it is tried on a line of any length, without a limit',
     (expression) => {
       const none = () => expect.unreachable();
       const pattern = regexPattern(expression, { ignoresCase: false, limit: none });
@@ -137,8 +137,8 @@ describe('a regular expression', () => {
   });
 });
 
-describe('the needles of a pattern', () => {
-  propertyTest('are what nobody escapes, and where that says too little, the forms of files', () => {
+describe('the needles for a pattern', () => {
+  propertyTest("are texts that are never escaped, or the files' own forms if those are too short", () => {
     expect(plainPattern('time zone', exactCase).needles).toEqual([['time zone']]);
     expect(plainPattern('say "x"', exactCase).needles).toEqual([['say '], ['say "x"', 'say \\"x\\"', '\\u', '\\/']]);
     expect(plainPattern("'", exactCase).needles).toEqual([["'", "''", '\\u', '\\/']]);
@@ -147,13 +147,13 @@ describe('the needles of a pattern', () => {
     expect(regexPattern('ask|xy', anyCase).needles).toEqual([['ask', 'ſ', '\\u017f', '\u212A', '\\u212a', 'xy']]);
   });
 
-  /** Each is a whole way to write a text in a file of a turn. */
+  /** Each is a complete way to write a text in a turn's file. */
   const encoders: ((text: string) => string)[] = [
     (text) => text,
     (text) => JSON.stringify({ text }),
-    // Python writes it like this.
+    // Python writes it this way.
     (text) => JSON.stringify(text).replace(/[\u007F-\uFFFF]/g, (unit) => toEscape(unit)),
-    // Go and PHP write it like this.
+    // Go and PHP write it this way.
     (text) => JSON.stringify(text).replace(/[<>&'=+`]/g, (unit) => toEscape(unit)),
     (text) => JSON.stringify(text).replaceAll('/', '\\/'),
     (text) => `stdout: |\n    ${text.replaceAll('\n', '\n    ')}\n`,
@@ -165,13 +165,13 @@ describe('the needles of a pattern', () => {
   const swapCase = (text: string) => text.replace(/\p{L}/gu, (letter) => toOther(letter));
   const toOther = (letter: string) => (letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase());
 
-  /** Holds a file against them as `git grep -F` does, in the C locale. */
+  /** Matches a file against them like `git grep -F` in the C locale. */
   const holds = (file: string, { needles, ignoresCase }: TextPattern) => {
     const fold = (text: string) => (ignoresCase ? text.replace(/[A-Z]/g, (letter) => letter.toLowerCase()) : text);
     return needles.every((group) => group.some((text) => fold(file).includes(fold(text))));
   };
 
-  propertyTest('are in every file that holds a match, however that is written', () => {
+  propertyTest('are in every file that contains a match, however that is written', () => {
     const around = fc.array(character, { maxLength: 4 });
     fc.assert(
       fc.property(texts, around, around, fc.boolean(), (parts, before, after, ignoresCase) => {
@@ -186,7 +186,7 @@ describe('the needles of a pattern', () => {
     );
   });
 
-  propertyTest('are in every file that holds a match of an expression', () => {
+  propertyTest('are in every file that contains a match for an expression', () => {
     const atom = fc.oneof(
       character.map((one) => one.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')),
       fc.constantFrom('.', '[ab]', '[^x]', '[(|\\]k]', '\\w', '\\p{L}', '\\bk', '\\u{6b}', '\\x41', '\\u00f6'),
@@ -199,7 +199,7 @@ describe('the needles of a pattern', () => {
       try {
         return regexPattern(expression, { ignoresCase, limit });
       } catch {
-        // Nothing may repeat a lookaround, and a group has its name alone.
+        // A lookaround cannot be repeated, and a group's name is used once.
         return null;
       }
     };
@@ -214,16 +214,16 @@ describe('the needles of a pattern', () => {
   });
 });
 
-describe('a line that is too long', () => {
+describe('an overlong line', () => {
   const line = (text: string, start: number, end: number) => ({ text, marks: [{ start, end }] });
 
-  test('is cut around its first match, whose place goes along', () => {
+  test('is cut around its first match, whose place is adjusted', () => {
     const cut = cutLine(line(`${'x'.repeat(100)}needle${'y'.repeat(100)}`, 100, 106), 40);
     expect(cut.text).toBe(`...${'x'.repeat(10)}needle${'y'.repeat(24)}...`);
     expect(cut.text.slice(cut.marks[0]?.start, cut.marks[0]?.end)).toBe('needle');
   });
 
-  test('loses the white space at its ends, and no half of a character', () => {
+  test('loses the white space at its ends, without splitting a character', () => {
     expect(cutLine(line('    needle  ', 4, 10), 40)).toEqual(line('needle', 0, 6));
     expect(cutLine(line(`${'😀'.repeat(50)}needle`, 100, 106), 31).text).toBe(`...${'😀'.repeat(12)}needle`);
   });

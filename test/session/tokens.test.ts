@@ -41,7 +41,7 @@ const samples: [kind: string, texts: string[]][] = [
 ];
 
 test.each(samples.map(([kind, texts]) => ({ kind, texts })))(
-  'the estimate for $kind is within 15 % of what a tokenizer counts',
+  "the estimate for $kind is within 15 % of a tokenizer's count",
   ({ texts }) => {
     const counted = texts.reduce((sum, text) => sum + countTokens(text), 0);
     const estimated = texts.reduce((sum, text) => sum + estimateTokens(text), 0);
@@ -50,7 +50,7 @@ test.each(samples.map(([kind, texts]) => ({ kind, texts })))(
   },
 );
 
-test('no file of this project is estimated at less than 0.8 or more than 1.3 of its tokens', () => {
+test('no file in this project is estimated at less than 0.8 or more than 1.3 of its tokens', () => {
   for (const text of samples.flatMap(([, texts]) => texts)) {
     const ratio = estimateTokens(text) / countTokens(text);
     expect(ratio, text.slice(0, 80)).toBeGreaterThan(0.8);
@@ -58,7 +58,7 @@ test('no file of this project is estimated at less than 0.8 or more than 1.3 of 
   }
 });
 
-propertyTest('no text has no tokens, and every other has at least one', () => {
+propertyTest('an empty text has no tokens, and every other text has at least one', () => {
   expect(estimateTokens('')).toBe(0);
   for (const blank of [' ', '\t', '  ', '\u00e9']) expect(estimateTokens(blank)).toBeGreaterThanOrEqual(1);
   fc.assert(

@@ -24,11 +24,11 @@ test('its six settings are read, numbers as they are written', async () => {
   expect(await read('notes: git-ai\n')).toEqual({ values: { notes: 'git-ai' }, warnings: [] });
 });
 
-test.each(['', '# nothing\n', '---\n', '{}', 'null'])('%j says nothing', async (text) => {
+test.each(['', '# nothing\n', '---\n', '{}', 'null'])('%j has no settings', async (text) => {
   expect(await read(text)).toEqual({ values: {}, warnings: [] });
 });
 
-test('what it may not set is named, never with its value, and the rest counts', async () => {
+test('forbidden settings are named, never with their values, and the rest counts', async () => {
   const names = ['baseUrl', 'OPENAI_API_KEY', 'apiKey', 'provider', 'searchCommand', 'redact', 'timeout', 'recording'];
   const text = `model: m\n${names.map((name) => `${name}: "hidden"\n`).join('')}__proto__: { model: evil }\n`;
   const { values, warnings } = await read(text);
@@ -38,7 +38,7 @@ test('what it may not set is named, never with its value, and the rest counts', 
   expect(warnings[0]).not.toContain('hidden');
 });
 
-describe('a value that its setting does not take is left out and told, and the others count:', () => {
+describe('a value that its setting rejects is left out and reported, and the others count:', () => {
   test.each(['maxTurns: many', 'maxTurns: 0x10', 'maxTurns: [1]', 'maxTurns: {a: 1}', 'maxTurns:', 'maxTurns: &a 5'])(
     '%s',
     async (line) => {
@@ -49,7 +49,7 @@ describe('a value that its setting does not take is left out and told, and the o
     },
   );
 
-  test('no untracked file joins a snapshot because a remote says so', async () => {
+  test("no untracked file joins a snapshot at a remote's request", async () => {
     expect(await read('snapshot: all\n')).toEqual({
       values: {},
       warnings: [
@@ -59,7 +59,7 @@ describe('a value that its setting does not take is left out and told, and the o
     expect(await read('snapshot: none\n')).toEqual({ values: { snapshot: 'none' }, warnings: [] });
   });
 
-  test('a project chooses the form of the trailers in commits, and neither hides who helped nor says more there', async () => {
+  test('a project chooses the form of commit trailers, but can neither hide who helped nor reveal more', async () => {
     const form = 'generated-by: {tool}, {model} [AI]';
     expect(await read(`assistedBy: "${form}"\n`)).toEqual({ values: { assistedBy: form }, warnings: [] });
     expect(await read('assistedBy: yes\n')).toEqual({ values: { assistedBy: 'true' }, warnings: [] });
@@ -88,12 +88,12 @@ describe('a value that its setting does not take is left out and told, and the o
     });
   });
 
-  test('no terminal is controlled by a name', async () => {
+  test('a name cannot control a terminal', async () => {
     expect(await read('model: "a\\e[2Jb"\nagent: "a\\nb"\n')).toMatchObject({ values: {}, warnings: { length: 2 } });
   });
 });
 
-describe('what is no plain map of names is ignored as a whole and told:', () => {
+describe('anything but a plain map of names is ignored as a whole and reported:', () => {
   test.each([
     ['a list', '- model: m\n'],
     ['a text', 'model\n'],
@@ -101,12 +101,12 @@ describe('what is no plain map of names is ignored as a whole and told:', () => 
     ['a name twice', 'model: m\nmodel: n\n'],
     ['two documents', 'model: m\n---\nmodel: n\n'],
     ['an unknown tag', 'model: !evil m\n'],
-    ['a tag of another language', 'model: !!js/function "function () {}"\n'],
-    ['brackets beyond every stack', `model: ${'['.repeat(maxTrackedConfigBytes - 8)}`],
-    ['brackets on lines of their own', 'model: \n' + ' [\n'.repeat(4000)],
-    ['lists beyond every stack', '- '.repeat(8000)],
-    ['keys beyond every stack', '? '.repeat(8000)],
-    ['tagged lists beyond every stack', '- !!seq '.repeat(2000)],
+    ["another language's tag", 'model: !!js/function "function () {}"\n'],
+    ['brackets deeper than any stack', `model: ${'['.repeat(maxTrackedConfigBytes - 8)}`],
+    ['brackets on separate lines', 'model: \n' + ' [\n'.repeat(4000)],
+    ['lists deeper than any stack', '- '.repeat(8000)],
+    ['keys deeper than any stack', '? '.repeat(8000)],
+    ['tagged lists deeper than any stack', '- !!seq '.repeat(2000)],
   ])('%s', async (_, text) => {
     expect(await read(text)).toEqual({
       values: {},

@@ -15,14 +15,14 @@ const numbered = (dir: string, count: number) =>
 const linesOf = (text: string) => text.split('\n').slice(0, -1);
 
 describe('the listing of a project', () => {
-  test('that fits names every file, in the order of the tree, without .teddy', () => {
+  test("names every file if it fits, in the tree's order, without .teddy", () => {
     const files = treeOf(['a.ts', 'a/b.ts', 'a0.ts', '.teddy/memos.yaml', '.teddyignore', 'my notes.txt', 'a/c/d.ts']);
     expect(renderTreeListing(files)).toBe('.teddyignore\na.ts\na/b.ts\na/c/d.ts\na0.ts\n"my notes.txt"\n');
   });
 
-  test('of nothing is empty', () => expect(renderTreeListing([])).toBe(''));
+  test('is empty for an empty tree', () => expect(renderTreeListing([])).toBe(''));
 
-  test('folds the biggest directory of a level, and the deeper before the shallower', () => {
+  test('folds the biggest directory on a level, and deeper ones before shallower ones', () => {
     const files = treeOf(['README.md', ...numbered('src', 3), ...numbered('src/deep', 3), ...numbered('vendor', 8)]);
     expect(linesOf(renderTreeListing(files, 7))).toEqual([
       'README.md',
@@ -36,23 +36,23 @@ describe('the listing of a project', () => {
     expect(linesOf(renderTreeListing(files, 3))).toEqual(['README.md', 'src/ (6 files)', 'vendor/ (8 files)']);
   });
 
-  test('keeps the small directory open where only one of two fits', () => {
+  test('keeps the small directory open if only one of two fits', () => {
     const files = treeOf([...numbered('big', 4), ...numbered('small', 2)]);
     expect(linesOf(renderTreeListing(files, 5))).toEqual(['big/ (4 files)', 'small/00000.ts', 'small/00001.ts']);
   });
 
-  test('takes exactly the limit when that is enough', () => {
+  test('uses exactly the limit if that is enough', () => {
     expect(linesOf(renderTreeListing(treeOf(numbered('src', 2000))))).toHaveLength(2000);
     expect(linesOf(renderTreeListing(treeOf(numbered('src', 2001))))).toEqual(['src/ (2001 files)']);
   });
 
-  test('says how many entries of a crowded root it leaves out', () => {
+  test('reports how many entries in a crowded root it leaves out', () => {
     const lines = linesOf(renderTreeListing(treeOf(Array.from({ length: 30 }, (_, i) => `file-${i}`)), 10));
     expect(lines).toHaveLength(10);
     expect(lines.at(-1)).toBe("(21 more in the project's root)");
   });
 
-  propertyTest('counts every file once, and never goes over the limit', () => {
+  propertyTest('counts every file once, and never exceeds the limit', () => {
     const part = fc.constantFrom('a', 'b', 'c', 'd', 'e');
     const path = fc.array(part, { minLength: 1, maxLength: 5 }).map((parts) => `${parts.join('/')}.ts`);
     fc.assert(
@@ -65,7 +65,7 @@ describe('the listing of a project', () => {
     );
   });
 
-  test('of 50,000 files takes four times as long as of a quarter of them', async () => {
+  test('takes four times as long for 50,000 files as for a quarter of them', async () => {
     const filesOf = (count: number) =>
       treeOf(
         Array.from(

@@ -7,7 +7,7 @@ import { parseUntrustedYaml, yamlLimits } from '../../src/session/yaml/untrusted
 import { expectLinear } from '../support/growth.ts';
 import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
-/** A log whose front matter is this text. */
+/** A log with this text as its front matter. */
 const asLog = (yaml: string) => `---\n${yaml}---\n<!-- teddy-0a system -->\nx\n<!-- teddy-0a message -->\nx\n`;
 
 const readers: [name: string, read: (yaml: string) => unknown][] = [
@@ -16,7 +16,7 @@ const readers: [name: string, read: (yaml: string) => unknown][] = [
   ['front matter', (yaml) => parseContextLog(asLog(yaml))],
 ];
 
-/** The reason why it is refused. */
+/** The reason for the refusal. */
 function reasonOf(read: () => unknown): string {
   try {
     read();
@@ -30,7 +30,7 @@ function reasonOf(read: () => unknown): string {
 const many = (count: number, make: (at: number) => string) =>
   Array.from({ length: count }, (_, at) => make(at)).join('');
 
-/** Each of them is small, and of a kind that teddy writes nowhere. */
+/** Each is small, and of a kind that teddy never writes. */
 const hostile: [what: string, make: (count: number) => string][] = [
   ['anchors', (count) => many(count, (at) => `a${at}: &a${at} 'x'\n`)],
   ['anchors of one name', (count) => many(count, (at) => `a${at}: &a 'x'\n`)],
@@ -48,17 +48,16 @@ const hostile: [what: string, make: (count: number) => string][] = [
   ['empty items', (count) => `a: [${','.repeat(count)}]\n`],
 ];
 
-/** All of them are read by the same parser; these get as far as what a reader does with a document. */
+/** The same parser reads all of them; these get as far as a reader's work on a document. */
 const parsed = hostile.filter(([what]) => /^(?:keys|equal keys|empty)/.test(what));
 
 describe.each(readers)('%s', (_name, read) => {
-  slowTest.each(read === parseReport ? hostile : parsed)(
-    'with many %s takes time that grows with them',
-    (_what, make) => expectLinear(8000, make, (yaml) => reasonOf(() => read(yaml))),
+  slowTest.each(read === parseReport ? hostile : parsed)('with many %s takes linear time', (_what, make) =>
+    expectLinear(8000, make, (yaml) => reasonOf(() => read(yaml))),
   );
 });
 
-describe('what no session has', () => {
+describe('text that no session has', () => {
   test.each([
     ["a: &a 'x'\n", 'line 1: it has an anchor (&a)'],
     ["a: 'x'\nb:\n  - *gone\n", 'line 3: it has an alias (*gone)'],
@@ -70,18 +69,18 @@ describe('what no session has', () => {
     [`${'- '.repeat(1000)}x\n`, 'it is nested more deeply than any report'],
     [`a: '${'x'.repeat(yamlLimits.length)}'\n`, 'it has 8,388,614 characters, but teddy reads at most 8,388,608'],
     [`[${'x, '.repeat(150_000)}]\n`, 'it has more than 250,000 parts'],
-  ])('%.40j is refused, and why', (yaml, reason) => {
+  ])('is refused with the reason: %.40j', (yaml, reason) => {
     expect(() => parseUntrustedYaml(yaml)).toThrow(reason);
   });
 
-  test('is named where a report, memos or a log are read', () => {
+  test('is named if it is in a report, memos or a log', () => {
     expect(reasonOf(() => parseReport("a: &a 'x'\n"))).toMatch(/cannot be read: line 1: it has an anchor \(&a\)/);
     expect(reasonOf(() => parseMemos('- fine\n- &a x\n'))).toMatch(/memos\.yaml, line 2: it has an anchor \(&a\)/);
     expect(reasonOf(() => parseContextLog(asLog("a: &a 'x'\n")))).toMatch(/front matter.*: line 1: it has an anchor/);
   });
 });
 
-test('the same characters in texts and comments are texts and comments', () => {
+test('the same characters in texts and comments are just text and comments', () => {
   const yaml = `a: "&x *y !z %w"\nb: '&x *y !z'\nc: x &y *z !w\nd: |\n  &x\n  *y: !z\n  %YAML 1.1\n# &x *y !z\ne: >-\n  &x\nf: "x\n  &y\n  *z"\n`;
   expect(parseUntrustedYaml(yaml).document.toJS()).toEqual({
     a: '&x *y !z %w',
@@ -93,7 +92,7 @@ test('the same characters in texts and comments are texts and comments', () => {
   });
 });
 
-slowTest('a text of 60 MB in a report is read, or refused, and the process lives', () => {
+slowTest('a text of 60 MB in a report is read or refused, and the process survives', () => {
   const long = 'x'.repeat(60_000_000);
   expect(readPlainYaml(`a: "${long}"\n`)).toEqual({ value: { a: long } });
   expect(reasonOf(() => parseReport(`a: "${long}\\x41"\n`))).toMatch(/60,000,\d+ characters/);

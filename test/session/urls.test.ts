@@ -65,11 +65,11 @@ describe('a URL', () => {
   });
 
   test.each(['', 'example.org', 'https://', 'https://[::1', 'https://256.1.1.1/', 'https://a b/', 'https://x:99999/'])(
-    '%j is not fetched: it is no URL',
+    '%j is not fetched: it is not a URL',
     (url) => expect(reasonOf(url)).toBe('it is not a valid URL'),
   );
 
-  propertyTest('whatever it is, it is answered', () => {
+  propertyTest('any text gets a result', () => {
     fc.assert(fc.property(fc.oneof(fc.string(), fc.webUrl()), (url) => typeof reasonOf(url) === 'string'));
   });
 });

@@ -55,7 +55,10 @@ function did(shared: Shared): Record<string, string> {
   );
 }
 
-/** The tree of the line's tip on the remote disappears here after each of the first `times` fetches. Gives the count of fetches. */
+/**
+ * Removes the tree of the line's tip on the remote from here after each of the first `times` fetches. Returns the
+ * number of fetches.
+ */
 async function dropAfterFetch(project: MemoryProject, times: number): Promise<() => number> {
   const { remotes } = project.repository;
   const { fetch } = remotes;
