@@ -1,4 +1,7 @@
-/** `session export --format agent-trace`: whose the lines of a session's files are, read by a reader of its own. On real git. */
+/**
+ * `session export --format agent-trace`: the authors of the lines in a session's files, read by an independent reader.
+ * On real git.
+ */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -56,7 +59,7 @@ async function traced(revision?: string): Promise<string[]> {
   return rows;
 }
 
-test('each line of each file that the session has changed is a model’s, a person’s, or nobody’s that is known', async () => {
+test('each line in each file that the session has changed is a model’s, a person’s, or unknown', async () => {
   await turn([edit('a.txt', 'second', 'second by 01')], 'openai', 'gpt-5');
   await repo.write('a.txt', (await repo.read('a.txt')).replace('third', 'third by hand'));
   await turn([create('src/new file.txt', 'new by 02\n')], 'gemini', 'gemini-2.5-pro');
@@ -93,7 +96,7 @@ test('each line of each file that the session has changed is a model’s, a pers
   expect(said).toEqual([]);
 });
 
-test('where it has landed, the lines are those of that commit, whatever the branch has brought to them', async () => {
+test('in a landed session the lines are those of that commit, whatever the branch has added to them', async () => {
   await turn([edit('a.txt', 'second', 'second by 01'), create('gone.txt')], 'openai', 'gpt-5');
   await repo.git('switch', '--quiet', 'main');
   await repo.commit({ 'a.txt': `zeroth\n${await repo.read('a.txt')}` }, 'Meanwhile');
@@ -107,11 +110,11 @@ test('where it has landed, the lines are those of that commit, whatever the bran
     'a.txt: third | human',
   ]);
   await expect(trace('nowhere')).rejects.toMatchObject({ code: 'UNKNOWN_COMMIT' });
-  // Before the session there is none of it.
+  // None of them exist before the session.
   expect(readAgentTrace((await trace('main~2')).text).record.files.map(({ path }) => path)).toEqual(['a.txt']);
 });
 
-test('the same commit gives the same bytes, in a clone as well, and another one another id', async () => {
+test('the same commit gives the same bytes, in a clone as well, and another commit another id', async () => {
   await turn([edit('a.txt', 'second', 'second by 01')], 'openai', 'gpt-5');
   const first = await trace();
   expect((await trace()).text).toBe(first.text);
@@ -125,7 +128,7 @@ test('the same commit gives the same bytes, in a clone as well, and another one 
   expect(new Set(ids).size).toBe(2);
 });
 
-test('what a merge has brought to the line is not what the session has changed', async () => {
+test('lines that a merge brought to the line do not count as the session’s changes', async () => {
   await repo.git('switch', '--quiet', 'main');
   await repo.commit({ 'theirs.txt': 'theirs\n' }, 'Theirs');
   await repo.git('switch', '--quiet', `teddy/${session}`);
@@ -134,13 +137,13 @@ test('what a merge has brought to the line is not what the session has changed',
   expect(await traced()).toEqual([`b.txt: by 01 | ai | openai/gpt-5 | teddy:${session}/01`]);
 });
 
-test('a session without code gives a record without files, and says so', async () => {
+test('a session without code gives a record without files, and reports it', async () => {
   const { text } = await trace();
   expect(readAgentTrace(text).record.files).toEqual([]);
   expect(said).toEqual([`The record has no files, because ${session} changed no text that this commit still has.`]);
 });
 
-test('a shallow clone tells of what it has', async () => {
+test('a shallow clone covers the history that it has', async () => {
   await turn([create('b.txt', 'by 01\n')], 'openai', 'gpt-5');
   await turn([create('c.txt', 'by 02\n')], 'openai', 'gpt-5');
   const clone = join(repo.root, '.git', 'clone');

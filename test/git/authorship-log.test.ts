@@ -1,4 +1,7 @@
-/** The authorship log of a landing, read by a reader of its own and by git: which lines models have brought, and no others. */
+/**
+ * A landing's authorship log, read by an independent reader and by git: the lines that models have added, and no
+ * others.
+ */
 import { execFileSync } from 'node:child_process';
 import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -64,7 +67,7 @@ async function land(session: string): Promise<Awaited<ReturnType<typeof landSess
 
 const note = async (revision = 'main') => repo.git('notes', '--ref=ai', 'show', revision);
 
-/** `<path>: <text> <turn>` for each line that the log of a commit attests. */
+/** `<path>: <text> <turn>` for each line that a commit's log attests. */
 async function attested(revision = 'main'): Promise<string[]> {
   const { files, metadata } = readAuthorshipLog(`${await note(revision)}\n`);
   expect(metadata.base_commit_sha).toBe(await repo.git('rev-parse', revision));
@@ -76,7 +79,7 @@ async function attested(revision = 'main'): Promise<string[]> {
   return rows;
 }
 
-test('a landing attests each line of a plan, a second one what is new, and nothing of what a person wrote', async () => {
+test('a landing attests each planned line, a second one only new lines, and neither a person’s lines', async () => {
   const session = await begin();
   await repo.write('a.txt', (await repo.read('a.txt')).replace('sixth', 'sixth by hand'));
   await turn(edit('a.txt', 'second', 'second by 01'), create('src/new.txt', 'new by 01\nmore by 01\n'));
@@ -90,7 +93,7 @@ test('a landing attests each line of a plan, a second one what is new, and nothi
   await turn(edit('src/renamed.txt', 'more by 01', 'more by 01\nlast by 04'), create('gone.txt', 'gone\n'));
   await repo.git('rm', '--quiet', 'gone.txt');
   await repo.git('commit', '--quiet', '-m', 'Take it away');
-  // The branch goes on, so that numbers of lines differ from those of the session.
+  // The branch continues, so its line numbers differ from the session's.
   await repo.git('switch', '--quiet', 'main');
   await repo.commit({ 'a.txt': `zeroth\n${await repo.read('a.txt')}`, 'b.txt': 'b\n' }, 'Meanwhile');
   const { note: added } = await land(session);
@@ -122,7 +125,7 @@ test('a landing attests each line of a plan, a second one what is new, and nothi
   expect(said).toEqual([]);
 });
 
-test('a landing to which no model has brought a line has no log', async () => {
+test('a landing without lines by a model has no log', async () => {
   const session = await begin();
   await turn(edit('a.txt', 'second\nthird', 'third'));
   await repo.commit({ 'mine.txt': 'mine\n' }, 'By hand');
@@ -140,7 +143,7 @@ test('without the setting there is no log', async () => {
   expect(await repo.git('for-each-ref', 'refs/notes')).toBe('');
 });
 
-test('names with blanks are quoted, and a file with a name that no log can hold is named in a warning', async () => {
+test('names with blanks are quoted, and a file whose name a log cannot contain is named in a warning', async () => {
   const session = await begin();
   await turn(create('two words.txt', 'by 01\n'), create('---', 'by 01 too\n'), create('ünï.txt', 'by 01 as well\n'));
   await repo.write('a"quote.txt', 'x\n');
@@ -162,7 +165,7 @@ test('names with blanks are quoted, and a file with a name that no log can hold 
   ]);
 });
 
-test('a record names the model of its turn, and a trace the commit that brought the lines', async () => {
+test('a record names its turn’s model, and a trace the commit that added the lines', async () => {
   const session = await begin();
   const answer = (text: string, model: string) => ({ ...scriptedModel(text), model, provider: 'openai' as const });
   for (const [at, model] of ['gpt-5', 'o3'].entries()) {
@@ -181,7 +184,7 @@ test('a record names the model of its turn, and a trace the commit that brought 
   expect(files.get('1.txt')?.get(1)?.trace).toBe(`t_${tip.slice(0, 14)}`);
 });
 
-test('what was written into an open turn is the turn’s, and beside every turn it is nobody’s that is known', async () => {
+test('a file written into an open turn belongs to the turn, and one outside every turn has no known author', async () => {
   const session = await begin();
   const write = async (target: string, content: string) => {
     const { record } = await beginWrite(project, { intent: target, target, operation: 'create', hasController: false });
@@ -194,7 +197,7 @@ test('what was written into an open turn is the turn’s, and beside every turn 
   expect(await attested()).toEqual(['written.txt: one one/01', 'written.txt: two one/01']);
 });
 
-test('an agent that was captured goes by its own name', async () => {
+test('a captured agent is listed under its own name', async () => {
   await begin();
   await repo.git('switch', '--quiet', 'main');
   const [id, timestamp] = ['claude-code-session', '2026-01-24T10:00:00.000Z'];
@@ -218,7 +221,7 @@ test('an agent that was captured goes by its own name', async () => {
   ]);
 });
 
-test('a landing that was cut off before its log gets it from the next one, with the same bytes', async () => {
+test('a landing that was interrupted before its log gets it from the next one, with the same bytes', async () => {
   const session = await begin();
   await turn(edit('a.txt', 'second', 'second by 01'));
   const { commit } = await land(session);
@@ -227,7 +230,7 @@ test('a landing that was cut off before its log gets it from the next one, with 
   expect(await land(session)).toMatchObject({ commit, wasCutOff: true, note: { lines: 1 }, changes: [] });
   expect(await note()).toBe(before);
   await expect(land(session)).rejects.toMatchObject({ code: 'NOTHING_TO_LAND' });
-  // Also where the archive is missing too.
+  // Even if the archive is missing too.
   await repo.git('update-ref', '-d', 'refs/notes/ai');
   const archive = archiveRef(`refs/heads/teddy/${session}` as RefName);
   await repo.git('update-ref', '-d', archive);
@@ -238,10 +241,10 @@ test('a landing that was cut off before its log gets it from the next one, with 
   });
 });
 
-test('a log that cannot be written leaves the landing as it is, and a warning names the command that adds it', async () => {
+test('a log that cannot be written leaves the landing intact, and a warning names the command that adds it', async () => {
   const session = await begin();
   await turn(edit('a.txt', 'second', 'second by 01'));
-  // It is no branch of notes: nothing can follow it.
+  // It is not a branch of notes: nothing can follow it.
   const blob = await repo.git('hash-object', '-w', 'a.txt');
   await repo.git('update-ref', 'refs/notes/ai', blob);
   const { commit } = await land(session);
@@ -255,27 +258,30 @@ test('a log that cannot be written leaves the landing as it is, and a warning na
   expect(await land(session)).toMatchObject({ commit, wasCutOff: true, note: { lines: 1 } });
 });
 
-test.each(['sha1', 'sha256'] as const)('notes of others stay, and git goes on with them (%s)', async (objectFormat) => {
-  const session = await begin(objectFormat);
-  const own = ['notes', '--ref=ai'];
-  const first = await repo.git('rev-parse', 'main');
-  await repo.git(...own, 'add', '-m', 'Of somebody else', first);
-  await turn(edit('a.txt', 'second', 'second by 01'));
-  await repo.git(...own, 'add', '-m', 'Of the line', `teddy/${session}`);
-  const { commit } = await land(session);
-  expect(await attested()).toEqual(['a.txt: second by 01 one/01']);
-  expect(await repo.git(...own, 'show', first)).toBe('Of somebody else');
-  expect((await repo.git(...own, 'list')).split('\n')).toHaveLength(3);
-  // git writes the tree in its own form, and has lost nothing.
-  await repo.git(...own, 'append', '-m', 'More', first);
-  await repo.git('update-ref', 'refs/notes/theirs', 'refs/notes/ai~1');
-  await repo.git('notes', '--ref=theirs', 'remove', `teddy/${session}`);
-  await repo.git(...own, 'merge', '--quiet', 'refs/notes/theirs');
-  expect((await repo.git(...own, 'list')).split('\n')).toHaveLength(2);
-  expect(await attested(String(commit))).toEqual(['a.txt: second by 01 one/01']);
-});
+test.each(['sha1', 'sha256'] as const)(
+  'other people’s notes stay, and git can continue them (%s)',
+  async (objectFormat) => {
+    const session = await begin(objectFormat);
+    const own = ['notes', '--ref=ai'];
+    const first = await repo.git('rev-parse', 'main');
+    await repo.git(...own, 'add', '-m', 'Of somebody else', first);
+    await turn(edit('a.txt', 'second', 'second by 01'));
+    await repo.git(...own, 'add', '-m', 'Of the line', `teddy/${session}`);
+    const { commit } = await land(session);
+    expect(await attested()).toEqual(['a.txt: second by 01 one/01']);
+    expect(await repo.git(...own, 'show', first)).toBe('Of somebody else');
+    expect((await repo.git(...own, 'list')).split('\n')).toHaveLength(3);
+    // git writes the tree in its own form, without losing anything.
+    await repo.git(...own, 'append', '-m', 'More', first);
+    await repo.git('update-ref', 'refs/notes/theirs', 'refs/notes/ai~1');
+    await repo.git('notes', '--ref=theirs', 'remove', `teddy/${session}`);
+    await repo.git(...own, 'merge', '--quiet', 'refs/notes/theirs');
+    expect((await repo.git(...own, 'list')).split('\n')).toHaveLength(2);
+    expect(await attested(String(commit))).toEqual(['a.txt: second by 01 one/01']);
+  },
+);
 
-test('a note that the commit has already stays as it is', async () => {
+test('a note that the commit has already stays unchanged', async () => {
   const session = await begin();
   await turn(edit('a.txt', 'second', 'second by 01'));
   const { commit } = await land(session);
@@ -284,7 +290,7 @@ test('a note that the commit has already stays as it is', async () => {
   expect(await note()).toBe('By hand');
 });
 
-test('of notes that many processes add at once none is lost', async () => {
+test('no note is lost if many processes add notes at the same time', async () => {
   const session = await begin();
   await turn(edit('a.txt', 'second', 'second by 01'));
   const commits: string[] = [];
@@ -301,7 +307,7 @@ test('of notes that many processes add at once none is lost', async () => {
   expect(await land(session)).toMatchObject({ note: { lines: 1 } });
 });
 
-test('no push of sessions takes the notes along', async () => {
+test('pushing sessions does not push the notes', async () => {
   const session = await begin();
   await turn(edit('a.txt', 'second', 'second by 01'));
   await land(session);

@@ -1,4 +1,4 @@
-/** The authorship log and the trace of random sessions, whose lines have known authors. On real git. */
+/** The authorship log and the trace for random sessions, whose lines have known authors. On real git. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { renderTrace } from '../../src/workflow/conversation/export-trace.ts';
@@ -21,7 +21,7 @@ const step = fc.record({
 
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** The second landing renames what the first one brought, and brings a line elsewhere. */
+/** The second landing renames the first one's files, and moves a line elsewhere. */
 const added = { at: 900, count: 0, added: 3, withBraces: false };
 const renamedAfterLanding: [Step[], TextChange] = [
   (['turn', 'rename', 'land', 'rename', 'turn'] as const).map((one, at) => ({
@@ -45,7 +45,10 @@ async function take(authored: AuthoredRepository, one: Step) {
   await authored.repo.git('switch', '--quiet', `teddy/${authored.session}`);
 }
 
-/** Each line of each file that the session has changed is traced to its author, or called unknown; how many are, of how many. */
+/**
+ * Each line in each file that the session has changed is traced to its author, or called unknown; returns how many of
+ * how many are.
+ */
 async function expectTraced({ project, repo, session }: AuthoredRepository): Promise<{ unknown: number; all: number }> {
   const request = { selector: session ?? undefined, revision: 'main', version: '0' };
   const seen = { unknown: 0, all: 0 };
@@ -64,7 +67,7 @@ async function expectTraced({ project, repo, session }: AuthoredRepository): Pro
   return seen;
 }
 
-/** Git says which lines a landing has brought: those of turns are attested, each by its own turn, and no others. */
+/** Git shows the lines that a landing has added: those by turns are attested, each by its own turn, and no others. */
 async function expectExact(authored: AuthoredRepository, commit: string): Promise<number> {
   const git = authored.repo.git;
   const hasNote = await authored.repo.gitSucceeds('notes', '--ref=ai', 'show', commit);
@@ -81,7 +84,7 @@ async function expectExact(authored: AuthoredRepository, commit: string): Promis
     const texts = rows.filter((row) => row.startsWith('\t')).map((row) => row.slice(1));
     for (const [at, text] of texts.entries()) {
       const id = log?.files.get(path)?.get(at + 1)?.id ?? null;
-      // Many have written a brace: it is no proof of anything.
+      // Many people have written a brace: it proves nothing.
       const [, author] = / of (\S+);$/.exec(text) ?? [];
       if (author === undefined) continue;
       if (id !== null) found.push(`${path}:${at + 1} ${id.replace('/', '-')}`);
@@ -93,7 +96,7 @@ async function expectExact(authored: AuthoredRepository, commit: string): Promis
   return count;
 }
 
-test('of random sessions each line is traced to its author, and attested where that is a model', async () => {
+test('in random sessions each line is traced to its author, and attested if that is a model', async () => {
   let checked = 0;
   const traced = { unknown: 0, all: 0 };
   const property = fc.asyncProperty(

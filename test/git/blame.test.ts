@@ -1,4 +1,4 @@
-/** git's own blame, with parents that history does not have. */
+/** git's own blame, with parents that are not in the history. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
 import type { Oid, RepoPath } from '../../src/names.ts';
@@ -10,7 +10,7 @@ let project: Project;
 const commits: Oid[] = [];
 const path = 'with space "and quotes".txt' as RepoPath;
 
-/** `c0` to `c3` on main, each with a line more; `side` has the first two lines by another commit. */
+/** `c0` to `c3` on main, each with one more line; `side` has the first two lines from another commit. */
 beforeAll(async () => {
   repo = await makeScratchRepository({ [path]: 'one\n' });
   project = await openProject({
@@ -39,7 +39,7 @@ async function lines(more: object = {}): Promise<string[]> {
   );
 }
 
-test('runs of lines, their numbers there and here, and the texts', async () => {
+test('blame returns runs of lines, their numbers in both versions, and the texts', async () => {
   expect(await lines()).toEqual(['c3 1 1 zero', 'c0 2 1 one', 'c1 3 2 two', 'c2 4 3 three']);
   expect(
     await lines({
@@ -51,7 +51,7 @@ test('runs of lines, their numbers there and here, and the texts', async () => {
   ).toEqual(['c0 2 1 one', 'c1 3 2 two', 'c2 4 3 three']);
 });
 
-test('lines that stood side by side when they came, and have others between them now, are runs of their own', async () => {
+test('lines that were adjacent when they were added, and have others between them now, are separate runs', async () => {
   await repo.commit({ 'apart.txt': 'first\nlast\n' }, 'Two lines');
   const commit = await repo.commit({ 'apart.txt': 'first\nbetween\nlast\n' }, 'One between them');
   const ranges = [
@@ -61,7 +61,7 @@ test('lines that stood side by side when they came, and have others between them
   expect(await lines({ path: 'apart.txt', commit, ranges })).toEqual(['c-1 1 1 first', 'c-1 3 2 last']);
 });
 
-test('commits that the configuration has git ignore count all the same, also where the list of them is missing', async () => {
+test('commits that git is configured to ignore count all the same, even if their list is missing', async () => {
   const expected = await lines();
   await repo.write('ignored', `${commits[1]}\n`);
   try {
@@ -74,19 +74,19 @@ test('commits that the configuration has git ignore count all the same, also whe
   }
 });
 
-test('a graft leads blame to another history', async () => {
+test('a graft redirects blame to another history', async () => {
   const [, , third, , side] = commits as [Oid, Oid, Oid, Oid, Oid];
   const grafts = new Map([[third, [side]]]);
   expect(await lines({ grafts })).toEqual(['c3 1 1 zero', 'c4 2 1 one two', 'c2 4 3 three']);
 });
 
-test('what is in no commit has none', async () => {
+test('uncommitted lines have no commit', async () => {
   await repo.write(path, 'zero\none\ntwo\nthree\nfour');
   expect((await lines({ commit: null })).at(-1)).toBe('none 5 5 four');
   await repo.git('restore', '.');
 });
 
-test('a line or a file that is not there is wrong usage', async () => {
+test('a missing line or file is a usage error', async () => {
   const { blame } = project.repository;
   const query = { path, commit: commits[3] ?? null, ranges: [[7, 9]] as const, grafts: none };
   await expect(blame.lines(query)).rejects.toMatchObject({ code: 'USAGE', message: `${path} has 4 lines.` });
@@ -94,7 +94,7 @@ test('a line or a file that is not there is wrong usage', async () => {
   await expect(blame.lines(other)).rejects.toMatchObject({ code: 'FILE_NOT_FOUND' });
 });
 
-test('commits are found by how a line of their message begins, with what they changed', async () => {
+test('commits are found by the beginning of a line in their message, with their changes', async () => {
   const { blame } = project.repository;
   const [first, second, third, fourth, side] = commits as [Oid, Oid, Oid, Oid, Oid];
   const found = await blame.findMarked(['Teddy-Test: ', 'By: '], [fourth, side], [second]);
@@ -108,7 +108,7 @@ test('commits are found by how a line of their message begins, with what they ch
   expect(await blame.findMarked(['Teddy-'], [first], [])).toEqual([]);
 });
 
-test('of each circle the last graft is found, and none where there is no circle', async () => {
+test('the last graft in each circle is found, and none without a circle', async () => {
   const { blame } = project.repository;
   const [first, second, third, fourth, side] = commits as [Oid, Oid, Oid, Oid, Oid];
   expect(await blame.findCircles([fourth], new Map([[third, [second, side]]]))).toEqual(new Set());

@@ -18,7 +18,7 @@ afterEach(() => rmSync(common, { recursive: true }));
 const directory = () => join(common, 'teddy', 'cache');
 const bytesOf = (...texts: string[]) => texts.map((text) => Buffer.from(text));
 
-test('what was written is read, byte for byte', async () => {
+test('a written text is read back byte for byte', async () => {
   const cache = derivedCache(common);
   await cache.write('tree-1', bytesOf('a\n\nb', '', 'c\n'));
   await cache.write('tree-2', [Buffer.from([0xff, 0x00, 0x0a]), Buffer.from([0xc3])]);
@@ -27,7 +27,7 @@ test('what was written is read, byte for byte', async () => {
   expect(readdirSync(directory())).toEqual(['tree-1', 'tree-2']);
 });
 
-test('a text that is torn, changed or gone is absent', async () => {
+test('a torn, changed or deleted text is absent', async () => {
   const cache = derivedCache(common);
   await cache.write('tree-1', bytesOf('a listing\n'));
   const path = join(directory(), 'tree-1');
@@ -47,11 +47,11 @@ test('the cache keeps the newest texts', async () => {
   expect(await cache.read('tree-39')).toEqual(Buffer.from('text'));
 });
 
-test('no more is kept than fits, the newest first, and what does not fit alone is not written', async () => {
+test('only as many texts as fit are kept, the newest first, and an oversized one is not written', async () => {
   const cache = derivedCache(common, { limits: { maxFiles: 32, maxBytes: 1000 } });
   for (const name of ['one', 'two', 'three']) {
     await cache.write(name, bytesOf('x'.repeat(300)));
-    // The times of files that follow each other at once may be the same.
+    // The times of files written in quick succession may be equal.
     utimesSync(join(directory(), name), new Date(), new Date(Date.now() - 1000 * (name === 'one' ? 2 : 1)));
   }
   expect(readdirSync(directory()).toSorted()).toEqual(['three', 'two']);
@@ -59,7 +59,7 @@ test('no more is kept than fits, the newest first, and what does not fit alone i
   expect(readdirSync(directory()).toSorted()).toEqual(['three', 'two']);
 });
 
-test('a cache that cannot be written costs nothing but time', async () => {
+test('a cache that cannot be written costs only time', async () => {
   mkdirSync(join(common, 'teddy'));
   writeFileSync(directory(), 'a file');
   const cache = derivedCache(common);
@@ -67,7 +67,7 @@ test('a cache that cannot be written costs nothing but time', async () => {
   expect(await cache.read('tree-1')).toBeNull();
 });
 
-test('a clone is whole only where there is no file of its ends, not where that cannot be read', async () => {
+test('a clone is complete only if its shallow file does not exist, not if that cannot be read', async () => {
   expect(await readShallow(common)).toBe('');
   writeFileSync(join(common, 'shallow'), `${'a'.repeat(40)}\n`);
   expect(await readShallow(common)).toBe(`${'a'.repeat(40)}\n`);
@@ -76,7 +76,7 @@ test('a clone is whole only where there is no file of its ends, not where that c
   await expect(readShallow(common)).rejects.toThrow('EISDIR');
 });
 
-test('nothing that a shallow clone lacks is taken for missing once it is there', async () => {
+test('an object that a shallow clone lacked is not treated as missing once it exists', async () => {
   const ours = await makeScratchRepository({ 'a.txt': 'a\n' });
   const entry = encodeEntry({
     kind: 'start',

@@ -1,4 +1,6 @@
-/** The tools of a conversation where only real files, real git and a real shell can tell: links, modes, processes. */
+/**
+ * The tools in a conversation, where only real files, real git and a real shell are enough: links, modes, processes.
+ */
 import { rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -51,7 +53,7 @@ const refused = [
   ['nested/n.txt', '`nested` is a repository of its own'],
 ] as const;
 
-describe('on the files of a line that is checked out', () => {
+describe('on the files of a checked-out line', () => {
   test.each(refused)('read_file refuses %s', async (path, reason) => {
     expect(await callTool(project, 'read_file', { path })).toEqual({
       output: `read_file ${path}: ${reason}.`,
@@ -59,7 +61,7 @@ describe('on the files of a line that is checked out', () => {
     });
   });
 
-  test('list_files and search_text go beyond no link, into no other repository and to no ignored file', async () => {
+  test('list_files and search_text follow no link, and enter no other repository and no ignored file', async () => {
     await repo.write('out/made.txt', 'needle\n');
     await repo.write('new.txt', 'needle\n');
     expect((await callTool(project, 'list_files', {})).output).toBe(
@@ -80,7 +82,7 @@ describe('on the files of a line that is checked out', () => {
     ]);
   });
 
-  test('search_text shows nothing of a file whose directory has become a link', async () => {
+  test('search_text shows nothing from a file whose directory has become a link', async () => {
     await other.commit({ 'b.txt': 'needle elsewhere\n' });
     await rm(join(repo.root, 'dir'), { recursive: true });
     await repo.write('out/b.txt', 'needle in an ignored file\n');
@@ -91,7 +93,7 @@ describe('on the files of a line that is checked out', () => {
     }
   });
 
-  test('secrets are masked by their form in all that a tool shows', async () => {
+  test('secrets are masked by their form in every tool’s output', async () => {
     const token = `ghp_${letters(36, 7)}`;
     await repo.write('token.txt', `const token = "${token}";\n`);
     const shown: string[] = [];
@@ -110,11 +112,11 @@ describe('on the files of a line that is checked out', () => {
   });
 });
 
-describe('on the tip of a line that is checked out nowhere', () => {
+describe('on the tip of a line that is not checked out', () => {
   beforeEach(() => repo.git('switch', '--quiet', 'main'));
   const selector = 'add-login';
 
-  test('read_file follows no link, and says where one leads', async () => {
+  test('read_file follows no link, and reports its target', async () => {
     const why = {
       'leads-out.txt': 'it is a symlink that leads out of the project',
       'inside.txt': 'it goes through a symbolic link; name a.txt, where it leads',
@@ -127,7 +129,7 @@ describe('on the tip of a line that is checked out nowhere', () => {
     expect((await callTool(project, 'read_file', { path: 'a.txt' }, { selector })).output).toBe('a needle\n');
   });
 
-  test('search_text finds what the tip has', async () => {
+  test('search_text finds lines in the tip', async () => {
     await repo.write('a.txt', 'edited\n');
     const { output } = await callTool(project, 'search_text', { query: 'needle' }, { selector });
     expect(output).toBe('a.txt:1: a needle\ndir/b.txt:1: b needle\n');
@@ -135,7 +137,7 @@ describe('on the tip of a line that is checked out nowhere', () => {
 });
 
 describe('run_command with a real shell', () => {
-  test('runs in its directory, and says which files it changed', async () => {
+  test('runs in its directory, and reports the files that it changed', async () => {
     const { output, isError } = await callTool(project, 'run_command', {
       command: 'pwd | sed "s,.*/,,"\necho more >> b.txt\necho new > c.txt\nmkdir -p ../out && touch ../out/x',
       cwd: 'dir',
@@ -144,7 +146,7 @@ describe('run_command with a real shell', () => {
     expect(isError).toBe(false);
   });
 
-  test('is ended after its time', async () => {
+  test('is ended after its timeout', async () => {
     const { output, isError } = await callTool(project, 'run_command', {
       command: 'echo begun; sleep 60',
       timeout_s: 1,
@@ -153,7 +155,7 @@ describe('run_command with a real shell', () => {
     expect(isError).toBe(true);
   });
 
-  test('is ended with all that it has started when it is aborted', async () => {
+  test('is ended with all its processes when it is aborted', async () => {
     const controller = new AbortController();
     const onOutput = () => controller.abort();
     const command = '(sleep 1; touch survived.txt) & echo begun; sleep 600';
@@ -164,7 +166,7 @@ describe('run_command with a real shell', () => {
     expect(await repo.list('.')).not.toContain('survived.txt');
   });
 
-  test('leaves .teddy as it was', async () => {
+  test('leaves .teddy unchanged', async () => {
     const before = await repo.read('.teddy/global.context');
     const command = 'echo .env > .teddy/global.context; git add .teddy; exit 2';
     const { output } = await callTool(project, 'run_command', { command });

@@ -1,4 +1,4 @@
-/** Checkers as they stand in git's own configuration, run by a real shell. */
+/** Checkers as configured in git, run by a real shell. */
 import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 test.each(['*.py', 'src/**/*.{py,rb}', 'src/with "quotes"/*.py', 'src/A[a-c]/x.py', 'src/a b.py', 'src/ü.py'])(
-  'git takes %j as part of a key, and gives it back',
+  'git takes %j as part of a key, and returns it',
   async (glob) => {
     await scratch.git('config', `teddy.validate.${glob}.command`, 'check "$TEDDY_FILE"');
     project = await open();
@@ -37,13 +37,13 @@ test.each(['*.py', 'src/**/*.{py,rb}', 'src/with "quotes"/*.py', 'src/A[a-c]/x.p
   },
 );
 
-test('the section and the name of the key may be written in any case', async () => {
+test('the key’s section and name may be written in any case', async () => {
   await scratch.git('config', 'Teddy.validate.*.py.Command', 'true');
   project = await open();
   expect(await findCheckers(project, 'a.py' as RepoPath)).toEqual([{ glob: '*.py', command: 'true' }]);
 });
 
-test('the command reads the content outside of the work tree, and runs in it', async () => {
+test('the command reads the content outside the work tree, and runs in the work tree', async () => {
   await scratch.git(
     'config',
     'teddy.validate.*.py.command',
@@ -55,7 +55,7 @@ test('the command reads the content outside of the work tree, and runs in it', a
   expect(findings?.[0]?.message).toContain('exited with 1: x = 1\nsrc/a.py for src/a.py\na.py');
 });
 
-test('the file that the command read is gone afterwards', async () => {
+test('the file for the command is removed afterwards', async () => {
   await scratch.git('config', 'teddy.validate.*.py.command', 'printf %s "$(dirname "$TEDDY_FILE")"; exit 1');
   project = await open();
   const checker = await findChecker(project, { root: scratch.root }, 'a.py' as RepoPath);

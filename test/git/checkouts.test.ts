@@ -1,4 +1,6 @@
-/** The bytes of a checkout, many files from one git: the same as git writes to disk, whatever names and filters do. */
+/**
+ * The bytes in a checkout, many files from one git process: the same as git writes to disk, with any names and filters.
+ */
 import { chmod, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -42,14 +44,14 @@ async function readAll(files: string[]): Promise<Map<string, string>> {
   return new Map([...(read ?? [])].map(([name, bytes]) => [name, Buffer.from(bytes).toString('utf8')]));
 }
 
-/** Lets a real checkout write them. */
+/** Has a real checkout write them. */
 async function checkOut(files: string[]): Promise<Map<string, string>> {
   for (const name of files) await rm(join(repo.root, name));
   await repo.git('checkout', '--', ...files.map((name) => `:(literal)${name}`));
   return new Map(await Promise.all(files.map(async (name) => [name, await repo.read(name)] as const)));
 }
 
-/** A filter that stays, offers to delay, and makes upper case of its files. */
+/** A long-running filter that supports delays, and turns its files into upper case. */
 const longRunning = `
 const fs = require('node:fs');
 let input = Buffer.alloc(0);
@@ -72,8 +74,8 @@ for (;;) {
 }
 `;
 
-describe('the bytes of a checkout', () => {
-  test('are those that git writes, whatever the name, from one git for all plain names', async () => {
+describe('a checkout’s bytes', () => {
+  test('are those that git writes, whatever the name, from one git process for all plain names', async () => {
     await repo.commit(Object.fromEntries(names.map((name) => [name, `${name}\nof\n\n`])));
     const read = await readAll(names);
     expect(traced.filter((line) => line.includes('--batch'))).toHaveLength(1);
@@ -83,7 +85,7 @@ describe('the bytes of a checkout', () => {
     expect(read).toEqual(await checkOut(names));
   });
 
-  test('are whole for files that are empty, alike, end without a newline or look like answers of git', async () => {
+  test('are complete for files that are empty, alike, end without a newline or look like git’s responses', async () => {
     const oid = await repo.git('rev-parse', ':.gitattributes');
     const files = { empty: '', one: 'same\n', two: 'same\n', three: 'same\n', open: 'no end', last: '\n\n' };
     await repo.commit({ ...files, answer: `${oid} blob 12\n${oid} missing\n` });
@@ -93,7 +95,7 @@ describe('the bytes of a checkout', () => {
     expect(traced).toEqual([]);
   });
 
-  test('go through a filter that stays for all of them and may delay', async () => {
+  test('pass through a long-running filter that may delay', async () => {
     await repo.commit({ 'a.up': 'a\n', 'b.up': 'b\n', 'plain.txt': 'c\n' });
     const [script, log] = [join(repo.root, '.git', 'filter.cjs'), join(repo.root, '.git', 'filter.log')];
     await repo.write('.git/filter.cjs', longRunning);
@@ -103,14 +105,14 @@ describe('the bytes of a checkout', () => {
     expect(await readFile(log, 'utf8')).toBe('started\n');
   });
 
-  test('are not given where a filter that is required fails', async () => {
+  test('are refused if a required filter fails', async () => {
     await repo.commit({ 'a.up': 'a\n', 'b.txt': 'b\n' });
     await repo.git('config', 'filter.upper.smudge', 'false');
     await repo.git('config', 'filter.upper.required', 'true');
     await expect(readAll(['b.txt', 'a.up'])).rejects.toMatchObject({ code: 'GIT_FAILED' });
   });
 
-  test.each([0, 1, 2])('are not given where blob %i of three is missing', async (missing) => {
+  test.each([0, 1, 2])('are refused if blob %i of three is missing', async (missing) => {
     await repo.commit({ a: 'a\n', b: 'b\n', c: 'c\n' });
     const oids = await Promise.all(['a', 'b', 'c'].map((name) => repo.git('rev-parse', `:${name}`)));
     const [name = '', oid = ''] = [['a', 'b', 'c'][missing], oids[missing]];

@@ -1,4 +1,7 @@
-/** The check of a change on real git: whose code a landing has, whether it was approved, and what no session explains. */
+/**
+ * The check of a change on real git: whose code a landing has, whether it was approved, and which code is outside any
+ * session.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -62,7 +65,7 @@ async function check(head = 'pr', more: Partial<CheckRequest> = {}, on = project
   return { ok, text, hints, faults, unproven: landing?.unproven, checked };
 }
 
-/** Another commit in the place of a landing: its message and parent, and the files that are there now, with these changes. */
+/** Another commit in place of a landing: its message and parent, and the current files with these changes. */
 async function forge(landing: Oid, files: Record<string, string | null>): Promise<string> {
   await repo.git('switch', '--quiet', '--detach', landing);
   for (const [path, text] of Object.entries(files))
@@ -79,8 +82,8 @@ async function forge(landing: Oid, files: Record<string, string | null>): Promis
 const good = { ok: true, text: 'All sessions hold up.', faults: [], unproven: [] };
 const strange = 'The content in the landing comes neither from its session nor from the commit before it.';
 
-describe('the code of a landing', () => {
-  test('is that of its session, also after the branch has moved, in a second landing, and when an undo lands', async () => {
+describe('a landing’s code', () => {
+  test('is its session’s, even after the branch has moved, in a second landing, and when an undo lands', async () => {
     await land();
     expect(await check()).toMatchObject(good);
     await say(project, 'Two', planOf([create('b.txt')]));
@@ -96,7 +99,7 @@ describe('the code of a landing', () => {
     expect(checked.landings.map(({ faults, unproven }) => [...faults, ...unproven])).toEqual([[], [], []]);
   });
 
-  test('has nothing that its session does not give: not more, not less, not other, not of .teddy', async () => {
+  test('has exactly its session’s changes: none more, none fewer, none different, none in .teddy', async () => {
     const landing = await land();
     const left = 'The landing leaves out the changes that its session made to it.';
     for (const [files, path, message = strange] of [
@@ -112,7 +115,7 @@ describe('the code of a landing', () => {
       });
   });
 
-  test('is compared where a forge has squashed two landings into one commit, or has put them on another one', async () => {
+  test('is compared if a forge has squashed two landings into one commit, or rebased them', async () => {
     await land();
     await say(project, 'Two', planOf([create('b.txt')]));
     await run(project);
@@ -129,7 +132,7 @@ describe('the code of a landing', () => {
     expect(await check(rebased, { range: { base: 'moved', head: rebased } })).toMatchObject(good);
   });
 
-  test('is compared where it was picked for a branch that is behind the one that the session began on', async () => {
+  test('is compared if it was cherry-picked to a branch that is behind the session’s base', async () => {
     await repo.git('switch', '--quiet', '--create', 'release', 'main');
     await repo.git('switch', '--quiet', 'main');
     await repo.commit({ 'other.txt': 'other\n' }, 'Meanwhile');
@@ -154,7 +157,7 @@ describe('the code of a landing', () => {
     expect(await check(second, { range: { base: picked, head: second } })).toMatchObject(good);
   });
 
-  test('is not proven where a person has merged it, and a file that was in no conflict is a fault', async () => {
+  test('is not proven after a manual merge, and a file without a conflict is a fault', async () => {
     await repo.git('switch', '--quiet', 'pr');
     await repo.commit({ 'README.md': 'uno\ntwo\nthree\nfour\nfive\n' }, 'By hand');
     await repo.git('switch', '--quiet', line);
@@ -183,7 +186,7 @@ describe('the code of a landing', () => {
     });
   });
 
-  test('is of the session that the landing names', async () => {
+  test('belongs to the session that the landing names', async () => {
     const landing = await land();
     const tip = await repo.git('rev-parse', line);
     const message = await repo.git('log', '-1', '--format=%B', landing);
@@ -197,7 +200,7 @@ describe('the code of a landing', () => {
   });
 });
 
-describe('the approvals of a landing', () => {
+describe('a landing’s approvals', () => {
   const others = { requireApproval: 'others' } as const;
 
   /** Somebody else, who did not write the message. */
@@ -208,7 +211,7 @@ describe('the approvals of a landing', () => {
     await his.repository.close();
   }
 
-  test('are asked for, may come later on the line, and are told in words of their own', async () => {
+  test('are required, may come later on the line, and are reported separately', async () => {
     await land();
     const missing = await check('pr', others);
     expect(missing).toMatchObject({ ok: false, text: '1 approval is missing.', faults: [] });
@@ -220,7 +223,7 @@ describe('the approvals of a landing', () => {
     expect(await check('pr', others)).toMatchObject(good);
   });
 
-  test('are those that the base branch asks for, whatever the change says', async () => {
+  test('are those that the base branch requires, whatever the change says', async () => {
     await repo.git('switch', '--quiet', 'main');
     await repo.commit({ '.teddy/config.yaml': 'approvals: others\n' }, 'Ask for approvals');
     await repo.git('branch', '--force', 'pr', 'main');
@@ -235,7 +238,7 @@ describe('the approvals of a landing', () => {
     });
   });
 
-  test('are not asked for again where the base branch has the turn already', async () => {
+  test('are not required again if the base branch has the turn already', async () => {
     await repo.git('branch', '--force', 'main', await land());
     await repo.git('branch', '--force', 'pr', 'main');
     await say(project, 'Two', planOf([create('b.txt')]));
@@ -246,7 +249,7 @@ describe('the approvals of a landing', () => {
   });
 });
 
-describe('a line that is not in the clone', () => {
+describe('a line that is missing from the clone', () => {
   let outside: string;
   beforeEach(async () => {
     outside = await mkdtemp(join(tmpdir(), 'teddy-ci-'));
@@ -254,7 +257,7 @@ describe('a line that is not in the clone', () => {
   });
   afterEach(() => rm(outside, { recursive: true }));
 
-  /** A clone of the two branches alone, as after a push of these, whose origin has these refs. */
+  /** A clone with only the two branches, as after pushing them, whose origin has these refs. */
   async function inClone(refs: string[], use: (there: Project) => Promise<void>): Promise<void> {
     const [origin, clone] = [join(outside, 'origin.git'), join(outside, 'clone.git')];
     await repo.git('init', '--quiet', '--bare', origin);
@@ -271,7 +274,7 @@ describe('a line that is not in the clone', () => {
     }
   }
 
-  test('is fetched from where it is live, or archived, or has a name of its own, and leaves no ref', async () => {
+  test('is fetched wherever it is open, archived, or renamed, and leaves no ref', async () => {
     const archive = await repo.git('for-each-ref', '--format=%(refname)', 'refs/teddy/archive');
     for (const ref of [`refs/heads/${line}`, archive, `refs/heads/${line}:refs/heads/own-name`]) {
       await inClone([ref], async (there) => expect(await check('pr', {}, there)).toMatchObject(good));
@@ -279,7 +282,7 @@ describe('a line that is not in the clone', () => {
     }
   });
 
-  test('is not proven where no remote has it, which fails unless that is let pass', async () => {
+  test('is not proven if no remote has it, which fails unless that is allowed', async () => {
     await inClone([], async (there) => {
       const found = await check('pr', {}, there);
       const tip = (await repo.git('rev-parse', line)).slice(0, 10);
@@ -295,8 +298,8 @@ describe('a line that is not in the clone', () => {
   });
 });
 
-describe('what no session explains', () => {
-  test('is counted: own commits and merges that git would make otherwise, and no plain merge', async () => {
+describe('code outside any session', () => {
+  test('is counted: own commits, and merges that differ from git’s result, but no plain merge', async () => {
     await repo.git('switch', '--quiet', 'main');
     await repo.commit({ 'other.txt': 'other\n' }, 'Meanwhile');
     await repo.git('switch', '--quiet', 'pr');
@@ -313,7 +316,7 @@ describe('what no session explains', () => {
     await repo.git('switch', '--quiet', line);
   });
 
-  test('is a squash that brings the files of a session: it is named, with the way out', async () => {
+  test('is a squash with a session’s files: it is named, with the remedy', async () => {
     await repo.git('switch', '--quiet', 'pr');
     await repo.git('merge', '--quiet', '--squash', line);
     await repo.git('commit', '--quiet', '-m', 'Squashed');
@@ -329,7 +332,7 @@ describe('what no session explains', () => {
   });
 });
 
-test('keys are read from the base branch, and the file of the change counts for nothing', async () => {
+test('keys are read from the base branch, and the change’s own file is ignored', async () => {
   await repo.git('switch', '--quiet', 'main');
   await repo.commit({ 'keys/allowed': 'of the base\n' }, 'Keys');
   await repo.git('switch', '--quiet', '--create', 'change');

@@ -1,4 +1,4 @@
-/** Sessions of other agents whose code somebody has committed, on real git. */
+/** Other agents' sessions whose code somebody has committed, on real git. */
 import { rm } from 'node:fs/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { openProject } from '../../src/app.ts';
@@ -31,7 +31,7 @@ const capture = (...files: (Record<string, string | null> | null)[]) =>
     files.map((some): CapturedTurn => ({ model: 'opus', ...(some === null ? {} : { files: some }) })),
   );
 
-/** The user commits these files; its id. */
+/** The user commits these files; returns the commit's id. */
 async function commit(files: Record<string, string | null>, message = 'By the user'): Promise<string> {
   for (const [path, text] of Object.entries(files))
     if (text === null) await rm(`${repo.root}/${path}`);
@@ -45,7 +45,7 @@ async function states(): Promise<(string | null)[]> {
   return (await listSessions(project)).flatMap(({ state, committed }) => [state, committed]);
 }
 
-test('a session is committed with the last file of it, and not before', async () => {
+test('a session is committed once its last file is, and not before', async () => {
   await capture({ 'b.txt': 'two\n', 'c.txt': 'three\n' });
   expect(await states()).toEqual(['closed', null]);
   await commit({ 'b.txt': 'two\n' });
@@ -56,7 +56,7 @@ test('a session is committed with the last file of it, and not before', async ()
   expect(await states()).toEqual(['committed', last]);
 });
 
-test('what counts is the last version of each file, against the start', async () => {
+test('the last version of each file counts, compared with the start', async () => {
   await capture(
     { 'b.txt': 'draft\n', 'tmp.txt': 'x\n' },
     { 'a.txt': 'tried\n', 'b.txt': 'done\n' },
@@ -72,7 +72,7 @@ test('what counts is the last version of each file, against the start', async ()
   expect(await states()).toEqual(['committed', last]);
 });
 
-test('another version and words alone are not committed', async () => {
+test('another version, or messages alone, are not committed', async () => {
   await capture({ 'b.txt': 'two\n' });
   await commit({ 'b.txt': 'two, otherwise\n' });
   expect(await states()).toEqual(['closed', null]);
@@ -85,7 +85,7 @@ test('another version and words alone are not committed', async () => {
   expect(await states()).toEqual(['closed', null]);
 });
 
-test('the branch may be the one that HEAD is on, and the agent may have committed by itself', async () => {
+test('the branch may be HEAD’s, and the agent may have committed itself', async () => {
   await repo.git('switch', '--quiet', '-c', 'feature');
   const own = await commit({ 'b.txt': 'two\n' }, 'By the agent');
   await repo.git('switch', '--quiet', 'main');
@@ -117,7 +117,7 @@ test('an amended commit is found by its new name', async () => {
   expect(await states()).toEqual(['committed', await repo.git('rev-parse', 'HEAD')]);
 });
 
-test('the branch may have gone on since: that is no conflict, and the archive keeps nothing that is nowhere else', async () => {
+test('the branch may have continued since: that is not a conflict, and the archive keeps only what exists elsewhere', async () => {
   await capture({ 'a.txt': 'two\n' });
   const last = await commit({ 'a.txt': 'two\n' });
   await commit({ 'a.txt': 'three\n' });
@@ -130,7 +130,7 @@ test('the branch may have gone on since: that is no conflict, and the archive ke
   expect(archived.lines).toMatchObject([{ hasLanded: true }]);
 });
 
-test('land says as which commit it is there', async () => {
+test('land names the commit that has the code', async () => {
   const line = await capture({ 'b.txt': 'two\n' });
   const last = await commit({ 'b.txt': 'two\n' });
   const landing = landSession(project, { target: line.session });

@@ -1,4 +1,4 @@
-/** The headers of a diff, held against those that git itself prints. */
+/** The headers of a diff, compared with those that git itself prints. */
 import { chmod, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';

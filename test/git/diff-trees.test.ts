@@ -1,4 +1,4 @@
-/** The difference of two trees is the one that git tells. */
+/** The difference of two trees equals git's. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
@@ -28,7 +28,7 @@ const file = fc.record({
   mode: fc.constantFrom('100644', '100755', '120000'),
 });
 
-/** Without files that another one would have to be a directory for. */
+/** Without files that would have to be directories for others. */
 const tree = fc.array(file, { maxLength: 8 }).map((files) => {
   const kept = new Map<string, (typeof files)[number]>();
   for (const one of files) {
@@ -40,7 +40,7 @@ const tree = fc.array(file, { maxLength: 8 }).map((files) => {
   return [...kept.values()];
 });
 
-test('whatever stands in the two, nested, in each other’s way, with another mode or another name', async () => {
+test('for any contents, nested, in each other’s way, with another mode or another name', async () => {
   const write = async (files: { path: string; text: string; mode: string }[]) => {
     await rm(join(repo.root, '.git', 'index'), { force: true });
     for (const { path, text, mode } of files) {

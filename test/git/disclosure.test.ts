@@ -1,4 +1,4 @@
-/** git itself reads the trailers of landings and of commits that the hooks have written: exactly those that are meant. */
+/** git itself reads the trailers in landings and in commits that the hooks have written: exactly the intended ones. */
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -46,7 +46,7 @@ describe('git reads from a landing', () => {
       ['Refs: 1', 'Signed-off-by: Ada <a@b.c>', 'Assisted-by: teddy:m'],
     ],
     [
-      'with a trailer that goes on',
+      'with a trailer that is continued',
       'Add it\n\nFixes: abc ("the\n  subject")',
       ['m'],
       ['Fixes: abc ("the subject")', 'Assisted-by: teddy:m'],
@@ -72,16 +72,16 @@ describe('git reads from a landing', () => {
       ['m'],
       ['Signed-off-by: Ada', 'Assisted-by: teddy:m'],
     ],
-    ['with trailers of teddy’s', 'Teddy-Entry: plan\n\n  indented\nRefs: 1', ['m'], ['Assisted-by: teddy:m']],
-    ['with its own trailers alone', 'Signed-off-by: Ada <a@b.c>', ['m'], ['Assisted-by: teddy:m']],
+    ['with teddy’s trailers', 'Teddy-Entry: plan\n\n  indented\nRefs: 1', ['m'], ['Assisted-by: teddy:m']],
+    ['with only its own trailers', 'Signed-off-by: Ada <a@b.c>', ['m'], ['Assisted-by: teddy:m']],
     [
-      'with a trailer that is there',
+      'with a trailer that exists already',
       'Add it\n\nassisted-by : teddy:m sparse\nCc: x',
       ['m', 'n'],
       ['assisted-by: teddy:m sparse', 'Cc: x', 'Assisted-by: teddy:n'],
     ],
-    ['with one that only the body has', 'Add it\n\nAssisted-by: teddy:m\n\nMore.', ['m'], ['Assisted-by: teddy:m']],
-    ['with letters of other scripts', 'Schön\n\n日本語\n\nRéf: x', ['モデル-é'], ['Assisted-by: teddy:モデル-é']],
+    ['with one that is only in the body', 'Add it\n\nAssisted-by: teddy:m\n\nMore.', ['m'], ['Assisted-by: teddy:m']],
+    ['with non-Latin letters', 'Schön\n\n日本語\n\nRéf: x', ['モデル-é'], ['Assisted-by: teddy:モデル-é']],
   ])('%s', (_what, text, models, expected) => {
     const message = encodeLanding(text, [from], disclose(...models));
     expect(parse(message)).toEqual([...expected, landed]);
@@ -105,7 +105,7 @@ describe('git reads from a landing', () => {
     expect(parse(encodeLanding('Add it', [from], disclose(model)))).toEqual([`Assisted-by: teddy:${word}`, landed]);
   });
 
-  test('whatever message and models there are: one trailer a model, and no sign-off that is not in the message', () => {
+  test('for any message and models: one trailer per model, and only sign-offs in the message', () => {
     const line = fc.oneof(
       fc.string({ unit: 'grapheme' }),
       fc.constantFrom(
@@ -169,7 +169,7 @@ describe('git reads from a landing', () => {
   });
 });
 
-describe('git reads from a commit of the user’s', () => {
+describe('git reads from a user’s commit', () => {
   const during = 'Teddy-During: 20260124-add-login 02';
   const strip = (text: string) =>
     execFileSync('git', ['-c', 'core.commentChar=#', 'stripspace', '-s'], { input: text, encoding: 'utf8' });

@@ -1,4 +1,7 @@
-/** Leftovers of killed processes, made the way they make them: named, left alone without `--fix`, and fixed with it. */
+/**
+ * Leftovers of killed processes, made like those processes make them: named, left alone without `--fix`, and repaired
+ * with it.
+ */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, readlink, rm, truncate, utimes, writeFile } from 'node:fs/promises';
@@ -67,8 +70,8 @@ async function takePrint(below = ''): Promise<Record<string, string>> {
 }
 
 /**
- * The dry run names them, and nothing else, and changes nothing; `--fix` mends them. That nothing is left then is what the dry
- * run of the next test finds.
+ * The dry run names exactly them and changes nothing; `--fix` repairs them. The next test's dry run finds that nothing
+ * is left.
  */
 async function expectMended(...kinds: string[]): Promise<Examined> {
   const before = await takePrint();
@@ -79,7 +82,7 @@ async function expectMended(...kinds: string[]): Promise<Examined> {
   return fixed;
 }
 
-/** There is nothing that `--fix` may do, and it does nothing. */
+/** `--fix` may do nothing here, and does nothing. */
 async function expectLeft(...kinds: string[]): Promise<Examined> {
   const before = await takePrint();
   const fixed = await examine(true);
@@ -96,7 +99,7 @@ async function put(path: string, text: string, ageMs = 0): Promise<void> {
   await utimes(path, time, time);
 }
 
-test('a session that is whole has nothing to mend, and looking at it changes nothing', async () => {
+test('an intact session has nothing to repair, and examining it changes nothing', async () => {
   const before = await takePrint();
   const { findings, failures, seen } = await examine(false);
   expect([findings, failures]).toEqual([[], []]);
@@ -104,7 +107,7 @@ test('a session that is whole has nothing to mend, and looking at it changes not
   expect(await takePrint()).toEqual(before);
 });
 
-test('a killed publication is finished, half files of dead processes go; a stranger’s beside them stay', async () => {
+test('a killed publication is finished, partial files by dead processes are removed; others’ files stay', async () => {
   const outfile = join(repo.root, '.git', 'child.mjs');
   const entry = new URL('../support/publish-child.ts', import.meta.url).pathname;
   await build({ entryPoints: [entry], bundle: true, platform: 'node', format: 'esm', target: 'node20', outfile });
@@ -119,7 +122,7 @@ test('a killed publication is finished, half files of dead processes go; a stran
   await put(join(repo.root, `.git/objects/pack/tmp_pack_teddy-${deadPid}-gone-0123abcd`), 'x');
   await put(inTeddy('server.json'), '{"url":"http://127.0.0.1:1","port":1,"pid":1,"token":"x"}');
   await put(join(repo.root, `.git/info/attributes.tmp-file-${deadPid}-0123456789ab`), 'half');
-  // Not ours, or of a process that lives: the tests' own parent.
+  // Not teddy's, or by a running process: the tests' own parent.
   await put(inTeddy('mine/note.txt'), 'mine');
   await put(inTeddy('commands/0123456789abcdef.note'), 'of an older teddy');
   for (const name of ['capture', 'spool.kept']) await put(inTeddy(`${name}/a.json`), '{}');
@@ -147,7 +150,7 @@ test('a killed publication is finished, half files of dead processes go; a stran
   await repo.git('switch', '--quiet', line);
 });
 
-test('rules, session files and abandoned write sessions are mended; locks, changed files and what may go on are not', async () => {
+test('rules, session files and abandoned write sessions are repaired; locks, edits and resumable work are not', async () => {
   const attributes = join(repo.root, '.git/info/attributes');
   const whole = await readFile(attributes, 'utf8');
   await writeFile(attributes, `*.mine text\n${whole.replace('-ident', 'ident')}`);
@@ -211,7 +214,7 @@ async function setAge(id: string, ageMs: number): Promise<void> {
   for (const path of [...(await readdir(dir)).map((name) => join(dir, name)), dir]) await utimes(path, time, time);
 }
 
-test('an answer that had arrived is kept in its turn; a damaged one, and a damaged write session, stay where they are', async () => {
+test('a received answer is kept in its turn; a damaged one, and a damaged write session, stay', async () => {
   await use((project) => say(project, 'Two', null));
   const stage = () =>
     use(async (project): Promise<string> => {
@@ -238,7 +241,7 @@ test('an answer that had arrived is kept in its turn; a damaged one, and a damag
   expect(await repo.read(`.teddy/sessions/${session}/02/transcript.jsonl`)).toContain('Half an ans');
 });
 
-test('objects that are missing or empty are named with line and file, also one that main has too, and nothing is made up', async () => {
+test('missing or empty objects are named with line and file, even one that is also on main, and none is invented', async () => {
   for (const [file, isEmpty] of [
     [`.teddy/sessions/${session}/01/plan.md`, true],
     ['README.md', false],
@@ -255,16 +258,16 @@ test('objects that are missing or empty are named with line and file, also one t
   }
 });
 
-test('entries that no branch has get their branch back, under its own name or the next free one', async () => {
+test('entries on no branch get their branch back, under its own name or the next free one', async () => {
   const tip = await repo.git('rev-parse', line);
   await use((project) => say(project, 'Two, please', planOf([create('two.txt')])));
   const lost = await repo.git('rev-parse', line);
-  // The line goes on without them: they are known by their trailers.
+  // The line continues without them: they are recognized by their trailers.
   await repo.git('reset', '--quiet', '--hard', tip);
   const [found] = (await expectMended('lost-entry')).findings;
   expect(found).toMatchObject({ thing: lost, meaning: expect.stringContaining('2 entries') });
   expect(await repo.git('rev-parse', `${line}--03-branch-01`)).toBe(lost);
-  // All of the session.
+  // The complete session.
   await repo.git('switch', '--quiet', 'main');
   await repo.git('branch', '-D', '--quiet', line, `${line}--03-branch-01`);
   await expectMended('lost-entry');
@@ -273,13 +276,13 @@ test('entries that no branch has get their branch back, under its own name or th
   await repo.git('switch', '--quiet', line);
 });
 
-test('lost entries are found in a bare clone, and where the reflogs are empty or gone', async () => {
+test('lost entries are found in a bare clone, and if the reflogs are empty or missing', async () => {
   await expectFound(['clone', '--quiet', '--bare'], () => undefined);
   await expectFound(['clone', '--quiet'], (git) => git('reflog', 'expire', '--expire=now', '--all'));
   await expectFound(['clone', '--quiet'], async (_git, gitDir) => rm(join(gitDir, 'logs'), { recursive: true }));
 });
 
-/** All entries of the clone's line are lost, and then the newest alone. */
+/** All entries on the clone's line are lost, and then only the newest. */
 async function expectFound(
   clone: string[],
   loseReflogs: (git: (...args: string[]) => unknown, gitDir: string) => unknown,
@@ -312,7 +315,7 @@ async function expectFound(
   }
 }
 
-test('what a preview, a rebase or an archive leaves is not lost', async () => {
+test('leftovers of a preview, a rebase or an archive are not lost', async () => {
   await repo.git('update-ref', 'refs/teddy/keep/old', line);
   await repo.git('commit', '--quiet', '--amend', '--no-edit', '--reset-author');
   await repo.git('update-ref', '-d', 'refs/teddy/keep/old');
@@ -322,7 +325,7 @@ test('what a preview, a rebase or an archive leaves is not lost', async () => {
   expect(await examine(false)).toMatchObject({ findings: [] });
 });
 
-test('the work tree of an ended session is removed, unless somebody has work in it', async () => {
+test('an ended session’s work tree is removed, unless somebody has work in it', async () => {
   await use((project) => newSession(project, { name: 'aside', switch: true, worktree: true }));
   const name = (await repo.git('branch', '--list', 'teddy/*-aside', '--format=%(refname:short)')).trim();
   const root = join(repo.root, '.git/teddy/worktrees', name.replace('teddy/', ''));

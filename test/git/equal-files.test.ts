@@ -1,4 +1,4 @@
-/** A fast-forward or a switch onto files that are there already, as an agent leaves them that worked on another branch. */
+/** A fast-forward or a switch onto files that exist already, as after an agent's work on another branch. */
 import { execFileSync } from 'node:child_process';
 import { chmod, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ const forward = async (commit: string) => repository.workspace?.fastForward(pars
 const treeOf = async (commit: string) => parseOid(await scratch.git('rev-parse', `${commit}^{tree}`));
 const path = (name: string) => join(scratch.root, name);
 
-/** A commit ahead of main, as an agent leaves it: all of it is in the work tree, and nothing of it in the index. */
+/** A commit ahead of main, as an agent leaves it: all of it is in the work tree, and none of it in the index. */
 async function workAhead(work: () => Promise<unknown>, before: Record<string, string> = {}): Promise<string> {
   await scratch.git('checkout', '--quiet', '--force', '-B', 'main', first);
   await scratch.git('clean', '--quiet', '-dfx');
@@ -43,7 +43,7 @@ async function expectClean(commit: string): Promise<void> {
   expect(await scratch.git('diff-files', '--name-only')).toBe('');
 }
 
-test('leaves those as they are that are equal: edits, new, ignored, deleted, links, modes, files become directories', async () => {
+test('keeps files that are equal: edits, new, ignored, deleted, links, modes, files become directories', async () => {
   const ahead = await workAhead(
     async () => {
       await scratch.write('edited.txt', 'after!\n');
@@ -75,7 +75,7 @@ test('leaves those as they are that are equal: edits, new, ignored, deleted, lin
   await scratch.write('.git/info/exclude', '');
 });
 
-test('compares them as git does where line ends or a filter make another file of a blob', async () => {
+test('compares them like git if line ends or a filter make another file from a blob', async () => {
   const ahead = await workAhead(
     async () => {
       await scratch.write('dos.txt', 'one\r\ntwo\r\n');
@@ -87,7 +87,7 @@ test('compares them as git does where line ends or a filter make another file of
   await scratch.git('config', 'filter.up.clean', 'tr A-Z a-z');
   await scratch.git('config', 'filter.up.smudge', 'tr a-z A-Z');
   await scratch.git('update-index', '-q', '--refresh').catch(() => undefined);
-  // The filter was not there yet when the tree was made.
+  // The filter did not exist yet when the tree was made.
   const made = await scratch.git('hash-object', '-w', '--path=upper.up', path('upper.up'));
   await scratch.git('read-tree', ahead);
   await scratch.git('update-index', '--cacheinfo', `100644,${made},upper.up`);
@@ -104,13 +104,13 @@ test.each<[string, (() => Promise<unknown>)[], string]>([
   ['a byte of an edited file', [() => scratch.write('edited.txt', 'AFTER\n')], 'edited.txt'],
   ['a new file', [() => scratch.write('new.txt', 'mine\n')], 'new.txt'],
   ['an ignored file', [() => scratch.write('new.log', 'mine\n')], 'new.log'],
-  ['the mode of a new file', [() => chmod(path('new.txt'), 0o755)], 'new.txt'],
+  ['a new file’s mode', [() => chmod(path('new.txt'), 0o755)], 'new.txt'],
   ['a link', [() => rm(path('link')), () => symlink('gone.txt', path('link'))], 'link'],
   ['a directory in place of a file', [() => rm(path('new.txt')), () => scratch.write('new.txt/x', 'x')], 'new.txt'],
-  ['what is staged', [() => stage('edited.txt', 'staged\n')], 'edited.txt'],
-  ['what is staged of a new file', [() => stage('new.txt', 'staged\n')], 'new.txt'],
-  ['a deletion that is staged alone', [() => scratch.git('rm', '--quiet', '--cached', 'edited.txt')], 'edited.txt'],
-])('refuses it where %s differs, names only that, and changes nothing', async (_, spoil, name) => {
+  ['a staged change', [() => stage('edited.txt', 'staged\n')], 'edited.txt'],
+  ['a new file’s staged content', [() => stage('new.txt', 'staged\n')], 'new.txt'],
+  ['a deletion that is only staged', [() => scratch.git('rm', '--quiet', '--cached', 'edited.txt')], 'edited.txt'],
+])('is refused if %s differs, which is the only one named, and changes nothing', async (_, spoil, name) => {
   const ahead = await workAhead(async () => {
     await scratch.write('edited.txt', 'after\n');
     await scratch.write('new.txt', 'new\n');
@@ -143,7 +143,7 @@ test.each<[string, (() => Promise<unknown>)[], string]>([
   await scratch.write('.git/info/exclude', '');
 });
 
-/** The index gets another content than the work tree has. */
+/** The index gets other content than the work tree has. */
 async function stage(name: string, text: string): Promise<void> {
   const kept = await scratch.read(name);
   await scratch.write(name, text);
@@ -151,7 +151,7 @@ async function stage(name: string, text: string): Promise<void> {
   await scratch.write(name, kept);
 }
 
-test('keeps what is staged as it was elsewhere, and takes what is staged equal', async () => {
+test('keeps staged changes elsewhere, and accepts staged content that is equal', async () => {
   const ahead = await workAhead(() => scratch.write('new.txt', 'new\n'));
   await stage('run.sh', 'staged\n');
   await scratch.git('add', '--intent-to-add', 'new.txt');
@@ -160,7 +160,7 @@ test('keeps what is staged as it was elsewhere, and takes what is staged equal',
   expect(await scratch.git('show', ':run.sh')).toBe('staged');
 });
 
-test('does so on a branch without a commit, and as a switch', async () => {
+test('also works on a branch without a commit, and as a switch', async () => {
   const ahead = await workAhead(() => scratch.write('new.txt', 'new\n'));
   await scratch.git('branch', '--force', 'other', ahead);
   await repository.workspace?.switchTo('refs/heads/other' as RefName);

@@ -1,4 +1,7 @@
-/** A git that fails here says nothing of what somebody else has pushed: it is never taken for malice, and nothing moves. */
+/**
+ * A local git failure says nothing about what somebody else has pushed: it is never treated as an attack, and nothing
+ * moves.
+ */
 import { cp, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -20,7 +23,7 @@ let dir: string;
 let line: string;
 let used: string;
 
-/** The environment with a `git` on PATH that notes what it is asked to do, and ends with `exitCode` where that is `verb`. */
+/** The environment with a `git` on PATH that records its commands, and exits with `exitCode` for `verb`. */
 async function fail(verb: string, exitCode = 137): Promise<Record<string, string | undefined>> {
   const bin = join(dir, `bin-${verb}`);
   await mkdir(bin, { recursive: true });
@@ -42,7 +45,7 @@ async function openClone(name: string, env = process.env): Promise<Project> {
   return openProject({ cwd: root, env, notices });
 }
 
-/** But for what waits to be checked. */
+/** Except for refs that wait to be checked. */
 const refsOf = (name: string) =>
   gitText(join(dir, name), ['for-each-ref', 'refs/heads/', 'refs/teddy/'])
     .split('\n')
@@ -68,7 +71,7 @@ beforeAll(async () => {
   await pullSessions(bea, request);
   await say(ada, 'Make b', planOf([create('more.txt')]));
   await run(ada);
-  // A few commits are followed one by one; git is asked for so many.
+  // A few commits are followed one by one; git is asked for this many.
   for (let at = 0; at < 8; at += 1) await say(ada, `Why ${at}?`, 'Words.');
   await syncSessions(ada, request);
   await Promise.all([ada.repository.close(), bea.repository.close()]);
@@ -89,7 +92,7 @@ async function syncCopy(verb: string): Promise<{ codes: (string | undefined)[]; 
   return { codes, refs: refsOf(name) };
 }
 
-test('a sync in which git is killed again and again blames nobody, and leaves each line where it was', async () => {
+test('a sync in which git is killed again and again blames nobody, and moves no line', async () => {
   const before = refsOf('bea');
   const whole = await syncCopy('nothing');
   expect(whole.codes).toEqual([]);
@@ -99,20 +102,20 @@ test('a sync in which git is killed again and again blames nobody, and leaves ea
   for (const verb of verbs) {
     const { codes, refs } = await syncCopy(verb);
     expect(codes, verb).not.toContain('HOSTILE_SESSION');
-    // The last question may fail when all has been done.
+    // The last query may fail when everything is done.
     expect(codes.length === 0 ? before : refs, verb).toEqual(before);
     if (verb === 'rev-list' || verb === 'diff-tree') expect(codes).toEqual(['GIT_FAILED']);
   }
 });
 
-test('a git that fails without a word is not taken for a HEAD that is on no branch', async () => {
+test('a git that fails silently is not treated as a detached HEAD', async () => {
   const project = await openClone('ada', await fail('symbolic-ref', 1));
   await expect(project.repository.workspace?.head()).rejects.toMatchObject({ code: 'GIT_FAILED' });
   await project.repository.close();
 });
 
 test.each(['rev-list', 'diff-tree', 'cat-file'])(
-  'a verify in which git %s is killed finds nothing, and says so',
+  'a verify in which git %s is killed finds nothing, and reports the failure',
   async (verb) => {
     const project = await openClone('ada', await fail(verb));
     await expect(verifySession(project, { target: line, all: false, fsck: false })).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-/** The same history out of every repository that holds the commit: bare, cloned, cut off, merged into. */
+/** The same history from every repository that has the commit: bare, cloned, shallow, merged into. */
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ async function textAt(cwd: string, target?: string): Promise<string> {
   });
 }
 
-describe.each(['sha1', 'sha256'] as const)('in a repository of %s', (objectFormat) => {
+describe.each(['sha1', 'sha256'] as const)('a history in a repository of %s', (objectFormat) => {
   let first: ScratchRepository;
   let repo: ScratchRepository;
   let elsewhere: string;
@@ -72,7 +72,7 @@ describe.each(['sha1', 'sha256'] as const)('in a repository of %s', (objectForma
     await repo.close();
   });
 
-  test('it is read out of .git alone: bare, detached, without a work tree', async () => {
+  test('is read from .git alone: bare, detached, without a work tree', async () => {
     const bare = join(elsewhere, 'bare.git');
     await gitText(repo.root, ['clone', '-q', '--bare', repo.root, bare]);
     expect(await textAt(bare, session)).toBe(text);
@@ -84,7 +84,7 @@ describe.each(['sha1', 'sha256'] as const)('in a repository of %s', (objectForma
     expect(await textAt(repo.root, await repo.git('rev-parse', '--short', line))).toBe(text);
   });
 
-  test('a fresh clone has the same, also of a line that it knows from its remote alone', async () => {
+  test('is the same in a fresh clone, even for a line that only its remote has', async () => {
     const clone = join(elsewhere, 'clone');
     await gitText(repo.root, ['clone', '-q', '-b', 'main', repo.root, clone]);
     await expect(textAt(clone)).rejects.toMatchObject({ code: 'NO_OPEN_SESSION' });
@@ -92,7 +92,7 @@ describe.each(['sha1', 'sha256'] as const)('in a repository of %s', (objectForma
     expect(await textAt(clone, `origin/${line}`)).toBe(text);
   });
 
-  test('a shallow clone has all of it, where its end is an entry and where it is a commit of the user’s', async () => {
+  test('is complete in a shallow clone that ends at an entry or at a user’s commit', async () => {
     const cloneOf = async (name: string) => {
       const clone = join(elsewhere, name);
       await gitText(repo.root, ['clone', '-q', '--depth', '1', '-b', line, `file://${repo.root}`, clone]);
@@ -108,7 +108,7 @@ describe.each(['sha1', 'sha256'] as const)('in a repository of %s', (objectForma
     expect(await textAt(cut, 'HEAD')).toBe(text);
   });
 
-  test('commits of others and merges on the line change nothing, and bring no other session into it', async () => {
+  test('is not changed by others’ commits and merges on the line, which bring in no other session', async () => {
     await repo.git('switch', '-q', 'main');
     const foreign = '.teddy/sessions/20200101-foreign/03/transcript.jsonl';
     await repo.commit(
@@ -121,13 +121,13 @@ describe.each(['sha1', 'sha256'] as const)('in a repository of %s', (objectForma
     await repo.commit({ 'after.txt': 'x\n' }, 'After the merge');
     expect(await textAt(repo.root)).toBe(text);
     expect(await textAt(repo.root, 'HEAD^')).toBe(text);
-    // The other way round the branch is no line: its first parents know nothing of the session.
+    // The other way round the branch is not a line: its first parents don't include the session.
     await repo.git('switch', '-q', 'main');
     await repo.git('merge', '-q', '--no-ff', '-m', 'Merge the session', line);
     await expect(textAt(repo.root, 'HEAD')).rejects.toMatchObject({ code: 'NOT_ON_LINE' });
   });
 
-  test('a commit further back has what was said by then, and so has a branch that leaves there', async () => {
+  test('has the messages up to an earlier commit, also on a branch from there', async () => {
     const before = await repo.git('rev-parse', 'HEAD');
     await inProject(repo.root, (project) => writeTurns(project, line, { '03': { records: [userSays('More')] } }));
     expect(await textAt(repo.root)).toContain('More');

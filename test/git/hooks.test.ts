@@ -1,4 +1,4 @@
-/** Where hooks are put, what becomes of those that were there, with real git that runs them. */
+/** Where hooks are installed, and what happens to existing ones, with real git that runs them. */
 import { execFileSync } from 'node:child_process';
 import { chmod, lstat, mkdir, readFile, readlink, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { makeScratchRepository, openScratchRepository, type ScratchRepository } 
 
 let repo: ScratchRepository;
 let remote: string;
-/** A program with a name that a shell would take apart; it notes what it is called with. */
+/** A program whose name needs quoting in a shell; it records its arguments. */
 let main: string;
 let source: HookSource;
 
@@ -77,7 +77,7 @@ async function put(name: string, content: string | Uint8Array, mode: number): Pr
   await chmod(hook(name), mode);
 }
 
-test('a hook that was there runs first, with the same arguments and input, and comes back byte for byte', async () => {
+test('an existing hook runs first, with the same arguments and input, and is restored byte for byte', async () => {
   const log = join(repo.root, '.git/seen');
   const script = Buffer.concat([
     Buffer.from(`#!/bin/bash\n{ printf '%s|' "$@"; cat; } > '${log}'\n[ ! -e '${log}.fails' ] || exit 7\n# `),
@@ -104,7 +104,7 @@ test('a hook that was there runs first, with the same arguments and input, and c
   await rm(`${log}.fails`);
   await writeFile(join(repo.root, '.git/notes.fails'), '');
   await expect(repo.git('push', '--quiet', remote, 'HEAD:refs/heads/teddy/20260124-y')).rejects.toThrow();
-  // A branch that belongs to no session is not looked at.
+  // A branch outside every session is ignored.
   await repo.git('push', '--quiet', remote, 'HEAD:main');
   expect(await notes()).toHaveLength(2);
 
@@ -114,13 +114,13 @@ test('a hook that was there runs first, with the same arguments and input, and c
   expect(await repo.list('.git/hooks')).toEqual(['pre-push']);
 });
 
-test('a hook that refuses a commit still does, one that fails a checkout still does, and teddy failing fails neither', async () => {
+test('a hook that refuses a commit or fails a checkout still does, and a failing teddy affects neither', async () => {
   await install();
   await writeFile(join(repo.root, '.git/notes.fails'), '');
   await repo.git('switch', '--quiet', '-c', 'teddy/20260124-z');
   await repo.commit({ 'z.txt': 'z\n' }, 'Z');
   expect((await notes()).map(([, name]) => name)).toEqual(['post-checkout', 'prepare-commit-msg']);
-  // Neither a commit off a line nor a file that is checked out starts anything.
+  // Neither a commit off a line nor checking out a file starts anything.
   await repo.git('checkout', '--quiet', '--', 'z.txt');
   await repo.git('switch', '--quiet', 'main');
   await repo.commit({ 'b.txt': 'b\n' }, 'B');
@@ -136,7 +136,7 @@ test('a hook that refuses a commit still does, one that fails a checkout still d
   await repo.git('-c', 'core.hooksPath=/dev/null', 'switch', '--quiet', 'main');
 });
 
-test('where teddy cannot be found, its hooks do nothing', async () => {
+test('if teddy cannot be found, its hooks do nothing', async () => {
   const program = { node: process.execPath, main: join(repo.root, 'no such file') };
   await use((project) => installHooks(project, { ...source, program }, { shared: false }));
   await repo.git('push', '--quiet', remote, 'HEAD:refs/heads/teddy/20260124-w');
@@ -144,19 +144,19 @@ test('where teddy cannot be found, its hooks do nothing', async () => {
   await repo.commit({ 'w.txt': 'w\n' }, 'W');
   expect(await repo.git('log', '-1', '--format=%B')).toBe('W\n');
   await repo.git('switch', '--quiet', 'main');
-  // Another installation of teddy puts itself there.
+  // Another installation of teddy replaces it.
   expect(await states()).toEqual(allOf('installed'));
   expect((await install()).hooks.every(({ changed }) => changed)).toBe(true);
   expect((await use((project) => listHooks(project, source))).hooks[0]?.program).toBe(main);
 });
 
-test('a hook that is a link stays one; what is no script, or has taken our place, is in the way of everything', async () => {
+test('a hook that is a link stays one; one that is not a script, or has replaced ours, blocks the installation', async () => {
   await writeFile(join(repo.root, '.git/script'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
   await mkdir(join(repo.root, '.git/hooks'));
   await symlink('../script', hook('post-checkout'));
   await install();
   expect(await readlink(hook('post-checkout.before-teddy'))).toBe('../script');
-  // Another tool writes over ours.
+  // Another tool overwrites our hook.
   await rm(hook('post-checkout'));
   await put('post-checkout', '#!/bin/sh\n# another tool\n', 0o755);
   expect(await states()).toEqual(['installed', 'installed', 'installed', 'installed', 'foreign']);
@@ -165,7 +165,7 @@ test('a hook that is a link stays one; what is no script, or has taken our place
   expect(await readFile(hook('post-checkout'), 'utf8')).toContain('another tool');
   expect(await repo.list('.git/hooks')).toEqual(['post-checkout', 'post-checkout.before-teddy']);
   await rm(hook('post-checkout'));
-  // Ours is gone, what it had put aside comes back.
+  // Our hook is gone, so the one that it had set aside is restored.
   await uninstall();
   expect((await lstat(hook('post-checkout'))).isSymbolicLink()).toBe(true);
   await rm(join(repo.root, '.git/script'));
@@ -173,7 +173,7 @@ test('a hook that is a link stays one; what is no script, or has taken our place
   expect(await repo.list('.git/hooks')).toEqual(['post-checkout']);
 });
 
-test('an installation that was killed halfway is finished; a hook that lost its execute bit is mended', async () => {
+test('an installation that was killed halfway is finished; a hook that lost its execute bit is repaired', async () => {
   await put('pre-push', '#!/bin/sh\n# mine\n', 0o755);
   await use(({ repository: { hooks } }) => hooks.keep(hook('pre-push'), hook('pre-push.before-teddy')));
   await install();
@@ -186,11 +186,11 @@ test('an installation that was killed halfway is finished; a hook that lost its 
   expect(await repo.list('.git/hooks')).toEqual(['pre-push']);
 });
 
-describe('the hooks are looked for where git runs them from', () => {
+describe('the hooks directory is the one that git uses', () => {
   const locate = (cwd?: string, env?: Record<string, string>) =>
     use(({ repository }) => repository.hooks.locate(), cwd, env);
 
-  test('by core.hooksPath: relative, absolute, below the home directory, of all repositories, in a linked work tree', async () => {
+  test('by core.hooksPath: relative, absolute, in the home directory, global, in a linked work tree', async () => {
     const home = join(repo.root, '.git/home ü');
     await mkdir(home);
     const env = { HOME: home, GIT_CONFIG_GLOBAL: join(home, '.gitconfig') };
@@ -223,7 +223,7 @@ describe('the hooks are looked for where git runs them from', () => {
       code: 'HOOK_IN_THE_WAY',
       hint: expect.stringContaining('--shared') as string,
     });
-    // Its way out is also one in a linked work tree.
+    // Its remedy also works in a linked work tree.
     const refused = use((project) => installHooks(project, source, options), linked, env);
     const { hint = '' } = await refused.then(
       () => Promise.reject(new Error('They were installed.')),
@@ -239,7 +239,7 @@ describe('the hooks are looked for where git runs them from', () => {
     await rm(shared, { recursive: true });
   });
 
-  test('and through links: a directory of hooks that leads into the work tree is the project’s', async () => {
+  test('through links: a hooks directory that links into the work tree is the project’s', async () => {
     await repo.write('scripts/.keep', '');
     await symlink('../scripts', join(repo.root, '.git/hooks'));
     expect(await locate()).toMatchObject({ kind: 'work-tree' });
@@ -249,7 +249,7 @@ describe('the hooks are looked for where git runs them from', () => {
     await rm(join(repo.root, '.git/hooks'));
   });
 
-  test('and with husky in the files of the user, which are not written', async () => {
+  test('with husky in the user’s files, which are not written', async () => {
     await repo.write('.husky/_/pre-push', '#!/usr/bin/env sh\n. "$(dirname "$0")/h"\n');
     await repo.write('.husky/pre-push', 'npm test\n');
     await repo.git('config', 'core.hooksPath', '.husky/_');

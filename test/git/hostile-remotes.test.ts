@@ -32,7 +32,7 @@ afterAll(async () => {
   await rm(repo.root, { recursive: true, force: true });
 });
 
-test('traps in trees stay out, what is honest beside them comes in, and nothing of the user moves', async () => {
+test('traps in trees stay out, honest lines beside them are accepted, and nothing of the user’s moves', async () => {
   const honest = await repo.git('rev-parse', 'HEAD');
   const good = gitText(path, ['commit-tree', '-p', honest, '-m', 'Good', `${honest}^{tree}`]) as Oid;
   gitText(path, ['update-ref', 'refs/heads/teddy/20260124-good', good]);

@@ -1,4 +1,4 @@
-/** Author and committer are those that git itself would use. */
+/** The author and committer are those that git itself would use. */
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -37,7 +37,7 @@ test.each([
   ["'Ada'", 'ada@example.org.'],
   ['Ada <Countess>', 'ada @ example'],
   ['true', 'x'],
-])('a name and an address are as git cleans them: %j %j', async (name, email) => {
+])('a name and an address are cleaned like git does: %j %j', async (name, email) => {
   await repo.git('config', 'user.name', name);
   await repo.git('config', 'user.email', email);
   const theirs = await repo.git('var', 'GIT_COMMITTER_IDENT');
@@ -47,13 +47,13 @@ test.each([
   await repo.git('config', '--unset', 'user.email');
 });
 
-test('an author of the environment is not the committer', async () => {
+test('an author from the environment is not the committer', async () => {
   const { author, committer } = await identWith({ GIT_AUTHOR_NAME: 'Grace', GIT_AUTHOR_EMAIL: 'grace@example.org' });
   expect(nameOf(author)).toBe('Grace <grace@example.org>');
   expect(nameOf(committer)).not.toContain('Grace');
 });
 
-test('an author of the configuration is not the committer', async () => {
+test('an author from the configuration is not the committer', async () => {
   await repo.git('config', 'author.name', 'Configured');
   const { author, committer } = await identWith();
   await repo.git('config', '--unset', 'author.name');
@@ -61,13 +61,13 @@ test('an author of the configuration is not the committer', async () => {
   expect(committer).not.toContain('Configured');
 });
 
-test('a date that the user has set stays as it is', async () => {
+test('a date that the user has set is kept', async () => {
   const { author, committer } = await identWith({ GIT_AUTHOR_DATE: '1000000000 +0200' });
   expect(author).toMatch(/ 1000000000 \+0200$/);
   expect(committer).not.toContain('1000000000');
 });
 
-test('a git that fails for another reason than a missing name is not told as one that lacks it', async () => {
+test('a git that fails for a reason other than a missing name is not reported as lacking one', async () => {
   const bin = await mkdtemp(join(tmpdir(), 'teddy-git-'));
   const failing = (verb: string, end: string) =>
     writeFile(
@@ -76,7 +76,7 @@ test('a git that fails for another reason than a missing name is not told as one
     );
   await failing('var', 'echo "fatal: unable to read config file: Input/output error" >&2; exit 128');
   await chmod(join(bin, 'git'), 0o755);
-  // With a time zone of the environment's, git is asked.
+  // With a time zone from the environment, git is asked.
   const env = { TZ: 'UTC', PATH: `${bin}${delimiter}${process.env['PATH']}` };
   await expect(identWith(env)).rejects.toMatchObject({ code: 'GIT_FAILED', hint: expect.any(String) as string });
   await rm(bin, { recursive: true });

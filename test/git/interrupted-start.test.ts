@@ -1,4 +1,6 @@
-/** A key at the terminal reaches every process of its group, also a child that has just been made and is not git yet. */
+/**
+ * A key at the terminal reaches every process in its group, including a child that was just forked and is not git yet.
+ */
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -13,12 +15,12 @@ let repo: ScratchRepository;
 let git: GitRunner;
 let head: Oid;
 
-/** A git that dies of `signal` before it has begun, the first `times`. */
+/** A git that dies from `signal` before it has begun, the first `times`. */
 function interruptStarts(signal: string, times = 1): Promise<void> {
   return disturbStarts(`kill -${signal} $$; sleep 5`, times);
 }
 
-/** A git that does this in place of its work, the first `times`. */
+/** A git that does this instead of its work, the first `times`. */
 async function disturbStarts(instead: string, times: number): Promise<void> {
   const bin = join(repo.root, '.git/bin');
   await mkdir(bin);
@@ -43,26 +45,26 @@ afterEach(async () => {
   await repo.close();
 });
 
-test.each(['INT', 'HUP'])('a command that SIG%s ends before it began is run all the same', async (signal) => {
+test.each(['INT', 'HUP'])('a command that SIG%s ends before it began is still run', async (signal) => {
   await interruptStarts(signal, 2);
   expect(await git.text(['rev-parse', 'HEAD'])).toBe(head);
 });
 
-test('lines of a command that is ended before it began are read all the same', async () => {
+test('lines are still read from a command that was ended before it began', async () => {
   await interruptStarts('INT');
   const lines: string[] = [];
   for await (const line of git.lines(['log', '--format=%H'])) lines.push(line);
   expect(lines).toEqual([head]);
 });
 
-test('a ref moves all the same, once', async () => {
+test('a ref still moves, once', async () => {
   await interruptStarts('INT');
   const update = { ref: 'refs/heads/made' as RefName, old: null, new: head };
   expect(await updateRefs(git, [update], 'made', () => Promise.resolve())).toBe('done');
   expect(await repo.git('reflog', 'made')).toMatch(/^[0-9a-f]+ made@\{0\}: made$/);
 });
 
-test('what is asked of the reader is answered all the same, in order', async () => {
+test('the reader still answers its queries, in order', async () => {
   await interruptStarts('INT');
   const reader = objectReader(git);
   const asked = ['HEAD', 'HEAD:a.txt', 'nothing'].map((name) => reader.contents(name));
@@ -71,7 +73,7 @@ test('what is asked of the reader is answered all the same, in order', async () 
   await reader.close();
 });
 
-test('a git that always ends so is an error, and not started for ever', async () => {
+test('a git that always ends this way is an error, and not restarted forever', async () => {
   await interruptStarts('INT', 100);
   await expect(git.text(['rev-parse', 'HEAD'])).rejects.toMatchObject({ code: 'GIT_FAILED' });
   const reader = objectReader(git);
@@ -79,8 +81,8 @@ test('a git that always ends so is an error, and not started for ever', async ()
   await reader.close();
 });
 
-test('a git that a `git gc` takes its folder of objects away from is run again', async () => {
-  // Its words and its exit code, as git 2.39 was seen to say them.
+test('a git whose object folder a `git gc` removes is rerun', async () => {
+  // The messages and the exit code of git 2.39, as observed.
   const words = 'error: unable to create temporary file: No such file or directory';
   await disturbStarts(`echo '${words}' >&2; echo 'fatal: git-write-tree: error building trees' >&2; exit 128`, 3);
   expect(await git.text(['write-tree'])).toBe(await repo.git('rev-parse', 'HEAD^{tree}'));

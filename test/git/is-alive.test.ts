@@ -1,4 +1,4 @@
-/** Which process a record on disk is of: a pid is used again. */
+/** Which process a record on disk belongs to: pids are reused. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -19,21 +19,21 @@ afterEach(async () => {
 
 const pidOf = ({ pid }: ChildProcess) => pid ?? 0;
 
-test('a living process is alive in this start of the machine alone', async () => {
+test('a living process counts as alive only since this boot of the machine', async () => {
   expect(await isAlive(pidOf(other), await readBootId())).toBe(true);
   expect(await isAlive(pidOf(other), 'another start')).toBe(false);
 });
 
-test('a process that ended is not alive', async () => {
+test('a process that has ended is not alive', async () => {
   other.kill('SIGKILL');
   await once(other, 'exit');
   expect(await isAlive(pidOf(other), await readBootId())).toBe(false);
 });
 
-// Only Linux tells it there.
+// Only Linux records it there.
 test.runIf(existsSync('/proc/self/stat'))('a living process is not the one that had its pid before', async () => {
   const stat = await readFile(`/proc/${pidOf(other)}/stat`, 'utf8');
-  // Field 22, counted from the third: the name before it may hold spaces.
+  // Field 22, counted from the third: the name before it may contain spaces.
   const startTime = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[22 - 3] ?? '';
   expect(startTime).toMatch(/^\d+$/);
   const bootId = await readBootId();

@@ -1,4 +1,6 @@
-/** A git that is killed in the middle of its work, or whose work another git undoes: it is done again, or known to be undone. */
+/**
+ * A git that is killed in the middle of its work, or whose work another git undoes: it is rerun, or known to be undone.
+ */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, link, mkdir, readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises';
@@ -22,7 +24,7 @@ import { makeScratchRepository, type ScratchRepository } from '../support/scratc
 import { headOf, sessionScene } from '../support/session-scene.ts';
 import { create, planOf, run, say, start } from '../support/turns.ts';
 
-/** How long the system takes to show which gits are at work. */
+/** How long the system takes to show which git processes are running. */
 const slow = vi.hoisted(() => ({ ms: 0 }));
 vi.mock('../../src/git/run/living-gits.ts', async (load) => {
   const real = await load<typeof import('../../src/git/run/living-gits.ts')>();
@@ -32,7 +34,7 @@ vi.mock('../../src/git/run/living-gits.ts', async (load) => {
 let repo: ScratchRepository;
 let project: Project;
 
-/** The git of teddy's children does this in place of such a command, the first `times`; `$@` is what it was asked for. */
+/** Teddy's git children do this in place of such a command, the first `times`; `$@` is the original command. */
 async function disturb(command: string, instead: string, times: number): Promise<void> {
   const bin = join(repo.root, '.git/bin');
   await mkdir(bin, { recursive: true });
@@ -63,7 +65,7 @@ async function locks(): Promise<string[]> {
 const files = { 'a.txt': 'A\n' };
 const openStarted = sessionScene({ files, name: 'add-login' });
 
-/** The line that is checked out. */
+/** The checked-out line. */
 let ref: RefName;
 
 beforeEach(async () => {
@@ -79,7 +81,7 @@ afterEach(async () => {
 
 const killed = 'kill -9 $$';
 
-test('files of a run whose git was killed are taken by another git, into the one report', async () => {
+test('files from a run whose git was killed are committed by another git, in the same report', async () => {
   await say(project, 'Go', planOf([create('made.txt')]));
   await disturb('update-index --add', killed, 2);
   const { report } = await run(project);
@@ -90,9 +92,9 @@ test('files of a run whose git was killed are taken by another git, into the one
 
 test.each([
   ['by a signal', killed],
-  ['below a shell, which tells of it', 'exit 137'],
+  ['below a shell, which reports it', 'exit 137'],
 ])(
-  'a git that is always killed %s leaves the run interrupted, and the next one has its report and its files',
+  'a git that is always killed %s leaves the run interrupted, and the next run writes its report and files',
   async (_, instead) => {
     await say(project, 'Go', planOf([create('made.txt')]));
     await disturb('update-index --add', instead, 100);
@@ -107,7 +109,7 @@ test.each([
   },
 );
 
-test('what git refuses for a reason is told in the report, as before', async () => {
+test('an actual refusal by git is reported as before', async () => {
   await say(project, 'Go', planOf([create('made.txt')]));
   await disturb('update-index --add', "echo 'fatal: the filter has failed' >&2; exit 128", 100);
   const { report } = await run(project);
@@ -118,16 +120,16 @@ test('what git refuses for a reason is told in the report, as before', async () 
   expect(report.changes).toEqual([]);
 });
 
-test('the locks of a git that was killed while it moved a branch are gone before it is tried again', async () => {
+test('the locks of a git that was killed while moving a branch are removed before the retry', async () => {
   const dir = join(repo.root, '.git');
-  // git leaves these locks: of a HEAD that is nothing yet, and of the branch.
+  // git leaves these locks: for a HEAD without a commit yet, and for the branch.
   await disturb('update-ref -m', `: > ${dir}/${ref}.lock; : > ${dir}/HEAD.lock; ${killed}`, 1);
   await say(project, 'Go', planOf([create('made.txt')]));
   expect(await locks()).toEqual([]);
   expect(await repo.git('log', '-1', '--format=%(trailers:key=Teddy-Entry,valueonly,separator=)')).toBe('plan');
 });
 
-test('a lock that a killed teddy has left is removed beside gits that hold none, and stays beside one that may', async () => {
+test('a killed teddy’s lock is removed beside git processes without locks, but not beside one that may hold it', async () => {
   const lock = `${join(repo.root, '.git', ref)}.lock`;
   const { pid } = spawnSync('true');
   const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
@@ -147,7 +149,7 @@ test('a lock that a killed teddy has left is removed beside gits that hold none,
   expect(await locks()).toEqual([]);
   reader.stdin.end();
 
-  // It waits for its input, as a transaction does that somebody keeps open.
+  // It waits for its input, like a transaction that somebody keeps open.
   const other = spawn('git', ['update-ref', '--stdin'], { cwd: repo.root });
   await leave();
   await project.repository.workspace?.repair();
@@ -159,11 +161,11 @@ test('a lock that a killed teddy has left is removed beside gits that hold none,
   expect(await locks()).toEqual([]);
 });
 
-test('a lock that was there before, or that holds what is not ours, stays when a git is killed', async () => {
+test('an earlier lock, or one with foreign content, stays when a git is killed', async () => {
   const lock = `${join(repo.root, '.git', ref)}.lock`;
   await disturb('update-ref -m', killed, 1);
   await writeFile(lock, '');
-  // By more than a clock of files goes in one step.
+  // By more than a clock of files moves in one step.
   const before = new Date(Date.now() - 1000);
   await utimes(lock, before, before);
   await expect(say(project, 'Go', null)).rejects.toMatchObject({ code: 'LOCKED' });
@@ -180,7 +182,7 @@ test.each([
   ['a memo', () => addMemo(project, 'Use tabs')],
   ['a setting', () => project.repository.changeSetting('local', 'teddy.model', 'm')],
 ])(
-  'where every git is killed as soon as it holds a lock, the next command after %s removes them',
+  'if every git is killed as soon as it holds a lock, the next command after %s removes the locks',
   async (what, act) => {
     const dir = join(repo.root, '.git');
     const today = new Date().toISOString().slice(0, 10).replaceAll('-', '');
@@ -204,7 +206,7 @@ test.each([
   },
 );
 
-test('what a process that lives on could not settle is settled by another one', async () => {
+test('locks that a surviving process could not settle are settled by another one', async () => {
   const lock = join(repo.root, '.git/HEAD.lock');
   await disturb('update-ref', `: > ${lock}; ${killed}`, 1000);
   await expect(say(project, 'Go', null)).rejects.toMatchObject({ code: 'GIT_FAILED' });
@@ -212,12 +214,12 @@ test('what a process that lives on could not settle is settled by another one', 
   await expect(start(project, 'another')).rejects.toMatchObject({ code: 'GIT_FAILED' });
   expect(await locks()).not.toEqual([]);
   await rm(join(repo.root, '.git/bin/git'));
-  // This process lives on.
+  // This process survives.
   expect((await runTeddy(['session', 'new', 'other'], { cwd: repo.root, asProcess: true })).exitCode).toBe(0);
   expect(await locks()).toEqual([]);
 });
 
-/** Leaves the files of a git that was killed as it wrote the second one and held the lock of HEAD. */
+/** Leaves the files of a git that was killed while it wrote the second one and held HEAD's lock. */
 const tornSwitch = `for last; do :; done
   : > .git/HEAD.lock
   for file in $(git ls-tree -r --name-only $last | grep -v '^a.txt$' | head -2); do
@@ -232,7 +234,7 @@ async function openFresh(): Promise<void> {
   await open();
 }
 
-test('a git that is killed as it switches to a new session has left no file and no lock, and is tried again', async () => {
+test('a git that is killed while switching to a new session leaves no file and no lock, and is retried', async () => {
   await openFresh();
   await disturb('switch --quiet', tornSwitch, 2);
   const { ref } = await start(project, 'fresh');
@@ -247,14 +249,14 @@ test('a git that is killed as it switches to a new session has left no file and 
   expect(await locks()).toEqual([]);
 });
 
-test('a git that has switched to a new session, and says that it failed, is believed what it has done', async () => {
+test('a git that has switched to a new session, but reports a failure, counts as successful', async () => {
   await openFresh();
   await disturb('switch --quiet', 'git "$@"; exit 1', 100);
   expect(await repo.git('status', '--porcelain')).toBe('');
   expect(await locks()).toEqual([]);
 });
 
-test('a file of the user that was in the way of a killed switch stays, whatever it holds', async () => {
+test('a user’s file that was in the way of a killed switch stays, whatever its content', async () => {
   await repo.commit({ 'b.txt': 'B of the line\n' });
   await repo.git('switch', '--quiet', 'main');
   await repo.write('b.txt', 'B of the line\n');
@@ -263,7 +265,7 @@ test('a file of the user that was in the way of a killed switch stays, whatever 
   expect(await repo.read('b.txt')).toBe('B of the line\n');
 });
 
-test('a file that was there already as the switch would write it stays where that switch is killed, and is passed over by the next', async () => {
+test('a file with the switch’s own content stays when the switch is killed, and the next one ignores it', async () => {
   await repo.commit({ 'b.txt': 'B of the line\n', 'c.txt': 'C of the line\n' });
   await repo.git('switch', '--quiet', 'main');
   await repo.write('b.txt', 'B of the line\n');
@@ -278,12 +280,12 @@ test('a file that was there already as the switch would write it stays where tha
   expect(await repo.git('status', '--porcelain')).toBe('');
 });
 
-/** Leaves the files of a git that was killed as it began to write where the repository is. */
+/** Leaves the files of a git that was killed as it began to write the repository's place. */
 const halfMade = (place: string) => `d=.git/worktrees/$(basename ${place})
   mkdir -p $d; echo initializing > $d/locked; : > $d/commondir; echo ${place}/.git > $d/gitdir
   echo "gitdir: $PWD/$d" > ${place}/.git`;
 
-test('a git that is killed while it makes a work tree has left nothing of it, and is tried again', async () => {
+test('a git that is killed while making a work tree leaves nothing of it, and is retried', async () => {
   await repo.git('switch', '--quiet', 'main');
   await disturb('worktree add', `for a; do place=$last; last=$a; done\n${halfMade('$place')}\n${killed}`, 2);
   const root = await project.repository.addWorkTree(ref);
@@ -292,13 +294,13 @@ test('a git that is killed while it makes a work tree has left nothing of it, an
   expect(await locks()).toEqual([]);
 });
 
-test('the half of a work tree that a killed teddy was making is gone when the next command meets it', async () => {
+test('a killed teddy’s half-made work tree is removed when the next command meets it', async () => {
   await repo.git('switch', '--quiet', 'main');
   const place = join(repo.root, '.git/teddy/worktrees/half');
   await mkdir(place, { recursive: true });
   execFileSync('sh', ['-c', halfMade(place)], { cwd: repo.root });
   await (await journalIn({ dir: join(repo.root, '.git/teddy/journal') }).open(workTreeKind, { place })).leave();
-  // git itself fails at it.
+  // git itself fails there.
   expect(await repo.gitSucceeds('worktree', 'list')).toBe(false);
   expect(await project.repository.linkedWorkTrees()).toEqual([]);
   expect(await repo.list('.git/worktrees')).toEqual([]);
@@ -307,7 +309,7 @@ test('the half of a work tree that a killed teddy was making is gone when the ne
   expect(await project.repository.addWorkTree(ref)).toContain('add-login');
 });
 
-/** The lock on the index of a teddy that was killed, and its note. */
+/** The index lock by a killed teddy, and its note. */
 async function leaveIndexLock(ref: RefName, checkout?: { from: string; to: string }): Promise<void> {
   const { pid } = spawnSync('true');
   const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
@@ -328,7 +330,7 @@ test('a file is written although a killed teddy has left its lock on the index',
   expect(await locks()).toEqual([]);
 });
 
-test('a switch that was killed with its git is taken back, so that git can switch', async () => {
+test('a switch that was killed with its git is undone, so that git can switch', async () => {
   await repo.commit({ 'b.txt': 'B of the line\n' });
   const to = await repo.git('rev-parse', ref);
   await repo.git('switch', '--quiet', 'main');
@@ -362,7 +364,7 @@ async function share(): Promise<void> {
 
 const sharing = { all: true, signal: new AbortController().signal };
 
-test('the locks of a fetch that was killed are gone, and the next one takes the line', async () => {
+test('a killed fetch’s locks are removed, and the next fetch accepts the line', async () => {
   await share();
   await repo.git('switch', '--quiet', 'main');
   await repo.git('update-ref', '-d', ref);
@@ -374,7 +376,7 @@ test('the locks of a fetch that was killed are gone, and the next one takes the 
   expect((await pull()).lines.map((line) => line.ref)).toContain(ref);
 });
 
-test('a line of which another git drops a commit, each time that it was fetched, is fetched whole', async () => {
+test('a line that loses a commit to another git after each fetch is finally fetched completely', async () => {
   await share();
   await say(project, 'Go', planOf([create('made.txt')]));
   await pushSessions(project, sharing);
@@ -383,7 +385,7 @@ test('a line of which another git drops a commit, each time that it was fetched,
   await repo.git('switch', '--quiet', 'main');
   await repo.git('update-ref', '-d', ref);
   await repo.git('update-ref', '-d', ref.replace('heads', 'remotes/origin'));
-  // It is there while the second fetch asks for it.
+  // It exists while the second fetch asks for it.
   const kept = join(repo.root, '.git/kept');
   await disturb('fetch --progress', `mv ${kept} ${object}; git "$@"; mv ${object} ${kept}; exit 0`, 2);
   const { lines } = await pullSessions(project, sharing);
@@ -392,7 +394,7 @@ test('a line of which another git drops a commit, each time that it was fetched,
   expect(await repo.git('for-each-ref', 'refs/teddy/quarantine')).toBe('');
 });
 
-test('a fetch that counted on an object which another git drops is tried again', async () => {
+test('a fetch that relied on an object which another git drops is retried', async () => {
   await share();
   await repo.git('switch', '--quiet', 'main');
   await repo.git('update-ref', '-d', ref);
@@ -404,7 +406,7 @@ test('a fetch that counted on an object which another git drops is tried again',
   await expect(pullSessions(project, sharing)).rejects.toMatchObject({ code: 'REMOTE_UNREACHABLE' });
 });
 
-test('a repack in the moment in which a fetch makes its refs drops nothing of what has come', async () => {
+test('a repack at the moment when a fetch makes its refs drops no fetched object', async () => {
   await share();
   await say(project, 'Go', planOf([create('made.txt')]));
   await pushSessions(project, sharing);
@@ -427,7 +429,7 @@ test('a repack in the moment in which a fetch makes its refs drops nothing of wh
   await repo.fsck();
 });
 
-test('the locks of a push that was killed while it moved remote-tracking branches are gone, and it is known to have been done', async () => {
+test('the locks of a push that was killed while moving tracking branches are removed, and it counts as done', async () => {
   await share();
   await say(project, 'Go', planOf([create('made.txt')]));
   const lock = join(repo.root, '.git', `${ref.replace('heads', 'remotes/origin')}.lock`);
@@ -440,7 +442,7 @@ test('the locks of a push that was killed while it moved remote-tracking branche
   expect(await repo.git('rev-parse', ref.replace('heads', 'remotes/origin'))).toBe(tip);
 });
 
-test('the locks of a git that was killed while doctor asked it for locks are gone', async () => {
+test('the locks of a git that was killed while doctor asked it for locks are removed', async () => {
   await disturb('update-ref --stdin', lockAll('verb ref oid'), 1);
   await examineRepository(project, { fix: false });
   expect(await locks()).toEqual([]);

@@ -1,4 +1,4 @@
-/** Landings on real git: what git merges, what it leaves alone, and that what a person is told to type does what it says. */
+/** Landings on real git: git's merges, untouched files, and that suggested commands do what they claim. */
 import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -52,7 +52,7 @@ async function turn(...actions: string[]): Promise<void> {
   await run(project);
 }
 
-/** Lands, and compares the work tree of the line before and after: HEAD, index, stash, config and files. */
+/** Lands, and compares the line's work tree before and after: HEAD, index, stash, config and files. */
 async function land(): Promise<string[]> {
   const { refs: _, ...before } = await line.fingerprint();
   const { changes } = await landSession(project, { target: session });
@@ -61,7 +61,7 @@ async function land(): Promise<string[]> {
   return changes.map(({ path, change }) => `${change} ${path}`);
 }
 
-test('three landings in a row, with edits on both sides, merge as git does and touch nobody’s edits', async () => {
+test('three landings in a row, with edits on both sides, merge like git and touch nobody’s edits', async () => {
   await turn(edit('a.txt', 'line 1', 'session 1'), create('new.txt'));
   await rm(join(line.root, 'gone.txt'));
   await chmod(join(line.root, 'run.sh'), 0o755);
@@ -117,7 +117,7 @@ test('three landings in a row, with edits on both sides, merge as git does and t
   expect(trailers.split('\n').filter((row) => row !== '')).toHaveLength(3);
 });
 
-test('what git was killed in the middle of, with the files there and the branch not moved, the next landing finishes', async () => {
+test('a landing whose git was killed with the files written and the branch not moved is finished by the next', async () => {
   await turn(create('late.txt'));
   const before = await main.git('rev-parse', 'main');
   await land();
@@ -127,7 +127,7 @@ test('what git was killed in the middle of, with the files there and the branch 
   expect(await main.git('status', '--porcelain')).toBe(' M b.txt');
 });
 
-test('edits in the way refuse it, and nothing has changed', async () => {
+test('edits in the way refuse the landing, and nothing has changed', async () => {
   await turn(edit('b.txt', 'line 1', 'session 1'));
   const before = [await main.fingerprint(), await line.fingerprint()];
   await expect(landSession(project, { target: session })).rejects.toMatchObject({
@@ -137,7 +137,7 @@ test('edits in the way refuse it, and nothing has changed', async () => {
   expect([await main.fingerprint(), await line.fingerprint()]).toEqual(before);
 });
 
-test('the command that a conflict names merges by hand, and the next landing goes on from there', async () => {
+test('the command that a conflict suggests merges by hand, and the next landing continues from there', async () => {
   await main.git('checkout', '--quiet', '--', 'b.txt');
   await main.commit({ 'b.txt': numbered([1, 'main 1']) });
   const before = [await main.fingerprint(), await line.fingerprint()];
@@ -158,7 +158,7 @@ test('the command that a conflict names merges by hand, and the next landing goe
   expect(await main.read('b.txt')).toBe(numbered([1, 'both 1'], [8, 'session 8']));
 });
 
-test('a file whose content is missing is not landed, and no branch or file has moved then', async () => {
+test('a file whose content is missing is not landed, and neither a branch nor a file moves', async () => {
   await turn(create('damaged.txt'));
   const oid = await line.git('rev-parse', 'HEAD:damaged.txt');
   await rm(join(line.root, '.git/objects', oid.slice(0, 2), oid.slice(2)));
@@ -172,7 +172,7 @@ test('a file whose content is missing is not landed, and no branch or file has m
   expect(await land()).toEqual(['added damaged.txt']);
 });
 
-test('the archive outlives the branch and a gc, and a clone that has nothing else of the session finds it', async () => {
+test('the archive outlives the branch and a gc, and a clone with nothing else from the session finds it', async () => {
   const tip = await line.git('rev-parse', 'HEAD');
   await line.git('switch', '--quiet', '-c', 'elsewhere', 'main~1');
   expect((await archiveSession(project, session)).lines).toMatchObject([{ tip, hasLanded: true }]);

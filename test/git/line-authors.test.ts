@@ -1,4 +1,4 @@
-/** Whose lines are: what git alone cannot tell. On real git. */
+/** The authors of lines that git alone cannot determine. On real git. */
 import { execFileSync } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -47,7 +47,7 @@ const open = () =>
 
 const scenes = new Map<string, () => Promise<ScratchRepository>>();
 
-/** In the place of the repository: one with a session that has had these turns, each with one action. */
+/** In place of the repository: one with a session that had these turns, each with one action. */
 async function begin(...actions: string[]): Promise<string> {
   const key = actions.join('\n');
   const turns = actions.map((action) => [action]);
@@ -69,7 +69,7 @@ async function turn(...actions: string[]): Promise<void> {
   await run(project);
 }
 
-/** `<text> <author>` for each line; `~` for what was found by content. */
+/** `<text> <author>` for each line; `~` for an author found by content. */
 async function blame(path = 'a.txt', revision: string | null = null): Promise<string[]> {
   const commit = revision === null ? null : await project.repository.store.resolve(revision);
   const query = { path: path as RepoPath, commit, ranges: [] };
@@ -84,7 +84,7 @@ async function blame(path = 'a.txt', revision: string | null = null): Promise<st
 const onMain = () => repo.git('switch', '--quiet', 'main');
 const person = (...texts: string[]) => texts.map((text) => `${text}: person`);
 
-test('a line leads from its landing into the archived session, and a person’s stays theirs', async () => {
+test('a line is traced from its landing to the archived session, and a person’s line stays theirs', async () => {
   const session = await begin(edit('a.txt', 'second', 'second by the model'));
   await repo.write('a.txt', (await repo.read('a.txt')).replace('third', 'third by hand'));
   await turn(edit('a.txt', 'fifth', 'fifth by the model'));
@@ -104,7 +104,7 @@ test('a line leads from its landing into the archived session, and a person’s 
   expect((await blame('a.txt', 'HEAD')).at(-1)).toBe('sixth: person');
 });
 
-test('a clone without the archive calls what landed unknown, until it has the line', async () => {
+test('a clone without the archive calls landed lines unknown, until it has the session’s line', async () => {
   const session = await begin(edit('a.txt', 'second', 'second by the model'));
   await onMain();
   await landSession(project, { target: session });
@@ -121,14 +121,14 @@ test('a clone without the archive calls what landed unknown, until it has the li
   expect(await blame()).toContain('second by the model: one 01');
 });
 
-test('what was undone is theirs who wrote it first', async () => {
+test('undone lines belong to their first author', async () => {
   await begin(edit('a.txt', 'second', 'second by turn one'));
   await turn(edit('a.txt', 'second by turn one', 'second by turn two'), edit('a.txt', 'fifth', 'fifth by turn two'));
   await undoTurn(project, {});
   expect((await blame()).slice(1, 5)).toEqual(['second by turn one: one 01', ...person('third', 'fourth', 'fifth')]);
 });
 
-test('a copy of an undo, on a branch that had the turn already, puts back what they wrote who wrote it first', async () => {
+test('a copy of an undo, on a branch that had the turn already, restores the first author’s lines', async () => {
   const session = await begin(edit('a.txt', 'second', 'second by the model'));
   await onMain();
   await landSession(project, { target: session });
@@ -139,7 +139,7 @@ test('a copy of an undo, on a branch that had the turn already, puts back what t
   expect((await blame()).slice(0, 2)).toEqual(person('first', 'second'));
 });
 
-test('what a revert of a revert puts back is the turn’s that had landed', async () => {
+test('a revert of a revert restores the landed turn’s lines', async () => {
   const session = await begin(edit('a.txt', 'second', 'second by the model'));
   await onMain();
   await landSession(project, { target: session });
@@ -148,7 +148,7 @@ test('what a revert of a revert puts back is the turn’s that had landed', asyn
   expect((await blame())[1]).toBe('second by the model: ~one 01');
 });
 
-test('what an undo has that nothing before it has is nobody’s', async () => {
+test('lines that only an amended undo has are unknown', async () => {
   await begin(edit('a.txt', 'second', 'second by the model'));
   await undoTurn(project, {});
   await repo.write('a.txt', 'neither: it was amended\n');
@@ -157,9 +157,9 @@ test('what an undo has that nothing before it has is nobody’s', async () => {
 });
 
 test.each([
-  ['as it is', async () => undefined],
+  ['unchanged', async () => undefined],
   [
-    'when the branch had gone on',
+    'after the branch had continued',
     async () => {
       await repo.write('a.txt', (await repo.read('a.txt')).replace('first', 'first, meanwhile'));
       await repo.git('commit', '--quiet', '--all', '-m', 'Meanwhile');
@@ -178,7 +178,7 @@ test.each([
   expect(await blame('new.txt')).toEqual(['all of it: ~one 01', 'is new: ~one 01', 'and by the model: ~one 01']);
 });
 
-test('a squash whose message ends in the trailers of an entry is no entry', async () => {
+test('a squash whose message ends in an entry’s trailers is not an entry', async () => {
   const session = await begin(edit('a.txt', 'third', 'third by turn one'));
   await turn(edit('a.txt', 'fifth', 'fifth by turn two'));
   const messages = await repo.git('log', '--reverse', '--format=* %B', `main..teddy/${session}`);
@@ -188,7 +188,7 @@ test('a squash whose message ends in the trailers of an entry is no entry', asyn
   expect(await blame()).toEqual(expect.arrayContaining(['third by turn one: ~one 01', 'fifth by turn two: ~one 02']));
 });
 
-test('the same version in two attempts is nobody’s, unless the other files tell them apart', async () => {
+test('the same version in two attempts is unknown, unless the other files distinguish them', async () => {
   const session = await begin();
   await turn(create('same.txt', 'the same\nin both\n'));
   await branchSession(project, { turn: '01', switch: true } as Parameters<typeof branchSession>[1]);
@@ -206,7 +206,7 @@ test('the same version in two attempts is nobody’s, unless the other files tel
   expect(await blame('same.txt')).toEqual(['the same: ~one 01-branch-01', 'in both: ~one 01-branch-01']);
 });
 
-test('a copy of a step is the same step, and what no branch has any more does not count', async () => {
+test('a copy of a step is the same step, and steps on no branch do not count', async () => {
   const session = await begin(edit('a.txt', 'third', 'third by turn one'));
   const report = (await repo.git('rev-parse', 'HEAD')).trim();
   await onMain();
@@ -236,7 +236,7 @@ test('a line that was landed counts without its branch', async () => {
   expect(await blame()).toContain('third by turn one: one 01');
 });
 
-test('a short line that a session has as well proves nothing', async () => {
+test('a short line that a session contains as well proves nothing', async () => {
   await begin();
   await turn(edit('a.txt', 'third', 'return;'));
   await onMain();
@@ -249,14 +249,14 @@ test('a short line that a session has as well proves nothing', async () => {
   ]);
 });
 
-test('an action that the user changed before it ran is partly theirs', async () => {
+test('an action that the user edited before it ran is partly the user’s', async () => {
   await begin();
   await say(project, 'Do it', planOf([create('new.txt', 'planned\nplanned as well\n')]));
   await run(project, { approver: approver([{ decision: 'yes', edited: 'planned\nchanged by the user\n' }]) });
   expect(await blame('new.txt')).toEqual(['planned: one 01', 'changed by the user: person']);
 });
 
-test('what somebody amended to a report is unknown, and a cherry-pick is as much the turn’s as the report is', async () => {
+test('an amendment to a report is unknown, and a cherry-picked report is the turn’s like the original', async () => {
   await begin(edit('a.txt', 'second', 'second by turn one'));
   await turn(command('sed -i "s/fifth/fifth by a command/" a.txt'));
   const report = (await repo.git('rev-parse', 'HEAD')).trim();
@@ -273,14 +273,14 @@ test('what somebody amended to a report is unknown, and a cherry-pick is as much
   expect(await blame()).toContain('fifth by a command: one 02');
 });
 
-test('a file that git did not know before the plan edited it is the person’s but for the edit', async () => {
+test('an untracked file that a plan edited is the person’s except for the edit', async () => {
   await begin();
   await repo.write('notes.txt', 'mine\nmine too\n');
   await turn(edit('notes.txt', 'mine too', 'by the model'));
   expect(await blame('notes.txt')).toEqual(['mine: person', 'by the model: one 01']);
 });
 
-test('what a command of a plan made is the turn’s; what a command of a chat left behind is unknown', async () => {
+test('a file by a plan’s command is the turn’s; one left by a chat’s command is unknown', async () => {
   await begin();
   await turn(command('echo made > made.txt'));
   expect(await blame('made.txt')).toEqual(['made: one 01']);
@@ -299,7 +299,7 @@ test('what a command of a plan made is the turn’s; what a command of a chat le
   expect((await blame())[2]).toBe('by the command, or by hand: unknown');
 });
 
-test('a commit that a clock has dated too late is not of the session that stands on it', async () => {
+test('a commit dated too late is not part of the session on top of it', async () => {
   await repo.write('a.txt', (await repo.read('a.txt')).replace('second', 'a second line by hand'));
   const later = { ...process.env, GIT_COMMITTER_DATE: '2090-01-01T00:00:00Z' };
   execFileSync('git', ['commit', '--quiet', '--all', '-m', 'By hand'], { cwd: repo.root, env: later });
@@ -310,7 +310,7 @@ test('a commit that a clock has dated too late is not of the session that stands
   expect(await blame()).toContain('a second line by hand: person');
 });
 
-test('the cache is never needed, and never trusted for what is new', async () => {
+test('the cache is never required, and never trusted for new commits', async () => {
   const session = await begin(edit('a.txt', 'second', 'second by the model'));
   await onMain();
   await landSession(project, { target: session });
@@ -327,7 +327,7 @@ test('the cache is never needed, and never trusted for what is new', async () =>
   expect(await blame()).toEqual(after);
 });
 
-/** `<text>: <author> <- <guess>` for each line on disk, and the problems of the configuration. */
+/** `<text>: <author> <- <guess>` for each line on disk, and the problems in the configuration. */
 async function guesses(place = 'a.txt'): Promise<{ lines: string[]; problems: string[] }> {
   const { runs, problems } = await blameFile(project, { place });
   const nameOf = (author: Author) =>
@@ -338,7 +338,7 @@ async function guesses(place = 'a.txt'): Promise<{ lines: string[]; problems: st
   return { lines, problems };
 }
 
-test('past a commit that blame.ignoreRevsFile names, the author is guessed beside the certain one', async () => {
+test('past a commit in blame.ignoreRevsFile, the author is guessed beside the certain one', async () => {
   const session = await begin();
   await turn(edit('a.txt', 'second', 'return    2'), edit('a.txt', 'fifth', '}'));
   await onMain();
@@ -385,13 +385,13 @@ test('past a commit that blame.ignoreRevsFile names, the author is guessed besid
 
 interface Agent {
   line: BranchLine;
-  /** `late`: the drainer came when the agent was at work already. */
+  /** `late`: the drainer ran when the agent was working already. */
   ask(text: string, options?: { late: boolean }): Promise<void>;
-  /** The agent has called a tool for this file; null: it only answers. */
+  /** The agent has called a tool for this file; null if it only answers. */
   end(file?: string | null): Promise<void>;
 }
 
-/** An agent that works in this work tree, and whose log says so. */
+/** An agent that works in this work tree, according to its log. */
 async function capture(id = 's1'): Promise<Agent> {
   const foreign: ForeignSession = {
     agent: 'claude-code',
@@ -446,14 +446,14 @@ const commitAll = async () => {
 };
 const long = ['one', 'two', 'three', 'four', 'five', 'six'].map((word) => `the agent wrote line ${word}`);
 
-/** The lines with their authors; sessions by the ids of their agents. */
+/** The lines with their authors; sessions by their agents' ids. */
 const blameNew = async (file = 'new.txt') =>
   (await blame(file)).map((line) => line.replace('the agent wrote line ', '').replace('claude-code-', ''));
 
 test.each([
   ['asks', {}],
-  ['is taken in late', { late: true }],
-])('what one agent wrote stays its own where another only %s before the commit', async (_, options) => {
+  ['is captured late', { late: true }],
+])('one agent’s lines stay its own if another only %s before the commit', async (_, options) => {
   const [one, two] = [await capture('s1'), await capture('s2')];
   await one.ask('Write it');
   await repo.write('new.txt', 'x\ny\n');
@@ -466,7 +466,7 @@ test.each([
   expect((await blameNew('a.txt')).slice(0, 3)).toEqual(['first: person', '}: ~s1 01', 'third: person']);
 });
 
-test('agents that write one file in turns, and the user between them, have each their lines', async () => {
+test('agents that write one file in turns, with the user between them, each keep their lines', async () => {
   const agents: Agent[] = [];
   for (const at of long.keys()) {
     const agent = await capture(`s${at}`);
@@ -491,7 +491,7 @@ test('agents that write one file in turns, and the user between them, have each 
   ]);
 });
 
-test('what the user commits in parts is the agent’s where HEAD has what it stood on', async () => {
+test('a partial commit by the user is the agent’s if HEAD contains what it was based on', async () => {
   const [one, two] = [await capture('s1'), await capture('s2')];
   await one.ask('Change both');
   await change('second', 'by agent');
@@ -508,7 +508,7 @@ test('what the user commits in parts is the agent’s where HEAD has what it sto
   expect(await blameNew('a.txt')).toEqual(all);
 });
 
-test('bytes that come back are the first turn’s that brought them', async () => {
+test('restored bytes belong to the turn that first added them', async () => {
   const [one, two] = [await capture('s1'), await capture('s2')];
   await one.ask('Write it');
   await repo.write('new.txt', 'x\ny\n');
@@ -523,11 +523,11 @@ test('bytes that come back are the first turn’s that brought them', async () =
   expect(await blameNew()).toEqual(['x: ~s1 01', 'y: ~s1 01']);
 });
 
-test('what an agent is writing is its own where another one is asked meanwhile', async () => {
+test('an agent’s unfinished work stays its own if another agent is asked meanwhile', async () => {
   const [one, two, three] = [await capture('s1'), await capture('s2'), await capture('s3')];
   await one.ask('Write it');
   await two.ask('And you?', { late: true });
-  // Commits know whole seconds.
+  // Commit times are whole seconds.
   await sleep(1000);
   await repo.write('new.txt', 'x\ny\n');
   await three.ask('What is it?');
@@ -540,7 +540,7 @@ test('what an agent is writing is its own where another one is asked meanwhile',
   expect(await blameNew('other.txt')).toEqual(['z: ~s2 01']);
 });
 
-test('of agents that write the same bytes at the same time nobody knows which it was', async () => {
+test('agents that write the same bytes at the same time cannot be told apart', async () => {
   const [one, two] = [await capture('s1'), await capture('s2')];
   await one.ask('Write it');
   await two.ask('Write it');
@@ -552,7 +552,7 @@ test('of agents that write the same bytes at the same time nobody knows which it
   expect(await blameNew()).toEqual(['x: unknown', 'y: unknown']);
 });
 
-test('what a captured agent left in the work tree is its turn’s when the user commits it', async () => {
+test('a captured agent’s files in the work tree are its turn’s when the user commits them', async () => {
   const { ask, end } = await capture();
   await ask('Change the second line');
   await repo.write('a.txt', (await repo.read('a.txt')).replace('second', 'second by the agent'));
@@ -561,7 +561,7 @@ test('what a captured agent left in the work tree is its turn’s when the user 
   expect((await blame()).filter((line) => !line.endsWith('person'))).toEqual([
     expect.stringMatching(/^second by the agent: ~claude-code-\S+ 01$/) as string,
   ]);
-  // The user goes on by hand and commits; then the agent goes on, and commits by itself before its turn ends.
+  // The user continues by hand and commits; then the agent continues, and commits itself before its turn ends.
   await repo.write('a.txt', (await repo.read('a.txt')).replace('third', 'third by hand'));
   await repo.git('commit', '--quiet', '--all', '-m', 'By hand');
   await ask('Change the fifth line, and commit it');
@@ -578,7 +578,7 @@ test('what a captured agent left in the work tree is its turn’s when the user 
   ]);
 });
 
-/** The same for the file as it is on disk; `+` for what no commit has. */
+/** The same for the file on disk; `+` for uncommitted lines. */
 async function blameDisk(place: string): Promise<string[]> {
   const { runs } = await blameFile(project, { place });
   return runs.flatMap(({ line, texts, author, uncommitted = false }) => {
@@ -588,7 +588,7 @@ async function blameDisk(place: string): Promise<string[]> {
   });
 }
 
-test('before the commit, a line is the turn’s that the newest snapshot has it from, or the user’s', async () => {
+test('before the commit, a line is the turn’s if its newest snapshot has it, or else the user’s', async () => {
   const [one, two] = [await capture('s1'), await capture('s2')];
   await one.ask('Write it');
   await repo.write('new.txt', 'x\ny\nz\n');
@@ -601,7 +601,7 @@ test('before the commit, a line is the turn’s that the newest snapshot has it 
   await change('x', 'w\nx', 'new.txt');
   await change('first', 'first by hand');
   const lines = ['1 w: uncommitted', '2 x: +s1 01', '3 y by hand: own edit', '4 z: +s1 01', '5 last: +s2 01'];
-  // Line ends of the work tree are not those of git.
+  // Line ends in the work tree differ from those in git.
   for (const end of ['\n', '\r\n']) {
     await repo.write('new.txt', (await repo.read('new.txt')).replaceAll('\n', end));
     expect((await blameDisk('new.txt')).map((line) => line.replace('\r', ''))).toEqual(lines);
@@ -627,7 +627,7 @@ test('before the commit, a line is the turn’s that the newest snapshot has it 
   expect(await blameDisk('a.txt:2-3')).toEqual(['2 }: s1 01', '3 third: person']);
 });
 
-test('no snapshot of a branch that HEAD does not have, and none that lacks the file, says anything', async () => {
+test('snapshots on a branch outside HEAD, and those without the file, do not count', async () => {
   const agent = await capture();
   await agent.ask('Write it');
   await repo.write('new.txt', 'x\n');
@@ -647,7 +647,7 @@ test('no snapshot of a branch that HEAD does not have, and none that lacks the f
   expect(await blameDisk('a.txt:2')).toEqual(['2 }: uncommitted']);
 });
 
-test('an agent’s lines are known before there is any commit', async () => {
+test('an agent’s lines are known before the first commit', async () => {
   await replaceWith(await makeScratchRepository({}, { firstCommit: false }));
   const agent = await capture();
   await agent.ask('Write it');
@@ -658,7 +658,7 @@ test('an agent’s lines are known before there is any commit', async () => {
   expect(await blameDisk('new.txt:2')).toEqual(['2 y: +s1 01']);
 });
 
-test('what a pull brought while an agent was at work is not the agent’s', async () => {
+test('lines pulled while an agent was working are not the agent’s', async () => {
   const { ask, end } = await capture();
   await repo.git('switch', '--quiet', '-c', 'theirs');
   await repo.write('a.txt', (await repo.read('a.txt')).replace('second', 'second by a colleague'));
@@ -696,7 +696,7 @@ test('of two copies of a step in the same second, the one that was found first i
   expect(dropCopies([step('copy', 6), step('original', 5)]).map(({ oid }) => oid)).toEqual(['original']);
 });
 
-test('are unknown where a shallow clone has left out who brought them, an agent as well', async () => {
+test('authors are unknown if a shallow clone has left out their commits, even an agent’s', async () => {
   const { session: made } = await newSession(project, { name: 'made', switch: true });
   for (const name of ['one', 'two', 'three']) await turn(create(`${name}.txt`));
   const agent = await captureTurns(project, 'codex', [

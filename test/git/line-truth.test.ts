@@ -1,4 +1,4 @@
-/** Blame of lines whose authors are known by construction is right or unknown, never wrong. On real git. */
+/** Blame for lines whose authors are known by construction is right or unknown, never wrong. On real git. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { openAuthoredRepository, type AuthoredRepository, type TextChange } from '../support/line-authors.ts';
@@ -11,7 +11,7 @@ const change = fc.record<TextChange>({
   withBraces: fc.boolean(),
 });
 const file = fc.nat(5);
-/** The work of a session, and how it comes to main, between the person's own commits there. */
+/** A session's work, and how it reaches main, between the person's own commits there. */
 const step = fc.oneof(
   { weight: 5, arbitrary: fc.record({ do: fc.constant('turn' as const), file, change }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('edit' as const), file, change }) },
@@ -88,7 +88,7 @@ async function bring(authored: AuthoredRepository, how: Way): Promise<void> {
   await authored.repo.git('switch', '--quiet', 'main');
 }
 
-/** How many lines are unknown, of how many. */
+/** How many lines out of how many are unknown. */
 async function expectTruth(sessions: readonly Session[]): Promise<{ unknown: number; all: number }> {
   const seen = { unknown: 0, all: 0 };
   const authored = await openAuthoredRepository();
@@ -114,20 +114,20 @@ async function expectTruth(sessions: readonly Session[]): Promise<{ unknown: num
   return seen;
 }
 
-test('each line of random sessions is its author’s or unknown, however it came to main', async () => {
+test('each line in random sessions is its author’s or unknown, however it reached main', async () => {
   const seen = { unknown: 0, all: 0 };
   const property = fc.asyncProperty(fc.array(session, { minLength: 1, maxLength: 3 }), async (sessions) => {
     const { unknown, all } = await expectTruth(sessions);
     seen.unknown += unknown;
     seen.all += all;
   });
-  // A smaller case takes as long to find as many others.
+  // Shrinking takes as long as finding as many other cases.
   await fc.assert(property, { ...runs(6, 3), endOnFailure: true });
-  // Unknown is the way out where nothing proves anything; it is no way out of the question.
+  // Unknown is the answer if nothing proves an author; it must not become the answer to everything.
   expect(seen.unknown / seen.all).toBeLessThan(0.05);
 }, 600_000);
 
-test('a plan that has all lines of a file is not followed as what the file was before it was renamed', async () => {
+test('a plan that contains a whole file is not taken for that file before it was renamed', async () => {
   const turn = { at: 142, count: 136, added: 2, withBraces: false };
   const byHand = { at: 771, count: 78, added: 5, withBraces: false };
   await expectTruth([

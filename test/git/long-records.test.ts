@@ -1,4 +1,7 @@
-/** A turn with one record, report or plan of 30 MB on real git: what is shown of it is cut, says so, and names git's command for the rest. */
+/**
+ * A turn with one record, report or plan of 30 MB on real git: the shown part is cut, with a notice and git's command
+ * for the rest.
+ */
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
@@ -22,7 +25,7 @@ const long = 'one "line"\n'.repeat(characters / 10).slice(0, characters);
 let repo: ScratchRepository;
 let project: Project;
 let session: SessionId;
-/** Bytes that the store gave away: as one piece, and the longest piece of one that was passed on. */
+/** Bytes that the store returned: in one piece, and the longest piece in a stream. */
 let whole: number;
 let piece: number;
 
@@ -97,7 +100,7 @@ function printed(text: string): string {
   return execFileSync('sh', ['-c', command], { cwd: repo.root, encoding: 'utf8', maxBuffer: 100_000_000 });
 }
 
-test('a message of 30 MB', async () => {
+test('a message of 30 MB is cut', async () => {
   const transcript = [user('u1', long), user('u2', 'And this')].map(encodeRecord).join('');
   const commit = await withFile('transcript.jsonl', transcript);
   const { shown, review } = await print(commit);
@@ -116,7 +119,7 @@ test('a message of 30 MB', async () => {
   expect((await showTurn(project, { turn: commit })).cut).toEqual([]);
 });
 
-test('a result of 30 MB, and one that is a list', async () => {
+test('a result of 30 MB is cut, also if it is a list', async () => {
   const records = [
     user('u1', 'Run it'),
     call('c1', 'cat'),
@@ -131,7 +134,7 @@ test('a result of 30 MB, and one that is a list', async () => {
   for (const text of [shown, review]) expect(printed(text)).toBe(transcript);
 });
 
-test('a report with a line of 30 MB, quoted or not', async () => {
+test('a report with a line of 30 MB is cut, quoted or not', async () => {
   const report = await repo.git('show', `teddy/${session}:${turnDir(session, parseTurnName('01'))}/report.md`);
   for (const stdout of [JSON.stringify(long), `|-\n        ${'x'.repeat(characters)}`]) {
     const longReport = `${report.replace(/^(\s+)index: 1$/m, '$1index: 1')}\n`.replace(
@@ -146,7 +149,7 @@ test('a report with a line of 30 MB, quoted or not', async () => {
   }
 });
 
-test('a plan of 30 MB is no plan that could be run, as ever', async () => {
+test('a plan of 30 MB is not a plan that could be run', async () => {
   const plan = `# Do it\n\n## Message\n\n${long}\n`;
   const { shown, review } = await print(await withFile('plan.md', plan));
   expect(shown).toContain('more characters are left out;');

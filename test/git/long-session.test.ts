@@ -1,4 +1,7 @@
-/** The steps of a session that are more than a walk follows one by one: whole, and in clones that are cut off on either side of that. */
+/**
+ * A session with more steps than a walk follows one by one: complete, and in clones that are shallow on either side of
+ * that limit.
+ */
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +20,7 @@ const warned: string[] = [];
 const notices = { info: () => undefined, warn: (text: string) => warned.push(text) };
 const own = 60;
 
-test('are those of git log, down to the start of the session or the end of the clone', async () => {
+test('the steps are those in git log, down to the session’s start or the clone’s end', async () => {
   const repo = await makeScratchRepository({ 'README.md': '# Scratch\n' });
   const elsewhere = await realpath(await mkdtemp(join(tmpdir(), 'teddy-long-session-')));
   const project = await openProject({ cwd: repo.root, env: process.env, notices });
@@ -45,7 +48,7 @@ test('are those of git log, down to the start of the session or the end of the c
     const review = await reviewSession(cloned, line);
     expect(review.commits).toHaveLength(Math.min(own, (depth ?? Infinity) - 1));
     expect(review.turns).toMatchObject([{ turn: '01', messages: ['Look'] }]);
-    // Nobody knows what the first commit of a clone has changed.
+    // Nobody knows what a shallow clone's first commit has changed.
     expect(review.turns[0]?.files).toEqual([]);
     expect(review.files.map(({ path }) => path)).toEqual(depth === 1 ? [] : ['mine.txt']);
     await countCost(cloned, line);

@@ -32,7 +32,7 @@ afterAll(async () => {
 const treeOf = async (commit: string) => parseOid(await scratch.git('rev-parse', `${commit}^{tree}`));
 const show = (tree: Oid | null, path: string) => scratch.git('show', `${tree}:${path}`);
 
-/** Two sides of the first commit, each made by what is done in the work tree. */
+/** Two sides from the first commit, each made by these changes in the work tree. */
 async function makeSides(...sides: (() => Promise<unknown>)[]): Promise<[Oid, Oid, Oid]> {
   const trees = [await treeOf(first)];
   for (const make of sides) {
@@ -47,7 +47,7 @@ async function makeSides(...sides: (() => Promise<unknown>)[]): Promise<[Oid, Oi
 }
 
 describe('trees', () => {
-  test('merge as git merges: renames, lines, deletions, modes and links, with no file of the user touched', async () => {
+  test('merge like git: renames, lines, deletions, modes and links, without touching the user’s files', async () => {
     const sides = await makeSides(
       async () => {
         await scratch.git('mv', 'old.txt', 'new.txt');
@@ -81,7 +81,7 @@ describe('trees', () => {
     await scratch.git('checkout', '--quiet', '--', '.');
   });
 
-  test('in conflict are named once each, also one that a side has deleted', async () => {
+  test('in conflict are named once each, even if one side has deleted the file', async () => {
     const sides = await makeSides(
       async () => {
         await scratch.write('a.txt', 'ours\n');

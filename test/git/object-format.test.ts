@@ -1,4 +1,4 @@
-/** Our object ids against two other implementations: git, and isomorphic-git on a file system in memory. */
+/** Our object ids against two other implementations: git, and isomorphic-git on an in-memory file system. */
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import fc from 'fast-check';
@@ -58,7 +58,7 @@ function oddEntries(format: Format): TreeEntry[] {
   ];
 }
 
-describe.each<Format>(['sha1', 'sha256'])('object ids of %s', (format) => {
+describe.each<Format>(['sha1', 'sha256'])('object ids in %s', (format) => {
   let repo: ScratchRepository;
   beforeAll(async () => {
     repo = await makeScratchRepository({}, { objectFormat: format, firstCommit: false });
@@ -74,14 +74,14 @@ describe.each<Format>(['sha1', 'sha256'])('object ids of %s', (format) => {
       expect(oidOf(format, 'blob', bytes)).toBe(hashObject('blob', bytes));
   });
 
-  test('trees are sorted as git sorts them, whatever the names and modes', () => {
+  test('trees are sorted like git does, whatever the names and modes', () => {
     const entries = oddEntries(format);
     const input = Buffer.concat(entries.map(toMktreeRow));
     const expected = gitText(repo.root, ['mktree', '-z', '--missing'], { input });
     expect(oidOf(format, 'tree', encodeTree(entries.toReversed()))).toBe(expected);
   });
 
-  test('a tree that was read is written again with the same bytes, names that are not UTF-8 included', () => {
+  test('a tree that was read is rewritten with the same bytes, including names that are not UTF-8', () => {
     const bytes = encodeTree(oddEntries(format));
     const decoded = decodeTree(bytes, format === 'sha1' ? 20 : 32);
     expect(decoded.map(({ mode }) => mode)).toContain('100664');
@@ -94,7 +94,7 @@ describe.each<Format>(['sha1', 'sha256'])('object ids of %s', (format) => {
       expect(() => decodeTree(bytes.subarray(0, length), format === 'sha1' ? 20 : 32)).toThrow(/truncated/);
   });
 
-  test('any trees have the ids of git mktree', () => {
+  test('any trees have the ids by git mktree', () => {
     const name = fc
       .uint8Array({ minLength: 1, maxLength: 6 })
       .map((bytes) => Buffer.from(bytes.map((byte) => (byte === 0 || byte === 0x2f ? 0x2e : byte))));
@@ -114,7 +114,7 @@ describe.each<Format>(['sha1', 'sha256'])('object ids of %s', (format) => {
     );
   });
 
-  test('commits have the ids of git hash-object, and of git commit-tree', () => {
+  test('commits have the ids by git hash-object and git commit-tree', () => {
     const tree = gitText(repo.root, ['mktree'], { input: '' }) as Oid;
     const env = {
       GIT_AUTHOR_NAME: 'Ада Bright',
@@ -151,7 +151,7 @@ describe.each<Format>(['sha1', 'sha256'])('object ids of %s', (format) => {
   });
 });
 
-test('isomorphic-git on a file system in memory gives the same ids', async () => {
+test('isomorphic-git on an in-memory file system gives the same ids', async () => {
   const { fs } = memfs();
   const dir = '/repo';
   await isomorphic.init({ fs, dir });
@@ -183,7 +183,7 @@ test('isomorphic-git on a file system in memory gives the same ids', async () =>
   }
 });
 
-test('what git hashes from a file is what a blob of its bytes is', () => {
+test('git’s hash for a file equals that of a blob with its bytes', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 3000 }), (bytes) => {
       const header = Buffer.from(`blob ${bytes.length}\0`);

@@ -1,4 +1,4 @@
-/** The long-lived reader: any object, in order, while the repository changes under it. */
+/** The long-lived reader: any object, in order, while the repository changes underneath. */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -48,7 +48,7 @@ afterAll(async () => {
 });
 
 describe('names', () => {
-  test('what is missing, ambiguous or no name at all is null, and the answers after it are right', async () => {
+  test('a missing, ambiguous or invalid name is null, and the answers after it are right', async () => {
     const absent = 'f'.repeat(40);
     const names = [absent, `${head}:nothing`, 'no such branch', '', '  ', '-x', `${absent} blob 5`, 'a\0b', `${head}:`];
     const answers = await Promise.all([...names, head].map((name) => reader.info(name)));
@@ -57,7 +57,7 @@ describe('names', () => {
     expect(answers.at(-1)).toMatchObject({ oid: head, type: 'commit' });
   });
 
-  test('an abbreviation of several objects is null', async () => {
+  test('an abbreviation for several objects is null', async () => {
     const seen = new Map<string, string>();
     for (let at = 0; ; at += 1) {
       const oid = createHash('sha1')
@@ -85,7 +85,7 @@ describe('names', () => {
   });
 });
 
-test('an object of another type or none is damage, and says which', async () => {
+test('a missing object, or one of another type, is damage that is named', async () => {
   const { store } = repository;
   await expect(store.readBlob(head)).rejects.toMatchObject({
     code: 'DAMAGED_SESSION',
@@ -109,7 +109,7 @@ test('20 MiB come back whole, between small ones', async () => {
   expect([before?.bytes.toString(), after?.bytes.toString()]).toEqual(['A\n', 'B\n']);
 });
 
-test('20 MiB are passed on in pieces, none of which is held, between small ones', async () => {
+test('20 MiB are passed on in pieces, without keeping them, between small ones', async () => {
   const bytes = Buffer.alloc(20 * 1024 * 1024, 'teddy\n');
   const batch = repository.store.batch();
   const [oid, empty] = await Promise.all([batch.blob(bytes), batch.blob('')]);
@@ -129,7 +129,7 @@ test('20 MiB are passed on in pieces, none of which is held, between small ones'
   });
 });
 
-test('a child that is interrupted while it passes an object on is not asked again: no piece comes twice', async () => {
+test('a child that is interrupted while streaming an object is not asked again: no piece comes twice', async () => {
   const git = gitRunner(repo.root, toChildEnvironment(process.env));
   const half = `printf '%s blob 10\\nhalf' ${head}; sleep 0.2; kill -INT $$`;
   const other = objectReader({ ...git, start: () => spawn('sh', ['-c', half], { stdio: 'pipe' }) });
@@ -141,7 +141,7 @@ test('a child that is interrupted while it passes an object on is not asked agai
   await other.close();
 });
 
-test('hundreds of questions at once are answered in their order, also while git packs the repository', async () => {
+test('hundreds of simultaneous queries are answered in order, even while git packs the repository', async () => {
   const batch = repository.store.batch();
   const oids = await Promise.all(Array.from({ length: 300 }, (_, at) => batch.blob(`text ${at}\n`.repeat(at))));
   await batch.flush();
@@ -171,7 +171,7 @@ test('a ref that moves is seen at its new place, loose or packed', async () => {
   expect(await repository.store.resolve('refs/heads/moving')).toBe(next);
 });
 
-test('a damaged object fails the question instead of leaving it open', async () => {
+test('a damaged object fails the query instead of leaving it open', async () => {
   const oid = gitText(repo.root, ['hash-object', '-w', '--stdin'], { input: 'soon damaged' });
   const file = `${repo.root}/.git/objects/${oid.slice(0, 2)}/${oid.slice(2)}`;
   await chmod(file, 0o644);
@@ -185,7 +185,7 @@ test('a damaged object fails the question instead of leaving it open', async () 
   await rm(file, { force: true });
 });
 
-test('a child that dies fails what it was asked, with what it said', async () => {
+test('a child that dies fails its queries, with its message', async () => {
   const git = gitRunner(repo.root, toChildEnvironment(process.env));
   const dying = () => spawn('sh', ['-c', 'echo out of luck >&2; exit 3'], { stdio: 'pipe' });
   const other = objectReader({ ...git, start: dying });
@@ -203,7 +203,7 @@ test('a walk that git cannot finish fails instead of ending early', async () => 
   for await (const { oid } of repository.store.firstParents(head, [])) expect(oid).toBe(head);
 });
 
-test('a git that misses an object is started twice more before the object is called missing', async () => {
+test('a git that lacks an object is restarted twice before the object counts as missing', async () => {
   const bin = await realpath(await mkdtemp(join(tmpdir(), 'teddy-missing-')));
   const counter = join(bin, 'count');
   const script = `#!/bin/sh
@@ -237,7 +237,7 @@ exit 128
 });
 
 // Last: it closes what the others use.
-test('closing ends the child, answers what was asked, and leaves no zombie; what is asked too late is refused', async () => {
+test('closing ends the child, answers open queries, and leaves no zombie; later queries are refused', async () => {
   const other = objectReader(gitRunner(repo.root, toChildEnvironment(process.env)));
   const asked = other.info(head);
   await Promise.all([other.close(), asked]);
@@ -247,8 +247,8 @@ test('closing ends the child, answers what was asked, and leaves no zombie; what
   expect(childrenOfOurs()).toEqual([]);
 });
 
-describe('an object that a git does not find', () => {
-  /** The first children know nothing of the repository, as one that has not seen the newest pack. */
+describe('an object that one git does not find', () => {
+  /** The first children lack the repository's objects, like one that has not seen the newest pack. */
   async function withBlindChildren(blind: number, use: (one: ObjectReader, starts: () => number) => Promise<void>) {
     const empty = await makeScratchRepository({}, { firstCommit: false });
     const [git, other] = [repo, empty].map(({ root }) => gitRunner(root, toChildEnvironment(process.env)));
@@ -259,7 +259,7 @@ describe('an object that a git does not find', () => {
     await empty.close();
   }
 
-  test.each([0, 1, 2, 3])('of a walk is asked of others, of which the first %i are as blind', async (blind) => {
+  test.each([0, 1, 2, 3])('in a walk is requested from others, of which the first %i lack it too', async (blind) => {
     const empty = await makeScratchRepository({}, { firstCommit: false });
     const [git, other] = [repo, empty].map(({ root }) => gitRunner(root, toChildEnvironment(process.env)));
     const tips: string[] = [];
@@ -279,7 +279,7 @@ describe('an object that a git does not find', () => {
     await Promise.all([close(), empty.close()]);
   });
 
-  test('in the middle of a walk is asked of another one, and nothing is told twice', async () => {
+  test('in the middle of a walk is requested from another git, and nothing is reported twice', async () => {
     const tips: string[] = [];
     for (const name of ['a', 'b', 'c']) tips.push(await repo.commit({ 'middle.txt': name }));
     const git = gitRunner(repo.root, toChildEnvironment(process.env));
@@ -301,14 +301,14 @@ describe('an object that a git does not find', () => {
     await close();
   });
 
-  test('is asked of another one, which knows the packs of today', async () => {
+  test('is requested from another git, which has the newest packs', async () => {
     await withBlindChildren(1, async (one, starts) => {
       expect(await one.info(head)).toMatchObject({ oid: head, type: 'commit' });
       expect(starts()).toBe(2);
     });
   });
 
-  test('is found by its path too, and a path that does not exist is asked for once', async () => {
+  test('is found by its path too, and a missing path is requested once', async () => {
     const row = `160000 commit ${'d'.repeat(40)}\tvendored\n`;
     const withSubmodule = gitText(repo.root, ['mktree'], {
       input: `${row}${await repo.git('ls-tree', head)}\n`,
@@ -322,7 +322,7 @@ describe('an object that a git does not find', () => {
     });
   });
 
-  test('is missing where none finds it, and where much is, that costs no child for each', async () => {
+  test('counts as missing if none finds it, and many missing ones do not cost a child each', async () => {
     await withBlindChildren(1_000, async (one, starts) => {
       const oids = Array.from({ length: 50 }, (_, at) => createHash('sha1').update(`${at}`).digest('hex'));
       for (const oid of oids) expect(await one.info(oid)).toBeNull();

@@ -1,4 +1,4 @@
-/** Loose objects on disk: readable by git, durable, shared as git shares them, and nothing left behind. */
+/** Loose objects on disk: readable by git, durable, shared like git shares them, and without leftovers. */
 import { rmdirSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, stat, utimes } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import type { Oid } from '../../src/names.ts';
 import { gitBytes, gitText } from '../support/git-process.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 
-/** Stands in for a file system whose answer we cannot have here: error codes by call, `link` or `open`. */
+/** Replaces a file system with errors that cannot be caused here: error codes by call, `link` or `open`. */
 const failing = vi.hoisted(() => ({ link: '', utimes: '' }));
 vi.mock('node:fs/promises', async (load) => {
   const real = await load<typeof import('node:fs/promises')>();
@@ -65,7 +65,7 @@ test('nothing is on disk before the flush; then git reads every object, and each
   expect(await temporaryFiles()).toEqual([]);
 });
 
-test('an object that is added while others are written is not forgotten', async () => {
+test('an object that is added while others are written is kept', async () => {
   const batch = objectBatch({ objectsDir: objectsDir(), objectFormat: 'sha1' });
   await batch.blob('first');
   const writing = batch.flush();
@@ -75,14 +75,14 @@ test('an object that is added while others are written is not forgotten', async 
   expect(await repo.git('cat-file', 'blob', late)).toBe('late');
 });
 
-test('a folder of objects that git removes because it is still empty is made again', async () => {
+test('an object folder that git removes while it is still empty is recreated', async () => {
   const batch = (removals: number) => {
     let left = removals;
     return objectBatch({
       objectsDir: objectsDir(),
       objectFormat: 'sha1',
       onStep(step) {
-        // `git prune-packed` removes every folder that is empty, also one that was made this moment.
+        // `git prune-packed` removes every empty folder, even one that was just made.
         if (step === 'object' && left > 0) rmdirSync(dirname(pathOf(oid)));
         if (step === 'object') left -= 1;
       },
@@ -108,7 +108,7 @@ test('a folder of objects that git removes because it is still empty is made aga
   await expect(hopeless.flush()).rejects.toMatchObject({ code: 'WRITE_FAILED' });
 });
 
-test('hundreds of objects go out without running out of file handles', async () => {
+test('hundreds of objects are written without running out of file handles', async () => {
   const batch = objectBatch({ objectsDir: objectsDir(), objectFormat: 'sha1' });
   const oids = await Promise.all(Array.from({ length: 600 }, (_, at) => batch.blob(`number ${at}`)));
   await batch.flush();
@@ -116,7 +116,7 @@ test('hundreds of objects go out without running out of file handles', async () 
   expect(found).not.toContain('missing');
 });
 
-test('an object that is there gets a new time, so that a prune leaves it', async () => {
+test('an existing object gets a new time, so that a prune keeps it', async () => {
   const oid = await writeBlob('kept');
   await utimes(pathOf(oid), 1000, 1000);
   await writeBlob('kept');
@@ -134,7 +134,7 @@ test("another user's object, whose time only they can set, is good enough", asyn
   expect(await writeBlob('theirs')).toBe(oid);
 });
 
-test('an object that is packed already can be written once more', async () => {
+test('an object that is packed already can be rewritten', async () => {
   const oid = (await repo.git('rev-parse', 'HEAD:README.md')) as Oid;
   await repo.git('gc', '--quiet');
   await expect(stat(pathOf(oid))).rejects.toThrow('ENOENT');
@@ -142,14 +142,14 @@ test('an object that is packed already can be written once more', async () => {
   expect(await repo.git('cat-file', 'blob', oid)).toBe('# Scratch');
 });
 
-test.each(['EPERM', 'ENOTSUP', 'ENOSYS'])('where links fail with %s, a rename does it', async (code) => {
+test.each(['EPERM', 'ENOTSUP', 'ENOSYS'])('if links fail with %s, a rename does it', async (code) => {
   failing.link = code;
   const oid = await writeBlob(`without links: ${code}`);
   expect(await repo.git('cat-file', 'blob', oid)).toBe(`without links: ${code}`);
   expect(await temporaryFiles()).toEqual([]);
 });
 
-test('a write that fails says which object, and leaves no temporary file', async () => {
+test('a failing write names the object, and leaves no temporary file', async () => {
   failing.link = 'ENOSPC';
   await expect(writeBlob('too much')).rejects.toMatchObject({ code: 'DISK_FULL' });
   failing.link = 'EIO';
@@ -163,7 +163,7 @@ test('a write that fails says which object, and leaves no temporary file', async
   );
 });
 
-test('errors of the disk keep their meaning, and others pass through', () => {
+test('disk errors keep their meaning, and others pass through', () => {
   const error = (code: keyof typeof constants.errno) =>
     Object.assign(new Error("x, open 'a.tmp-file-1'"), { code, errno: -constants.errno[code] });
   expect(toWriteError(error('ENOSPC'), 'a')).toMatchObject({ code: 'DISK_FULL' });
@@ -178,7 +178,7 @@ test('errors of the disk keep their meaning, and others pass through', () => {
 
 describe('core.sharedRepository', () => {
   test.each(['group', 'true', '1', 'all', 'world', 'everybody', '2', 'umask', 'false', '0660', '0640', '0600', '0666'])(
-    '%s gives objects and directories the modes that git gives them',
+    '%s gives objects and directories the same modes as git',
     async (shared) => {
       const [ours, theirs] = [join(repo.root, `ours-${shared}`), join(repo.root, `theirs-${shared}`)];
       const before = process.umask(0o027);
@@ -198,7 +198,7 @@ describe('core.sharedRepository', () => {
     },
   );
 
-  test('a value that git does not know is named', () => {
+  test('with an unknown value is reported', () => {
     expect(() => toSharedMode(0o444, 'nonsense')).toThrow(/nonsense/);
   });
 });

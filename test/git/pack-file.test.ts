@@ -1,11 +1,11 @@
-/** In which order a pack reaches the disk: what a power cut leaves is never a pack that is seen and not whole. */
+/** In which order a pack reaches the disk: a power cut never leaves a pack that is visible but incomplete. */
 import { basename, join } from 'node:path';
 import type { FileHandle } from 'node:fs/promises';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { openPack } from '../../src/git/objects/pack-file.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 
-/** Calls to the file system below `pack/`, one after the other. */
+/** Calls to the file system below `pack/`, in order. */
 const calls = vi.hoisted((): string[] => []);
 vi.mock('node:fs/promises', async (load) => {
   const real = await load<typeof import('node:fs/promises')>();
@@ -33,7 +33,7 @@ vi.mock('node:fs/promises', async (load) => {
   };
 });
 
-/** Without what is another one each time. */
+/** Without the parts that vary. */
 function toShort(path: unknown): string {
   return basename(String(path))
     .replace(/^(tmp_(?:pack|idx))_teddy-.*$/, '$1')
@@ -47,7 +47,7 @@ beforeAll(async () => {
 beforeEach(() => void calls.splice(0));
 afterAll(() => repo.close());
 
-test('a pack and its index are synced when they are whole and before they get their names, the pack first, then their directory', async () => {
+test('a pack and its index are synced when complete and before being named, the pack first, then the directory', async () => {
   const pack = await openPack({ objectsDir: join(repo.root, '.git/objects'), objectFormat: 'sha1' });
   pack.add('blob', Buffer.from('x'), null);
   await pack.finish();

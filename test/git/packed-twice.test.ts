@@ -1,6 +1,6 @@
 /**
- * git compares a file of refs that it has read before by its size, its inode, and the whole second of its time: one that lives on
- * misses it when refs are packed twice within a second, as `git gc` may do, and then goes on naming the old tip.
+ * git checks a refs file that it has read before by its size, its inode, and its time in whole seconds: a running git
+ * misses two packings of refs within a second, as `git gc` may do, and then keeps using the old tip.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ afterEach(async () => {
   await repo.close();
 });
 
-/** Moves the line right after git has read where it is. False: the second was over by then, and git will see it. */
+/** Moves the line right after git has read its tip. False if the second was over by then, so that git will notice. */
 async function moveUnseen(): Promise<boolean> {
   const packed = join(repo.root, '.git/packed-refs');
   const second = Math.floor(Date.now() / 1000);
@@ -45,7 +45,7 @@ async function moveUnseen(): Promise<boolean> {
   return Math.floor(Date.now() / 1000) === second;
 }
 
-test('that nothing is to be appended is decided by where the line is now', async () => {
+test('the decision to append nothing is made at the line’s current tip', async () => {
   const seen: Oid[] = [];
   await append(project, { ref, workspace: null }, (state) => {
     seen.push(state.tip);

@@ -1,4 +1,4 @@
-/** git through simple-git: the environment and the settings of all other calls, and no success that is none. */
+/** git through simple-git: the same environment and settings as all other calls, and no false success. */
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -19,7 +19,7 @@ async function withGit(script: string) {
   return openPorcelain(repo.root, { ...toChildEnvironment(process.env), PATH: `${dir}:${process.env['PATH']}` });
 }
 
-test('a user may have set what simple-git takes for unsafe', async () => {
+test('a user may have settings that simple-git considers unsafe', async () => {
   await repo.git('remote', 'add', 'origin', '../other.git');
   const env = toChildEnvironment({
     ...process.env,
@@ -43,7 +43,7 @@ test.each([
   'alias.x',
   'protocol.file.allow',
   'filter.x.clean',
-])('the environment may set %s', async (key) => {
+])('the environment may contain %s', async (key) => {
   const env = { ...process.env, GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: key, GIT_CONFIG_VALUE_0: 'always' };
   const git = await openPorcelain(repo.root, toChildEnvironment(env));
   expect(await answerOf('remote', () => git.getRemotes())).toEqual([]);
@@ -57,12 +57,12 @@ test('a git that a signal ends has failed, whatever it has printed', async () =>
   });
 });
 
-test('a git that a signal ends once is asked again', async () => {
+test('a git that a signal ends once is run again', async () => {
   const git = await withGit('if mkdir .git/asked 2>/dev/null; then kill -2 $$; fi; echo origin');
   expect(await answerOf('remote', () => git.getRemotes())).toEqual([{ name: 'origin' }]);
 });
 
-test('a git that fails is told in its own words', async () => {
+test('a git failure is reported with git’s own message', async () => {
   const git = await withGit('echo "fatal: it is Monday" >&2; exit 3');
   await expect(answerOf('remote', () => git.getRemotes())).rejects.toMatchObject({
     code: 'GIT_FAILED',
@@ -70,7 +70,7 @@ test('a git that fails is told in its own words', async () => {
   });
 });
 
-test('a git that is not there is named', async () => {
+test('a missing git is named', async () => {
   const git = await openPorcelain(repo.root, { PATH: '/nowhere' });
   await expect(answerOf('remote', () => git.getRemotes())).rejects.toMatchObject({ code: 'GIT_MISSING' });
 });

@@ -1,4 +1,4 @@
-/** A line that HEAD is on moves: the ref, the index and `.teddy/` together, and nothing else. */
+/** A line that HEAD is on moves: the ref, the index and `.teddy/` together, and nothing more. */
 import { readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
@@ -63,7 +63,7 @@ async function expectPublished({ repo, workspace, publication }: Stage): Promise
   expect(await leftOvers(repo)).toEqual([]);
 }
 
-test('exactly the paths of the commit change in the index, and what the user has staged stays', async () => {
+test('exactly the commit’s paths change in the index, and the user’s staged changes stay', async () => {
   const stage = await setStage(async (repo) => {
     await repo.write('mine.txt', 'staged by hand\n');
     await repo.write('added by hand.txt', 'x\n');
@@ -88,7 +88,7 @@ test.each([
   expect(await stage.repo.git('diff', '--cached', '--name-only')).toBe('');
 });
 
-test('a linked work tree has its own index, and the main one keeps its', async () => {
+test('a linked work tree has its own index, and the main one keeps its own', async () => {
   const { repo } = await setStage();
   const root = `${repo.root} linked ü`;
   await repo.git('worktree', 'add', '--quiet', root, '-b', 'linked');
@@ -107,7 +107,7 @@ test('a linked work tree has its own index, and the main one keeps its', async (
   expect(await workspace.head()).toEqual({ ref: null, oid: await repo.git('rev-parse', 'main') });
 });
 
-test('a foreign lock of the index is waited for; then nothing has changed, and no record is left', async () => {
+test('a foreign index lock is waited for; then nothing has changed, and no record is left', async () => {
   const { repo, workspace, publication } = await setStage();
   const lock = join(repo.root, '.git/index.lock');
   await writeFile(lock, 'foreign');
@@ -150,7 +150,7 @@ test('a HEAD that is elsewhere, or a ref that has moved, changes nothing', async
   expect(await leftOvers(repo)).toEqual([]);
 });
 
-test('a missing index, with nothing left to put in it, is no reason to stop half way', async () => {
+test('a missing index, with nothing left to put in it, does not stop the publication halfway', async () => {
   const { repo, repository, workspace } = await setStage();
   await rm(join(repo.root, '.git/index'));
   const old = (await repo.git('rev-parse', 'HEAD')) as Oid;

@@ -1,4 +1,4 @@
-/** Pulls on real git into work trees in which lines are checked out. */
+/** Pulls on real git into work trees with lines checked out. */
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ async function openClone(name: string): Promise<Project> {
   return openProject({ cwd: root, env: process.env, notices });
 }
 
-/** Ada goes on with a line, and sends it. */
+/** Ada continues a line, and pushes it. */
 async function goOn(name: string, path: string): Promise<string> {
   gitText(join(dir, 'ada'), ['switch', '--quiet', branches[name] ?? '']);
   await say(ada, `Make ${path}`, planOf([create(path)]));
@@ -62,7 +62,7 @@ async function goOn(name: string, path: string): Promise<string> {
 
 const tipOf = (name: string) => here.git('rev-parse', branches[name] ?? '');
 
-test('a line moves ahead in the linked work tree that has it; an edited one stays, and the others are taken', async () => {
+test('a line is fast-forwarded in its linked work tree; an edited one stays, and the others are fetched', async () => {
   const tips: Record<string, string> = {};
   for (const name of names) tips[name] = await goOn(name, `${name}.txt`);
   const [clean, dirty] = ['clean', 'dirty'].map((name) => openScratchRepository(join(dir, name)));
@@ -79,7 +79,7 @@ test('a line moves ahead in the linked work tree that has it; an edited one stay
   expect(await dirty?.git('status', '--porcelain')).toBe(' M README.md');
 });
 
-test('a fast-forward that was cut off when the files were there already is finished by the next pull', async () => {
+test('a fast-forward that was interrupted after writing its files is finished by the next pull', async () => {
   const clean = openScratchRepository(join(dir, 'clean'));
   const tip = await goOn('clean', 'more.txt');
   await clean.git('fetch', '--quiet', 'origin', branches['clean'] ?? '');
@@ -94,7 +94,7 @@ test('a fast-forward that was cut off when the files were there already is finis
   expect(await clean.git('status', '--porcelain')).toBe('');
 });
 
-/** A clone with these options, and what works in it. */
+/** A clone with these options, and a project in it. */
 async function inClone(name: string, options: string[], work: (project: Project, root: string) => Promise<void>) {
   const root = join(dir, name);
   gitText(dir, ['clone', '--quiet', ...options, `file://${join(dir, 'shared.git')}`, name]);
@@ -109,7 +109,7 @@ async function inClone(name: string, options: string[], work: (project: Project,
   }
 }
 
-test('a shallow clone takes lines, and sends what is added to them', () =>
+test('a shallow clone fetches lines, and pushes additions to them', () =>
   inClone('shallow', ['--depth', '1'], async (shallow, root) => {
     const { lines } = await pullSessions(shallow, request);
     expect(lines.map(({ problem }) => problem)).toEqual(lines.map(() => null));
@@ -119,7 +119,7 @@ test('a shallow clone takes lines, and sends what is added to them', () =>
     expect((await pushSessions(shallow, request)).lines.filter(({ did }) => did.includes('pushed'))).toHaveLength(1);
   }));
 
-test('a line that a shallow clone cuts off stays out, until it has all of the history as the hint says', () =>
+test('a line that a shallow clone cuts off stays out, until the clone has the full history as the hint suggests', () =>
   inClone('cut', ['--depth', '1', '--no-single-branch'], async (shallow, root) => {
     const { lines } = await pullSessions(shallow, request);
     const kept = lines.flatMap(({ problem }) => problem ?? []);

@@ -1,4 +1,4 @@
-/** Many files in one go: any bytes, any size, any number, and an end that leaves nothing behind. */
+/** Many files in one go: any bytes, any size, any number, and no leftovers. */
 import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -46,7 +46,7 @@ const childrenOfOurs = () =>
     }
   });
 
-test('every file comes once with its own bytes, whatever they look like, in the order of git', async () => {
+test('every file comes once with its own bytes, whatever they look like, in git’s order', async () => {
   const found = await readAll(tree);
   expect(found.map(({ path }) => path)).toEqual(
     (await repo.git('ls-tree', '-r', '-z', '--name-only', 'HEAD')).split('\0').slice(0, -1),
@@ -67,7 +67,7 @@ test('packed objects give the same', async () => {
   ).toBe(true);
 });
 
-test('a submodule is no file, and a link is its target', async () => {
+test('a submodule does not count as a file, and a link is its target', async () => {
   const blob = await repo.git('rev-parse', 'HEAD:no newline');
   await repo.git('update-index', '--add', '--cacheinfo', `160000,${await repo.git('rev-parse', 'HEAD')},module`);
   await repo.git('update-index', '--add', '--cacheinfo', `120000,${blob},link`);
@@ -77,14 +77,14 @@ test('a submodule is no file, and a link is its target', async () => {
   ).toEqual(['answer.txt', 'empty.txt', 'link', 'no newline']);
 });
 
-test('whoever stops early leaves no child of git behind', async () => {
+test('stopping early leaves no git child behind', async () => {
   const before = childrenOfOurs();
   for await (const [first] of readMany(git, tree, () => true)) if (first) break;
-  // Other files of the same worker may have left theirs, which end when they like.
+  // Other files in the same worker may have left theirs, which end on their own.
   await expect.poll(() => childrenOfOurs().filter((pid) => !before.includes(pid))).toEqual([]);
 });
 
-test('a tree and a file that are missing are errors, and never fewer files', async () => {
+test('a missing tree or file is an error, and never fewer files', async () => {
   await expect(readAll('f'.repeat(40) as Oid)).rejects.toMatchObject({ code: 'GIT_FAILED' });
   const other = await makeScratchRepository({ 'a.txt': 'A\n', 'b.txt': 'B\n' });
   try {

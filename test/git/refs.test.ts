@@ -1,4 +1,4 @@
-/** Ref transactions: compare-and-swap, all or nothing, and nobody else's lock or hook. */
+/** Ref transactions: compare-and-swap, all or nothing, without others' locks or hooks. */
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -45,7 +45,7 @@ test('a ref is made, moved and deleted, each only from the value that was read',
   expect(await tipOf('teddy/a')).toBeNull();
 });
 
-test('of two refs both move or none', async () => {
+test('two refs move either both or not at all', async () => {
   expect(
     await update([
       { ref: refOf('two/a'), old: null, new: first },
@@ -62,7 +62,7 @@ test('of two refs both move or none', async () => {
   expect([await tipOf('two/a'), await tipOf('two/b')]).toEqual([first, second]);
 });
 
-test('of many that move the same ref at once, one does', async () => {
+test('of many simultaneous moves of the same ref, one succeeds', async () => {
   await update([{ ref: refOf('race'), old: null, new: first }]);
   const oids: Oid[] = [];
   for (let at = 0; at < 4; at += 1)
@@ -115,13 +115,13 @@ test("somebody else's lock is waited for, then reported with its age, and stays"
   await rm(lock);
 });
 
-test('a commit that does not exist is refused in words, not as a lost race', async () => {
+test('a commit that does not exist is reported as such, not as a lost race', async () => {
   await expect(update([{ ref: refOf('nothing'), old: null, new: 'a'.repeat(40) as Oid }])).rejects.toMatchObject({
     code: 'GIT_FAILED',
   });
 });
 
-test('no hook of the user runs, wherever it is configured', async () => {
+test('the user’s hooks do not run, wherever they are configured', async () => {
   const hook = `#!/bin/sh\necho ran >> '${join(repo.root, 'hook-ran')}'\nexit 1\n`;
   for (const dir of ['.git/hooks', 'own-hooks']) {
     await mkdir(join(repo.root, dir), { recursive: true });
@@ -141,7 +141,7 @@ test('no hook of the user runs, wherever it is configured', async () => {
   await rm(join(repo.root, '.git/hooks'), { recursive: true });
 });
 
-test('a prefix lists what is below it, with a glob as well', async () => {
+test('a prefix lists the refs below it, with a glob as well', async () => {
   await repo.git('update-ref', 'refs/remotes/origin/teddy/20260124-x', first);
   await repo.git('update-ref', 'refs/remotes/origin/teddy/20260124-x--02-branch-01', first);
   const names = (await repository.store.listRefs('refs/remotes/*/teddy/')).map(({ ref }) => ref);

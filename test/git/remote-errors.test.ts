@@ -29,7 +29,7 @@ test.each([
   expect(error.hint).toMatch(hint);
 });
 
-test('an address that is no repository is not looked for among the remotes that have names', () => {
+test('an address without a repository is not looked up among the configured remotes', () => {
   const said = (label: string) => [`fatal: '${label}' does not appear to be a git repository`];
   const hintFor = (label: string) =>
     toRemoteError(label, { said: said(label), serverSaid: [], exitCode: 128, endedBy: null, stdout: '' }).hint;
@@ -37,7 +37,7 @@ test('an address that is no repository is not looked for among the remotes that 
   for (const label of ['../nosuch', 'ssh://git.example.org/x.git']) expect(hintFor(label)).toContain('Check the path');
 });
 
-test('a git that fails without a word has a next step, too', () => {
+test('a git that fails silently has a next step, too', () => {
   const error = toGitFailure('version', { exitCode: 1, signal: null, stderr: '' });
   expect(error).toMatchObject({ code: 'GIT_FAILED', message: 'git version failed: exit code 1' });
   expect(error.hint).toContain('`git --version`');

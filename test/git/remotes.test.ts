@@ -1,4 +1,4 @@
-/** Transfers with real git: over smart http from a server that fails as it is told to, and over paths. */
+/** Transfers with real git: over smart http from a server that fails on command, and over paths. */
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
@@ -53,7 +53,7 @@ const there = () => gitText(path(), ['for-each-ref', '--format=%(refname) %(obje
 const asked = (part: string) => server.requests.filter((request) => request.includes(part)).length;
 
 describe('a listing', () => {
-  test('has the refs below the prefixes, and knows an empty remote from one without them', async () => {
+  test('has the refs below the prefixes, and distinguishes an empty remote from one without such refs', async () => {
     expect(await remotes.list('origin', ['refs/heads/teddy/'], never())).toEqual({ refs: [], isEmpty: true });
     gitText(repo.root, ['push', '--quiet', path(), `${first}:refs/heads/main`]);
     expect(await remotes.list(url, ['refs/heads/teddy/'], never())).toEqual({ refs: [], isEmpty: false });
@@ -63,7 +63,7 @@ describe('a listing', () => {
     expect(await remotes.list(`file://${path()}`, ['refs/heads/teddy/'], never())).toMatchObject({ refs });
   });
 
-  test('names the remotes that there are instead of one that is unknown, and takes none for an option', async () => {
+  test('lists the existing remotes instead of an unknown one, and takes none for an option', async () => {
     const listed = (remote: string) => remotes.list(remote, [], never());
     await expect(listed('orign')).rejects.toMatchObject({
       code: 'UNKNOWN_REMOTE',
@@ -78,7 +78,7 @@ describe('a listing', () => {
     expect(await remotes.names()).toEqual(['origin']);
   });
 
-  test('counts a path from where the user stands, and gives a configured name the word before a directory', async () => {
+  test('resolves a path from the user’s directory, and prefers a configured name to a directory', async () => {
     const here = await openRepository({ cwd: server.root, env: { ...process.env, GIT_DIR: join(repo.root, '.git') } });
     await push(create('a'));
     expect((await here.remotes.list(basename(url), ['refs/'], never())).refs).toHaveLength(1);
@@ -100,7 +100,7 @@ describe('a push', () => {
     expect(there()).toBe(`${lineRef('a')} ${second}`);
   });
 
-  test('changes nothing at all where one lease does not hold', async () => {
+  test('changes nothing at all if one lease does not hold', async () => {
     await push(create('a', second));
     expect(await push(create('b'), { ...create('a', second), old: first }, create('c'))).toBe('done');
     const before = there();
@@ -109,7 +109,7 @@ describe('a push', () => {
     expect(there()).toBe(before);
   });
 
-  test('is refused where it would rewrite, though the lease holds', async () => {
+  test('is refused if it would rewrite, even if the lease holds', async () => {
     await push(create('a', second));
     for (const rewritten of [first, other])
       await expect(push({ ref: lineRef('a'), old: second, new: rewritten })).rejects.toMatchObject({
@@ -122,7 +122,7 @@ describe('a push', () => {
     expect(there()).toBe(`${lineRef('a')} ${second}`);
   });
 
-  test('takes nothing along that the configuration adds', async () => {
+  test('pushes nothing more that the configuration adds', async () => {
     for (const [key, value] of [
       ['push.followTags', 'true'],
       ['remote.origin.mirror', 'true'],
@@ -138,7 +138,7 @@ describe('a push', () => {
     await repo.git('config', '--unset', 'remote.origin.push');
   });
 
-  test('tells the words with which the server refuses it, and is not tried again', async () => {
+  test('shows the server’s message when it is refused, and is not retried', async () => {
     const hook = join(path(), 'hooks', 'pre-receive');
     await writeFile(hook, '#!/bin/sh\necho "Only on Mondays: Connection reset." >&2\nexit 1\n');
     await chmod(hook, 0o755);
@@ -150,7 +150,7 @@ describe('a push', () => {
     expect(asked('.git/git-receive-pack')).toBe(1);
   });
 
-  test('whose answer is lost is looked up, not sent again', async () => {
+  test('whose response is lost is looked up, not repeated', async () => {
     server.fault = { kind: 'lost', times: 1, path: '.git/git-receive-pack' };
     expect(await push(create('a'), create('b'))).toBe('done');
     Object.assign(server, {
@@ -162,7 +162,7 @@ describe('a push', () => {
     expect(there().split('\n')).toHaveLength(4);
   });
 
-  test('that did not arrive is sent again', async () => {
+  test('that did not arrive is repeated', async () => {
     server.fault = { kind: 'status', status: 503, times: 1, path: '/git-receive-pack' };
     expect(await push(create('a'))).toBe('done');
     expect(asked('/git-receive-pack')).toBe(2);
@@ -173,7 +173,7 @@ describe('a fetch', () => {
   const fetchOne = (name: string, remote = 'origin') =>
     remotes.fetch(remote, [{ from: lineRef(name), to: quarantined(name) }], never());
 
-  test('moves nothing but refs of the quarantine, and these also back', async () => {
+  test('moves only refs in the quarantine, even backwards', async () => {
     await push(create('a', second), create('b', second));
     gitText(path(), ['tag', 'v1', second]);
     await repo.git('config', 'remote.origin.fetch', '+refs/heads/*:refs/remotes/origin/*');
@@ -190,7 +190,7 @@ describe('a fetch', () => {
     expect(await repo.list('.git')).not.toContain('FETCH_HEAD');
   });
 
-  test('goes nowhere else, and asks for no name that no ref has', async () => {
+  test('writes nowhere else, and asks for no invalid names', async () => {
     const refs = (from: string, to: string) => [{ from: from as RefName, to: to as RefName }];
     const fetch = (from: string, to: string) => remotes.fetch('origin', refs(from, to), never());
     await expect(fetch(lineRef('a'), lineRef('a'))).rejects.toMatchObject({ code: 'GIT_FAILED' });
@@ -202,7 +202,7 @@ describe('a fetch', () => {
     expect(server.requests).toEqual([]);
   });
 
-  test('is tried again after a 503 and a connection that breaks, and not for ever', async () => {
+  test('is retried after a 503 and a broken connection, and not forever', async () => {
     await push(create('a', second));
     server.fault = { kind: 'status', status: 503, times: 2, path: 'info/refs' };
     await fetchOne('a');
@@ -225,7 +225,7 @@ describe('a fetch', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  test('asks the helpers for a password, nobody else, and only once', async () => {
+  test('asks only the helpers for a password, and only once', async () => {
     await push(create('a'));
     server.account = { user: 'ada', password: 'p-a-s-s' };
     server.requests = [];
@@ -262,7 +262,7 @@ describe('a fetch', () => {
     expect(await repo.gitSucceeds('rev-parse', '--verify', quarantined('late'))).toBe(false);
   });
 
-  test('takes nothing where git refuses an object', async () => {
+  test('accepts nothing if git refuses an object', async () => {
     const blob = gitText(path(), ['hash-object', '-w', '--stdin'], { input: 'x\n' });
     const tree = gitText(path(), ['mktree'], { input: `100644 blob ${blob}\t.git\n` });
     const commit = gitText(path(), ['commit-tree', '-m', 'Bad', tree]);
@@ -277,7 +277,7 @@ describe('a fetch', () => {
   });
 });
 
-describe('a clone that is not whole', () => {
+describe('an incomplete clone', () => {
   test('fetches and pushes, shallow or partial', async () => {
     gitText(repo.root, ['push', '--quiet', path(), `${second}:refs/heads/main`]);
     gitText(path(), ['config', 'uploadpack.allowFilter', 'true']);
@@ -296,7 +296,7 @@ describe('a clone that is not whole', () => {
   });
 });
 
-/** Finds this user's processes whose arguments hold the text. */
+/** Finds this user's processes whose arguments contain the text. */
 function processesWith(text: string): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

@@ -1,4 +1,4 @@
-/** After a SIGKILL at any step of a publication, the next process finishes it or takes it back. */
+/** After a SIGKILL at any step of a publication, the next process finishes or reverts it. */
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -91,7 +91,7 @@ describe.each([
   ['files-written', 'new', ['finished']],
   ['done', 'new', []],
 ])('killed before the step %s', (step, tip, outcome) => {
-  test(`the line is at its ${tip} tip, with index and files that fit`, async () => {
+  test(`the line is at its ${tip} tip, with index and files that match`, async () => {
     await crashAt(step);
     const said = await repair();
     expect(said.map((line) => /undone|finished/.exec(line)?.[0])).toEqual(outcome);
@@ -104,7 +104,7 @@ describe.each([
   });
 });
 
-test('a file that the system does not let us look at is not taken for one that is gone', async () => {
+test('a file that the system does not let us inspect is not taken for a deleted one', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'teddy-loop-'));
   await symlink('loop', join(dir, 'loop'));
   await expect(fileExists(join(dir, 'loop'))).rejects.toMatchObject({ code: 'WRITE_FAILED' });
@@ -112,7 +112,7 @@ test('a file that the system does not let us look at is not taken for one that i
   await rm(dir, { recursive: true });
 });
 
-test('a user who has removed the lock and staged something keeps it', async () => {
+test('a user’s staged changes survive if the user has removed the lock', async () => {
   await crashAt('ref-moved');
   await rm(inGit('index.lock'));
   await repo.write('mine.txt', 'staged by hand\n');
@@ -124,7 +124,7 @@ test('a user who has removed the lock and staged something keeps it', async () =
   expect(await repo.git('status', '--porcelain', '--', '.teddy')).toBe('');
 });
 
-test('settings of the project, which the user may have edited since, are neither written nor removed', async () => {
+test('project settings, which the user may have edited since, are neither written nor removed', async () => {
   await repo.commit({ '.teddy/config.yaml': 'maxTurns: 5\n' });
   await crashAt('ref-moved');
   await repo.write('.teddy/config.yaml', 'maxTurns: 6\n');
@@ -156,7 +156,7 @@ test('a living process is left alone, with its record and its lock', async () =>
   await expectWhole();
 });
 
-test('what this process is doing itself is not taken for a crash', async () => {
+test('this process’s own work is not taken for a crash', async () => {
   const other = await openRepository({ cwd: repo.root, env: process.env });
   const said: string[][] = [];
   const publication = await publicationOf(other);
@@ -167,7 +167,7 @@ test('what this process is doing itself is not taken for a crash', async () => {
   await other.close();
 });
 
-test('a record from before a restart is of a dead process, whoever has its number now', async () => {
+test('a record from before a restart belongs to a dead process, even if its number is in use', async () => {
   await crashAt('ref-moved');
   const [name = ''] = await records();
   await rename(
@@ -178,7 +178,7 @@ test('a record from before a restart is of a dead process, whoever has its numbe
   await expectWhole();
 });
 
-test('the private index of a killed snapshot is removed, that of a living one stays', async () => {
+test('a killed snapshot’s private index is removed, a running one’s stays', async () => {
   await mkdir(inGit('teddy'), { recursive: true });
   const { child, ended } = startChild('crash', 'record');
   await ended;
@@ -188,7 +188,7 @@ test('the private index of a killed snapshot is removed, that of a living one st
   expect(await readdir(inGit('teddy'))).toEqual([`snapshot-${process.ppid}-0a1b2c3d`]);
 });
 
-test('two crashes one after the other are both repaired', async () => {
+test('two consecutive crashes are both repaired', async () => {
   await crashAt('lock');
   await crashAt('ref');
   expect(await records()).toHaveLength(2);
@@ -206,7 +206,7 @@ test.each(['lock', 'files-written'])(
   },
 );
 
-test('a foreign lock in place of ours stops the repair until it is gone', async () => {
+test('a foreign lock in place of ours stops the repair until it is removed', async () => {
   await crashAt('ref-moved');
   await rm(inGit('index.lock'));
   await writeFile(inGit('index.lock'), 'foreign');
@@ -217,10 +217,10 @@ test('a foreign lock in place of ours stops the repair until it is gone', async 
   await expectWhole();
 });
 
-test("a lock whose inode was ours, after the claim has gone, is somebody else's", async () => {
+test("a lock that reuses our inode, after the claim was moved, is somebody else's", async () => {
   await crashAt('unlocked');
   const [claim = ''] = (await readdir(inGit('teddy'))).filter((name) => name.startsWith('lock-'));
-  // The inode of a removed file is often the next one given out.
+  // A removed file's inode is often the next one to be reused.
   await rename(inGit(`teddy/${claim}`), inGit('index.lock'));
   await repair();
   expect(await exists('index.lock')).toBe(true);

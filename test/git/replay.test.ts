@@ -21,7 +21,7 @@ function open(cwd: string): Promise<Project> {
   return openProject({ cwd, env: process.env, notices: { info: () => undefined, warn: () => undefined } });
 }
 
-/** Turn 01 has files that git's filters change on the way; turn 02 a command whose outcome depends on a file elsewhere. */
+/** Turn 01 has files that git's filters change on checkin; turn 02 has a command that depends on a file elsewhere. */
 beforeAll(async () => {
   outside = await mkdtemp(join(tmpdir(), 'teddy-outside-'));
   await writeFile(join(outside, 'state'), 'first\n');
@@ -80,8 +80,8 @@ function outcomesOf(turns: ReplayedTurn[]): string[][] {
   return turns.map(({ actions }) => actions.map(({ type, outcome }) => `${type} ${outcome}`));
 }
 
-describe('replay in a repository of git', () => {
-  test('what git makes of files on the way in is no difference, and a filter is named, in a bare clone too', async () => {
+describe('replay in a git repository', () => {
+  test('ignores git’s conversions on checkin, and names a filter, in a bare clone too', async () => {
     for (const place of [project, bare]) {
       const turns = await replay(place);
       expect(turns.flatMap(({ differences }) => differences)).toEqual([]);
@@ -100,7 +100,7 @@ describe('replay in a repository of git', () => {
     }
   });
 
-  test('with commands all of it is done again in a work tree of its own, and nothing of the user is touched', async () => {
+  test('with commands repeats everything in a separate work tree, and touches nothing of the user’s', async () => {
     const before = await repo.fingerprint();
     const turns = await replay(project, { runsCommands: true });
     expect(turns.flatMap(({ differences }) => differences)).toEqual([]);
@@ -116,7 +116,7 @@ describe('replay in a repository of git', () => {
     expect(await repo.git('worktree', 'list', '--porcelain')).not.toContain('teddy-replay');
   });
 
-  test('an exit code, an output and a file that come out otherwise are told apart; and without being asked nothing is run', async () => {
+  test('reports a different exit code, output or file separately, and runs nothing without being asked', async () => {
     await writeFile(join(outside, 'state'), 'second\n');
     const [, told] = await replay(project, { runsCommands: true });
     await writeFile(join(outside, 'state'), 'third\n');
@@ -128,7 +128,7 @@ describe('replay in a repository of git', () => {
     expect(outcomesOf(await replay(project))[1]).toEqual(['EXECUTE not_run', 'EDIT same']);
   });
 
-  test('a replay that is interrupted while a command runs ends it, and leaves no work tree', async () => {
+  test('that is interrupted while a command runs ends the command, and leaves no work tree', async () => {
     const turn = await say(project, 'Long', planOf([command('sleep 0.1; test -e ready || echo no')]));
     expect(turn).toBeDefined();
     await run(project);
@@ -146,7 +146,7 @@ describe('replay in a repository of git', () => {
     await expect(stat(roots[0] ?? '')).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  test('commands that switch, stash, set and delete reach no repository but their own, also with temporary files in the project', async () => {
+  test('confines commands that switch, stash, set and delete to its own repository, even with temporary files inside', async () => {
     await repo.git('branch', 'feature', 'main');
     await mkdir(join(repo.root, 'tmp'));
     const inScratch = (script: string) => command(`case $PWD in *teddy-replay-*) ${script};; esac`);
@@ -174,7 +174,7 @@ describe('replay in a repository of git', () => {
   });
 });
 
-test('what a command prints is not comparable after a rebase, which gave it other files; its exit code and its changes are', async () => {
+test('does not compare a command’s output after a rebase, which changed its files, only exit code and changes', async () => {
   const other = await makeScratchRepository({ 'a.txt': 'a\n' });
   const there = await open(other.root);
   await newSession(there, { name: 'rebased', switch: true });
@@ -183,7 +183,7 @@ test('what a command prints is not comparable after a rebase, which gave it othe
   const branch = await other.git('branch', '--show-current');
   await other.git('switch', '-q', 'main');
   await other.commit({ 'b.txt': 'b\n', 'c.txt': 'c\n' }, 'Later');
-  // A rebase is known by its time, in whole seconds.
+  // A rebase is recognized by its time, in whole seconds.
   await sleep(1_100);
   await other.git('-c', 'core.hooksPath=/dev/null', 'rebase', '-q', 'main', branch);
   const { turns } = await replayLine(there, await findRecorded(there, 'rebased'), { runsCommands: true });

@@ -1,4 +1,4 @@
-/** Which repository a command stands in, whatever the user's environment and configuration say. */
+/** Which repository a command is in, whatever the user's environment and configuration. */
 import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -60,7 +60,7 @@ describe('discovery', () => {
     ]);
   });
 
-  test("the user's GIT_DIR and GIT_WORK_TREE count, relative ones too, and nothing else of theirs", async () => {
+  test("the user's GIT_DIR and GIT_WORK_TREE count, even relative ones, but no other variables", async () => {
     const elsewhere = join(scratch, 'elsewhere');
     await mkdir(elsewhere);
     const there = { GIT_DIR: join(repo.root, '.git'), GIT_WORK_TREE: elsewhere };
@@ -94,7 +94,7 @@ describe('discovery', () => {
     await expect(readFile(join(scratch, 'trace'))).rejects.toThrow('ENOENT');
   });
 
-  test('a submodule is a repository of its own, with its work tree where it is', async () => {
+  test('a submodule is a separate repository, with its work tree in place', async () => {
     const outer = await makeScratchRepository();
     await outer.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', repo.root, 'sub');
     const sub = join(outer.root, 'sub');
@@ -108,7 +108,7 @@ describe('discovery', () => {
     await outer.close();
   });
 
-  test('where there is no repository, or the ceiling is reached, that is said', async () => {
+  test('a missing repository, or the ceiling, is reported', async () => {
     await expect(rootOf(scratch)).rejects.toMatchObject({
       code: 'NOT_A_REPOSITORY',
       message: expect.stringMatching(/nor is any folder above/) as string,
@@ -117,7 +117,7 @@ describe('discovery', () => {
     await expect(rootOf(join(repo.root, 'dir'), ceiling)).rejects.toMatchObject({ code: 'NOT_A_REPOSITORY' });
   });
 
-  test('a repository that git does not trust, or cannot read, is refused in words that help', async () => {
+  test('a repository that git does not trust, or cannot read, is refused with a useful message', async () => {
     const dir = await fakeGit(`GIT_TEST_ASSUME_DIFFERENT_OWNER=1 exec ${realGit} "$@"`);
     await expect(rootOf(repo.root, { PATH: `${dir}:${process.env['PATH']}` })).rejects.toMatchObject({
       code: 'NOT_A_REPOSITORY',
@@ -133,7 +133,7 @@ describe('discovery', () => {
     await rm(broken.root, { recursive: true });
   });
 
-  test('a repository whose path has a line break is refused in words', async () => {
+  test('a repository whose path has a line break is refused with a useful message', async () => {
     for (const bare of [false, true]) {
       const dir = join(repo.root, `line\nbreak-${bare}`);
       await repo.git('init', '--quiet', ...(bare ? ['--bare'] : []), dir);
@@ -145,7 +145,7 @@ describe('discovery', () => {
     }
   });
 
-  test('a missing git, an old git and a folder that is gone are three different errors', async () => {
+  test('a missing git, an old git and a missing folder are three different errors', async () => {
     await expect(rootOf(repo.root, { PATH: '/nowhere' })).rejects.toMatchObject({ code: 'GIT_MISSING' });
     const dir = await fakeGit('case "$*" in *version*) echo git version 2.37.9;; *) echo --unknown; exit 129;; esac');
     await expect(rootOf(repo.root, { PATH: `${dir}:${process.env['PATH']}` })).rejects.toMatchObject({
@@ -177,7 +177,7 @@ async function fakeGit(script: string): Promise<string> {
   return dir;
 }
 
-test('the tips of a remote with very many sessions are passed to git, which no command line has room for', async () => {
+test('the tips of a remote with very many sessions are passed to git, although they exceed a command line', async () => {
   const { store, close } = await openRepository({ cwd: repo.root, env: process.env });
   const head = (await store.resolve('HEAD')) as Oid;
   const next = (await repo.git('commit-tree', `${head}^{tree}`, '-p', head, '-m', 'Next')) as Oid;
@@ -206,7 +206,7 @@ test('a commit is read once, unless its message is long', async () => {
   await close();
 });
 
-test('whoever acts at once finds HEAD where it was at first, and from then on where it is', async () => {
+test('HEAD is read once at the start if that is allowed, and afterwards where it is now', async () => {
   const place = join(scratch, 'at once');
   await repo.git('init', '--quiet', '-b', 'unborn', place);
   const other = openScratchRepository(place);
@@ -229,7 +229,7 @@ test('whoever acts at once finds HEAD where it was at first, and from then on wh
   expect(await heads(async () => undefined)).toEqual([place, { ref: null, oid }, { ref: null, oid }]);
 });
 
-test('work trees are listed with their branches; what is bare, gone or detached is told apart', async () => {
+test('work trees are listed with their branches; bare, missing and detached ones are marked', async () => {
   const at = (name: string) => join(scratch, name);
   await repo.git('worktree', 'add', '--quiet', at('with  spaces'), '-b', 'spaces');
   await repo.git('worktree', 'add', '--quiet', '--detach', at('detached'));
@@ -254,7 +254,7 @@ test('work trees are listed with their branches; what is bare, gone or detached 
   await repo.git('worktree', 'prune');
 });
 
-test('an operation of git that is under way is named, here and where it holds our line', async () => {
+test('a git operation in progress is named, here and where it holds our line', async () => {
   const own = await makeScratchRepository({ 'a.txt': 'base\n' });
   await own.git('switch', '--quiet', '-c', 'side');
   await own.commit({ 'a.txt': 'side\n' }, 'Side');
@@ -290,7 +290,7 @@ test('an operation of git that is under way is named, here and where it holds ou
   await own.close();
 });
 
-test("the marked block is there once, at the end where it wins, with the user's lines as they were", async () => {
+test("the marked block appears once, at the end where it wins, with the user's lines unchanged", async () => {
   const file = join(repo.root, '.git/info/attributes');
   const install = () => look(repo.root, {}, (repository) => repository.installAttributes());
   await install();
@@ -315,7 +315,7 @@ test("the marked block is there once, at the end where it wins, with the user's 
   await rm(file);
 });
 
-test('no setting of the user changes what is read or written', async () => {
+test('no user setting changes what is read or written', async () => {
   const own = await makeScratchRepository({ 'ü "q".txt': 'a\n', 'a.txt': 'a\n', 'gone.txt': 'g\n', 'mine.txt': 'm\n' });
   await own.write('hook', '#!/bin/sh\nprintf "/\\0"\n');
   await chmod(join(own.root, 'hook'), 0o755);

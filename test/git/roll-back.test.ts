@@ -1,4 +1,7 @@
-/** A run that fails or is killed is taken back: with real git, a real shell and whatever a command may do to a work tree. */
+/**
+ * A run that fails or is killed is rolled back: with real git, a real shell and anything a command may do to a work
+ * tree.
+ */
 import { chmod, lstat, mkdir, readdir, readFile, readlink, rm, symlink } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -53,7 +56,7 @@ async function open({ files = tracked, commit, user }: Before, ...actions: strin
   await user?.(at);
 }
 
-/** Everything below the root but `.git` and `.teddy`: kind, mode and content; empty directories too. */
+/** Everything below the root except `.git` and `.teddy`: kind, mode and content; empty directories too. */
 async function look(dir = repo.root): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const name of (await readdir(dir)).toSorted()) {
@@ -72,7 +75,7 @@ async function look(dir = repo.root): Promise<Record<string, string>> {
 
 const status = () => repo.git('status', '--porcelain', '--untracked-files=all', '--ignored');
 
-/** The first command of the plan is the last thing that happens. */
+/** The first command in the plan is the last thing that happens. */
 async function killInCommand(): Promise<void> {
   const { shellOf } = project;
   const killed: Project = {
@@ -158,7 +161,7 @@ const cases: [name: string, script: string, before?: Before][] = [
       async user(at) {
         await repo.write('own/x.txt', 'x\n');
         await mkdir(at('own/empty'));
-        // Its age is what tells it from a directory that the command makes.
+        // Its age distinguishes it from a directory that the command makes.
         await setTimeout(100);
       },
     },
@@ -202,7 +205,7 @@ const cases: [name: string, script: string, before?: Before][] = [
 ];
 
 test.each(cases)(
-  'a command that %s is taken back after it was killed, and when its run fails',
+  'a command that %s is rolled back after it was killed, and when its run fails',
   async (_, script, before = {}) => {
     await open(before, command(script), command('exit 3'));
     const [files, git] = [await look(), await status()];
@@ -226,7 +229,7 @@ test.each(cases)(
   },
 );
 
-/** Somebody else is at work when the action waits for its approval. */
+/** Somebody else is working when the action waits for its approval. */
 function meddlingAt(index: number, meddle: () => Promise<unknown>): Approver {
   const approver = approveAll();
   return {
@@ -240,8 +243,8 @@ function meddlingAt(index: number, meddle: () => Promise<unknown>): Approver {
 
 const failing = (...scripts: string[]) => [...scripts.map((script) => command(script)), command('exit 3')];
 
-describe('a run that fails', () => {
-  test('leaves a file that an edited exclude list has laid open, and names it', async () => {
+describe('a failed run', () => {
+  test('leaves a file that an edited exclude list has exposed, and names it', async () => {
     const user = async () => {
       await repo.write('.git/info/exclude', 'private*\n');
       await repo.write('private.txt', 'mine\n');
@@ -257,7 +260,7 @@ describe('a run that fails', () => {
     });
   });
 
-  test('leaves what its commands have committed, also where an action before them had written it', async () => {
+  test('leaves its commands’ commits, even of a file that an earlier action had written', async () => {
     await open(
       {},
       create('new.txt'),
@@ -273,7 +276,7 @@ describe('a run that fails', () => {
     expect(said).toEqual(['Could not be restored: new.txt (it was committed in the meantime).']);
   });
 
-  test('leaves big files that git does not know, and other repositories, and names them', async () => {
+  test('leaves big untracked files, and other repositories, and names them', async () => {
     const user = async (at: (path: string) => string) => {
       await repo.write('big.bin', new Uint8Array(1024 * 1024 + 1));
       await mkdir(at('theirs'));
@@ -322,7 +325,7 @@ describe('a run that fails', () => {
     expect(await repo.git('ls-files', '--stage', 'sub')).toMatch(/^160000/);
   });
 
-  test('moves aside what somebody has edited since, and says where it is', async () => {
+  test('moves aside anything that somebody has edited since, and names its new place', async () => {
     await open({}, create('new.txt'), command('echo x > made.txt; ln -s made.txt link'), command('exit 3'));
     const edited = meddlingAt(3, async () => {
       await repo.write('new.txt', 'mine\n');
@@ -336,7 +339,7 @@ describe('a run that fails', () => {
     expect(await readlink(place)).toBe('mine');
   });
 
-  test('moves aside a link that somebody has put where a command had left a file as it was committed', async () => {
+  test('moves aside a link that somebody has put where a command had left a file in its committed state', async () => {
     await open({}, edit('a.txt', 'a', 'A'), command('git checkout --quiet a.txt'), command('exit 3'));
     const linked = meddlingAt(3, async () => {
       await rm(join(repo.root, 'a.txt'));
@@ -347,7 +350,7 @@ describe('a run that fails', () => {
     expect(await repo.read('a.txt')).toBe('a\n');
   });
 
-  test('gives up no copy of a file that could not be put back', async () => {
+  test('deletes no copy of a file that could not be restored', async () => {
     const user = async () => {
       await repo.write('u/own.txt', 'own\n');
       await setTimeout(100);
@@ -371,7 +374,7 @@ describe('a run that fails', () => {
     expect(await readFile(place, 'utf8')).toBe('own\n');
   });
 
-  test('starts as many gits for many files as for few', async () => {
+  test('starts the same number of git processes for many files as for few', async () => {
     const countGits = async (count: number) => {
       const many = Object.fromEntries(Array.from({ length: count }, (_, at) => [`m/${at % 7}/${at}.txt`, `${at}\n`]));
       await open(
@@ -393,7 +396,7 @@ describe('a run that fails', () => {
     expect(await countGits(60)).toBe(few);
   });
 
-  test('puts back the others when a filter refuses one of the files', async () => {
+  test('restores the others if a filter refuses one of the files', async () => {
     const files = { ...tracked, '.gitattributes': '*.bin filter=picky\n', 'good.bin': 'good\n', 'poor.bin': 'poor\n' };
     await open({ files }, ...failing('for f in *.bin *.txt; do echo x > "$f"; done'));
     await repo.git('config', 'filter.picky.clean', 'cat');
@@ -410,7 +413,7 @@ describe('a run that fails', () => {
     expect(await repo.git('status', '--porcelain')).toBe('');
   });
 
-  test('reads files by the attributes that are put back above them', async () => {
+  test('reads files by the attributes that are restored above them', async () => {
     const files = {
       '.gitattributes': '* -text\n',
       '.gitignore': 'x\n',
@@ -426,7 +429,7 @@ describe('a run that fails', () => {
     expect(await look()).toEqual(before);
   });
 
-  test('without a command is taken back, and what it has not written is not touched', async () => {
+  test('without a command is rolled back, without touching files that it has not written', async () => {
     const before = {
       commit: async (at: (path: string) => string) => {
         await symlink('dir/c.txt', at('link.txt'));
@@ -452,8 +455,8 @@ describe('a run that fails', () => {
   });
 });
 
-describe('a run that was killed', () => {
-  test('has what changed since its command began moved aside, and nothing is lost', async () => {
+describe('a killed run', () => {
+  test('has files that changed since its command began moved aside, and nothing is lost', async () => {
     await open(
       { user: () => repo.write('own.txt', 'own\n') },
       create('one.txt'),
@@ -476,7 +479,7 @@ describe('a run that was killed', () => {
     expect(said.join()).toContain(aside[0]?.to);
   });
 
-  test('leaves what is in a directory that was laid open and has changed in the place of last resort', async () => {
+  test('moves an exposed directory’s changed files to the place of last resort, and leaves them there', async () => {
     const user = async () => {
       await repo.write('.git/info/exclude', 'private*\n');
       await repo.write('sub/private.txt', 'mine\n');

@@ -1,4 +1,6 @@
-/** The port's promises about a search, held by git itself and by the one in memory; and faults that only git can make. */
+/**
+ * The port's contract for searches, kept by git itself and by the in-memory one; and faults that only git can cause.
+ */
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -73,13 +75,13 @@ describe.each([
     expect(await search('needle')).toEqual(['a.txt 1', 'new file.txt 2', 'src/[x] ü.txt 1', 'src/deep/b.txt 1,2']);
   });
 
-  test('leaves out what git ignores, and what is binary', async () => {
+  test('leaves out ignored files and binary ones', async () => {
     backend = await open();
     await backend.write({ 'made/out.txt': 'needle\n', 'image.bin': '\0needle\n' });
     expect(await search('needle')).toEqual(['a.txt 1', 'src/[x] ü.txt 1', 'src/deep/b.txt 1']);
   });
 
-  test('takes plain text as it is, an expression as one, and ignores case where it is told to', async () => {
+  test('takes plain text literally, an expression as one, and ignores case on request', async () => {
     backend = await open();
     expect(await search('a.c')).toEqual(['src/deep/b.txt 1']);
     expect(await search('a\\wc', { isRegex: true })).toEqual(['src/deep/b.txt 2']);
@@ -87,14 +89,14 @@ describe.each([
     expect(await search('nothing like it')).toEqual([]);
   });
 
-  test('stays in the directory or the file that it is given, whatever their names have in them', async () => {
+  test('stays in the given directory or file, whatever characters their names have', async () => {
     backend = await open();
     expect(await search('needle', { path: path('src/deep') })).toEqual(['src/deep/b.txt 1']);
     expect(await search('needle', { path: path('src/[x] ü.txt') })).toEqual(['src/[x] ü.txt 1']);
     expect(await search('needle', { path: path('*.txt') })).toEqual([]);
   });
 
-  test('finds lines in a commit as that has them', async () => {
+  test('finds lines as a commit has them', async () => {
     backend = await open();
     await backend.write({ 'a.txt': 'edited\n', 'new.txt': 'needle\n' });
     const head = (await backend.workspace.head()).oid as Oid;
@@ -104,7 +106,7 @@ describe.each([
     expect(below).toEqual([{ path: 'src/deep/b.txt', lines: [1] }]);
   });
 
-  test('says that an expression is none, and that it was interrupted', async () => {
+  test('reports an invalid expression, and an interruption', async () => {
     backend = await open();
     await expect(search('(', { isRegex: true })).rejects.toMatchObject({ code: 'ACTION_FAILED' });
     await expect(search('needle', { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'INTERRUPTED' });
@@ -118,7 +120,7 @@ describe('a search with git grep', () => {
     linesOf(await backend.workspace.search(queryOf(text, more)));
 
   test.each(['--open-files-in-pager=touch pwned', '-O', '--no-index', '-e', '--', '--cached', '-f/etc/hostname'])(
-    'takes %s for what is looked for, not for an option',
+    'takes %s for the search text, not for an option',
     async (option) => {
       backend = await openGit();
       await backend.write({ 'options.txt': `x\n${option}\n` });
@@ -129,7 +131,7 @@ describe('a search with git grep', () => {
     },
   );
 
-  test('finds tracked files that a pattern of .gitignore names', async () => {
+  test('finds tracked files that match a pattern in .gitignore', async () => {
     backend = await openGit();
     await backend.scratch.commit({ 'made/kept.txt': 'needle\n' });
     await backend.write({ 'made/out.txt': 'needle\n' });
@@ -159,7 +161,7 @@ describe('a search with git grep', () => {
     expect(await search('a.c')).toEqual(['src/deep/b.txt 1']);
   });
 
-  test('remembers the first lines of a file that has very many', async () => {
+  test('keeps the first lines from a file with very many matches', async () => {
     backend = await openGit();
     await backend.write({ 'long.txt': 'straw\n'.repeat(3000) });
     const [found] = await backend.workspace.search(queryOf('straw'));
@@ -167,7 +169,7 @@ describe('a search with git grep', () => {
     expect(found?.lines).toEqual(Array.from({ length: 1000 }, (_, at) => at + 1));
   });
 
-  test('passes over lines that are longer than what a pipe gives at once', async () => {
+  test('skips lines that are longer than a pipe’s buffer', async () => {
     backend = await openGit();
     await backend.write({ 'a.txt': `${'y'.repeat(300_000)}needle\nno\nneedle\n` });
     expect(await search('needle', { path: path('a.txt') })).toEqual(['a.txt 1,3']);
@@ -188,7 +190,7 @@ describe('a search with git grep', () => {
   });
 });
 
-describe('a search of many trees with git grep', () => {
+describe('a search in many trees with git grep', () => {
   let scratch: ScratchRepository;
   let trees: string[];
   const { signal } = new AbortController();
@@ -202,7 +204,7 @@ describe('a search of many trees with git grep', () => {
   });
   afterAll(() => scratch.close());
 
-  /** Takes arguments of so many characters together. */
+  /** Accepts arguments with this many characters in total. */
   function limited(most: number): { git: GitRunner; lengths: number[] } {
     const git = gitRunner(scratch.root, process.env);
     const lengths: number[] = [];
@@ -215,7 +217,7 @@ describe('a search of many trees with git grep', () => {
     return { git: { ...git, start }, lengths };
   }
 
-  test('starts git once for many of them, and more often only where there is room for fewer', async () => {
+  test('starts git once for many of them, and more often only if there is room for fewer', async () => {
     const roomy = limited(Infinity);
     expect(await search(roomy.git, trees.slice(0, 100))).toHaveLength(100);
     expect(roomy.lengths).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** Trees of the user's edits, made with an index of our own: theirs stays as it is, byte for byte. */
+/** Trees with the user's edits, made with a separate index: the user's own stays unchanged, byte for byte. */
 import { chmod, mkdir, readFile, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -36,7 +36,7 @@ afterEach(async () => {
   await repo.close();
 });
 
-/** Lists the differences from HEAD as `letter path`, with the mode where it is a new one. */
+/** Lists the differences from HEAD as `letter path`, with the mode if it is new. */
 async function changesOf(tree: Oid): Promise<string[]> {
   const changes = await repository.store.diffTrees(head, tree);
   return changes.map(
@@ -46,7 +46,7 @@ async function changesOf(tree: Oid): Promise<string[]> {
 const textOf = async (tree: Oid, name: string) =>
   Buffer.from((await repository.store.readFile(tree, path(name)))?.bytes ?? []).toString();
 
-test('tracked edits and what is staged are in it, untracked files and exceptions are not', async () => {
+test('tracked edits and staged changes are included, untracked files and exceptions are not', async () => {
   await repo.write('a.txt', 'edited\n');
   await repo.write('b.txt', 'edited too\n');
   await repo.write('dir/*', 'a name like a pattern\n');
@@ -69,7 +69,7 @@ test('tracked edits and what is staged are in it, untracked files and exceptions
 });
 
 test('an edit of the same size in the second of the last index write is found', async () => {
-  // One tick of a coarse clock for everything: only the index's own time says that git has to look into the file.
+  // One tick of a coarse clock for everything: only the index's own time makes git look into the file.
   await repo.git('config', 'core.trustctime', 'false');
   const file = join(repo.root, 'a.txt');
   const index = join(repo.root, '.git/index');
@@ -81,7 +81,7 @@ test('an edit of the same size in the second of the last index write is found', 
   expect(await textOf(await workspace.snapshotTree([]), 'a.txt')).toBe('new\n');
 });
 
-test('line endings and filters are those of git', async () => {
+test('line endings and filters are git’s', async () => {
   await repo.git('config', 'core.autocrlf', 'true');
   await repo.git('config', 'filter.upper.clean', 'tr a-z A-Z');
   await repo.commit({ '.gitattributes': '*.up filter=upper\n', 'x.up': 'x\n' });
@@ -94,7 +94,7 @@ test('line endings and filters are those of git', async () => {
   expect(await changesOf(same)).toEqual(await changesOf(tree));
 });
 
-test("a filter that fails stops it with git's own words", async () => {
+test("a failing filter stops the snapshot with git's own message", async () => {
   await repo.commit({ '.gitattributes': '*.z filter=broken\n', 'x.z': 'x\n' });
   await repo.git('config', 'filter.broken.clean', 'false');
   await repo.git('config', 'filter.broken.required', 'true');
@@ -108,7 +108,7 @@ test("a filter that fails stops it with git's own words", async () => {
   await repo.git('config', '--remove-section', 'filter.broken');
 });
 
-test('what is outside a sparse checkout, or marked to be skipped, stays in the tree', async () => {
+test('files outside a sparse checkout, or marked to be skipped, stay in the tree', async () => {
   await repo.git('sparse-checkout', 'set', '--no-cone', '/*', '!/dir/');
   await repo.git('update-index', '--skip-worktree', 'b.txt');
   await rm(join(repo.root, 'b.txt'));
@@ -153,28 +153,31 @@ test('a tree of paths has exactly those, as they are on disk now', async () => {
   expect(await repo.fingerprint()).toEqual(before);
 });
 
-test.each(['a file', 'a link'])('a directory that became %s, and a file that became a directory', async (kind) => {
-  await rm(join(repo.root, 'dir'), { recursive: true });
-  await repo.write('elsewhere/x.txt', 'x\n');
-  await (kind === 'a file'
-    ? writeFile(join(repo.root, 'dir'), 'file\n')
-    : symlink('elsewhere', join(repo.root, 'dir')));
-  await rm(join(repo.root, 'a.txt'));
-  await mkdir(join(repo.root, 'a.txt'));
-  await repo.write('a.txt/inside.txt', 'x\n');
-  const paths = ['dir', 'dir/x.txt', 'dir/y.txt', 'a.txt', 'a.txt/inside.txt'].map(path);
-  const expected = [
-    'deleted a.txt',
-    'added a.txt/inside.txt',
-    `added dir${kind === 'a link' ? ' 120000' : ''}`,
-    'deleted dir/x.txt',
-    'deleted dir/y.txt',
-  ];
-  expect(await changesOf(await workspace.treeOfPaths(head, paths))).toEqual(expected);
-  expect(await changesOf(await workspace.treeOfPaths(head, paths.toReversed()))).toEqual(expected);
-});
+test.each(['a file', 'a link'])(
+  'a directory that became %s, and a file that became a directory, are included',
+  async (kind) => {
+    await rm(join(repo.root, 'dir'), { recursive: true });
+    await repo.write('elsewhere/x.txt', 'x\n');
+    await (kind === 'a file'
+      ? writeFile(join(repo.root, 'dir'), 'file\n')
+      : symlink('elsewhere', join(repo.root, 'dir')));
+    await rm(join(repo.root, 'a.txt'));
+    await mkdir(join(repo.root, 'a.txt'));
+    await repo.write('a.txt/inside.txt', 'x\n');
+    const paths = ['dir', 'dir/x.txt', 'dir/y.txt', 'a.txt', 'a.txt/inside.txt'].map(path);
+    const expected = [
+      'deleted a.txt',
+      'added a.txt/inside.txt',
+      `added dir${kind === 'a link' ? ' 120000' : ''}`,
+      'deleted dir/x.txt',
+      'deleted dir/y.txt',
+    ];
+    expect(await changesOf(await workspace.treeOfPaths(head, paths))).toEqual(expected);
+    expect(await changesOf(await workspace.treeOfPaths(head, paths.toReversed()))).toEqual(expected);
+  },
+);
 
-test('another base than HEAD is taken as it is', async () => {
+test('a base other than HEAD is used unchanged', async () => {
   const batch = repository.store.batch();
   const base = await batch.tree([{ mode: '100644', name: 'only.txt', oid: await batch.blob('x') }]);
   await batch.flush();
@@ -183,7 +186,7 @@ test('another base than HEAD is taken as it is', async () => {
   expect(await readFile(join(repo.root, 'a.txt'), 'utf8')).toBe('one\n');
 });
 
-test('a file that vanishes while git reads the others is as one that was gone before', async () => {
+test('a file that vanishes while git reads the others counts as deleted before', async () => {
   await repo.git('config', 'filter.eater.clean', `cat; rm -f '${join(repo.root, 'z.txt')}'`);
   await repo.commit({ '.gitattributes': 'm.txt filter=eater\n' });
   head = (await repo.git('rev-parse', 'HEAD')) as Oid;
@@ -194,14 +197,14 @@ test('a file that vanishes while git reads the others is as one that was gone be
   await repo.git('config', '--remove-section', 'filter.eater');
 });
 
-test('sizes are those of what would be read: a link its own, a directory none', async () => {
+test('sizes are those of the bytes to be read: a link its own, a directory none', async () => {
   await repo.write('five.txt', '12345');
   await symlink('nowhere', join(repo.root, 'link'));
   const sizes = ['five.txt', 'link', 'dir', 'never/was.txt'].map((name) => workspace.sizeOnDisk(path(name)));
   expect(await Promise.all(sizes)).toEqual([5, 7, null, null]);
 });
 
-test('a file is as old as its first byte here, whatever its times say', async () => {
+test('a file’s age is the age of its first byte here, whatever its times say', async () => {
   const before = Date.now() - 1000;
   await repo.write('old.txt', '12345');
   await utimes(join(repo.root, 'old.txt'), 1, 1);
@@ -211,17 +214,17 @@ test('a file is as old as its first byte here, whatever its times say', async ()
 
 test.each<[string, string[]]>([
   ['plainly', []],
-  ['with line ends of Windows', ['core.autocrlf=true']],
+  ['with Windows line ends', ['core.autocrlf=true']],
   ['without modes and links', ['core.fileMode=false', 'core.symlinks=false']],
-  ['with an index of another format', ['index.version=4', 'core.splitIndex=true', 'index.threads=2']],
-])('a tree of paths is what git makes of all of the tree, %s', async (_, settings) => {
+  ['with another index format', ['index.version=4', 'core.splitIndex=true', 'index.threads=2']],
+])('a tree of paths equals git’s tree of everything, %s', async (_, settings) => {
   await repo.commit({ 'kept.txt': 'as\r\non Windows\r\n', 'deep/.gitattributes': '*.up filter=upper\n' });
   await repo.git('update-index', '--chmod=+x', 'run.sh');
   await repo.git('commit', '--quiet', '--amend', '--no-edit');
   head = (await repo.git('rev-parse', 'HEAD')) as Oid;
   await repo.git('config', 'filter.upper.clean', 'tr a-z A-Z');
   for (const setting of settings) await repo.git('config', ...(setting.split('=') as [string, string]));
-  // Its attributes are in the tree alone; the user's index says something else of some paths.
+  // The attributes are only in the tree; the user's index differs for some paths.
   await rm(join(repo.root, 'deep/.gitattributes'));
   await repo.git('update-index', '--assume-unchanged', 'b.txt');
   await repo.git('rm', '--quiet', '--cached', 'gone.txt', 'kept.txt');

@@ -3,7 +3,7 @@ import { openProject } from '../../src/app.ts';
 import type { RepoPath } from '../../src/names.ts';
 import { makeScratchRepository } from '../support/scratch-repository.ts';
 
-test('the status of one path tells of it alone, whatever is special in its name to git', async () => {
+test('the status of one path covers only that path, even with characters that are special to git', async () => {
   const repo = await makeScratchRepository({ 'dir/a*.txt': 'one\n', 'dir/ab.txt': 'one\n' });
   for (const text of ['two\n', 'three\n']) {
     for (const path of ['dir/a*.txt', 'dir/ab.txt']) await repo.write(path, text);

@@ -1,4 +1,4 @@
-/** The differences from HEAD by git's own words, with names unchanged. */
+/** The differences from HEAD in git's own output, with names unchanged. */
 import { chmod, copyFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -35,7 +35,7 @@ afterAll(async () => {
   await repo.close();
 });
 
-test('every kind of edit has its letters, and names come back exactly', async () => {
+test('every kind of edit has its letters, and names are returned exactly', async () => {
   await repo.write('with  two spaces.txt', 'b\n');
   await repo.write('ünï "q" 日本.txt', 'b\n');
   await repo.write('line\nbreak.txt', 'b\n');
@@ -70,13 +70,13 @@ test('every kind of edit has its letters, and names come back exactly', async ()
   expect(await workspace.ignored([path('ignored.txt'), path('kept.txt'), path('x/y')])).toEqual(['ignored.txt']);
 });
 
-test('a path beyond a link hides no ignored one', async () => {
+test('a path beyond a link does not hide an ignored one', async () => {
   await symlink('new dir', join(repo.root, 'link'));
   expect(await workspace.ignored([path('link/x'), path('ignored.txt')])).toEqual(['ignored.txt']);
   await rm(join(repo.root, 'link'));
 });
 
-test('thousands of paths beyond a link, which a plan may name, are asked about in one go', async () => {
+test('thousands of paths beyond a link, which a plan may name, are queried in one go', async () => {
   const commands: string[] = [];
   await symlink('new dir', join(repo.root, 'link'));
   const traced = await openRepository({
@@ -93,14 +93,14 @@ test('thousands of paths beyond a link, which a plan may name, are asked about i
   await rm(join(repo.root, 'link'));
 });
 
-test('looking does not write: an index with outdated times stays as it is', async () => {
+test('looking does not write: an index with outdated times stays unchanged', async () => {
   await utimes(join(repo.root, 'kept.txt'), 1769248800, 1769248800);
   const before = await repo.fingerprint();
   await workspace.status({ untracked: true });
   expect((await repo.fingerprint()).index).toBe(before.index);
 });
 
-test('two scans tell an edit of the same size apart, in the session directory as well', async () => {
+test('two scans detect an edit of the same size, in the session directory as well', async () => {
   await repo.write('.teddy/sessions/x/01/plan.md', 'x\n');
   const before = await workspace.scan();
   expect([...before.keys()]).toContain('both.txt');
@@ -113,7 +113,7 @@ test('two scans tell an edit of the same size apart, in the session directory as
   await rm(join(repo.root, '.teddy'), { recursive: true });
 });
 
-test('a submodule is marked as one, also when its owner has it ignored', async () => {
+test('a submodule is marked as one, even if its owner has set it to be ignored', async () => {
   const inner = await makeScratchRepository({ 'inner.txt': 'a\n' });
   await repo.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', inner.root, 'sub');
   await repo.git('commit', '--quiet', '-m', 'Add a submodule');
@@ -137,7 +137,7 @@ test('a submodule is marked as one, also when its owner has it ignored', async (
   await Promise.all([inner.close(), other.close()]);
 });
 
-test('unmerged paths are told apart, with spaces in their names', async () => {
+test('unmerged paths are recognized, with spaces in their names', async () => {
   await repo.commit({ 'a conflict.txt': 'base\n' });
   await repo.git('switch', '--quiet', '-c', 'side');
   await repo.commit({ 'a conflict.txt': 'side\n' });
@@ -150,7 +150,7 @@ test('unmerged paths are told apart, with spaces in their names', async () => {
   expect(await workspace.operationInProgress(null)).toBeNull();
 });
 
-test('an edited file whose name is not UTF-8 is in the way of a snapshot alone, which names it', async () => {
+test('an edited file whose name is not UTF-8 only blocks a snapshot, which names it', async () => {
   const scratch = await makeScratchRepository();
   const name = Buffer.concat([Buffer.from(`${scratch.root}/caf`), Buffer.from([0xe9])]);
   await writeFile(name, 'a\n');
@@ -182,7 +182,7 @@ test('an edited file whose name is not UTF-8 is in the way of a snapshot alone, 
   await scratch.close();
 });
 
-test('while the index is written nothing is taken for half staged: the look is repeated when it is done', async () => {
+test('while the index is written nothing counts as half staged: the scan is repeated afterwards', async () => {
   const scratch = await makeScratchRepository({ 'a.txt': 'a\n' });
   const opened = await openRepository({ cwd: scratch.root, env: process.env });
   const at = (name: string) => join(scratch.root, '.git', name);

@@ -12,7 +12,7 @@ const toEntry = (name: string, content: string, mode: TreeEntry['mode'] = '40000
 });
 const many = Array.from({ length: 300 }, (_, at) => toEntry(String(at + 10), `turn ${at}`));
 
-describe('a directory that was decoded with others before it', () => {
+describe('a directory decoded after others', () => {
   const versions: Record<string, TreeEntry[]> = {
     'has one more in the midst': [...many, toEntry('100-branch-01', 'branch')],
     'has another content at its end': [...many.slice(0, -1), toEntry('99', 'other')],
@@ -34,7 +34,7 @@ describe('a directory that was decoded with others before it', () => {
       expect(decode(encodeTree(many))).toEqual(decodeTree(encodeTree(many), 20));
     });
 
-  test('is refused where it is cut off, and where its rows do not begin where those of the other did', () => {
+  test('is refused if it is cut off, or if its rows do not begin where the other’s did', () => {
     const bytes = encodeTree(many);
     for (const length of [bytes.length - 1, bytes.length - 21, 4000])
       expect(() => decode(bytes.subarray(0, length))).toThrow(/truncated/);
@@ -42,7 +42,7 @@ describe('a directory that was decoded with others before it', () => {
     expect(toOutcome(() => decode(torn))).toEqual(toOutcome(() => decodeTree(torn, 20)));
   });
 
-  test('is not changed by what is done to an array that was given out', () => {
+  test('is not affected by changes to a returned array', () => {
     decode(encodeTree(many)).length = 0;
     expect(decode(encodeTree(many))).toHaveLength(many.length);
   });

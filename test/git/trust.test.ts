@@ -17,8 +17,8 @@ beforeEach(async () => {
 
 afterEach(() => rm(dir, { recursive: true }));
 
-describe('what is trusted', () => {
-  test('is nothing at first, then what was added, for every process', async () => {
+describe('the trusted set', () => {
+  test('is empty at first, then has the added ids, for every process', async () => {
     expect(await gitTrust(dir).has(one)).toBe(false);
     await gitTrust(dir).add([one, two]);
     expect(await gitTrust(dir).has(two)).toBe(true);
@@ -26,7 +26,7 @@ describe('what is trusted', () => {
     expect(await readFile(path(), 'utf8')).toBe(`${one}\n${two}\n`);
   });
 
-  test('is added once, and nothing to add writes nothing', async () => {
+  test('gets each id once, and adding nothing writes nothing', async () => {
     await gitTrust(dir).add([]);
     await expect(readFile(path())).rejects.toMatchObject({ code: 'ENOENT' });
     await gitTrust(dir).add([one]);
@@ -34,7 +34,7 @@ describe('what is trusted', () => {
     expect(await readFile(path(), 'utf8')).toBe(`${one}\n${two}\n`);
   });
 
-  test('survives a line that was torn, which counts for nothing', async () => {
+  test('survives a torn line, which does not count', async () => {
     await gitTrust(dir).add([one]);
     await appendFile(path(), two.slice(0, 20));
     expect(await gitTrust(dir).has(two)).toBe(false);
@@ -48,13 +48,13 @@ describe('what is trusted', () => {
     }
   });
 
-  test('is nothing that only begins like an id that was added', async () => {
+  test('does not contain ids that merely begin like an added one', async () => {
     await gitTrust(dir).add([one]);
     await writeFile(path(), `${one}0\n`);
     expect(await gitTrust(dir).has(one)).toBe(false);
   });
 
-  test('cannot be told from what cannot be read', async () => {
+  test('is an error if it cannot be read', async () => {
     await mkdir(path(), { recursive: true });
     await expect(gitTrust(dir).has(one)).rejects.toMatchObject({
       code: 'WRITE_FAILED',
@@ -62,7 +62,7 @@ describe('what is trusted', () => {
     });
   });
 
-  test('loses nothing when many add at once', async () => {
+  test('loses nothing when many processes add at the same time', async () => {
     const oids = Array.from({ length: 20 }, (_, at) => parseOid(String(at).padStart(40, '0')));
     await Promise.all(oids.map((oid) => gitTrust(dir).add([oid])));
     for (const oid of oids) expect(await gitTrust(dir).has(oid)).toBe(true);

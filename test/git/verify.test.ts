@@ -1,4 +1,4 @@
-/** Only git itself knows these of a line: signatures, incomplete clones, missing objects, other hashes. */
+/** Only git itself can check these parts of a line: signatures, incomplete clones, missing objects, other hashes. */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -34,7 +34,7 @@ async function sign(value: string): Promise<void> {
   project.repository.reloadSettings();
 }
 
-/** The entries of the last turn are signed, with a key that git is told of. */
+/** The last turn's entries are signed, with a key that git has been given. */
 beforeAll(async () => {
   outside = await mkdtemp(join(tmpdir(), 'teddy-verify-'));
   const key = join(outside, 'key');
@@ -67,7 +67,7 @@ afterAll(async () => {
   await repo.close();
 });
 
-/** A clone with everything of the line. */
+/** A clone with everything on the line. */
 async function clone(name: string, ...options: string[]): Promise<string> {
   const place = join(outside, name);
   await repo.git('clone', '--quiet', '--branch', line, ...options, place);
@@ -83,7 +83,7 @@ async function inClone<Value>(place: string, ask: (there: Project) => Promise<Va
   }
 }
 
-test('what cannot be signed is not published', async () => {
+test('an entry that cannot be signed is not published', async () => {
   const tip = await repo.git('rev-parse', line);
   const key = await repo.git('config', 'user.signingKey');
   await repo.git('config', 'user.signingKey', join(outside, 'none'));
@@ -98,7 +98,7 @@ test('what cannot be signed is not published', async () => {
   }
 });
 
-test('a signature that git can check is no more than right; one whose key it does not know is a note', async () => {
+test('a signature that git can check is merely valid; one with an unknown key is a note', async () => {
   const tip = (await repo.git('rev-parse', line)) as Oid;
   const parent = (await repo.git('rev-parse', `${line}~`)) as Oid;
   const signed = await project.repository.store.checkSignatures(tip, []);
@@ -141,7 +141,7 @@ describe('--signed-by', () => {
     await repo.git('config', 'gpg.ssh.allowedSignersFile', signers);
   });
 
-  test('takes no other key', async () => {
+  test('accepts no other key', async () => {
     const other = join(outside, 'other');
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', other]);
     const found = await unsigned(`${other}.pub`);
@@ -151,7 +151,7 @@ describe('--signed-by', () => {
     expect(found.filter((row) => row === 'signature: It is not signed by any of the named keys.')).toHaveLength(2);
   });
 
-  test('needs a fingerprint or a file that holds a key', async () => {
+  test('needs a fingerprint or a file with a key', async () => {
     await expect(withKeys(['SHA256:short'])).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });
     await expect(withKeys([join(repo.root, 'README.md')])).rejects.toMatchObject({
       code: 'USAGE',
@@ -178,7 +178,7 @@ test.each([
   });
 });
 
-test('a shallow clone is checked as far as it goes, and says so; a bare one is checked as a whole', async () => {
+test('a shallow clone is checked as far as it goes, with a notice; a bare one is checked completely', async () => {
   const [shallow, bare] = await Promise.all([
     clone('shallow', '--depth=3', `file://${repo.root}`),
     clone('bare.git', '--bare', repo.root),
@@ -194,7 +194,7 @@ test('a shallow clone is checked as far as it goes, and says so; a bare one is c
   expect(fsck).toEqual([]);
 });
 
-test('a file that is missing is named once, though every later log shows it, and by git fsck', async () => {
+test('a missing file is named once, though every later log shows it, and by git fsck', async () => {
   const place = await clone('damaged.git', '--bare', repo.root);
   const path = `.teddy/sessions/${session}/01/transcript.jsonl`;
   const blob = await repo.git('rev-parse', `${line}:${path}`);
@@ -214,7 +214,7 @@ test('a file that is missing is named once, though every later log shows it, and
   expect(fsck).toContain(`missing blob ${blob}`);
 });
 
-test('a commit that changes a trillion paths is found before git lists one, wherever it lies', async () => {
+test('a commit that changes a trillion paths is detected before git lists one, wherever the commit is', async () => {
   const place = await clone('bomb.git', '--bare', repo.root);
   const { bomb } = addHostileRefs(place, await repo.git('rev-parse', line));
   const tip = gitText(place, ['rev-parse', bomb]) as Oid;

@@ -6,7 +6,7 @@ import { parseOid, type Oid } from '../../src/names.ts';
 
 const oidOf = (number: number) => parseOid(number.toString(16).padStart(40, '0'));
 
-/** 300 commits in a row, the last one numbered 300; those below `missing` are not there, which git does not like. */
+/** 300 commits in a row, the last one numbered 300; those below `missing` do not exist, which is an error to git. */
 function history(missing = 0) {
   const listed: string[][] = [];
   const readers = { now: 0, most: 0, all: 0 };
@@ -47,7 +47,7 @@ test('a long walk has every commit once, in order, and reads many at a time', as
   expect(readers.most).toBeGreaterThan(16);
 });
 
-test('while the commits of one batch are looked at, the next ones are read', async () => {
+test('while one batch of commits is processed, the next one is read', async () => {
   const { walk, readers } = history();
   expect(await messages(walk(), 49)).toHaveLength(49);
   expect(readers.all).toBe(48 + 2 * 64);
@@ -59,14 +59,14 @@ test('a short walk starts no process', async () => {
   expect(listed).toEqual([]);
 });
 
-test('a walk ends where a parent is missing, and fails for any other reason that git has', async () => {
+test('a walk ends at a missing parent, and fails for any other error from git', async () => {
   expect(await messages(history(100).walk())).toHaveLength(200);
   expect(await messages(history(290).walk())).toHaveLength(10);
   const { walk } = history(100);
   await expect(messages(walk([oidOf(1)]))).rejects.toThrow('a parent is missing');
 });
 
-test('a walk to a commit that is near starts no process, and one to a commit that is not asks git', async () => {
+test('a walk to a near commit starts no process, and one to a far commit asks git', async () => {
   const { walk, listed } = history();
   expect(await messages(walk([oidOf(290)]))).toEqual(Array.from({ length: 10 }, (_, at) => `${300 - at}`));
   expect(listed).toEqual([]);

@@ -1,4 +1,4 @@
-/** Linked work trees that teddy makes and removes, with real git and whatever the user has set up around it. */
+/** Linked work trees that teddy makes and removes, with real git and anything the user has set up around them. */
 import { spawn } from 'node:child_process';
 import { chmod, mkdir, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ const list = (cwd?: string) => use((repository) => repository.linkedWorkTrees(),
 const find = async (root: string) => (await list()).find((tree) => tree.root === root) as LinkedWorkTree;
 const places = () => repo.list('.git/teddy/worktrees');
 
-test('the list is what git says at that moment, however long the repository is open', async () => {
+test('the list is git’s current one, however long the repository is open', async () => {
   await use(async (repository) => {
     const expectCurrent = async (...refs: (string | null)[]) => {
       const trees = await repository.workTrees();
@@ -69,7 +69,7 @@ test('the list is what git says at that moment, however long the repository is o
 });
 
 describe('a new work tree', () => {
-  test('has the branch and all its files, and the one beside it stays as it is', async () => {
+  test('has the branch and all its files, and the one beside it stays unchanged', async () => {
     await repo.write('a.txt', 'edited\n');
     await repo.write('new.txt', 'new\n');
     await repo.git('add', 'new.txt');
@@ -83,7 +83,7 @@ describe('a new work tree', () => {
     expect(await find(root)).toMatchObject({ ref, madeFor: ref, isGone: false, isUnfinished: false, lock: null });
   });
 
-  test('is found as teddy’s from the work tree itself, and after git has moved it', async () => {
+  test('is recognized as teddy’s from the work tree itself, and after git has moved it', async () => {
     const root = await add();
     expect(await list(root)).toMatchObject([{ root, madeFor: ref }]);
     const moved = `${repo.root} moved ü`;
@@ -92,7 +92,7 @@ describe('a new work tree', () => {
     await remove(moved);
   });
 
-  test('is made from a linked work tree, from a bare repository and below a path with spaces, umlauts and links', async () => {
+  test('can be made from a linked work tree, in a bare repository and below a path with spaces, umlauts and links', async () => {
     const bare = `${repo.root} bäre.git`;
     await repo.git('clone', '--quiet', '--bare', repo.root, bare);
     const root = await add(bare);
@@ -110,20 +110,20 @@ describe('a new work tree', () => {
     ['versuch/ü-1', 'versuch-ü-1'],
     ['teddy/20260124-add-login--01-branch-01', '20260124-add-login--01-branch-01'],
     ['x@y', 'x-y'],
-  ])('of the branch %s is called %s', async (branch, name) => {
+  ])('for the branch %s is called %s', async (branch, name) => {
     await repo.git('branch', branch);
     const root = await use((repository) => repository.addWorkTree(`refs/heads/${branch}` as RefName));
     expect(root).toBe(join(repo.root, '.git/teddy/worktrees', name));
     await remove(root);
   });
 
-  test('gets another place where the first is taken, and what is there stays', async () => {
+  test('gets another place if the first is taken, and existing files stay', async () => {
     await repo.write('.git/teddy/worktrees/20260124-add-login/mine.txt', 'mine\n');
     expect(await add()).toBe(join(repo.root, '.git/teddy/worktrees/20260124-add-login-2'));
     expect(await repo.read('.git/teddy/worktrees/20260124-add-login/mine.txt')).toBe('mine\n');
   });
 
-  test('of a branch that is checked out is refused, and nothing is left of it', async () => {
+  test('for a branch that is checked out is refused, and leaves nothing behind', async () => {
     await repo.git('switch', '--quiet', 'teddy/20260124-add-login');
     const before = await repo.fingerprint();
     await expect(add()).rejects.toMatchObject({
@@ -135,10 +135,10 @@ describe('a new work tree', () => {
     expect(await list()).toEqual([]);
   });
 
-  test('is made once at most where two processes make it at the same time', async () => {
+  test('is made at most once if two processes make it at the same time', async () => {
     await repo.commit({ '.gitattributes': '*.txt filter=slow\n' }, 'Filter');
     await repo.git('branch', '--force', 'teddy/20260124-add-login');
-    // So that each has begun before the first is done.
+    // Ensures that each has begun before the first is done.
     await repo.git('config', 'filter.slow.smudge', 'sleep 0.5; cat');
     const results = await Promise.allSettled([add(), add(), add()]);
     const made = results.filter(({ status }) => status === 'fulfilled');
@@ -150,21 +150,21 @@ describe('a new work tree', () => {
     }
   });
 
-  test('waits for one that another git is in the middle of making', async () => {
+  test('waits for one that another git is still making', async () => {
     const other = join(repo.root, '.git/worktrees/other');
     await repo.git('worktree', 'add', '--quiet', '--detach', join(repo.root, '.git/other'));
-    // git leaves it so between making the file and filling it.
+    // git leaves it like this between making the file and filling it.
     await writeFile(join(other, 'commondir'), '');
     const filled = sleep(300).then(() => writeFile(join(other, 'commondir'), '../..\n'));
     expect(await add()).toBe(join(repo.root, '.git/teddy/worktrees/20260124-add-login'));
     await filled;
   });
 
-  test('that is taken back takes nothing from one that another git has just begun', async () => {
+  test('that is removed again takes nothing from one that another git has just begun', async () => {
     await repo.git('switch', '--quiet', 'teddy/20260124-add-login');
     const other = join(repo.root, '.git/worktrees/20260124-add-login7');
     await mkdir(other, { recursive: true });
-    // git leaves it so between the lock and the name.
+    // git leaves it like this between the lock and the name.
     await writeFile(join(other, 'locked'), 'initializing');
     const named = sleep(500).then(() => writeFile(join(other, 'gitdir'), join(repo.root, 'other/.git\n')));
     await expect(add()).rejects.toMatchObject({ code: 'LINE_CHECKED_OUT' });
@@ -173,7 +173,7 @@ describe('a new work tree', () => {
     await rm(other, { recursive: true });
   });
 
-  test('that git cannot fill is taken back', async () => {
+  test('that git cannot fill is removed again', async () => {
     await repo.commit({ '.gitattributes': '*.txt filter=broken\n' }, 'Filter');
     await repo.git('branch', '--force', 'teddy/20260124-add-login');
     await repo.git('config', 'filter.broken.smudge', 'false');
@@ -186,7 +186,7 @@ describe('a new work tree', () => {
     expect(await list()).toEqual([]);
   });
 
-  test('runs no hook, whatever the user has set', async () => {
+  test('runs no hooks, whatever the user has set', async () => {
     await repo.write('hooks/post-checkout', '#!/bin/sh\ntouch "$(git rev-parse --git-common-dir)/ran"\nexit 1\n');
     await chmod(join(repo.root, 'hooks/post-checkout'), 0o755);
     await repo.git('config', 'core.hooksPath', join(repo.root, 'hooks'));
@@ -194,7 +194,7 @@ describe('a new work tree', () => {
     await expect(readFile(join(repo.root, '.git/ran'))).rejects.toThrow('ENOENT');
   });
 
-  test('has the settings of its own kind, a sparse checkout and submodules as git gives them to any', async () => {
+  test('has its own settings, a sparse checkout and submodules as git provides for any', async () => {
     const sub = await makeScratchRepository();
     await repo.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', sub.root, 'sub');
     await repo.git('commit', '--quiet', '-m', 'Submodule');
@@ -211,7 +211,7 @@ describe('a new work tree', () => {
     await sub.close();
   });
 
-  test('that a crash left unfinished is on no branch, is said to be so, and is in nobody’s way', async () => {
+  test('that a crash left unfinished is on no branch, is reported, and is in nobody’s way', async () => {
     const root = join(repo.root, '.git/teddy/worktrees/20260124-add-login');
     // A kill between the first and the last step leaves this.
     await repo.git('worktree', 'add', '--quiet', '--detach', '--no-checkout', root, ref);
@@ -225,14 +225,14 @@ describe('a new work tree', () => {
   });
 });
 
-describe('the place of a work tree', () => {
-  test('is not made where it cannot be noted', async () => {
+describe('a work tree’s place', () => {
+  test('is not made if it cannot be recorded', async () => {
     await repo.write('.git/teddy/journal', '');
     await expect(add()).rejects.toMatchObject({ code: 'WRITE_FAILED' });
     expect(await places()).toEqual([]);
   });
 
-  test('is left whole where the note of it cannot be removed', async () => {
+  test('is left intact if its note cannot be removed', async () => {
     const commonDir = join(repo.root, '.git');
     const root = await withWorkTreeNote(commonDir, join(commonDir, 'teddy/worktrees/whole'), async (place) => {
       await repo.git('worktree', 'add', '--quiet', '--detach', place);
@@ -247,7 +247,7 @@ describe('the place of a work tree', () => {
     expect((await find(root)).isGone).toBe(false);
   });
 
-  test('goes with the note of a command that was killed, and stays where another one makes a work tree by now', async () => {
+  test('is removed with a killed command’s note, and stays if another command makes a work tree there by now', async () => {
     const other = spawn('sleep', ['60']);
     try {
       const common = { version: 1, bootId: await readBootId(), startTime: null, isSettling: false, staged: null };
@@ -286,19 +286,19 @@ describe('a work tree whose command was killed in the checkout', () => {
     await repo.write(`.git/teddy/journal/worktree-${'1'.repeat(16)}.json`, text);
   });
 
-  test('goes with all that git has written of it', async () => {
+  test('is removed with everything that git has written for it', async () => {
     expect(await use(async ({ workspace }) => workspace?.repair())).toEqual([]);
     expect([await places(), await list(), await repo.list('.git/teddy/journal')]).toEqual([[], [], []]);
   });
 
-  test('goes where git had not yet written which commit it is of', async () => {
+  test('is removed if git had not yet written its commit', async () => {
     await rm(join(root(), 'dir'), { recursive: true });
     await repo.write(`${record}/HEAD`, `${'0'.repeat(40)}\n`);
     expect(await use(async ({ workspace }) => workspace?.repair())).toEqual([]);
     expect([await places(), await list(), await repo.list('.git/teddy/journal')]).toEqual([[], [], []]);
   });
 
-  test('stays where all of it is there, without its note', async () => {
+  test('stays if all of it exists, without its note', async () => {
     await rm(join(repo.root, record, 'index.lock'));
     await repo.git('-C', root(), 'switch', '--quiet', '--force', 'teddy/20260124-add-login');
     expect(await use(async ({ workspace }) => workspace?.repair())).toEqual([]);
@@ -307,7 +307,7 @@ describe('a work tree whose command was killed in the checkout', () => {
   });
 
   test.each([true, false])(
-    'goes where git had only its HEAD left to move, with its lock or without',
+    'is removed if git only had to move its HEAD, with its lock or without',
     async (isLocked) => {
       await rm(join(repo.root, record, 'index.lock'));
       await repo.git('-C', root(), 'reset', '--quiet', '--hard');
@@ -317,7 +317,7 @@ describe('a work tree whose command was killed in the checkout', () => {
     },
   );
 
-  test('stays while it has a file of somebody’s, each command says so, and the note goes when that was seen to', async () => {
+  test('stays while it has a user’s file, which each command reports, and the note goes once that is settled', async () => {
     await writeFile(join(root(), 'dir/mine.txt'), 'mine\n');
     for (let times = 0; times < 2; times += 1)
       expect(await use(async ({ workspace }) => workspace?.repair())).toEqual([
@@ -330,8 +330,8 @@ describe('a work tree whose command was killed in the checkout', () => {
   });
 });
 
-describe('what is on record', () => {
-  test('tells what is gone, locked, detached, without a commit, or made by somebody else', async () => {
+describe('the record of a work tree', () => {
+  test('names missing, locked and detached ones, those without a commit, and those made by somebody else', async () => {
     const at = (name: string) => `${repo.root}-${name}`;
     await repo.git('worktree', 'add', '--quiet', '-b', 'gone', at('gone'));
     await rm(at('gone'), { recursive: true });
@@ -351,8 +351,8 @@ describe('what is on record', () => {
   });
 });
 
-describe('a removal', () => {
-  test('leaves the branch, and takes ignored files along', async () => {
+describe('removing a work tree', () => {
+  test('keeps the branch, and removes ignored files', async () => {
     const root = await add();
     await mkdir(join(root, 'made'));
     await writeFile(join(root, 'made/x.js'), 'x');
@@ -368,7 +368,7 @@ describe('a removal', () => {
   test.each([
     ['an edit', 'a.txt'],
     ['an untracked file', 'new.txt'],
-  ])('is refused where there is %s, also if git is set to show no untracked files', async (_, name) => {
+  ])('is refused if there is %s, even if git is set to show no untracked files', async (_, name) => {
     const root = await add();
     await repo.git('config', 'status.showUntrackedFiles', 'no');
     await writeFile(join(root, name), 'mine\n');
@@ -379,7 +379,7 @@ describe('a removal', () => {
     expect(await readFile(join(root, name), 'utf8')).toBe('mine\n');
   });
 
-  test('is refused where HEAD is on a commit that no branch has', async () => {
+  test('is refused if HEAD is on a commit outside every branch', async () => {
     const root = await add();
     const linked = openScratchRepository(root);
     await linked.git('switch', '--quiet', '--detach');
@@ -392,7 +392,7 @@ describe('a removal', () => {
     await remove(root);
   });
 
-  test('of what is gone takes its record away, of that one alone', async () => {
+  test('removes only the record of a missing one', async () => {
     const root = await add();
     await repo.git('worktree', 'add', '--quiet', '-b', 'other', `${repo.root}-other`);
     for (const path of [root, `${repo.root}-other`]) await rm(path, { recursive: true });
@@ -400,7 +400,7 @@ describe('a removal', () => {
     expect((await list()).map((tree) => tree.ref)).toEqual(['refs/heads/other']);
   });
 
-  test('of what is locked is refused', async () => {
+  test('is refused for a locked one', async () => {
     const root = await add();
     await repo.git('worktree', 'lock', root);
     await expect(remove(root)).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-/** A line that is written as one pack: what git makes of it, and what a failure leaves. */
+/** A line that is written as one pack: git's view of it, and leftovers after a failure. */
 import { randomBytes } from 'node:crypto';
 import { copyFile, readdir, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ async function* grow(count: number, onOne: (at: number) => void = () => undefine
 }
 
 describe('a line in one pack', () => {
-  test('a file of 2,600 versions is whole in each, and little more than its last one on disk', async () => {
+  test('stores 2,600 versions of a file completely, in little more than the last one’s size', async () => {
     const tip = await repository.store.writeLine(head, grow(2600));
     await repository.store.updateRefs([{ ref: 'refs/heads/long' as RefName, old: null, new: tip }], 'test');
     await scratch.git('fsck', '--strict');
@@ -59,7 +59,7 @@ describe('a line in one pack', () => {
     expect(Number(/size-pack: (\d+)/.exec(objects)?.[1])).toBeLessThan(4096);
   });
 
-  test('the ids are those of git, whatever a version has in common with those before it', async () => {
+  test('has the same ids as git, whatever a version has in common with earlier ones', async () => {
     async function* commits(): AsyncIterable<LineCommit> {
       const commit = (name: string, text: string) => {
         const files = [{ path: path(name), bytes: new TextEncoder().encode(text) }];
@@ -81,7 +81,7 @@ describe('a line in one pack', () => {
     expect(await scratch.git('show', 'many:log/x')).toBe('b'.repeat(70_000));
   });
 
-  test('nothing is there before all is, and nothing of what was written stays after a failure', async () => {
+  test('shows nothing before everything is there, and leaves nothing after a failure', async () => {
     const failing = grow(50, (at) => {
       if (at === 40) throw new Error('no more');
     });
@@ -90,7 +90,7 @@ describe('a line in one pack', () => {
     expect(await scratch.git('rev-list', '--all')).toBe(head);
   });
 
-  test('clears away what a process left that was killed, and not what one that is alive is writing', async () => {
+  test('removes a killed process’s leftovers, but not a running one’s files', async () => {
     const boot = await readBootId();
     const dead = `tmp_pack_teddy-999999999-${boot}-0123abcd`;
     const alive = `tmp_pack_teddy-${process.ppid}-${boot}-0123abcd`;
@@ -103,7 +103,7 @@ describe('a line in one pack', () => {
   });
 
   test.each(['sha1', 'sha256'] as const)(
-    'clears away a pack that a kill has left without an index, if it is ours beyond doubt (%s)',
+    'removes a killed process’s pack without an index, if it is certainly ours (%s)',
     async (objectFormat) => {
       const other = await makeScratchRepository({ 'a.txt': 'a\n' }, { objectFormat });
       const { store, close } = await openRepository({ cwd: other.root, env: process.env });
@@ -132,7 +132,7 @@ describe('a line in one pack', () => {
     },
   );
 
-  test('a directory that was left is not come back to: its earlier files would be lost without a word', async () => {
+  test('refuses to return to a finished directory, whose earlier files would be lost silently', async () => {
     const bytes = new TextEncoder().encode('x\n');
     async function* back(): AsyncIterable<LineCommit> {
       for (const one of ['a/1/x', 'a/2/x', 'a/1/y'])
@@ -142,7 +142,7 @@ describe('a line in one pack', () => {
     expect(await readdir(packs)).toEqual([]);
   });
 
-  test('a pack of a shared repository is for its group', async () => {
+  test('is for the group in a shared repository', async () => {
     await scratch.git('config', 'core.sharedRepository', 'group');
     repository.reloadSettings();
     await repository.store.writeLine(head, grow(1));
@@ -151,8 +151,8 @@ describe('a line in one pack', () => {
   });
 });
 
-describe('the index of a pack', () => {
-  test('offsets beyond 2 GiB stand in a table of their own', () => {
+describe('a pack’s index', () => {
+  test('keeps offsets beyond 2 GiB in a separate table', () => {
     const index = packIndex('sha1');
     const ids = [Buffer.alloc(20, 1), Buffer.alloc(20, 2), Buffer.alloc(20, 3)] as const;
     index.add(ids[2], 3, 12);
@@ -166,8 +166,8 @@ describe('the index of a pack', () => {
   });
 });
 
-describe('a difference', () => {
-  test('is none where most of the object is new', () => {
+describe('a delta', () => {
+  test('is not used if most of the object is new', () => {
     const toDelta = (base: string, target: string) => {
       const [a, b] = [Buffer.from(base), Buffer.from(target)];
       return encodeDelta({ length: a.length, ...findSame(a, b) }, b);

@@ -20,7 +20,7 @@ afterEach(() => rm(home, { recursive: true, force: true }));
 
 const below = async (directory: string) => (await readdir(directory, { recursive: true })).sort();
 
-describe('the logs of Claude Code', () => {
+describe('Claude Code’s logs', () => {
   test('are named after the real folder, and only their owner may read them', async () => {
     const link = join(home, 'link');
     await symlink(cwd, link);
@@ -33,29 +33,29 @@ describe('the logs of Claude Code', () => {
     expect(await readdir(join(path, '..'))).toEqual([`${session.id}.jsonl`]);
   });
 
-  test('lie where CLAUDE_CONFIG_DIR says', async () => {
+  test('are in CLAUDE_CONFIG_DIR', async () => {
     const env = { HOME: home, CLAUDE_CONFIG_DIR: join(home, 'elsewhere') };
     const path = await (await agentLogDirectory('claude-code', { cwd, env })).add(session, '');
     expect(path.startsWith(join(home, 'elsewhere', 'projects'))).toBe(true);
     expect(await readdir(home)).not.toContain('.claude');
   });
 
-  test('of a long folder are told apart by a hash, as Claude Code 2.1.330 does it', async () => {
-    // The name of the folder was read off beside a real one; the length of the temporary folder must not count.
+  test('for long folders are distinguished by a hash, as in Claude Code 2.1.330', async () => {
+    // The folder's name was copied from a real one; the length of the temporary folder must not matter.
     const long = join('/tmp/long', 'abcdefghij'.repeat(12), 'klmnopqrst'.repeat(12));
     expect(toProjectName(long)).toBe(`${long.replace(/[^a-zA-Z0-9]/g, '-').slice(0, 200)}-s9hxa5`);
   });
 });
 
-describe('the logs of Codex', () => {
-  test('lie below the day on which they began, on the clock of the user', async () => {
+describe('Codex’s logs', () => {
+  test('are below the day on which they began, by the user’s clock', async () => {
     const logs = await agentLogDirectory('codex', { cwd, env: { HOME: home } });
     expect(await logs.add(session, '')).toBe(join(home, '.codex', rollout));
     const moved = await agentLogDirectory('codex', { cwd, env: { HOME: home, CODEX_HOME: join(home, 'elsewhere') } });
     expect(await moved.add(session, '')).toBe(join(home, 'elsewhere', rollout));
   });
 
-  test('name the provider that Codex is set up with', async () => {
+  test('name the provider that Codex is configured with', async () => {
     const provider = async () => (await agentLogDirectory('codex', { cwd, env: { HOME: home } })).provider;
     expect(await provider()).toBe('openai');
     await mkdir(join(home, '.codex'));
@@ -78,12 +78,12 @@ describe('every agent', () => {
     expect(await isInstalled()).toBe(true);
   });
 
-  test('is refused where nothing says where its home is', async () => {
+  test('is refused if its home is unknown', async () => {
     const opening = agentLogDirectory('codex', { cwd, env: { HOME: '' } });
     await expect(opening).rejects.toMatchObject({ code: 'SYSTEM_FAILED', hint: expect.stringContaining('CODEX_HOME') });
   });
 
-  test('keeps a log that is there already, and nothing is left beside it', async () => {
+  test('keeps an existing log, without leftovers beside it', async () => {
     const logs = await agentLogDirectory('codex', { cwd, env: { HOME: home } });
     const path = await logs.add(session, 'first\n');
     const before = await below(home);
@@ -92,16 +92,16 @@ describe('every agent', () => {
     expect(await below(home)).toEqual(before);
   });
 
-  test('loses nothing and keeps no half when its home cannot be written', async () => {
+  test('loses nothing and keeps no partial log when its home cannot be written', async () => {
     await writeFile(join(home, '.codex'), 'a file\n');
     const logs = await agentLogDirectory('codex', { cwd, env: { HOME: home } });
     await expect(logs.add(session, 'text\n')).rejects.toMatchObject({ code: 'WRITE_FAILED' });
     expect(await below(home)).toEqual(['.codex', 'my_shop.v2']);
   });
 
-  test('loses the folders again that were made for a log that could not be written', async () => {
+  test('removes the folders again that were made for a log that could not be written', async () => {
     const logs = await agentLogDirectory('codex', { cwd, env: { HOME: home } });
-    // No file system takes a name as long as this one.
+    // No file system accepts a name as long as this one.
     await expect(logs.add({ ...session, id: 'x'.repeat(300) }, '')).rejects.toMatchObject({ code: 'WRITE_FAILED' });
     expect(await below(home)).toEqual(['my_shop.v2']);
   });

@@ -32,9 +32,9 @@ const projects = (...names: string[]) => at('home', '.claude', 'projects', ...na
 
 describe('logs behind symbolic links', () => {
   test.each([
-    ['the home of the agent', '.claude'],
-    ['the folder of all projects', join('.claude', 'projects')],
-    ['the folder of the project', join('.claude', 'projects', 'PROJECT')],
+    ['the agent’s home', '.claude'],
+    ['the folder for all projects', join('.claude', 'projects')],
+    ['the project’s folder', join('.claude', 'projects', 'PROJECT')],
     ['the log', join('.claude', 'projects', 'PROJECT', 's.jsonl')],
   ])('are found: %s', async (_what, name) => {
     const folder = encode(at('repo'));
@@ -65,7 +65,7 @@ describe('logs behind symbolic links', () => {
     },
   );
 
-  test('are found once, by whatever names, and a cycle of links ends', async () => {
+  test('are found once, by any names, and a cycle of links ends', async () => {
     const folder = encode(at('repo'));
     const path = await put(projects(folder, 's.jsonl'), at('repo'));
     await symlink(projects(folder), projects(`${folder}-a`));
@@ -77,7 +77,7 @@ describe('logs behind symbolic links', () => {
     expect(await find(at('repo'))).toEqual([path]);
   });
 
-  test('that a hook names are none where they lie outside of the home of the agent', async () => {
+  test('that a hook names are ignored if they are outside the agent’s home', async () => {
     const path = await put(at('elsewhere', 's.jsonl'), at('repo'));
     await mkdir(projects('p'), { recursive: true });
     await symlink(at('elsewhere'), projects('p', 'out'));
@@ -91,14 +91,14 @@ describe('logs behind symbolic links', () => {
   });
 });
 
-test('a directory is named without links, as far as it is there', async () => {
+test('a directory is named without links, as far as it exists', async () => {
   await symlink(at('repo'), at('link'));
   expect(await logs().realPath(at('link', 'gone', 'sub'))).toBe(at('repo', 'gone', 'sub'));
   expect(await logs().topOf(at('link', 'gone'))).toBeNull();
   expect(await logs().topOf(at('link'))).toBe(at('repo'));
 });
 
-test('logs of Codex come in the order in which their sessions began, whichever was written to last', async () => {
+test('Codex’s logs are in the order in which their sessions began, whichever was written last', async () => {
   const day = (name: string) => at('home', '.codex', 'sessions', '2026', '01', name);
   const names = ['23/rollout-2026-01-23T23-59-59-b.jsonl', '24/rollout-2026-01-24T00-00-01-a.jsonl'].map(day);
   for (const [age, name] of names.entries()) {

@@ -58,7 +58,7 @@ const readContent = async () => readFile(await pathOf('content'), 'utf8');
 const readSize = async () =>
   (JSON.parse(await readFile(await pathOf('json'), 'utf8')) as { staged: { size: number } | null }).staged?.size;
 
-/** Leaves an answer as another process does that is killed. */
+/** Leaves an answer like another process that is killed. */
 async function leave(text: string, tail: string | Buffer = '', more: Partial<AnswerTarget> = {}): Promise<void> {
   const before = new Set(await readdir(dir).catch(() => []));
   const answer = staging().begin({ ...place, ...more });
@@ -77,17 +77,17 @@ async function takeOnly(options: Options = {}) {
   return orphan;
 }
 
-describe('what other processes are being answered', () => {
+describe('answers that other processes are receiving', () => {
   const alive = { isAlive: async () => true };
 
-  test('is read as far as it is durable, and of that session alone', async () => {
+  test('are read as far as they are durable, and only from that session', async () => {
     await leave('It would be\n', 'best');
     await leave('Elsewhere', '', { session: '20260124-other' as SessionId });
     expect(await staging(alive).arriving(place.session)).toEqual([{ place, text: 'It would be\n' }]);
     expect(await readdir(dir)).toHaveLength(4);
   });
 
-  test('is nothing of this process, of a dead one, or of what is just being removed', async () => {
+  test('exclude this process’s own, a dead one’s, and those just being removed', async () => {
     expect(await staging(alive).arriving(place.session)).toEqual([]);
     const own = staging().begin(place);
     own.add('Mine\n');
@@ -102,8 +102,8 @@ describe('what other processes are being answered', () => {
   });
 });
 
-describe('an answer that arrives', () => {
-  test('that cannot be removed is not taken for left by another command of its process', async () => {
+describe('an arriving answer', () => {
+  test('that cannot be removed is not taken for a leftover of another command in its process', async () => {
     const answer = staging().begin(place);
     answer.add('all of it');
     await answer.save();
@@ -119,7 +119,7 @@ describe('an answer that arrives', () => {
     expect(await readdir(dir)).toEqual([]);
   });
 
-  test('writes nothing when it is discarded before a save is due', async () => {
+  test('writes nothing if it is discarded before a save is due', async () => {
     const answer = staging().begin(place);
     answer.add('line\n'.repeat(1000));
     await answer.discard();
@@ -128,7 +128,7 @@ describe('an answer that arrives', () => {
     expect(await readdir(base)).toEqual([]);
   });
 
-  test('is saved after so many lines, and after so long a time, but not at once', async () => {
+  test('is saved after a number of lines, or after a time, but not immediately', async () => {
     const byLines = staging({ pace: { lines: 3, waitMs: 1_000_000, gapMs: 30 } }).begin(place);
     byLines.add('one\ntwo\n');
     await sleep(60);
@@ -158,7 +158,7 @@ describe('an answer that arrives', () => {
     await answer.discard();
   });
 
-  test('is readable by its owner only, says whose it is, and the steps come in the order that recovery counts on', async () => {
+  test('is readable by its owner only, names its owner, and its steps are in the order that recovery relies on', async () => {
     const answer = staging().begin(place);
     answer.add('text');
     await answer.save();
@@ -183,7 +183,7 @@ describe('an answer that arrives', () => {
     await answer.discard();
   });
 
-  test('that the disk does not take stays in memory with one warning, and is saved when the disk takes it', async () => {
+  test('that the disk refuses stays in memory with one warning, and is saved when the disk recovers', async () => {
     await writeFile(dir, 'a file where the directory has to be');
     const answer = staging({ pace: quick }).begin(place);
     answer.add('first\n');
@@ -198,7 +198,7 @@ describe('an answer that arrives', () => {
     expect(await readdir(dir)).toEqual([]);
   });
 
-  test('that the disk does not take keeps no process from ending', async () => {
+  test('that the disk refuses does not keep the process from ending', async () => {
     await writeFile(dir, 'a file where the directory has to be');
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
     const before = timers();
@@ -210,7 +210,7 @@ describe('an answer that arrives', () => {
     await answer.discard();
   });
 
-  test('whose directory somebody removes is written anew, whole', async () => {
+  test('whose directory somebody removes is rewritten completely', async () => {
     const answer = staging().begin(place);
     answer.add('one ');
     await answer.save();
@@ -221,7 +221,7 @@ describe('an answer that arrives', () => {
     await answer.discard();
   });
 
-  test('is no orphan while this process works on it, whoever looks', async () => {
+  test('is not an orphan while this process works on it, whoever looks', async () => {
     const answer = staging().begin(place);
     answer.add('text');
     await answer.save();
@@ -230,8 +230,8 @@ describe('an answer that arrives', () => {
   });
 });
 
-describe('an answer whose process is dead', () => {
-  test('is found with its place, all that was saved, and what no save has confirmed', async () => {
+describe('a dead process’s answer', () => {
+  test('is found with its place, all that was saved, and the unconfirmed rest', async () => {
     await leave('saved ü\n', 'and more');
     const orphan = await takeOnly();
     expect(orphan).toMatchObject({ id, place });
@@ -247,18 +247,18 @@ describe('an answer whose process is dead', () => {
 
   test.each([
     [Buffer.from([0xc3]), ''],
-    // Half a character that begins like the mark for a broken one.
+    // Half a character that begins like the replacement character.
     [Buffer.from([0xef, 0xbf]), ''],
     [Buffer.from('ok\0\0\0'), 'ok'],
     [Buffer.concat([Buffer.from('é'), Buffer.from([0xf0, 0x9f])]), 'é'],
-  ])('keeps the text before what is no text (%j), and all bytes beside it', async (tail, text) => {
+  ])('keeps the text before bytes that are not text (%j), and all bytes beside it', async (tail, text) => {
     await leave('saved', tail);
     const found = await (await takeOnly())?.claim();
     expect(found?.text).toBe(`saved${text}`);
     expect(Buffer.from(found?.damaged ?? [])).toEqual(Buffer.concat([Buffer.from('saved'), tail]));
   });
 
-  test('truncated anywhere, or with any byte of it changed, gives a beginning of what was sent, or all bytes as damaged', async () => {
+  test('that is truncated or has a changed byte yields the beginning of the original, or all bytes as damaged', async () => {
     await leave('first saved\nsecond ü');
     for (const end of ['content', 'json'] as const) {
       const path = await pathOf(end);
@@ -282,7 +282,7 @@ describe('an answer whose process is dead', () => {
     }
   });
 
-  test('that cannot be read stops nothing: it is warned about, and stays', async () => {
+  test('that cannot be read stops nothing: it causes a warning, and stays', async () => {
     await leave('text');
     const orphan = await takeOnly();
     const content = await pathOf('content');
@@ -306,14 +306,14 @@ describe('an answer whose process is dead', () => {
     expect(await readdir(dir)).toEqual([]);
   });
 
-  test('is gone, with its bytes, after a kill between its note and these', async () => {
+  test('is removed, with its bytes, after a kill between its note and the bytes', async () => {
     await leave('text');
     await rm(await pathOf('json'));
     expect(await staging().orphans()).toEqual([]);
     expect(await readdir(dir)).toEqual([]);
   });
 
-  test('is there byte for byte, whatever was saved in whichever pieces', async () => {
+  test('is kept byte for byte, whatever pieces it was saved in', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1, maxLength: 5 }), async (pieces) => {
         const answer = staging().begin(place);

@@ -30,7 +30,7 @@ describe('syntax', () => {
     ['a.tsx', 'export const A = () => <B<string> c={d as string} />;\n'],
     ['a.d.ts', 'declare module "x" {\n  export function f(): void;\n}\n'],
     ['a.mts', 'using x = y();\n'],
-  ])('%s passes: %j', async (path, text) => {
+  ])('passes for %s: %j', async (path, text) => {
     const verdict = await check(path, text);
     expect(verdict === null || 'skipped' in verdict ? [] : verdict).toEqual([]);
   });
@@ -56,7 +56,7 @@ describe('syntax', () => {
     ['a.ts', 'type A = {\n  b: string\n', '3:1', null],
     ['a.tsx', 'const a = (\n  <p>\n);\n', '2:6', null],
     ['a.mjs', 'return 1;\n', '1:1', null],
-  ])('%s fails: %j', async (path, text, place, message) => {
+  ])('fails for %s: %j', async (path, text, place, message) => {
     const verdict = await check(path, text);
     if (!Array.isArray(verdict)) throw new Error('It was not checked.');
     expect(verdict[0] && `${verdict[0].line}:${verdict[0].column}`).toBe(place);
@@ -64,15 +64,15 @@ describe('syntax', () => {
     if (message !== null) expect(verdict.map((finding) => finding.message)).toEqual([message]);
   });
 
-  test('every error of a YAML file has its place', async () => {
+  test('has a place for every error in a YAML file', async () => {
     expect(await placesOf('a.yaml', 'a: 1\na: 2\nb: [1\nc: 3\n')).toEqual(['2:1', '4:1']);
   });
 
-  test('columns count characters, not bytes', async () => {
+  test('counts columns in characters, not bytes', async () => {
     expect(await placesOf('a.ts', 'const grüße = "世界"; const = 1;\n')).toEqual(['1:27']);
   });
 
-  test('a byte order mark is no error', async () => {
+  test('allows a byte order mark', async () => {
     for (const [path, text] of [
       ['a.json', '{}'],
       ['a.toml', 'a = 1'],
@@ -88,11 +88,11 @@ describe('syntax', () => {
     ['a.svg', '<svg>', 'no parser is available for it'],
     ['a.js', '// @flow\nconst a: ?string = 1;', 'Flow is not parsed'],
     ['a.yaml', `- ${'a'.repeat(1024 * 1024)}`, 'YAML of over 1 MiB is not parsed'],
-  ])('%s is skipped with a reason', async (path, text, skipped) => {
+  ])('skips %s with a reason', async (path, text, skipped) => {
     expect(await check(path, text)).toEqual({ skipped });
   });
 
-  test('nothing checks files of other names', async () => {
+  test('ignores files with other names', async () => {
     expect(await check('a.txt', '{')).toBeNull();
     expect(await check('Makefile', '{')).toBeNull();
     expect(await check('a.constructor', '{')).toBeNull();
@@ -102,7 +102,7 @@ describe('syntax', () => {
 describe('nesting that is too deep', () => {
   const deep = (open: string, close: string, depth = 200_000) => open.repeat(depth) + close.repeat(depth);
 
-  test('ends the check of a file, and nothing else', async () => {
+  test('ends only the check of one file', async () => {
     const texts = [
       ['a.json', deep('[', ']')],
       ['a.jsonl', `1\n${'['.repeat(200_000)}\n`],
@@ -116,16 +116,16 @@ describe('nesting that is too deep', () => {
       expect(await check(path, text)).toEqual({ skipped: expect.stringMatching(/too deeply/) });
   });
 
-  test('of one YAML file after another does not end the process', async () => {
+  test('in one YAML file after another does not end the process', async () => {
     for (const part of ['[', '- ', '? ', '['])
       expect(await check('a.yaml', part.repeat(100_000))).toEqual({ skipped: 'it is nested too deeply' });
   });
 
-  test('says that JavaScript was not checked', async () => {
+  test('leaves JavaScript unchecked, which is reported', async () => {
     expect(await check('a.js', deep('[', ']'))).toEqual({ skipped: 'the parser gave up: it is nested too deeply' });
   });
 
-  test('aliases that multiply are not followed', async () => {
+  test('does not arise from aliases that multiply, which are not followed', async () => {
     const lines = Array.from({ length: 30 }, (_, at) => `a${at + 1}: &a${at + 1} [*a${at}, *a${at}, *a${at}]`);
     expect(await check('a.yaml', `a0: &a0 x\n${lines.join('\n')}\n`)).toEqual([]);
   });
@@ -149,7 +149,7 @@ describe('JSON', () => {
     )
     .map((parts) => parts.join(''));
 
-  test('accepts what the engine writes', async () => {
+  test('accepts the engine’s output', async () => {
     await fc.assert(
       fc.asyncProperty(fc.json(), fc.boolean(), async (text, isWide) => {
         const written = isWide ? JSON.stringify(JSON.parse(text), null, 2) : text;
@@ -159,7 +159,7 @@ describe('JSON', () => {
     );
   });
 
-  test('agrees with the engine on what is JSON', async () => {
+  test('agrees with the engine about validity', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(

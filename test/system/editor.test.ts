@@ -28,7 +28,7 @@ async function editorScript(name: string, body: string): Promise<string> {
 
 const leftovers = () => readdir(join(base, 'a tmp'));
 
-test('the editor gets the text under the given name, and what it leaves is returned', async () => {
+test('the editor gets the text under the given name, and its result is returned', async () => {
   const editor = await editorScript(
     'edit',
     `cat "$1" >${base}/seen; basename "$1" >${base}/name; printf 'new ä\\n' >"$1"`,
@@ -39,12 +39,12 @@ test('the editor gets the text under the given name, and what it leaves is retur
   expect(await leftovers()).toEqual([]);
 });
 
-test('an editor that replaces the file by another one is read all the same', async () => {
+test('an editor that replaces the file with another one is read all the same', async () => {
   const editor = await editorScript('edit', 'echo new >"$1~" && mv "$1~" "$1"');
   expect(await editText('old', { editor, fileName: 'plan.md', cwd: base, env: process.env })).toBe('new\n');
 });
 
-test('an editor is a piece of shell: arguments, quotes and variables in it work', async () => {
+test('an editor is a shell command: arguments, quotes and variables in it work', async () => {
   const path = await editorScript('edit', 'printf "%s|%s|%s" "$MODE" "$1" "$2" >"$3"');
   const editor = `MODE=quiet "${path}" --wait 'two words'`;
   expect(await editText('', { editor, fileName: 'plan.md', cwd: base, env: process.env })).toBe(
@@ -52,7 +52,7 @@ test('an editor is a piece of shell: arguments, quotes and variables in it work'
   );
 });
 
-test('an editor that does nothing leaves the text as it is', async () => {
+test('an editor that does nothing leaves the text unchanged', async () => {
   expect(await editText('same', { editor: ':', fileName: 'plan.md', cwd: base, env: process.env })).toBe('same');
 });
 
@@ -72,7 +72,7 @@ test.each([
   ['kill -TERM $$; :', 'it was ended by SIGTERM'],
   ['rm', 'The editor `rm` failed: its file cannot be read: '],
   ['f() { rm "$1"; mkdir "$1"; }; f', 'its file cannot be read: '],
-])('an editor that fails is an error with its name, and the file is removed: %s', async (editor, message) => {
+])('a failing editor is an error with its name, and the file is removed: %s', async (editor, message) => {
   await expect(editText('old', { editor, fileName: 'plan.md', cwd: base, env: process.env })).rejects.toMatchObject({
     code: 'ACTION_FAILED',
     message: expect.stringContaining(message),

@@ -1,4 +1,4 @@
-/** The state of a path is read and put back unchanged: a link is a link, and nothing beyond one is touched. */
+/** A path's state is read and restored unchanged: a link is a link, and nothing beyond one is touched. */
 import { execFileSync } from 'node:child_process';
 import {
   chmod,
@@ -28,7 +28,7 @@ import { bytes, path } from '../support/disk.ts';
 
 let dir: string;
 let root: string;
-/** The same for all of a test: it remembers. */
+/** The same one for a whole test: it has a memory. */
 let readState: ReturnType<typeof readerOfStates>;
 
 beforeEach(async () => {
@@ -45,7 +45,7 @@ const read = (name: string) => readState(path(name));
 const put = (name: string, state: Parameters<typeof putFileState>[2]) => putFileState(root, path(name), state);
 
 describe('reading', () => {
-  test('tells files with all their mode bits, links as links, and the rest', async () => {
+  test('distinguishes files with all their mode bits, links as links, and the rest', async () => {
     await writeFile(at('a'), 'one');
     await chmod(at('a'), 0o4751);
     await symlink('nowhere', at('link'));
@@ -58,7 +58,7 @@ describe('reading', () => {
     expect(await read('sub')).toEqual({ kind: 'other' });
   });
 
-  test('finds nothing below a file, below a link, or where nothing is', async () => {
+  test('finds nothing below a file, below a link, or in an empty place', async () => {
     await writeFile(at('a'), 'one');
     await writeFile(at('sub/b'), 'b');
     await symlink('sub', at('link'));
@@ -68,7 +68,7 @@ describe('reading', () => {
     }
   });
 
-  test('sees that a directory it knows has become a link, a file or nothing since, and is one again', async () => {
+  test('notices that a known directory has become a link, a file or nothing since, and is one again', async () => {
     await mkdir(at('sub/deep'));
     await writeFile(at('sub/deep/b'), 'b');
     await mkdir(join(dir, 'outside', 'deep'));
@@ -90,8 +90,8 @@ describe('reading', () => {
   });
 });
 
-describe('putting back', () => {
-  test('gives content and mode, whatever stood there, and makes parents', async () => {
+describe('restoring', () => {
+  test('writes content and mode, whatever was there, and makes parents', async () => {
     await writeFile(at('a'), 'long before');
     await symlink('a', at('link'));
     await put('a', { kind: 'file', bytes: bytes('one'), mode: 0o600 });
@@ -103,7 +103,7 @@ describe('putting back', () => {
     expect(await readdir(at('new/deep'))).toEqual(['c']);
   });
 
-  test('gives links, dangling ones too, and takes files and links away', async () => {
+  test('writes links, dangling ones too, and removes files and links', async () => {
     await writeFile(at('a'), 'one');
     await put('a', { kind: 'link', target: '../outside' });
     expect(await readlink(at('a'))).toBe('../outside');
@@ -115,7 +115,7 @@ describe('putting back', () => {
   });
 
   test.each([
-    ['where a directory stands', 'sub'],
+    ['in place of a directory', 'sub'],
     ['below a file', 'a/b'],
     ['beyond a link', 'link/b'],
     ['beyond a link that leads out', 'out/b'],
@@ -143,7 +143,7 @@ describe('putting back', () => {
   });
 });
 
-test('directories are removed where they are empty, and never beyond a link', async () => {
+test('directories are removed if they are empty, and never beyond a link', async () => {
   await mkdir(at('a/b'), { recursive: true });
   await mkdir(at('sub/full'), { recursive: true });
   await writeFile(at('sub/full/x'), 'x');
@@ -155,7 +155,7 @@ test('directories are removed where they are empty, and never beyond a link', as
   expect((await lstat(at('sub/full/x'))).isFile()).toBe(true);
 });
 
-test('the age of a file is that of its last change, of a directory that of its making, and a move makes unsure', async () => {
+test('a file’s age is that of its last change, a directory’s that of its making, and a move makes it uncertain', async () => {
   await mkdir(at('own/deep'), { recursive: true });
   for (const name of ['old', 'edited', 'sub/old', 'own/deep/moved']) await writeFile(at(name), 'x');
   await mkdir(at('empty'));

@@ -49,7 +49,7 @@ const everyName = () => readdir(root, { recursive: true });
 
 const call = (program: string, ...args: string[]) => execFileSync(program, args, { stdio: 'pipe' });
 
-/** Only root may mount; for others the test is skipped, and says so. */
+/** Only root may mount; for others the test is skipped with a notice. */
 function mount(context: TestContext, ...args: string[]): void {
   try {
     call('mount', ...args);
@@ -59,7 +59,7 @@ function mount(context: TestContext, ...args: string[]): void {
   }
 }
 
-test('an absolute path is one of the project where it leads into it, also through a link', async () => {
+test('an absolute path belongs to the project if it leads into it, even through a link', async () => {
   const files = projectFiles(root);
   await symlink(root, join(base, 'link'));
   expect(await files.inside(join(root, 'new/b.ts'))).toBe('new/b.ts');
@@ -70,24 +70,24 @@ test('an absolute path is one of the project where it leads into it, also throug
 });
 
 describe('inspect', () => {
-  test('a file is its bytes and whether its owner may run it', async () => {
+  test('returns a file as its bytes and whether its owner may run it', async () => {
     const bytes = Buffer.from([0, 0xff, 10]);
     await writeFile(join(root, 'run'), bytes, { mode: 0o755 });
     expect(await inspect('run')).toEqual({ kind: 'file', bytes, executable: true });
     expect(await inspect('src/a.ts')).toEqual({ kind: 'file', bytes: Buffer.from('inside'), executable: false });
   });
 
-  test('what is not there is absent, also below directories that are not there', async () => {
+  test('returns a missing path as absent, even below missing directories', async () => {
     expect(await inspect('new.ts')).toEqual({ kind: 'absent' });
     expect(await inspect('not/yet/new.ts')).toEqual({ kind: 'absent' });
   });
 
-  test('a directory is a directory, the root too', async () => {
+  test('returns a directory as a directory, even the root', async () => {
     expect(await inspect('src')).toEqual({ kind: 'directory' });
     expect(await inspect('.')).toEqual({ kind: 'directory' });
   });
 
-  test('a path below a file is blocked by that file, also through a symlink', async () => {
+  test('returns a path below a file as blocked by that file, even through a symlink', async () => {
     await link('alias', 'src/a.ts');
     await link('through', 'src/a.ts/deeper');
     expect(await inspect('src/a.ts/b/c')).toEqual({ kind: 'blocked', parent: 'src/a.ts' });
@@ -95,7 +95,7 @@ describe('inspect', () => {
     expect(await inspect('through')).toEqual({ kind: 'blocked', parent: 'through' });
   });
 
-  test('a FIFO and a socket are special and never waited for', async () => {
+  test('returns a FIFO and a socket as special without waiting for them', async () => {
     call('mkfifo', join(root, 'fifo'));
     await link('alias', 'fifo');
     const server = createServer();
@@ -111,32 +111,32 @@ describe('inspect', () => {
     ['through a file outside', '../elsewhere/secret/x'],
     ['absolute and dangling', '/not-there/at-all'],
     ['to a directory', '../elsewhere'],
-    ['to the parent of the project', '..'],
-    ['to a neighbour with the same beginning', '../project-2'],
+    ['to the project’s parent', '..'],
+    ['to a neighbour with the same prefix', '../project-2'],
     ['into .git', '.git/config'],
     ['to .git', '.git'],
     ['into .git, dangling', '.git/hooks/pre-commit'],
     ['into .git in another case', '.GIT/config'],
     ['into .teddy', '.teddy/memos.yaml'],
     ['into .teddy, dangling', 'src/../.teddy/new'],
-  ])('a symlink is outside: %s', async (_, target) => {
+  ])('returns a symlink as outside: %s', async (_, target) => {
     await link('link', target);
     expect(await inspect('link')).toEqual({ kind: 'outside', link: 'link' });
   });
 
-  test('a symlink to a symlink that leads out is outside', async () => {
+  test('returns a symlink to a symlink that leads out as outside', async () => {
     await link('src/second', '../../elsewhere/secret');
     await link('first', 'src/second');
     expect(await inspect('first')).toEqual({ kind: 'outside', link: 'first' });
   });
 
-  test('a directory on the way that is a symlink out is named', async () => {
+  test('names a parent directory that is a symlink out', async () => {
     await link('src/out', '../../elsewhere');
     expect(await inspect('src/out/secret')).toEqual({ kind: 'outside', link: 'src/out' });
     expect(await inspect('src/out/new/deep')).toEqual({ kind: 'outside', link: 'src/out' });
   });
 
-  test('symlinks that go round in circles are outside', async () => {
+  test('returns circular symlinks as outside', async () => {
     await link('a', 'b');
     await link('b', 'a');
     await link('self', 'self');
@@ -144,7 +144,7 @@ describe('inspect', () => {
     expect(await inspect('self/x')).toEqual({ kind: 'outside', link: 'self' });
   });
 
-  test('symlinks that stay inside are followed: relative, absolute, chained, to a directory, by way of the parent', async () => {
+  test('follows symlinks that stay inside: relative, absolute, chained, to a directory, through the parent', async () => {
     await link('relative', 'src/a.ts');
     await link('absolute', join(root, 'src/a.ts'));
     await link('chained', 'relative');
@@ -163,11 +163,11 @@ describe('inspect', () => {
     'GIT~1/x',
     '.g\u200cit/x',
     '.git::$INDEX_ALLOCATION/x',
-  ])('a path into .git is outside, however it is spelled: %s', async (path) => {
+  ])('returns a path into .git as outside, however it is spelled: %s', async (path) => {
     expect(await inspect(path)).toEqual({ kind: 'outside', link: path.split('/')[0] });
   });
 
-  test('what a killed install has left is removed, and nothing else', async () => {
+  test('removes only a killed install’s leftovers', async () => {
     await writeFile(join(root, 'src/.teddy-tmp-0123456789abcdef'), 'half');
     await writeFile(join(root, 'src/.teddy-tmp-mine'), 'mine');
     await projectFiles(root).removeLeftovers('src/new.ts' as RepoPath);
@@ -176,7 +176,7 @@ describe('inspect', () => {
     expect(names).toContain('.teddy-tmp-mine');
   });
 
-  test('what lies in an embedded repository is foreign, its .git as well', async () => {
+  test('returns files in an embedded repository as foreign, its .git as well', async () => {
     await mkdir(join(root, 'src/.git'));
     expect(await inspect('src/new.ts')).toEqual({ kind: 'foreign', repository: 'src' });
     expect(await inspect('src/.git/config')).toEqual({ kind: 'foreign', repository: 'src' });
@@ -185,18 +185,18 @@ describe('inspect', () => {
     });
   });
 
-  test("the root's .teddy is outside in any case", async () => {
+  test("returns the root's .teddy as outside in any case", async () => {
     expect(await inspect('.teddy/memos.yaml')).toEqual({ kind: 'outside', link: '.teddy' });
     expect(await inspect('.Teddy/new')).toEqual({ kind: 'outside', link: '.Teddy' });
   });
 
-  test('a name that only begins like .git or .teddy is an ordinary one', async () => {
+  test('returns a name that merely begins like .git or .teddy as ordinary', async () => {
     for (const path of ['.gitignore', '.github/x.yml', '.teddyignore', 'src/.teddy/x', 'git', 'git~x']) {
       expect(await inspect(path), path).toEqual({ kind: 'absent' });
     }
   });
 
-  test('another name of the same .git directory is found by its inode', async (context) => {
+  test('finds another name of the same .git directory by its inode', async (context) => {
     const other = join(root, 'innocent');
     await mkdir(other);
     mount(context, '--bind', join(root, '.git'), other);
@@ -207,7 +207,7 @@ describe('inspect', () => {
     }
   });
 
-  test('the root may be reached through a symlink', async () => {
+  test('may reach the root through a symlink', async () => {
     await symlink(root, join(base, 'alias'));
     await link('absolute', join(root, 'src/a.ts'));
     const files = projectFiles(join(base, 'alias'));
@@ -215,7 +215,7 @@ describe('inspect', () => {
     expect(await files.inspect('absolute' as RepoPath)).toMatchObject({ kind: 'file' });
   });
 
-  test('a name that the system cannot take is an error with its reason', async () => {
+  test('reports a name that the system refuses with its reason', async () => {
     await expect(inspect('x'.repeat(300))).rejects.toMatchObject({
       code: 'ACTION_FAILED',
       message: expect.stringContaining('name too long (ENAMETOOLONG)'),
@@ -224,7 +224,7 @@ describe('inspect', () => {
 });
 
 describe('install', () => {
-  test('makes a file with its parents, with the modes of the umask', async () => {
+  test('makes a file with its parents, with the umask’s modes', async () => {
     await install('new/deep/b.ts', 'text');
     expect(await content('new/deep/b.ts')).toBe('text');
     expect((await stat(join(root, 'new/deep/b.ts'))).mode & 0o777).toBe(0o666 & ~process.umask());
@@ -238,7 +238,7 @@ describe('install', () => {
     expect((await stat(join(root, 'src/a.ts'))).mode & 0o777).toBe(mode);
   });
 
-  test('puts a new file in the place of the old one instead of writing into it', async () => {
+  test('replaces the old file with a new one instead of writing into it', async () => {
     const before = await stat(join(root, 'src/a.ts'));
     await install('src/a.ts', 'changed');
     expect((await stat(join(root, 'src/a.ts'))).ino).not.toBe(before.ino);
@@ -267,7 +267,7 @@ describe('install', () => {
     expect([await content('.git/config'), await content('.teddy/memos.yaml')]).toEqual(['git', 'teddy']);
   });
 
-  test('a directory, a FIFO or a file as parent is refused with the reason, and nothing is left behind', async () => {
+  test('refuses a directory, a FIFO or a file as parent with the reason, and leaves nothing behind', async () => {
     call('mkfifo', join(root, 'fifo'));
     const before = await everyName();
     await expect(install('src', 'x')).rejects.toThrow('src could not be written: it is a directory.');
@@ -276,14 +276,14 @@ describe('install', () => {
     expect(await everyName()).toEqual(before);
   });
 
-  test('parents that were made are removed again when a later one cannot be made', async () => {
+  test('removes new parents again if a later one cannot be made', async () => {
     const before = await everyName();
     await expect(install(`new/deep/${'x'.repeat(300)}/b`, 'x')).rejects.toMatchObject({ code: 'WRITE_FAILED' });
     await expect(install(`new/deep/${'x'.repeat(256)}`, 'x')).rejects.toMatchObject({ code: 'WRITE_FAILED' });
     expect(await everyName()).toEqual(before);
   });
 
-  test('a full disk is DISK_FULL: the old content stays, no temporary file and no new parent does', async (context) => {
+  test('reports a full disk as DISK_FULL: the old content stays, without a temporary file or new parents', async (context) => {
     const small = join(base, 'small');
     await mkdir(small);
     mount(context, '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', small);
@@ -307,7 +307,7 @@ describe('install', () => {
   test.each([
     ['../elsewhere/secret', 'alias leads out of the project'],
     ['src/other.ts', 'it was moved while it was being written'],
-  ])('a symlink that is turned to %s while the content is written stops the install', async (target, reason) => {
+  ])('stops if a symlink is redirected to %s while the content is written', async (target, reason) => {
     await link('alias', 'src/a.ts');
     const installing = expect(install('alias', 'x'.repeat(16_000_000))).rejects.toThrow(reason);
     while (!readdirSync(join(root, 'src')).some((name) => name.startsWith('.teddy-tmp-'))) await sleep(0);
@@ -319,7 +319,7 @@ describe('install', () => {
     expect(await readdir(join(root, 'src'))).toEqual(['a.ts']);
   });
 
-  test('of eight that make the same new file at once one is done, and its content stands there', async () => {
+  test('succeeds for one of eight that make the same new file at the same time, whose content stays', async () => {
     const names = ['1', '2', '3', '4', '5', '6', '7', '8'];
     const outcomes = await Promise.all(names.map((name) => installNew('new/file', name)));
     expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(1);
@@ -327,7 +327,7 @@ describe('install', () => {
     expect(await readdir(join(root, 'new'))).toEqual(['file']);
   });
 
-  test('a file of another user stays theirs, and keeps its mode', async () => {
+  test('leaves another user’s file theirs, with its mode', async () => {
     if (process.getuid?.() !== 0) return expect(process.getuid?.()).toBeGreaterThan(0);
     await chown(join(root, 'src', 'a.ts'), 4321, 4322);
     await chmod(join(root, 'src', 'a.ts'), 0o640);
@@ -335,7 +335,7 @@ describe('install', () => {
     expect(await stat(join(root, 'src', 'a.ts'))).toMatchObject({ uid: 4321, gid: 4322, mode: 0o100640 });
   });
 
-  test('a reader sees the old content or the new, never a part', async () => {
+  test('shows a reader the old content or the new, never a part', async () => {
     const [old, fresh] = ['a'.repeat(300_000), 'b'.repeat(300_000)];
     await install('big', old);
     const state = { writing: true };

@@ -1,4 +1,4 @@
-/** Hooks in settings that somebody has written: nothing else of them changes. */
+/** Hooks in settings that somebody has written: everything else in the settings stays. */
 import { parse } from 'jsonc-parser';
 import { describe, expect, test } from 'vitest';
 import {
@@ -34,10 +34,10 @@ const written: Record<string, string> = {
   'no end of line': '{ "permissions": { "allow": ["Bash(ls:*)"] } }',
 };
 
-describe.each(Object.entries(written))('with %s', (_, text) => {
+describe.each(Object.entries(written))('in %s', (_, text) => {
   const before = (text.trim() === '' ? {} : parse(text.replace('\uFEFF', ''))) as Record<string, unknown>;
 
-  test('they are added once, beside what is there', () => {
+  test('hooks are added once, beside existing ones', () => {
     expect(describeFault(text)).toBe(null);
     expect(stateOfHooks(text, spec)).toBe('missing');
     const added = addHooks(text, spec);
@@ -54,7 +54,7 @@ describe.each(Object.entries(written))('with %s', (_, text) => {
     if (text.includes('\r\n')) expect(added.replaceAll('\r\n', '')).not.toContain('\n');
   });
 
-  test('every character that was there is there, in its order', () => {
+  test('every existing character is kept, in order', () => {
     const added = addHooks(text, spec);
     let at = 0;
     for (const character of text) {
@@ -63,7 +63,7 @@ describe.each(Object.entries(written))('with %s', (_, text) => {
     }
   });
 
-  test('they are removed again, and nothing else', () => {
+  test('exactly our hooks are removed again', () => {
     const removed = removeHooks(addHooks(text, spec), spec);
     expect(findOwnHooks(removed, spec)).toEqual([]);
     for (const comment of text.match(/\/\*.*?\*\/|\/\/.*/g) ?? []) expect(removed).toContain(comment);
@@ -82,7 +82,7 @@ test('somebody’s own hook in the same group stays', () => {
   expect(parse(removeHooks(text, spec))).toEqual({ hooks: { Stop: [{ hooks: [{ command: 'mine', timeout: 10 }] }] } });
 });
 
-test('an entry of ours that was changed, or is missing, is told and renewed', () => {
+test('a changed or missing hook of ours is reported and renewed', () => {
   const text = addHooks('{"a":1}', spec);
   for (const changed of [text.replace('sh ours', 'sh -x ours'), text.replace('"SessionEnd"', '"SessionStart"')]) {
     expect(stateOfHooks(changed, spec)).toBe('changed');

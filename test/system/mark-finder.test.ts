@@ -12,8 +12,8 @@ function find(marks: readonly string[], text: string): string[] {
 }
 
 describe('a mark', () => {
-  test('is told wherever it stands, also within another, and nothing else is', () => {
-    // Each of the further characters of the text has the last seven bits of a letter.
+  test('is found wherever it is, even within another, without false matches', () => {
+    // Each of the further characters in the text has the last seven bits of a letter.
     const text = fc.array(letters(1, 'á', 'ᡢ', '壣'), { maxLength: 12 }).map((parts) => parts.join(''));
     fc.assert(
       fc.property(fc.uniqueArray(letters(2), { maxLength: 8 }), text, (marks, whole) => {
@@ -28,7 +28,7 @@ describe('a mark', () => {
     );
   });
 
-  test('of those at one place comes in the order that was given, and one of two characters last', () => {
+  test('comes in the given order among those at one place, with one of two characters last', () => {
     expect(find(['ab', 'abcd', 'abc'], 'xabcd')).toEqual(['1 abcd', '1 abc', '1 ab']);
   });
 });

@@ -21,7 +21,7 @@ function maskerOf(more: Partial<MaskerOptions> = {}): Masker {
 
 async function mask(text: string, more: Partial<MaskerOptions> = {}): Promise<string> {
   const { text: masked } = await maskerOf(more).mask(text);
-  // A text that was masked may be masked again on its way to a line.
+  // A masked text may be masked again on its way to a line.
   expect((await maskerOf(more).mask(masked)).text).toBe(masked);
   return masked;
 }
@@ -30,8 +30,8 @@ const ruleNames = rules
   .map(({ meta }) => meta.id.replace('@secretlint/secretlint-rule-', ''))
   .filter((name) => !unusedRules.has(name));
 
-describe('secrets that are told by their form', () => {
-  test('every rule of the preset has two secrets and two look-alikes', () => {
+describe('secrets recognized by their form', () => {
+  test('have two examples and two look-alikes for every rule in the preset', () => {
     expect(Object.keys(secretsByRule).sort()).toEqual(ruleNames.toSorted());
     expect(Object.keys(lookAlikes).sort()).toEqual(ruleNames.toSorted());
     for (const name of ruleNames) {
@@ -41,7 +41,7 @@ describe('secrets that are told by their form', () => {
   });
 
   describe.each(ruleNames)('%s', (name) => {
-    test.each(secretsByRule[name] ?? [])('masks the whole of %#', async ({ before, secret, after, kind }) => {
+    test.each(secretsByRule[name] ?? [])('masks all of %#', async ({ before, secret, after, kind }) => {
       for (const [head, tail] of [
         ['', ''],
         ['first line\n', '\nlast line\n'],
@@ -52,7 +52,7 @@ describe('secrets that are told by their form', () => {
       }
     });
 
-    test.each(lookAlikes[name] ?? [])('leaves the look-alike %# as it is', async (text) => {
+    test.each(lookAlikes[name] ?? [])('leaves the look-alike %# unchanged', async (text) => {
       expect(await mask(text)).toBe(text);
     });
   });
@@ -77,7 +77,7 @@ describe('secrets that are told by their form', () => {
       'invalid.acme.io/x',
       'db.example.com,db.acme.io:27017/x',
       'localhost/x?owner=ada@example.com',
-    ])('is masked where the host is %s', async (host) => {
+    ])('are masked if the host is %s', async (host) => {
       expect(await mask(`a ${inUrl(host)} b`)).toBe(`a https://[masked: basic auth]@${host} b`);
       for (const scheme of ['postgres', 'postgresql', 'jdbc:mysql', 'mongodb', 'mongodb+srv']) {
         expect(await mask(`a ${inUrl(host, scheme)} b`)).toBe(
@@ -101,7 +101,7 @@ describe('secrets that are told by their form', () => {
       'invalid',
       'db.invalid:80/x',
       'a.example.com:27017,b.example.com:27017/x',
-    ])('is left where the host is %s, which is reserved for documentation', async (host) => {
+    ])('are left if the host is %s, which is reserved for documentation', async (host) => {
       for (const scheme of ['http', 'https', 'ftp', 'postgres', 'mysql', 'mongodb', 'redis', 'amqp']) {
         for (const text of [`${inUrl(host, scheme)}`, `(${inUrl(host, scheme)})`, `"${inUrl(host, scheme)}", "b"`]) {
           expect(await mask(text)).toBe(text);
@@ -109,7 +109,7 @@ describe('secrets that are told by their form', () => {
       }
     });
 
-    test('has an @ in it, or no user before it', async () => {
+    test('may contain an @, or have no user before them', async () => {
       expect(await mask(`redis://:${word}@localhost`)).toBe('redis://:[masked: url password]@localhost');
       expect(await mask(`postgres://ida:${word}@${word}@localhost/x`)).toBe(
         'postgres://ida:[masked: database password]@localhost/x',
@@ -130,12 +130,12 @@ describe('secrets that are told by their form', () => {
       'postgres://ida:xxxx@localhost/x postgres://ida:****@localhost/x',
       'ssh://git@github.com:22/ada/notes.git git@github.com:ada/notes.git ssh://git@localhost:2222',
       'https://registry.acme.io:8080/@scope/name',
-    ])('is not what %s has', async (text) => {
+    ])('are not found in %s', async (text) => {
       expect(await mask(text)).toBe(text);
     });
   });
 
-  test('a comment in the text switches nothing off', async () => {
+  test('are masked in spite of comments in the text', async () => {
     const { before, secret, after } = secretsByRule['github']?.[0] ?? { before: '', secret: '', after: '' };
     const line = `${before}${secret}${after}`;
     for (const comment of [
@@ -149,7 +149,7 @@ describe('secrets that are told by their form', () => {
     }
   });
 
-  test('whatever secretlint itself reports is masked', async () => {
+  test('are masked if secretlint itself reports them', async () => {
     const cases = Object.values(secretsByRule).flat();
     for (const { before, secret, after } of cases) {
       const content = `${before}${secret}${after}`;
@@ -160,7 +160,7 @@ describe('secrets that are told by their form', () => {
     }
   });
 
-  test('a private key is masked also when it is encrypted, of PGP, in JSON, or cut', async () => {
+  test('include private keys that are encrypted, in PGP, in JSON, or cut', async () => {
     const lines = [1, 2, 3].map((at) => letters(64, at));
     const [begin, end] = (['BEGIN', 'END'] as const).map((word) => (type: string) => `-----${word} ${type}-----`);
     const keys = [
@@ -187,7 +187,7 @@ describe('secrets that are told by their form', () => {
     expect(await mask(cut)).toBe(cut);
   });
 
-  test('a private key is masked also where something stands before its lines, on one line, and by its end alone', async () => {
+  test('include private keys with text before their lines, on one line, or with only their end', async () => {
     const [begin, end] = ['BEGIN', 'END'].map((word) => `-----${word} RSA PRIVATE${' KEY-----'}`);
     const body = Array.from({ length: 20 }, (_, at) => letters(64, at)).concat(letters(30, 21));
     const key = [begin, ...body, end];
@@ -216,7 +216,7 @@ describe('secrets that are told by their form', () => {
     expect(await mask(`x ${key.join(' ')} y`)).toBe('x [masked: private key] y');
   });
 
-  test('what only speaks of private keys is not masked', async () => {
+  test('exclude text that merely mentions private keys', async () => {
     const [begin, end] = ['BEGIN', 'END'].map((word) => `-----${word} PRIVATE${' KEY-----'}`);
     const prose = 'A key begins with a line of its own and ends with one, and what is between is base64. '.repeat(3);
     for (const text of [`${begin}\n${prose}\n${end}\n`, `${begin} ${prose}`, `${prose}\n${end}\n`, `${begin}${end}`]) {
@@ -224,7 +224,7 @@ describe('secrets that are told by their form', () => {
     }
   });
 
-  test('secrets of a text in UTF-16 are masked, though it was read as UTF-8', async () => {
+  test('are masked in UTF-16 text that was read as UTF-8', async () => {
     const secret = 'gh' + `p_${letters(36, 3)}`;
     const environment = { DEPLOY_TOKEN: `Zx9-${letters(20, 5)}` };
     for (const text of [`t = ${secret}\n`, `t = ${environment.DEPLOY_TOKEN}\n`]) {
@@ -237,7 +237,7 @@ describe('secrets that are told by their form', () => {
     }
   });
 
-  test('kinds and lines are told, never the secret', async () => {
+  test('are reported by kind and line, never shown', async () => {
     const secret = 'gh' + `p_${letters(36, 3)}`;
     const masked = await maskerOf().mask(`one\ntwo ${secret}\nthree\n${secret} ${secret}\n`);
     expect(masked.found).toEqual([2, 4, 4].map((line) => ({ kind: 'github token', line })));
@@ -249,21 +249,21 @@ describe('secrets that are told by their form', () => {
 describe('values of variables', () => {
   const value = `Zx9-${letters(20, 5)}`;
 
-  test('the value of a variable that is named like a secret is masked wherever it stands', async () => {
+  test('are masked everywhere if the variable is named like a secret', async () => {
     const environment = { DEPLOY_TOKEN: value, HOME_PAGE: `other${value}`, EMPTY_TOKEN: '', UNSET_TOKEN: undefined };
     expect(await mask(`a=${value};b=x${value}y`, { environment })).toBe(
       'a=[masked: env DEPLOY_TOKEN];b=x[masked: env DEPLOY_TOKEN]y',
     );
   });
 
-  test('of values that contain each other the longest is masked, and of those that overlap all', async () => {
+  test('are masked by the longest if they contain each other, and all if they overlap', async () => {
     const environment = { A_KEY: value, B_KEY: `${value}-more-9Q`, C_KEY: `ore-9Q${letters(12, 6)}1` };
     expect(await mask(`[${value}-more-9Q]`, { environment })).toBe('[[masked: env B_KEY]]');
     expect(await mask(`[${value}-more-9Q${letters(12, 6)}1]`, { environment })).toBe('[[masked: env B_KEY]]');
     expect(await mask(`[${value}]`, { environment })).toBe('[[masked: env A_KEY]]');
   });
 
-  test('a value is found in JSON in JSON, in lower-case escapes, in hex, and in base64 after anything', async () => {
+  test('are found in JSON in JSON, in lower-case escapes, in hex, and in base64 after anything', async () => {
     const odd = `q"${letters(10, 7)}/+\\9é`;
     const environment = { ODD_SECRET: odd };
     const masked = '[masked: env ODD_SECRET]';
@@ -279,14 +279,14 @@ describe('values of variables', () => {
           const text = Buffer.from(`${before}${odd}${after}`).toString(form);
           const found = await mask(text, { environment });
           expect(found).toContain(masked);
-          // The rest has a part of a byte of the secret at each end, at most.
+          // The rest has at most part of a byte of the secret at each end.
           const [head = '', tail = ''] = found.split(masked);
           expect(head.length).toBeLessThanOrEqual(Math.ceil((before.length * 8) / 6));
           expect(tail.replaceAll('=', '').length).toBeLessThanOrEqual(Math.ceil((after.length * 8) / 6) + 1);
         }
   });
 
-  test('a value is found as JSON and URLs write it, and line by line', async () => {
+  test('are found as JSON and URLs write them, and line by line', async () => {
     const odd = `q"${letters(10, 7)}/+\\9`;
     const lines = `${letters(30, 8)}7\n${letters(30, 9)}8`;
     const environment = { ODD_SECRET: odd, LINES_SECRET: lines };
@@ -296,19 +296,19 @@ describe('values of variables', () => {
     expect(await mask(`y ${letters(30, 9)}8`, { environment })).toBe('y [masked: env LINES_SECRET]');
   });
 
-  test('a value that is the text of a mask leaves masks alone', async () => {
+  test('leave masks alone if they equal a mask’s text', async () => {
     const environment = { ODD_KEY: '[masked: env ODD_KEY]', DEPLOY_TOKEN: value };
     const once = await mask(`a ${value} b`, { environment });
     expect(once).toBe('a [masked: env DEPLOY_TOKEN] b');
     expect(await mask(once, { environment })).toBe(once);
   });
 
-  describe('of .env files', () => {
+  describe('in .env files', () => {
     let root: string;
     beforeEach(async () => void (root = await mkdtemp(join(tmpdir(), 'teddy-masker-'))));
     afterEach(() => rm(root, { recursive: true }));
 
-    test('entries of .env and .env.local are masked, those of .env.example are not', async () => {
+    test('are masked from .env and .env.local, but not from .env.example', async () => {
       const [a, b, c, d] = [1, 2, 3, 4].map((at) => `${at}${letters(20, at + 20)}`);
       await writeFile(join(root, '.env'), `# first\nexport API_KEY="${a}"\nDB_PASSWORD='${b}' # it\nNAME=${d}\n`);
       await writeFile(join(root, '.env.local'), `auth_token = ${c} # the token\r\n`);
@@ -318,7 +318,7 @@ describe('values of variables', () => {
       );
     });
 
-    test('entries are known also with a byte order mark, in UTF-16, of direnv, and of the other work trees', async () => {
+    test('are found with a byte order mark, in UTF-16, for direnv, and in the other work trees', async () => {
       const values = [1, 2, 3, 4].map((at) => `${at}${letters(20, at + 40)}`);
       const [a, b, c, d] = values;
       const other = await mkdtemp(join(tmpdir(), 'teddy-masker-'));
@@ -333,7 +333,7 @@ describe('values of variables', () => {
       await rm(other, { recursive: true });
     });
 
-    test('entries of a .env file of any directory are masked where that file is shown', async () => {
+    test('are masked in a .env file in any directory if that file is shown', async () => {
       const text = `API_KEY=${letters(20, 51)}1\nNAME=x\n`;
       const show = async (path: string) => (await maskerOf().mask(text, path)).text;
       expect(await show('packages/api/.env')).toBe('API_KEY=[masked: env API_KEY]\nNAME=x\n');
@@ -341,13 +341,13 @@ describe('values of variables', () => {
       expect(await show('packages/api/notes.md')).toBe(text);
     });
 
-    test('a key of several lines in quotes is masked whole', async () => {
+    test('are masked completely if a quoted key has several lines', async () => {
       const lines = [letters(40, 31), letters(40, 32)];
       await writeFile(join(root, '.env'), `A_KEY="${lines.join('\n')}"\nB_KEY="${lines.join('\\n')}x"\n`);
       expect(await mask(`> ${lines.join('\n')}.`, { root })).toBe('> [masked: env A_KEY].');
     });
 
-    test('a root that is gone is MASKING_FAILED, not an unmasked text', async () => {
+    test('are MASKING_FAILED if the root is missing, not an unmasked text', async () => {
       const gone = join(root, 'gone');
       await expect(mask('text', { root: gone })).rejects.toMatchObject({ code: 'MASKING_FAILED' });
     });
@@ -360,7 +360,7 @@ describe('the setting', () => {
     get: async (name: string) => (name === 'redact' ? value : undefined),
   });
 
-  test('false masks nothing, and says so once', async () => {
+  test('as false masks nothing, and says so once', async () => {
     const said: string[] = [];
     const notices = { info: () => undefined, warn: (text: string) => void said.push(text) };
     const off = maskerOf({ settings: settingsOf('false'), notices });
@@ -369,12 +369,12 @@ describe('the setting', () => {
     expect(said).toEqual([expect.stringContaining('NOT masked')]);
   });
 
-  test('true masks, and so does none', async () => {
+  test('as true masks, and so does its absence', async () => {
     expect(await mask(secret, { settings: settingsOf('true') })).toBe('[masked: github token]');
     expect(await mask(secret, { settings: settingsOf(undefined) })).toBe('[masked: github token]');
   });
 
-  test('that cannot be used masks nothing and lets nothing through', async () => {
+  test('with an invalid value masks nothing and lets nothing through', async () => {
     const refused = new TeddyError('BAD_SETTING', 'teddy.redact is "nope".');
     const settings = { get: () => Promise.reject(refused) };
     await expect(mask(secret, { settings })).rejects.toBe(refused);
@@ -395,7 +395,7 @@ describe('any text', () => {
     );
   });
 
-  test('keeps what stands around its secrets, and is masked once and for all', async () => {
+  test('keeps the text around its secrets, and masking it again changes nothing', async () => {
     const part = fc.oneof(
       plain.map((text) => ({ text })),
       fc.nat(cases.length - 1).map((at) => ({ at })),
@@ -414,10 +414,10 @@ describe('any text', () => {
   });
 });
 
-describe('code that holds no secret', () => {
+describe('code without a secret', () => {
   const packages = ['yaml', 'diff', 'clipanion', 'esbuild', 'fast-check', 'isomorphic-git', 'typescript/lib', 'openai'];
 
-  test.each(packages)('%s is not changed', async (name) => {
+  test.each(packages)('is not changed in %s', async (name) => {
     const texts = await readTexts(join(new URL('../../node_modules', import.meta.url).pathname, name));
     expect(texts.length).toBeGreaterThan(0);
     const one = maskerOf();
@@ -434,7 +434,7 @@ async function readTexts(directory: string): Promise<{ path: string; text: strin
   return Promise.all(paths.slice(0, 300).map(async (path) => ({ path, text: await readFile(path, 'utf8') })));
 }
 
-test('time grows in step with the text, also where every line holds a secret', async () => {
+test('masking takes linear time, even if every line has a secret', async () => {
   const lines = (count: number) =>
     Array.from({ length: count }, (_, at) => `t = gh${'p_'}${letters(36, at)}\n`).join('');
   const near = (count: number) => 'https://aa:bb SG.aa. mysql://a:b xoxb-1- shpat_ ops_ey npm_ AKIA '.repeat(count);

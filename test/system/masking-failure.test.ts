@@ -15,7 +15,7 @@ vi.mock('@secretlint/secretlint-rule-preset-recommend', () => ({
   ],
 }));
 
-test('a rule that fails is MASKING_FAILED, and the error quotes nothing of the text', async () => {
+test('a failing rule is MASKING_FAILED, and the error quotes nothing from the text', async () => {
   const settings = { get: async () => undefined };
   const notices = { info: () => undefined, warn: () => undefined };
   const failure = await masker({ environment: {}, root: null, settings, notices })

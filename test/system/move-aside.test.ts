@@ -1,4 +1,4 @@
-/** A file in the way is taken out of it, and is never lost. */
+/** A file in the way is moved aside, and is never lost. */
 import { chmod, lstat, mkdir, mkdtemp, readFile, readlink, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ async function write(name: string, text: string): Promise<void> {
   await writeFile(join(root, name), text);
 }
 
-test('a file is moved with its mode, and the directory of what is aside is private', async () => {
+test('a file is moved with its mode, and the directory for it is private', async () => {
   await write('a b/ü.txt', 'one');
   await chmod(join(root, 'a b/ü.txt'), 0o750);
   const place = await moveAside(root, path('a b/ü.txt'), to);
@@ -39,7 +39,7 @@ test('a link is moved as a link, a dangling one too', async () => {
   expect(await readlink(await moveAside(root, path('link'), to))).toBe('nowhere');
 });
 
-test('what is aside already stays, also where a file is to lie where a directory is, and the other way round', async () => {
+test('files moved aside earlier stay, even if a file replaces a directory there, or the other way round', async () => {
   const texts: [string, string][] = [];
   const move = async (name: string, text: string) => {
     await write(name, text);
@@ -56,7 +56,7 @@ test('what is aside already stays, also where a file is to lie where a directory
   for (const [place, text] of texts) expect(await readFile(place, 'utf8')).toBe(text);
 });
 
-test('what cannot be moved stays where it is, and the error names it', async () => {
+test('a file that cannot be moved stays, and the error names it', async () => {
   await write('a', 'one');
   await writeFile(join(dir, 'teddy'), 'a file where a directory has to be');
   await expect(moveAside(root, path('a'), to)).rejects.toMatchObject({

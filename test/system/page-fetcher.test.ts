@@ -11,7 +11,7 @@ const certificate = makeCertificate('site.test', 'other.test', 'inside.test');
 if (certificate === null) process.emitWarning('openssl is missing: fetching pages is not tested.');
 
 const loopback = { address: '127.0.0.1', family: 4 };
-/** Where the names of these tests lead; the server itself counts as public, and nothing else of this machine. */
+/** Where the names in these tests lead; the server itself counts as public, and nothing else on this machine. */
 const names: Record<string, { address: string; family: number }[]> = {
   'site.test': [loopback],
   'other.test': [loopback],
@@ -60,7 +60,7 @@ describe.skipIf(certificate === null)('a page', () => {
     };
   }
 
-  /** Each path redirects to what it is mapped to. */
+  /** Each path redirects to its mapped value. */
   function redirect(targets: Record<string, string>, status = 302) {
     respond = ({ url = '' }, response) => {
       const location = targets[url];
@@ -72,8 +72,8 @@ describe.skipIf(certificate === null)('a page', () => {
     };
   }
 
-  describe('that is there', () => {
-    test('comes as text with its type, from the host that was named', async () => {
+  describe('that exists', () => {
+    test('comes as text with its type, from the named host', async () => {
       serve('héllo\n', { 'content-type': 'Text/Plain; charset=utf-8' });
       const page = await fetch('/a%20b?c=d#e');
       const url = `https://site.test:${server.port}/a%20b?c=d`;
@@ -82,7 +82,7 @@ describe.skipIf(certificate === null)('a page', () => {
       expect(looked).toEqual(['site.test']);
     });
 
-    test('is asked for without cookies, credentials and the version of anything', async () => {
+    test('is requested without cookies, credentials and versions', async () => {
       respond = (_, response) => {
         response.writeHead(302, { location: '/next', 'set-cookie': 'id=1' });
         response.end();
@@ -113,7 +113,7 @@ describe.skipIf(certificate === null)('a page', () => {
       expect((await fetch('/')).text).toBe(text);
     });
 
-    test('of HTML may say its charset itself, and loses what nobody reads', async () => {
+    test('in HTML may declare its charset itself, and loses invisible parts', async () => {
       const html = '<meta charset="iso-8859-1"><script>let a</script><p>f\u00fcr';
       serve(Buffer.from(html, 'latin1'), { 'content-type': 'text/html' });
       expect((await fetch('/')).text).toBe('<meta charset="iso-8859-1"><p>f\u00fcr');
@@ -128,7 +128,7 @@ describe.skipIf(certificate === null)('a page', () => {
     );
   });
 
-  describe('that cannot be had', () => {
+  describe('that is unavailable', () => {
     test.each([304, 401, 404, 500])('answers %i', async (status) => {
       serve('', {}, status);
       await expect(fetch('/')).rejects.toMatchObject(failed(new RegExp(`: it answered ${status} [A-Z]`)));
@@ -168,14 +168,14 @@ describe.skipIf(certificate === null)('a page', () => {
       await expect(fetch('/')).rejects.toMatchObject(failed(/could not be fetched: /));
     });
 
-    test('has a host that nobody knows, that has no address, or where nobody listens', async () => {
+    test('has a host that is unknown, has no address, or does not listen', async () => {
       await expect(fetch('https://unknown.test/')).rejects.toMatchObject(failed(/ENOTFOUND/));
       await expect(fetch('https://nowhere.test/')).rejects.toMatchObject(failed(/nowhere\.test has no address/));
       await server.close();
       await expect(fetch('/')).rejects.toMatchObject(failed(/connection refused/));
     });
 
-    test('has a certificate of another host, or one that nobody vouches for', async () => {
+    test('has another host’s certificate, or an untrusted one', async () => {
       names['wrong.test'] = [loopback];
       await expect(fetch(`https://wrong.test:${server.port}/`)).rejects.toMatchObject(failed(/altnames/));
       const env = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
@@ -197,7 +197,7 @@ describe.skipIf(certificate === null)('a page', () => {
   describe('that is large or slow', () => {
     const limit = { maxBytes: 1000 };
 
-    test('is taken up to the limit, and not a byte beyond it', async () => {
+    test('is read up to the limit, and not a byte further', async () => {
       serve('x'.repeat(1000));
       expect((await fetch('/', limit)).text).toHaveLength(1000);
       serve('x'.repeat(1001));
@@ -207,7 +207,7 @@ describe.skipIf(certificate === null)('a page', () => {
     test.each([
       ['gzip', gzipSync],
       ['br', packFast],
-    ])('is not unpacked beyond 1 MiB from %s, however small it comes', async (encoding, pack) => {
+    ])('is not unpacked beyond 1 MiB from %s, however small the download', async (encoding, pack) => {
       const bomb = pack(Buffer.alloc(64 * 1024 * 1024));
       serve(bomb, { 'content-encoding': encoding });
       const before = process.memoryUsage().arrayBuffers;
@@ -215,7 +215,7 @@ describe.skipIf(certificate === null)('a page', () => {
       expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 * 1024 * 1024);
     });
 
-    test('is given up in the middle of an endless body', async () => {
+    test('is abandoned in the middle of an endless body', async () => {
       let written = 0;
       respond = (_, response) => {
         response.writeHead(200, { 'content-type': 'text/plain' });
@@ -229,7 +229,7 @@ describe.skipIf(certificate === null)('a page', () => {
       expect(written).toBeLessThan(20_000);
     });
 
-    test('is given up when the time is over: in the body, before the headers, and in the look-up', async () => {
+    test('is abandoned after the timeout: in the body, before the headers, and in the look-up', async () => {
       const timing = { timeoutMs: 300 };
       const late = failed(/it took longer than 0\.3 s/);
       respond = (_, response) => {
@@ -244,14 +244,14 @@ describe.skipIf(certificate === null)('a page', () => {
       await expect(fetch('/', { ...timing, lookup: never })).rejects.toMatchObject(late);
     });
 
-    test('has one time for all its redirects', async () => {
+    test('has one timeout for all its redirects', async () => {
       respond = ({ url }, response) => {
         setTimeout(() => response.writeHead(302, { location: `${url}x` }).end(), 150);
       };
       await expect(fetch('/', { timeoutMs: 400 })).rejects.toMatchObject(failed(/took longer/));
     });
 
-    test('is given up when the user interrupts', async () => {
+    test('is abandoned when the user interrupts', async () => {
       const controller = new AbortController();
       respond = () => controller.abort();
       await expect(fetch('/', {}, controller.signal)).rejects.toMatchObject({ code: 'INTERRUPTED' });
@@ -261,20 +261,20 @@ describe.skipIf(certificate === null)('a page', () => {
   });
 
   describe('that redirects', () => {
-    test.each([301, 302, 303, 307, 308])('with %i is followed, and says where it ended', async (status) => {
+    test.each([301, 302, 303, 307, 308])('with %i is followed, and reports the final URL', async (status) => {
       redirect({ '/a': 'b', '/b': `https://other.test:${server.port}/c` }, status);
       const page = await fetch('/a');
       expect(page).toMatchObject({ url: `https://other.test:${server.port}/c`, text: 'the end' });
       expect(looked).toEqual(['site.test', 'site.test', 'other.test']);
     });
 
-    test('is followed five times, and not six', async () => {
+    test('is followed five times, but not six', async () => {
       redirect({ '/1': '/2', '/2': '/3', '/3': '/4', '/4': '/5', '/5': '/6', '/0': '/1' });
       expect((await fetch('/1')).url).toMatch(/\/6$/);
       await expect(fetch('/0')).rejects.toMatchObject(failed(/more than 5 times/));
     });
 
-    test('in a circle is given up', async () => {
+    test('in a circle is abandoned', async () => {
       redirect({ '/a': '/b', '/b': '/a' });
       await expect(fetch('/a')).rejects.toMatchObject(failed(/more than 5 times/));
       expect(server.requests).toHaveLength(6);
@@ -296,7 +296,7 @@ describe.skipIf(certificate === null)('a page', () => {
       expect(server.requests).toHaveLength(1);
     });
 
-    test('nowhere, or to what is no URL, has failed', async () => {
+    test('nowhere, or to an invalid URL, has failed', async () => {
       serve('', {}, 302);
       await expect(fetch('/')).rejects.toMatchObject(failed(/without saying where/));
       serve('', { location: 'https://[' }, 302);
@@ -313,19 +313,19 @@ describe.skipIf(certificate === null)('a page', () => {
       },
     );
 
-    test('of a host with one private address among public ones is refused, whatever comes first', async () => {
+    test('on a host with one private address among public ones is refused, whichever comes first', async () => {
       await expect(fetch(`https://inside.test:${server.port}/`)).rejects.toMatchObject(refused(/10\.0\.0\.1/));
       expect(server.requests).toEqual([]);
     });
 
-    test('of this machine is refused by the defaults', async () => {
+    test('on this machine is refused by default', async () => {
       const byDefault = pageFetcher({ lookup, ...(certificate ? { ca: certificate.cert } : {}) });
       const page = byDefault.fetch(`https://site.test:${server.port}/`, new AbortController().signal);
       await expect(page).rejects.toMatchObject(refused(/site\.test leads to 127\.0\.0\.1/));
       expect(server.requests).toEqual([]);
     });
 
-    test('of a name that the system knows as this machine is refused', async () => {
+    test('under a name that the system resolves to this machine is refused', async () => {
       const page = pageFetcher({ lookup: () => systemLookup('localhost') }).fetch(
         `https://site.test:${server.port}/`,
         new AbortController().signal,
@@ -334,8 +334,8 @@ describe.skipIf(certificate === null)('a page', () => {
     });
   });
 
-  test('a name that leads elsewhere after it was checked is not asked again', async () => {
-    // Counts connections to where the second answer leads.
+  test('whose name leads elsewhere after the check is not looked up again', async () => {
+    // Counts connections to the second answer's address.
     let reached = 0;
     const trap = createPlainServer((socket) => {
       reached += 1;
@@ -352,7 +352,7 @@ describe.skipIf(certificate === null)('a page', () => {
       serve('checked');
       expect(await fetch('/', { lookup: rebinding })).toMatchObject({ text: 'checked' });
       expect([answers, reached, server.requests.length]).toEqual([1, 0, 1]);
-      // The next request looks again, and is refused by what it finds then.
+      // The next request looks up the name again, and is refused because of the result.
       await expect(fetch('/', { lookup: rebinding })).rejects.toMatchObject(refused(/127\.0\.0\.2/));
       expect(reached).toBe(0);
     } finally {
@@ -375,7 +375,7 @@ describe.skipIf(certificate === null)('a page', () => {
 
     const allowed = { readsThroughProxy: () => Promise.resolve(true) };
 
-    test('is refused before anything is looked up or asked, until the user has allowed it', async () => {
+    test('is refused before anything is looked up or requested, until the user has allowed it', async () => {
       const error = await fetch('/').catch((thrown: unknown) => thrown);
       expect(error).toMatchObject({
         ...refused(new RegExp(`behind the proxy http://${proxy.host} \\(HTTPS_PROXY\\), it is unknown`)),
@@ -384,7 +384,7 @@ describe.skipIf(certificate === null)('a page', () => {
       expect([looked, proxy.asked]).toEqual([[], []]);
     });
 
-    test('is read through it where the user has allowed that, and no name is looked up here', async () => {
+    test('is read through the proxy if the user has allowed that, and no name is looked up here', async () => {
       redirect({ '/a': 'https://other.test/b' });
       expect(await fetch('/a', allowed)).toMatchObject({ url: 'https://other.test/b', text: 'the end' });
       expect(looked).toEqual([]);
@@ -399,7 +399,7 @@ describe.skipIf(certificate === null)('a page', () => {
       'https://localhost/',
       'https://127.0.0.1/',
       'http://site.test/',
-    ])('%s stays refused, also after a redirect', async (url) => {
+    ])('%s stays refused, even after a redirect', async (url) => {
       await expect(fetch(url, allowed)).rejects.toMatchObject(refused(/ is not fetched: /));
       expect(proxy.asked).toEqual([]);
       redirect({ '/a': url });
@@ -407,7 +407,7 @@ describe.skipIf(certificate === null)('a page', () => {
       expect(proxy.asked).toHaveLength(1);
     });
 
-    test('is read directly, and checked, where NO_PROXY names its host', async () => {
+    test('is read directly, and checked, if NO_PROXY names its host', async () => {
       vi.stubEnv('NO_PROXY', 'site.test');
       serve('direct');
       expect(await fetch('/')).toMatchObject({ text: 'direct' });
@@ -417,7 +417,7 @@ describe.skipIf(certificate === null)('a page', () => {
     });
   });
 
-  test('a certificate that nobody knows names the variable for it', async () => {
+  test('with an unknown certificate names the variable for it', async () => {
     const unknown = pageFetcher({ lookup, isPublic }).fetch(
       `https://site.test:${server.port}/`,
       new AbortController().signal,

@@ -50,7 +50,7 @@ test('another turn is not refused', async () => {
 });
 
 test.each([
-  ['of a process of an earlier start of the machine', { pid: 1, bootId: 'another' }],
+  ['by a process from before a restart', { pid: 1, bootId: 'another' }],
   ['that is damaged', {}],
 ])('a claim %s is taken over', async (_, holder) => {
   await claimOf(holder);
@@ -59,7 +59,7 @@ test.each([
   expect(await readdir(join(dir, 'teddy/runs'))).toEqual([]);
 });
 
-test('a turn that this very process executes is refused to it as to any other, until it is done', async () => {
+test('a turn that this very process executes is refused to it as well, until it is done', async () => {
   const [one, two] = await Promise.allSettled([claim(), claim()]);
   const outcomes = [one, two].toSorted((a, b) => a.status.localeCompare(b.status));
   expect(outcomes).toMatchObject([{ status: 'fulfilled' }, { status: 'rejected', reason: { code: 'LOCKED' } }]);
@@ -70,7 +70,7 @@ test('a turn that this very process executes is refused to it as to any other, u
   await (await claim()).release();
 });
 
-test('what a process left that was killed while it took a claim is removed by the next claim', async () => {
+test('leftovers of a process that was killed while claiming are removed by the next claim', async () => {
   await (await claim()).release();
   const living = `${session}-${turn}.json.new-${process.ppid}-${'a'.repeat(32)}`;
   const left = [

@@ -1,4 +1,4 @@
-/** A run's journal on a real disk: in order, private, and whole up to where a crash has cut it. */
+/** A run's journal on a real disk: in order, private, and complete up to where a crash has cut it. */
 import {
   appendFile,
   lstat,
@@ -80,7 +80,7 @@ describe('a journal', () => {
     await journal.close();
   });
 
-  test('is found again with all that it holds, and gone on with', async () => {
+  test('is found again with all its records, and continued', async () => {
     const first = journals().begin(place);
     await first.note(record);
     const keys = [await first.keep(bytes('one')), await first.keep(bytes('')), await first.keep(bytes('zwei ü'))];
@@ -101,7 +101,7 @@ describe('a journal', () => {
     await found?.journal.close();
   });
 
-  test('that a crash has cut within a record goes on after the last whole one', async () => {
+  test('that a crash has cut within a record continues after the last complete one', async () => {
     const first = journals().begin(place);
     await first.note(record);
     await first.append(begin(1));
@@ -114,7 +114,7 @@ describe('a journal', () => {
     await found?.journal.close();
   });
 
-  test('without a whole first record is none, and the next run begins anew', async () => {
+  test('without a complete first record does not count, and the next run starts over', async () => {
     const first = journals().begin(place);
     await first.keep(bytes('of the run before'));
     await first.close();
@@ -128,7 +128,7 @@ describe('a journal', () => {
     await second.close();
   });
 
-  test('that a crash has cut within the record of its first action is none: nothing has begun', async () => {
+  test('that a crash has cut within its first action’s record does not count: nothing has begun', async () => {
     const journal = journals().begin(place);
     await journal.note(record);
     await journal.note(end(1));
@@ -165,7 +165,7 @@ describe('a journal', () => {
     await journal.close();
   });
 
-  test('that cannot be removed says so as an error of ours: the report is there by then', async () => {
+  test('that cannot be removed is an internal error: the report exists by then', async () => {
     const journal = journals().begin(place);
     await journal.append(record);
     await rename(join(dir, 'runs'), join(dir, 'elsewhere'));
@@ -173,7 +173,7 @@ describe('a journal', () => {
     await expect(journal.discard()).rejects.toMatchObject({ code: 'WRITE_FAILED' });
   });
 
-  test('is gone when it is discarded, and discarding twice does no harm', async () => {
+  test('is removed when it is discarded, and discarding twice does no harm', async () => {
     const journal = journals().begin(place);
     await journal.note(record);
     await journal.append(begin(1));
@@ -190,7 +190,7 @@ describe('a journal', () => {
     expect(await readdir(join(dir, 'runs'))).toEqual([]);
   });
 
-  test('whose copies are cut off or gone says so, and names the file', async () => {
+  test('whose copies are cut off or missing reports it, and names the file', async () => {
     const journal = journals().begin(place);
     const key = await journal.keep(bytes('one'));
     await journal.close();
@@ -201,7 +201,7 @@ describe('a journal', () => {
     await expect(journal.read(key)).rejects.toMatchObject(damaged);
   });
 
-  test('that cannot be made loses no record: what was noted is written, in order, as soon as that is possible', async () => {
+  test('that cannot be made loses no record: records are written, in order, as soon as possible', async () => {
     await writeFile(dir, 'a file where a directory has to be');
     const journal = journals().begin(place);
     await journal.note(record);
@@ -226,7 +226,7 @@ describe('a journal', () => {
   });
 });
 
-test('the list has every run by its place, leaves out what cannot be read, and makes nothing', async () => {
+test('the list has every run by its place, skips unreadable ones, and makes nothing', async () => {
   expect(await journals().list()).toEqual([]);
   expect(await readdir(root)).toEqual([]);
   const other: RunDirs = { ...place, turn: '02' as TurnName, ref: 'refs/heads/try/again' as RefName };

@@ -17,8 +17,8 @@ const tree = (changes: Partial<ProcessTree>): ProcessTree => ({
   ...changes,
 });
 
-describe.skipIf(process.platform !== 'linux')('the processes of this machine', () => {
-  test('a process is shown with those that have started it, and with its variables', async () => {
+describe.skipIf(process.platform !== 'linux')('this machine’s processes', () => {
+  test('are shown with their ancestors and their variables', async () => {
     const child = spawn('sh', ['-c', 'sleep 60; exit 1'], { env: { A: 'b=c\nd', E: '' } });
     ended.push(() => child.kill());
     const { chain, environment } = processTree();
@@ -28,14 +28,14 @@ describe.skipIf(process.platform !== 'linux')('the processes of this machine', (
     expect(parent?.pid).toBe(process.pid);
   });
 
-  test('nothing is shown of a process that is gone', async () => {
+  test('are not shown once they have ended', async () => {
     const child = spawn('true');
     await once(child, 'exit');
     expect(await processTree().environment(child.pid ?? 0)).toBeNull();
     expect(await processTree().chain(child.pid ?? 0)).toBeNull();
   });
 
-  test('a connection is that of the process which has made it', async () => {
+  test('include the owner of a connection', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -53,7 +53,7 @@ describe.skipIf(process.platform !== 'linux')('the processes of this machine', (
 });
 
 describe('an agent is found', () => {
-  test('above this process, and not in it: whatever it is called, it does not start itself', async () => {
+  test('above this process, and not in it: whatever its name, it does not start itself', async () => {
     const called = { ...claude, pid: process.pid };
     expect(await callers({ env: {}, tree: tree({ chain: async () => [called] }) }).findAgent()).toBeNull();
     expect(await callers({ env: {}, tree: tree({ chain: async () => [here, claude] }) }).findAgent()).toMatchObject({
@@ -61,7 +61,7 @@ describe('an agent is found', () => {
     });
   });
 
-  test('behind a connection: the process itself, its variables, or where nothing shows it', async () => {
+  test('behind a connection: the process itself, its variables, or in neither', async () => {
     const behind = (changes: Partial<ProcessTree>) =>
       callers({ env: { CLAUDECODE: '1' }, tree: tree(changes) }).findAgentBehind({ from: 1, to: 2 });
     expect(await behind({})).toBeNull();
@@ -73,7 +73,7 @@ describe('an agent is found', () => {
     expect(await behind({ chain: async () => null })).toEqual(unknown);
   });
 
-  test('with the variables that a person has started it with', async () => {
+  test('by the variables that a person has started it with', async () => {
     const environment = async (pid: number) => ({ BROWSER: `of ${pid}` });
     const inAgent = callers({ env: {}, tree: tree({ environment, chain: async () => [here, claude] }) });
     expect(await inAgent.userEnvironment()).toEqual({ BROWSER: 'of 20' });

@@ -6,9 +6,9 @@ import { expectLinear } from '../support/growth.ts';
 import { letters } from '../support/planted-secrets.ts';
 
 /**
- * The tokens of each kind, as short as they may be. Their random parts are put in when the tests run, so that scanners of this
- * repository find nothing: `{a20}` stands for 20 letters and digits, h: hexadecimal digits, w: characters of base64 for URLs, d: digits,
- * l: lower case and digits, u: upper case and digits, uuid: what it says.
+ * Tokens of each kind, as short as allowed. Their random parts are inserted when the tests run, so that scanners find
+ * nothing in this repository: `{a20}` stands for 20 letters and digits, h: hexadecimal digits, w: characters of base64
+ * for URLs, d: digits, l: lower case and digits, u: upper case and digits, uuid: a UUID.
  */
 const tokens: Record<string, string[]> = {
   'openai key': ['sk-proj-{w40}', 'sk-svcacct-{w40}', 'sk-admin-{w40}'],
@@ -238,10 +238,10 @@ const settings = { get: async () => undefined };
 const notices = { info: () => undefined, warn: () => undefined };
 const mask = async (text: string) => (await masker({ environment: {}, root: null, settings, notices }).mask(text)).text;
 
-/** A name that belongs to the form and is no part of the secret. */
+/** A name that belongs to the form but is not part of the secret. */
 const named = /^(?:_gitlab_session|\w*[kK]ey)=/;
 
-test('every form and every beginning of one has a token here', () => {
+test('every form and every prefix has a token here', () => {
   expect([...new Set([...forms, ...marked].map(([kind]) => kind))].toSorted()).toEqual(Object.keys(tokens).toSorted());
   expect(Object.keys(tokens).length).toBeGreaterThan(120);
   for (const [kind, starts] of forms) {
@@ -259,7 +259,7 @@ test('every form and every beginning of one has a token here', () => {
 });
 
 describe.each(Object.entries(tokens))('%s', (kind, templates) => {
-  test.each(templates)('%s is masked whole, wherever it stands', async (template) => {
+  test.each(templates)('%s is masked completely, wherever it is', async (template) => {
     for (const seed of [1, 2, 3]) {
       const token = fill(template, seed, random);
       const name = named.exec(token)?.[0] ?? '';
@@ -276,7 +276,7 @@ describe.each(Object.entries(tokens))('%s', (kind, templates) => {
         ['It is ', '. Next'],
       ];
       for (const [before, after] of places) {
-        // Some tokens may have escapes themselves.
+        // Some tokens may contain escapes themselves.
         if (after.startsWith('%') && /^(?:xoxd|secret-token|https:|AAAAA)/.test(token)) continue;
         const text = `${before}${token}${after}`;
         const found = await mask(text);
@@ -286,8 +286,8 @@ describe.each(Object.entries(tokens))('%s', (kind, templates) => {
     }
   });
 
-  test.each(templates)('what only looks like %s is left', async (template) => {
-    // Words are no token; where the form has digits or capitals between them, they could be one.
+  test.each(templates)('text that merely looks like %s is left', async (template) => {
+    // Words are not tokens; if the form has digits or capitals between them, they could be.
     const hasOwn = /[A-Z\d]/.test(template.slice(template.indexOf('}')).replace(/\{[^}]*\}/g, ''));
     const lookAlikes = [
       fill(template, 4, (_, length) => 'x'.repeat(length)),
@@ -299,7 +299,7 @@ describe.each(Object.entries(tokens))('%s', (kind, templates) => {
   });
 });
 
-test('identifiers, hashes and data that begin as tokens do are left', async () => {
+test('identifiers, hashes and data that begin like tokens are left', async () => {
   for (const text of [
     'test_reads_the_whole_file_and_closes_it_again_after_that1 live_reload_is_on sk_buff re_compile_pattern_cache_entry1',
     `sha512-${'a1B2'.repeat(21)}==`,
@@ -312,7 +312,7 @@ test('identifiers, hashes and data that begin as tokens do are left', async () =
     expect(await mask(text)).toBe(text);
 });
 
-test('time grows in step with the text, whatever beginning it repeats', async () => {
+test('masking takes linear time, whatever prefix the text repeats', async () => {
   const repeated = [
     'glpat--',
     'ya29.a_',

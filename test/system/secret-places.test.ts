@@ -9,7 +9,7 @@ const notices = { info: () => undefined, warn: () => undefined };
 const mask = async (text: string) => (await masker({ environment: {}, root: null, settings, notices }).mask(text)).text;
 
 const hex = (length: number, seed: number) => letters(length, seed, '0123456789abcdef');
-/** No form has these: only the place says what they are. */
+/** Without a form of their own: only the place shows what they are. */
 const opaque = [
   letters(24, 1),
   hex(32, 2),
@@ -18,8 +18,8 @@ const opaque = [
 ];
 const login = (user: string, password: string) => Buffer.from(`${user}:${password}`).toString('base64');
 
-describe('credentials of a header', () => {
-  test.each(opaque)('a bearer token is masked, however it is written (%#)', async (token) => {
+describe('credentials in a header', () => {
+  test.each(opaque)('include a bearer token, however it is written (%#)', async (token) => {
     for (const [before, after] of [
       ['Authorization: Bearer ', ''],
       ['> authorization: bearer ', '\r\n> accept: */*'],
@@ -35,7 +35,7 @@ describe('credentials of a header', () => {
       expect(await mask(`${before}${token}${after}`)).toBe(`${before}[masked: bearer token]${after}`);
   });
 
-  test.each(opaque)('so are the tokens of other schemes, and of none (%#)', async (token) => {
+  test.each(opaque)('include other schemes’ tokens, and those without a scheme (%#)', async (token) => {
     for (const [before, after] of [
       ['Authorization: token ', ''],
       ['Authorization: ApiKey ', '\n'],
@@ -47,7 +47,7 @@ describe('credentials of a header', () => {
       expect(await mask(`${before}${token}${after}`)).toBe(`${before}[masked: authorization]${after}`);
   });
 
-  test('a user and a password in base64 are masked', async () => {
+  test('include a user and a password in base64', async () => {
     for (const credentials of [
       login('ada', letters(9, 7)),
       login('Aladdin', 'open sesame'),
@@ -62,7 +62,7 @@ describe('credentials of a header', () => {
         expect(await mask(`${before}${credentials}${after}`)).toBe(`${before}[masked: basic auth]${after}`);
   });
 
-  test('a token that is known by its form keeps its kind', async () => {
+  test('keep their kind if the token’s form is known', async () => {
     const token = `glpat${'-'}${letters(20, 8)}`;
     for (const before of ['Authorization: Bearer ', 'PRIVATE-TOKEN: ', 'https://a.io/?private_token=', 'gitlab_token='])
       expect(await mask(`${before}${token}`)).toBe(`${before}[masked: gitlab token]`);
@@ -82,7 +82,7 @@ describe('credentials of a header', () => {
     'headers: { Authorization: options.authToken2 }',
     'Authorization: `Bearer ${token}`, Authorization: f"Bearer {token}", "Bearer " + apiToken2',
     'The bearer tokens of RFC6750 are bearer credentials. Basic functionality4you',
-  ])('what only looks like it is left: %s', async (text) => {
+  ])('exclude look-alikes: %s', async (text) => {
     expect(await mask(text)).toBe(text);
   });
 });
@@ -108,12 +108,12 @@ describe('tokens in addresses', () => {
     `https://acme.io/blob?oid=${hex(40, 9)}&v=${letters(20, 9)}`,
     'const f=a?key=event.keyCode2Name:b&&token=levels.at(-12345678901);',
     'https://acme.io/?sort_key=created-at&keyword=production-cluster',
-  ])('what only looks like it is left: %s', async (text) => {
+  ])('exclude look-alikes: %s', async (text) => {
     expect(await mask(text)).toBe(text);
   });
 });
 
-test('a password on the command line of curl is masked', async () => {
+test('a password on curl’s command line is masked', async () => {
   for (const [before, after] of [
     ['curl -u ada:', ' https://acme.io'],
     ['$ curl -sS --user "ada:', '" https://acme.io'],
@@ -129,7 +129,7 @@ test('a password on the command line of curl is masked', async () => {
     expect(await mask(text)).toBe(text);
 });
 
-describe('what is assigned to the name of a credential', () => {
+describe('values assigned to a credential’s name', () => {
   test.each([
     ['HEROKU_API_KEY=', '123e4567-e89b-12d3-a456-426614174000', '\n'],
     ['datadog_api_key: ', hex(32, 11), '\n'],
@@ -143,7 +143,7 @@ describe('what is assigned to the name of a credential', () => {
     ['PRIVATE_TOKEN_2=', letters(32, 19), ''],
     ['X-Heroku-Api-Key: ', letters(32, 20), '\n'],
     ['MY_CLIENT_SECRET => "', letters(40, 21), '"'],
-  ])('%s is masked', async (before, secret, after) => {
+  ])('are masked: %s', async (before, secret, after) => {
     expect(await mask(`${before}${secret}${after}`)).toBe(`${before}[masked: credential]${after}`);
   });
 
@@ -158,12 +158,12 @@ describe('what is assigned to the name of a credential', () => {
     `cacheKey = "${hex(40, 23)}"; publicKeyToken="b77a5c561934e089"; keyboard = "${hex(40, 24)}"`,
     'sessionKey = "123e4567-e89b-12d3-a456-426614174000"',
     `"accessKey": "user-name-of-the-cluster", commit: ${hex(40, 25)}`,
-  ])('what only looks like it is left: %s', async (text) => {
+  ])('exclude look-alikes: %s', async (text) => {
     expect(await mask(text)).toBe(text);
   });
 });
 
-test('time grows in step with the text, whatever place it repeats', async () => {
+test('masking takes linear time, whatever place the text repeats', async () => {
   const repeated = [
     'Bearer a',
     'Authorization: ',

@@ -21,14 +21,14 @@ beforeEach(async () => {
 
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-/** Leaves it the way another process does. */
+/** Leaves it like another process. */
 async function leaveClaim(pid: number): Promise<void> {
   const nonce = '0123456789abcdef0123456789abcdef';
   await writeFile(`${path}.lock`, JSON.stringify({ pid, bootId: 'boot', nonce }));
 }
 
-describe('the record of a server', () => {
-  test('only its user can read it, and it says what a client needs', async () => {
+describe('a server’s record', () => {
+  test('is readable only by its user, and contains what a client needs', async () => {
     const claim = await servers.claim();
     await claim.publish(record);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
@@ -36,7 +36,7 @@ describe('the record of a server', () => {
     expect(await servers.read()).toEqual(record);
   });
 
-  test('nothing is left of it after its end, and another server may begin', async () => {
+  test('is removed when the server ends, and another server may start', async () => {
     const claim = await servers.claim();
     await claim.publish(record);
     await claim.release();
@@ -45,7 +45,7 @@ describe('the record of a server', () => {
     await (await servers.claim()).release();
   });
 
-  test('a second server is refused, and named the address of the first', async () => {
+  test('makes a second server refuse to start, with the address of the first', async () => {
     await (await servers.claim()).publish(record);
     await expect(servers.claim()).rejects.toMatchObject({
       code: 'SERVER_RUNNING',
@@ -55,7 +55,7 @@ describe('the record of a server', () => {
     expect(await servers.read()).toEqual(record);
   });
 
-  test('a server that is just starting has no address yet, and is in the way all the same', async () => {
+  test('has no address while the server is starting, and is in the way all the same', async () => {
     await servers.claim();
     await expect(servers.claim()).rejects.toMatchObject({
       code: 'SERVER_RUNNING',
@@ -63,7 +63,7 @@ describe('the record of a server', () => {
     });
   });
 
-  test('what a dead server has left is replaced, and its address is not told of a living one', async () => {
+  test('is replaced if the server is dead, whose address does not pass for a running one’s', async () => {
     await (await servers.claim()).publish({ ...record, pid: 4711 });
     await leaveClaim(4712);
     await expect(servers.claim()).rejects.toMatchObject({ message: expect.not.stringContaining('5000') as string });
@@ -72,7 +72,7 @@ describe('the record of a server', () => {
     expect(await servers.read()).toEqual(record);
   });
 
-  test('a record that a killed server has left is none: its token must not go to whoever has the port now', async () => {
+  test('does not count if its server was killed: its token must not go to whoever has the port now', async () => {
     await (await servers.claim()).publish({ ...record, pid: 4711 });
     await leaveClaim(4711);
     expect(await servers.read()).toMatchObject({ pid: 4711 });
@@ -85,13 +85,13 @@ describe('the record of a server', () => {
     expect(await servers.read()).toBeNull();
   });
 
-  test.each(['', '{', 'null', '{"url":1}', '[]'])('a record that holds %j is none', async (text) => {
+  test.each(['', '{', 'null', '{"url":1}', '[]'])('does not count if it contains %j', async (text) => {
     await (await servers.claim()).publish(record);
     await writeFile(path, text);
     expect(await servers.read()).toBeNull();
   });
 
-  test('a place that cannot be written is named', async () => {
+  test('is reported if its place cannot be written', async () => {
     await writeFile(join(dir, 'teddy'), 'a file');
     await expect(servers.claim()).rejects.toMatchObject({
       code: 'WRITE_FAILED',

@@ -38,7 +38,7 @@ function run(
 
 const lines = (...text: string[]) => `${text.join('\n')}\n`;
 
-/** A program of its own that uses a module of `src/system`. */
+/** A separate program that uses a module in `src/system`. */
 async function bundled(name: string, source: string): Promise<string> {
   const outfile = join(base, `${randomUUID()}.mjs`);
   const path = new URL(`../../src/system/shell/${name}`, import.meta.url).pathname;
@@ -48,7 +48,7 @@ async function bundled(name: string, source: string): Promise<string> {
   return outfile;
 }
 
-/** A process that has died, but that nobody has waited for, still has its number. */
+/** A process that has died without being reaped still has its number. */
 function isAlive(pid: number): boolean {
   const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
   return stdout !== '' && !stdout.startsWith('Z');
@@ -60,8 +60,8 @@ async function expectDead(...pids: number[]): Promise<void> {
 
 const pidsIn = (result: CommandResult) => [...result.stdout.matchAll(/pid (\d+)/g)].map((match) => Number(match[1]));
 
-describe('what a script is and says', () => {
-  test('its streams are kept apart, and its exit code is the result', async () => {
+describe('a script', () => {
+  test('has separate streams, and its exit code is the result', async () => {
     const result = await run('echo out; echo err >&2; exit 3');
     expect(result).toEqual({
       exitCode: 3,
@@ -76,7 +76,7 @@ describe('what a script is and says', () => {
     });
   });
 
-  test('functions, here-documents, strings over lines, arrays and exec work', async () => {
+  test('may use functions, here-documents, multi-line strings, arrays and exec', async () => {
     const script = lines(
       'greet() {',
       '  local name=$1',
@@ -96,19 +96,19 @@ describe('what a script is and says', () => {
     });
   });
 
-  test('a script of 1 MiB runs to its end', async () => {
+  test('of 1 MiB runs to its end', async () => {
     const script = `${`: ${'x'.repeat(1000)}\n`.repeat(1050)}echo end $LINENO\n`;
     expect(script.length).toBeGreaterThan(1024 * 1024);
     expect(await run(script)).toMatchObject({ exitCode: 0, stdout: 'end 1051\n' });
   });
 
-  test('it runs where it is told, by the real path', async () => {
+  test('runs in the given directory, by the real path', async () => {
     const where = async (cwd: string) => (await run('pwd -P', { cwd })).stdout;
     expect(await where('.')).toBe(`${root}\n`);
     expect(await where('sub dir')).toBe(`${join(root, 'sub dir')}\n`);
   });
 
-  test('a cwd that does not exist, is a file or leads out of the project is an error that names it', async () => {
+  test('with a cwd that does not exist, is a file or leads out of the project is an error that names it', async () => {
     await symlink('../elsewhere', join(root, 'out'));
     await writeFile(join(root, 'file'), '');
     await expect(run('true', { cwd: 'nowhere' })).rejects.toThrow('The directory nowhere does not exist.');
@@ -117,27 +117,24 @@ describe('what a script is and says', () => {
     await expect(run('true', { cwd: '..' })).rejects.toMatchObject({ code: 'ACTION_FAILED' });
   });
 
-  test('stdin is closed: cat ends at once and read fails', async () => {
+  test('has a closed stdin: cat ends immediately and read fails', async () => {
     const result = await run('cat; read -r x || echo "nothing to read"');
     expect(result).toMatchObject({ exitCode: 0, stdout: 'nothing to read\n' });
   });
 
-  test('/dev/stdout and /dev/stderr can be opened by name', async () => {
+  test('can open /dev/stdout and /dev/stderr by name', async () => {
     const result = await run('echo one >/dev/stdout; echo two >/dev/stderr; echo three | tee /dev/stderr');
     expect(result).toMatchObject({ exitCode: 0, stdout: 'one\nthree\n', stderr: 'two\nthree\n' });
   });
 
-  test.runIf(process.platform === 'linux')(
-    'it has no descriptor but the three usual ones, and may use any other',
-    async () => {
-      const list = 'for fd in /proc/$$/fd/*; do echo ${fd##*/}; done';
-      const ordinary = execFileSync('bash', ['-c', list], { encoding: 'utf8' });
-      expect((await run(list)).stdout).toBe(ordinary);
-      expect((await run('exec 3>kept; echo x >&3; cat kept')).stdout).toBe('x\n');
-    },
-  );
+  test.runIf(process.platform === 'linux')('has only the three usual descriptors, and may use any other', async () => {
+    const list = 'for fd in /proc/$$/fd/*; do echo ${fd##*/}; done';
+    const ordinary = execFileSync('bash', ['-c', list], { encoding: 'utf8' });
+    expect((await run(list)).stdout).toBe(ordinary);
+    expect((await run('exec 3>kept; echo x >&3; cat kept')).stdout).toBe('x\n');
+  });
 
-  test('the environment is the user’s, without keys and git’s own variables, plus what is added', async () => {
+  test('has the user’s environment, without keys and git’s own variables, plus the given variables', async () => {
     const environment = {
       PATH: process.env['PATH'],
       HOME: '/home/ada',
@@ -162,7 +159,7 @@ describe('what a script is and says', () => {
     expect(stdout).toContain('LANG=C.UTF-8\n');
   });
 
-  test('an environment that the system refuses is an error with the reason, and leaves nothing behind', async () => {
+  test('with an environment that the system refuses is an error with the reason, and leaves nothing behind', async () => {
     const env = { BIG: 'x'.repeat(3_000_000) };
     await expect(run('true', { env })).rejects.toMatchObject({
       code: 'ACTION_FAILED',
@@ -170,7 +167,7 @@ describe('what a script is and says', () => {
     });
   });
 
-  test('the directory of its files is gone afterwards', async () => {
+  test('has the directory for its files removed afterwards', async () => {
     const temporary = join(base, 'tmp');
     await mkdir(temporary);
     const before = process.env['TMPDIR'];
@@ -185,7 +182,7 @@ describe('what a script is and says', () => {
     expect(await readdir(temporary)).toEqual([]);
   });
 
-  test('without bash it is sh, with the same end at the first failure', async () => {
+  test('without bash runs in sh, which also stops at the first failure', async () => {
     const bin = join(base, 'bin');
     await mkdir(bin);
     for (const name of ['sh', 'cat', 'mkfifo']) {
@@ -215,7 +212,7 @@ describe('the command that failed', () => {
     ['one that is not found', ['', 'no_such_command_x y'], 127, 'no_such_command_x y', 2],
     ['another shell', ["bash -c 'exit 9'"], 9, "bash -c 'exit 9'", 1],
     ['under set -u and noclobber', ['set -uC', 'false'], 1, 'false', 2],
-    ['after set -e came back', ['set +e', 'ls /nowhere-c', 'set -e', 'false'], 1, 'false', 4],
+    ['after set -e is restored', ['set +e', 'ls /nowhere-c', 'set -e', 'false'], 1, 'false', 4],
   ])('is named with its line: %s', async (_, script, exitCode, failedCommand, failedLine) => {
     const result = await run(lines(...script));
     expect(result).toMatchObject({ exitCode, failedCommand, failedLine });
@@ -230,7 +227,7 @@ describe('the command that failed', () => {
     ['set +e; false; true'],
     ['while false; do :; done'],
     ['(false; true) & wait'],
-  ])('is nobody in a script that goes well: %s', async (script) => {
+  ])('is not named in a successful script: %s', async (script) => {
     expect(await run(`${script}\necho done`)).toMatchObject({ exitCode: 0, stdout: 'done\n', failedCommand: null });
   });
 
@@ -239,36 +236,36 @@ describe('the command that failed', () => {
     ['(false; true) & wait; exit 6'],
     ['false || exit 6'],
     ['trap - ERR; (exit 6)'],
-  ])('is not guessed when the script ends by its own word: %s', async (script) => {
+  ])('is not guessed if the script chooses its own exit code: %s', async (script) => {
     expect(await run(script)).toMatchObject({ exitCode: 6, failedCommand: null, failedLine: null });
   });
 
-  test('leaves no trace in the output, not even under set -x', async () => {
+  test('leaves no trace in the output, even under set -x', async () => {
     const result = await run(lines('set -x', 'echo a', 'false'));
     expect(result.stdout).toBe('a\n');
     expect(result.stderr.split('\n').map((line) => line.replace(/^\++ /, ''))).toEqual(['echo a', 'false', '']);
   });
 
-  test('messages of bash count the lines of the script and show no temporary path', async () => {
+  test('is named by bash with the script’s line numbers and without temporary paths', async () => {
     expect((await run(lines('', 'no_such_command_y'))).stderr).toBe(
       'bash: line 2: no_such_command_y: command not found\n',
     );
   });
 
-  test('a syntax error is said by bash, with its line', async () => {
+  test('is reported by bash with its line for a syntax error', async () => {
     const result = await run(lines('echo before', 'if true; then', '  echo in'));
     expect(result.exitCode).not.toBe(0);
     expect(result.stderr).toMatch(/^bash: .*line \d: syntax error/);
   });
 
-  test('a script that a signal ends has 128 plus its number', async () => {
+  test('is not needed for a signal, which gives 128 plus its number', async () => {
     expect(await run('kill -KILL $$')).toMatchObject({ exitCode: 137, timedOut: false, aborted: false });
     expect(await run('kill -HUP $$')).toMatchObject({ exitCode: 129 });
   });
 });
 
 describe('output', () => {
-  test('is whole beyond the size of a pipe, and comes live in order', async () => {
+  test('is complete beyond a pipe’s size, and comes live in order', async () => {
     const seen: string[] = [];
     const result = await run('seq 1 100000; echo end >&2', {
       onOutput: (stream, text) => seen.push(`${stream}:${text}`),
@@ -280,13 +277,13 @@ describe('output', () => {
     expect(seen).toContain('stderr:end\n');
   });
 
-  test('comes while the script still runs', async () => {
+  test('comes while the script is still running', async () => {
     const stop = new AbortController();
     const result = await run('echo ready; sleep 30', { signal: stop.signal, onOutput: () => stop.abort() });
     expect(result).toMatchObject({ stdout: 'ready\n', aborted: true, timedOut: false });
   });
 
-  test('is cut at 10 MiB and said to be; the script still runs to its end', async () => {
+  test('is cut at 10 MiB, which is reported; the script still runs to its end', async () => {
     let live = 0;
     const result = await run('head -c 12582912 /dev/zero | tr "\\0" x; echo end >&2', {
       onOutput: (stream, text) => (live += stream === 'stdout' ? text.length : 0),
@@ -296,12 +293,12 @@ describe('output', () => {
     expect(live).toBe(12 * 1024 * 1024);
   });
 
-  test('of exactly the limit is not cut, and a cut never goes through a character', async () => {
+  test('of exactly the limit is not cut, and a cut never splits a character', async () => {
     expect(await run('printf aäb', {}, { maxOutputBytes: 4 })).toMatchObject({ stdout: 'aäb', truncated: false });
     expect(await run('printf aäb', {}, { maxOutputBytes: 2 })).toMatchObject({ stdout: 'a', truncated: true });
   });
 
-  test('is UTF-8: a character in two writes is one, a byte-order mark stays, other bytes become U+FFFD', async () => {
+  test('is UTF-8: a character in two writes is one, a byte order mark stays, other bytes become U+FFFD', async () => {
     const pieces: string[] = [];
     const onOutput = (_: string, text: string) => pieces.push(text);
     const script = String.raw`printf '\xef\xbb\xbfa\xf0\x9f'; sleep 0.2; printf '\x98\x80'; printf 'b\xffc\xc3'`;
@@ -314,26 +311,26 @@ describe('output', () => {
 describe('the end', () => {
   const stubborn = `bash -c 'trap "" TERM; echo "pid $$"; while :; do sleep 0.05; done' & echo "pid $!"`;
 
-  test('a timeout ends the script with 124 and keeps what it said', async () => {
+  test('a timeout ends the script with 124 and keeps its output', async () => {
     const wait = startWait(990);
     const result = await run('echo before; sleep 600; echo after', { timeoutMs: 1_000 });
     expect(result).toMatchObject({ exitCode: 124, timedOut: true, aborted: false, stdout: 'before\n' });
     expect(wait.isOver()).toBe(true);
   });
 
-  test('the grace is not waited for when everybody has obeyed, even if nobody has buried the dead', async () => {
+  test('the grace period ends early if every process has obeyed, even if the dead are not reaped', async () => {
     const result = await run('sleep 600', { timeoutMs: 200 }, { graceMs: 600_000 });
     expect(result).toMatchObject({ exitCode: 124, timedOut: true });
   });
 
-  test('a timeout kills grandchildren in the background that ignore TERM', async () => {
+  test('a timeout kills background grandchildren that ignore TERM', async () => {
     const result = await run(lines(stubborn, 'sleep 30 & echo "pid $!"', 'wait'), { timeoutMs: 1_000 });
     expect(result).toMatchObject({ exitCode: 124, timedOut: true });
     expect(pidsIn(result).length).toBe(3);
     await expectDead(...pidsIn(result));
   });
 
-  test('a script that ignores TERM itself is killed after the grace', async () => {
+  test('a script that ignores TERM itself is killed after the grace period', async () => {
     const wait = startWait(1_280);
     const result = await run('trap "" TERM; echo "pid $$"; while :; do sleep 0.05; done', { timeoutMs: 1_000 });
     expect(result).toMatchObject({ exitCode: 124, timedOut: true });
@@ -341,12 +338,12 @@ describe('the end', () => {
     await expectDead(...pidsIn(result));
   });
 
-  test('a script may clean up when it is told to end', async () => {
+  test('a script may clean up when it is asked to end', async () => {
     const result = await run('trap "echo cleaned; exit 0" TERM; sleep 30 & wait', { timeoutMs: 1_000 });
     expect(result).toMatchObject({ exitCode: 124, timedOut: true, stdout: 'cleaned\n' });
   });
 
-  test('an abort ends the group likewise, and is no timeout', async () => {
+  test('an abort ends the group likewise, and does not count as a timeout', async () => {
     const stop = new AbortController();
     let said = '';
     const onOutput = (_: string, text: string) => {
@@ -365,7 +362,7 @@ describe('the end', () => {
     await expect(readFile(join(root, 'never'))).rejects.toThrow('ENOENT');
   });
 
-  test('a script begins when its start was noted, and never where that failed, in bash and in sh', async () => {
+  test('a script begins once its start was recorded, and never if that failed, in bash and in sh', async () => {
     const bin = join(base, 'bin without bash');
     await mkdir(bin);
     for (const name of ['sh', 'cat', 'mkfifo', 'env']) {
@@ -387,7 +384,7 @@ describe('the end', () => {
     }
   });
 
-  test('a script never begins when its starter is killed before the start is noted', async () => {
+  test('a script never begins if its starter is killed before the start is recorded', async () => {
     const outfile = await bundled(
       'shell.ts',
       `const onStart = ({ id }) => { console.log(id); process.kill(process.pid, 'SIGKILL'); };
@@ -401,7 +398,7 @@ describe('the end', () => {
     expect(await readdir(root)).not.toContain('begun');
   });
 
-  test('what a script leaves behind is ended, whether it holds the streams open or not', async () => {
+  test('a script’s leftover processes are ended, whether they hold the streams open or not', async () => {
     for (const redirect of ['', ' >/dev/null 2>&1']) {
       const result = await run(`sleep 30${redirect} & echo "pid $!"`);
       expect(result, redirect).toMatchObject({ exitCode: 0, timedOut: false, aborted: false });
@@ -429,7 +426,7 @@ describe('the end', () => {
     await expectDead(...pidsIn(result));
   });
 
-  describe('what has left the group is ended as well', () => {
+  describe('a process that has left the group is ended as well', () => {
     const spin = 'echo "pid $BASHPID"; trap "" TERM; while :; do read -rt 0.05 <> <(:); done';
     const ways: [how: string, script: string][] = [
       ['by setsid', 'setsid sleep 600 >/dev/null 2>&1 & sleep 0.1; echo "pid $!"'],
@@ -462,7 +459,7 @@ describe('the end', () => {
       expect(left(mark)).toBe('');
     });
 
-    test('after a timeout, and where the user interrupts it', async () => {
+    test('after a timeout, and if the user interrupts the script', async () => {
       const script = 'setsid sleep 600 >/dev/null 2>&1 & echo "pid $!"; sleep 600';
       const timedOut = await run(script, { timeoutMs: 300 });
       expect(timedOut).toMatchObject({ timedOut: true });
@@ -474,7 +471,7 @@ describe('the end', () => {
       await expectDead(...pids);
     });
 
-    test('where teddy exits at once', async () => {
+    test('if teddy exits immediately', async () => {
       const outfile = await bundled(
         'shell.ts',
         `const { signal } = new AbortController();
@@ -487,7 +484,7 @@ describe('the end', () => {
       await expectDead(Number(stdout.slice('pid '.length)));
     });
 
-    test('and what is left of a script whose teddy was killed is named', async () => {
+    test('and is named if it is left from a script whose teddy was killed', async () => {
       const outfile = await bundled(
         'shell.ts',
         `const { signal } = new AbortController();
@@ -506,7 +503,7 @@ describe('the end', () => {
       await expect.poll(() => findRunning(group), { timeout: 20_000, interval: 10 }).toEqual([]);
     });
 
-    test('but not the work that teddy starts beside itself, as for a hook', async () => {
+    test('unless teddy itself has started it in the background, as for a hook', async () => {
       const outfile = await bundled(
         'process-group.ts',
         `await module.startDetached(['-e', 'setTimeout(() => {}, 600_000); require("fs").writeFileSync("beside", String(process.pid))'], process.cwd());`,
@@ -521,14 +518,14 @@ describe('the end', () => {
       process.kill(beside);
     });
 
-    test('but nothing of another script that runs at the same time', async () => {
+    test('unless it belongs to another script that runs at the same time', async () => {
       const other = run('sleep 1; echo whole');
       await run('setsid sleep 600 >/dev/null 2>&1 &');
       expect(await other).toMatchObject({ exitCode: 0, stdout: 'whole\n' });
     });
   });
 
-  test('a timeout longer than a timer can count does not fire at once', async () => {
+  test('a timeout longer than a timer can count does not fire immediately', async () => {
     expect(await run('sleep 0.1; echo done', { timeoutMs: 1e12 })).toMatchObject({ exitCode: 0, stdout: 'done\n' });
   });
 });

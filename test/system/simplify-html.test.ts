@@ -22,7 +22,7 @@ test.each([
   expect(simplifyHtml(html)).toBe(text);
 });
 
-test('what is kept is the source in its order', () => {
+test('the remaining parts keep the source’s order', () => {
   const part = fc.constantFrom('<script>', '</script>', '<!--', '-->', '<svg>', '</svg', '>', 'a', ' ', '<', '/');
   fc.assert(
     fc.property(fc.array(part, { maxLength: 60 }), (parts) => {

@@ -1,4 +1,7 @@
-/** The spool: what hooks append is taken once, whoever is killed, and a line that cannot be read costs no other. */
+/**
+ * The spool: entries that hooks append are taken once, whoever is killed, and an unreadable line does not affect
+ * others.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync } from 'node:fs';
@@ -22,7 +25,7 @@ afterEach(() => rm(join(dir, '../..'), { recursive: true }));
 
 const opened = () => spool({ dir, clock: { now: () => now }, bootId: readBootId, isAlive, startTime: readStartTime });
 const inSpool = (...path: string[]) => join(dir, ...path);
-/** All but what tells the hooks the time. */
+/** Everything except the time for the hooks. */
 const listed = async () => (await readdir(dir)).filter((name) => name !== 'clock').toSorted();
 const line = (at: number, payload: unknown = { n: at }) =>
   JSON.stringify({ v: 1, agent: 'codex', at, ppid: 7, payload });
@@ -35,7 +38,7 @@ async function takeAll(from = opened()): Promise<Bell[]> {
   return bells;
 }
 
-test('gives what the hooks have appended, in the order of time, and then nothing more', async () => {
+test('returns the hooks’ entries in the order of time, and then no more', async () => {
   await append(`\n${line(3)}\n\n${line(1)}\n`);
   await append(`${JSON.stringify({ v: 1, agent: 'gemini', at: 2, ppid: 0, payload: null })}\n`, 'gemini');
   expect(await takeAll()).toEqual([
@@ -47,7 +50,7 @@ test('gives what the hooks have appended, in the order of time, and then nothing
   expect(await readdir(inSpool('taken'))).toEqual([]);
 });
 
-test('gives it again to the next drainer until it was dealt with', async () => {
+test('returns them again to the next drainer until they were processed', async () => {
   await append(`${line(1)}\n`);
   expect(numbers((await opened().take()).bells)).toEqual([1]);
   await append(`${line(2)}\n`);
@@ -55,7 +58,7 @@ test('gives it again to the next drainer until it was dealt with', async () => {
   expect(await takeAll()).toEqual([]);
 });
 
-test('a line that was cut anywhere costs no other line', async () => {
+test('loses no other line to a line that was cut anywhere', async () => {
   const whole = Buffer.from(line(2, { text: 'Größe \\ "100 %"' }));
   for (let cut = 1; cut < whole.length; cut += 1) {
     await append(`\n${line(1)}\n`);
@@ -73,8 +76,8 @@ test.each([
   ['no JSON', 'what is this'],
   ['a later version', JSON.stringify({ v: 2, agent: 'codex', at: 2, ppid: 7, payload: {} })],
   ['no object', '[1]'],
-  ['a payload that is no object', line(2, 'text')],
-])('sets a line of %s aside once, as it is, also after a crash', async (_, bad) => {
+  ['a payload that is not an object', line(2, 'text')],
+])('sets a line of %s aside once, unchanged, even after a crash', async (_, bad) => {
   await append(Buffer.concat([Buffer.from(bad), Buffer.from(`\n${line(3)}\n`)]));
   const taken = await opened().take();
   expect(taken.unreadable).toBe(1);
@@ -87,7 +90,7 @@ test.each([
   expect(await readFile(inSpool('unreadable', name))).toEqual(Buffer.from(bad));
 });
 
-test('takes a payload of 50 MB from a file of its own', async () => {
+test('takes a payload of 50 MB from a separate file', async () => {
   const text = 'x'.repeat(50_000_000);
   await writeFile(inSpool('codex.1-2.json'), `${line(1, { text })}\n`);
   const { bells, done } = await opened().take();
@@ -97,7 +100,7 @@ test('takes a payload of 50 MB from a file of its own', async () => {
   expect(await listed()).toEqual(['seen']);
 });
 
-test('leaves a file that a hook is writing, and sets it aside when nobody has finished it', async () => {
+test('leaves a file that a hook is writing, and sets it aside if nobody has finished it', async () => {
   await writeFile(inSpool('codex.1-2.tmp'), line(1).slice(0, 20));
   await utimes(inSpool('codex.1-2.tmp'), now, now);
   expect(await takeAll()).toEqual([]);
@@ -107,7 +110,7 @@ test('leaves a file that a hook is writing, and sets it aside when nobody has fi
   expect(await readdir(inSpool('unreadable'))).toEqual(['codex.1-2.tmp']);
 });
 
-test('gives what a hook appends to the old file after it was taken', async () => {
+test('returns entries that a hook appends to the old file after it was taken', async () => {
   await append(`${line(1)}\n`);
   const hook = spawn('sh', [
     '-c',
@@ -118,7 +121,7 @@ test('gives what a hook appends to the old file after it was taken', async () =>
   await once(hook.stdout, 'data');
   const drainer = opened();
   expect(numbers(await takeAll(drainer))).toEqual([1]);
-  // The hook has it open still: nothing is given twice to this drainer, and nothing is removed.
+  // The hook still has it open: nothing is returned twice to this drainer, and nothing is removed.
   expect(await takeAll(drainer)).toEqual([]);
   expect(await readdir(inSpool('taken'))).toHaveLength(1);
   hook.stdin.end(`${line(2)}\n`);
@@ -127,7 +130,7 @@ test('gives what a hook appends to the old file after it was taken', async () =>
   expect(await readdir(inSpool('taken'))).toEqual([]);
 });
 
-test('what is appended between the taking and its end is there for the next one', async () => {
+test('keeps entries appended during a drain for the next one', async () => {
   await append(`${line(1)}\n`);
   const drainer = opened();
   const { done } = await drainer.take();
@@ -154,7 +157,7 @@ test('takes each line once while several processes append', async () => {
   expect((await drainer.look()).unreadable).toBe(0);
 });
 
-test('one process drains at a time; a hook reads who does, and when it began', async () => {
+test('is drained by one process at a time; a hook can read which one, and since when', async () => {
   const claim = await opened().claim();
   if ('heldBy' in claim) throw new Error('It is held.');
   expect(await readFile(inSpool('drainer'), 'utf8')).toBe(`${process.pid}\n${await readStartTime()}\n`);
@@ -164,7 +167,7 @@ test('one process drains at a time; a hook reads who does, and when it began', a
   expect(await listed()).toEqual([]);
 });
 
-test('the claim of a dead process is taken over', async () => {
+test('passes a dead process’s claim on', async () => {
   const dead = spawn('true');
   await once(dead, 'close');
   const holder = { pid: dead.pid, bootId: await readBootId(), startTime: '1', nonce: 'a'.repeat(32) };
@@ -177,14 +180,14 @@ test('the claim of a dead process is taken over', async () => {
   if ('release' in claim) await claim.release();
 });
 
-test('a hook learns when the machine was started', async () => {
+test('tells a hook when the machine was started', async () => {
   const [boot, since] = (await readFile(inSpool('clock'), 'utf8')).split('\n');
   expect(boot).toBe(await readBootId());
   const uptime = Number.parseInt(await readFile('/proc/uptime', 'utf8'), 10);
   expect(Math.abs(now.getTime() / 1000 - Number(since) - uptime)).toBeLessThanOrEqual(5);
 });
 
-test('tells what waits, and when each agent called last', async () => {
+test('shows the waiting entries, and each agent’s last call', async () => {
   const { exists, paused, waiting } = await opened().look();
   expect({ exists, paused, waiting }).toEqual({ exists: true, paused: false, waiting: [] });
   await append(`${line(1_700_000_000)}\n`);
@@ -201,7 +204,7 @@ test('tells what waits, and when each agent called last', async () => {
   expect(after.lastBells).toEqual(new Map([['codex', 1_700_000_000]]));
 });
 
-test('is taken away when it is empty; what nobody has dealt with comes back', async () => {
+test('is removed when it is empty; unprocessed entries come back', async () => {
   expect(await opened().close()).toBe(null);
   expect((await opened().look()).exists).toBe(false);
   expect(await opened().take()).toMatchObject({ bells: [], unreadable: 0 });
@@ -213,7 +216,7 @@ test('is taken away when it is empty; what nobody has dealt with comes back', as
   expect(numbers(await takeAll())).toEqual([1]);
 });
 
-test('a drainer that is at work does not bring back a spool that was closed', async () => {
+test('that was closed is not brought back by a running drainer', async () => {
   await append(`${line(1)}\nbad\n`);
   const { done } = await opened().take();
   await rm(dir, { recursive: true });
@@ -221,7 +224,7 @@ test('a drainer that is at work does not bring back a spool that was closed', as
   await expect(stat(dir)).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-test('what else lies there is not touched', async () => {
+test('leaves other files alone', async () => {
   await mkdir(inSpool('opencode'));
   await mkdir(inSpool('gemini.jsonl'));
   const other = await open(inSpool('Notes.txt'), 'w');

@@ -1,4 +1,4 @@
-/** Write sessions on a real disk: after a crash or a failure at any call, and with any byte of them changed. */
+/** Write sessions on a real disk: after a crash or a failure at any call, and with any byte changed. */
 import { cpSync, existsSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { initialState, type WriteState } from '../../src/write/write.ts';
 import { bytes } from '../support/disk.ts';
 import { runs } from '../support/runs.ts';
 
-/** Called before each call of the file system that changes something; it may look at the disk, or throw. */
+/** Called before each file system call that changes something; it may look at the disk, or throw. */
 const points = vi.hoisted(() => ({ pass: (_call: string): void => undefined }));
 
 vi.mock('node:fs/promises', async (importOriginal) => {
@@ -35,7 +35,7 @@ vi.mock('node:fs/promises', async (importOriginal) => {
         return async (...args: unknown[]): Promise<unknown> => {
           const isChange = ['write', 'writeFile', 'truncate', 'sync', 'datasync'].includes(String(key));
           if (isChange) points.pass(String(key));
-          // Torn: half of it is there already.
+          // Torn: half of it is written already.
           if (key === 'write' && Number(args[2]) > 1) {
             await target.write(args[0] as Uint8Array, Number(args[1]), Number(args[2]) >> 1, Number(args[3]));
             points.pass('half of write');
@@ -104,7 +104,7 @@ async function leave(content: string): Promise<void> {
   await staged.close();
 }
 
-test('its files are readable by their owner only, and say what the design says', async () => {
+test('the files are readable by their owner only, and match the design', async () => {
   await leave('one\n');
   const names = ['', 'metadata.json', 'content.txt', 'state.json'];
   const modes = await Promise.all(names.map(async (name) => (await stat(inSession(name))).mode & 0o777));
@@ -123,7 +123,7 @@ test('its files are readable by their owner only, and say what the design says',
   expect(steps).toEqual(['write-metadata', 'write-made', 'write-content', 'write-state']);
 });
 
-test('the directory of all of them is of its owner alone, but one that was there stays as it is', async () => {
+test('the directory for all of them is private to its owner, but an existing one stays unchanged', async () => {
   dir = join(base, 'teddy', 'write_sessions');
   await leave('one\n');
   expect((await stat(dir)).mode & 0o777).toBe(0o700);
@@ -134,7 +134,7 @@ test('the directory of all of them is of its owner alone, but one that was there
   expect((await stat(dir)).mode & 0o777).toBe(0o755);
 });
 
-test('whether there is any is told without a look at them', async () => {
+test('whether there is a session is known without looking at any', async () => {
   expect(await staging().isEmpty()).toBe(true);
   await leave('one\n');
   await writeFile(inSession('metadata.json'), 'damaged');
@@ -146,7 +146,7 @@ test('whether there is any is told without a look at them', async () => {
   await expect(staging().isEmpty()).rejects.toMatchObject({ code: 'WRITE_FAILED' });
 });
 
-test('content that came in whichever pieces, over several openings, is there byte for byte', async () => {
+test('content is kept byte for byte, whatever pieces it came in, over several openings', async () => {
   const piece = fc.record({ bytes: fc.uint8Array({ maxLength: 40 }), reopens: fc.boolean(), replaces: fc.boolean() });
   await fc.assert(
     fc.asyncProperty(fc.array(piece, { maxLength: 8 }), async (pieces) => {
@@ -169,13 +169,13 @@ test('content that came in whichever pieces, over several openings, is there byt
 describe('a crash', () => {
   interface Crash {
     call: string;
-    /** The disk as it was then. */
+    /** The disk at that time. */
     dir: string;
   }
 
   let crashCount = 0;
 
-  /** The disk before each call that changes it, while something is done. */
+  /** The disk before each call that changes it, during an operation. */
   async function crashesOf(act: () => Promise<unknown>): Promise<Crash[]> {
     const crashes: Crash[] = [];
     points.pass = (call) => {
@@ -192,7 +192,7 @@ describe('a crash', () => {
   async function readAfter(crash: Crash): Promise<string> {
     const staged = await staging({ dir: crash.dir }).open(id);
     const content = text(await staged?.read());
-    // It can be gone on with.
+    // It can be continued.
     await staged?.save(bytes('+'), received(bytes(content).length + 1));
     expect(text(await staged?.read())).toBe(`${content}+`);
     await staged?.close();
@@ -221,7 +221,7 @@ describe('a crash', () => {
     expect(await readFile(join(torn?.dir ?? '', id, 'tail-1.txt'), 'utf8')).toBe('tw');
   });
 
-  test('before any call of replacing the content leaves the old one or the new one', async () => {
+  test('before any call of a replacement leaves the old content or the new one', async () => {
     for (const [old, fresh] of [
       ['old content\n', 'new\n'],
       ['old', 'old and longer'],
@@ -238,7 +238,7 @@ describe('a crash', () => {
     }
   });
 
-  test('before any call of what follows a replacement leaves the content before that or after it', async () => {
+  test('before any call after a replacement leaves the content before that or after it', async () => {
     const staged = await begin();
     await staged.replace(bytes('first'), received(5));
     const saving = await crashesOf(() => staged.save(bytes('!'), received(6)));
@@ -261,7 +261,7 @@ describe('a crash', () => {
     }
   });
 
-  test('before any call of dropping the content leaves it, or a state that says how it has ended', async () => {
+  test('before any call of dropping the content leaves it, or a state that records how it has ended', async () => {
     await leave('one\n');
     const staged = await staging().open(id);
     await staged?.save(bytes(''), { ...received(4), phase: 'cancelled' });
@@ -277,7 +277,7 @@ describe('a crash', () => {
     }
   });
 
-  test('before any call of beginning or removing a session leaves a whole one or none, and nothing after the next', async () => {
+  test('before any call of beginning or removing a session leaves a complete one or none, and no leftovers later', async () => {
     let staged: StagedWrite | null = null;
     const beginning = await crashesOf(async () => (staged = await begin()));
     await (staged as StagedWrite | null)?.save(bytes('one\n'), received(4));
@@ -294,7 +294,7 @@ describe('a crash', () => {
     }
   });
 
-  test('before any call of taking a session up leaves it whole, with its content', async () => {
+  test('before any call of resuming a session leaves it complete, with its content', async () => {
     await leave('one\n');
     const crashes = await crashesOf(async () => (await staging().resume(id, writeLimits))?.close());
     await checkCrashes(crashes, ['one\n']);
@@ -302,7 +302,7 @@ describe('a crash', () => {
 });
 
 describe('a disk that refuses a call', () => {
-  test('confirms nothing then, says so with a code, and loses nothing when it is tried again', async () => {
+  test('confirms nothing, reports it with a code, and loses nothing on a retry', async () => {
     const scenes: [string, (staged: StagedWrite) => Promise<void>, string, string, string][] = [
       ['save', (staged) => staged.save(bytes('two\n'), received(8)), 'one\ntwo\n', 'ENOSPC', 'DISK_FULL'],
       ['replace', (staged) => staged.replace(bytes('new'), received(3)), 'new', 'EIO', 'WRITE_FAILED'],
@@ -329,7 +329,7 @@ describe('a disk that refuses a call', () => {
           expect(staged.state.size, where).toBe(4);
           const found = await staging().readContent(id);
           expect(['one\n', after], where).toContain(text(found?.verified));
-          // The first step of the next call must not rest on leftovers of the failed one.
+          // The first step of the next call must not use the failed one's leftovers.
           await (at % 2 === 0 ? act(staged) : staged.replace(bytes(after), received(after.length)));
         }
         expect(text(await staged.read()), where).toBe(after);
@@ -343,7 +343,7 @@ describe('a disk that refuses a call', () => {
     }
   });
 
-  test('leaves nothing that a crash in the middle of the next call could take for content', async () => {
+  test('leaves nothing that a crash in the middle of the next call could turn into content', async () => {
     const failure = () => Object.assign(new Error('EIO: made to fail'), { code: 'EIO' });
     let copies = 0;
     for (let at = 1; ; at += 1) {
@@ -381,7 +381,7 @@ describe('a disk that refuses a call', () => {
     }
   });
 
-  test('begins nothing, holds nothing, and the next begins', async () => {
+  test('begins and holds nothing, and the next session can begin', async () => {
     for (let at = 1; ; at += 1) {
       let left = at;
       points.pass = () => {
@@ -399,7 +399,7 @@ describe('a disk that refuses a call', () => {
     }
   });
 
-  test('that may not be written at all gives an error with its reason', async () => {
+  test('that cannot be written at all gives an error with its reason', async () => {
     await writeFile(dir, 'a file where the directory has to be');
     await expect(begin()).rejects.toMatchObject({ code: 'WRITE_FAILED', hint: expect.stringMatching(/\S/) as string });
   });
@@ -451,14 +451,14 @@ describe('files that somebody has changed', () => {
     await writeFile(join(here, id, name), before);
   }
 
-  test('truncated anywhere give what was sent as verified, or all of it as damaged', async () => {
+  test('that are truncated anywhere yield the original as verified, or all of it as damaged', async () => {
     const runs = await damaged(function* (_, original) {
       for (let length = 0; length < original.length; length += 1) yield original.subarray(0, length);
     });
     expect(runs).toBeGreaterThan(900);
   });
 
-  test('with any byte changed give what was sent as verified, or all of it as damaged', async () => {
+  test('with any byte changed yield the original as verified, or all of it as damaged', async () => {
     const runs = await damaged(function* (_, original) {
       for (let at = 0; at < original.length; at += 1) {
         const flipped = Buffer.from(original);
@@ -469,7 +469,7 @@ describe('files that somebody has changed', () => {
     expect(runs).toBeGreaterThan(900);
   });
 
-  test('with a tail of NULs, as a power cut leaves them, keep what was sent and set the rest aside', async () => {
+  test('with a tail of NULs, as a power cut leaves them, keep the original and set the rest aside', async () => {
     await leave(sent);
     await writeFile(inSession('content.txt'), Buffer.alloc(4096), { flag: 'a' });
     expect(await staging().find(id)).toMatchObject({ tailBytes: 4096, isDamaged: false });
@@ -480,7 +480,7 @@ describe('files that somebody has changed', () => {
     expect((await stat(inSession('content.txt'))).size).toBe(21);
   });
 
-  test('of which the content is gone or cut are not added to, with a hole or without', async () => {
+  test('whose content is missing or cut are not added to, with a hole or without', async () => {
     const staged = await begin();
     await staged.save(bytes(sent), received(21));
     await truncate(inSession('content.txt'), 5);
@@ -492,7 +492,7 @@ describe('files that somebody has changed', () => {
     await staged.close();
   });
 
-  test('that name another target, another session or no number are damaged, even where they are sealed', async () => {
+  test('that name another target, another session or no number are damaged, even if they are sealed', async () => {
     await leave(sent);
     const metadata = JSON.parse(await readFile(inSession('metadata.json'), 'utf8')) as Record<string, unknown>;
     delete metadata['check'];
@@ -515,7 +515,7 @@ describe('files that somebody has changed', () => {
     expect(await staging().find(id)).toMatchObject({ isDamaged: false });
   });
 
-  test('that cannot be read are listed as damaged, and stop no other session', async () => {
+  test('that cannot be read are listed as damaged, and do not affect other sessions', async () => {
     await leave(sent);
     await rm(inSession('content.txt'));
     await mkdir(inSession('content.txt'));
@@ -528,7 +528,7 @@ describe('a controller', () => {
   const controlled = { hasController: true };
   const other = `${id.slice(0, -1)}2`;
 
-  /** Leaves it the way a process does that is not this one. */
+  /** Leaves it like a different process. */
   async function leaveOf(pid: number): Promise<void> {
     await (await begin({}, controlled)).close();
     const metadata = JSON.parse(await readFile(inSession('metadata.json'), 'utf8')) as Record<string, unknown>;
@@ -536,7 +536,7 @@ describe('a controller', () => {
     await writeFile(inSession('metadata.json'), JSON.stringify({ ...metadata, pid }));
   }
 
-  test('that lives keeps the slot, and one that died leaves it', async () => {
+  test('that lives keeps the slot, and one that died frees it', async () => {
     await leaveOf(42);
     const alive = { isAlive: async (pid: number, bootId: string) => pid === 42 && bootId === 'boot-1' };
     expect(await staging(alive).find(id)).toMatchObject({ isControlled: true });
@@ -576,7 +576,7 @@ describe('a controller', () => {
     expect(await staging().find(renamed)).toMatchObject({ isControlled: false });
   });
 
-  test('that takes a session up is the one on record from then on', async () => {
+  test('that resumes a session is the recorded one from then on', async () => {
     await leaveOf(42);
     const staged = await staging().resume(id, writeLimits);
     expect(staged?.record).toMatchObject({ pid: process.pid, hasController: true });
@@ -586,7 +586,7 @@ describe('a controller', () => {
   });
 });
 
-test('a directory that another user may not open is there, and stops nobody', async () => {
+test('a directory that another user may not open exists, and stops nobody', async () => {
   await leave('one\n');
   await chmod(inSession(''), 0);
   // Root may open everything.
