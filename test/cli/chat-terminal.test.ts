@@ -321,7 +321,7 @@ describe('a conversation', () => {
     const run = chat();
     await run.play([prompt, 'Count\r'], ['One two', ctrlC]);
     const stopped = await run.waitFor(prompt);
-    expect(stopped).toMatch(/what arrived \(\d+ characters\) was saved in turn 01/);
+    expect(stopped).toMatch(/the part that arrived \(\d+ characters\) was saved in turn 01/);
     expect(stopped).toContain('Stopped. Use /retry to ask again');
     expect(stopped).not.toContain('[INTERRUPTED]');
     run.press('Go on\r');

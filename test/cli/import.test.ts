@@ -39,7 +39,7 @@ describe('session import', () => {
     const { stdout, stderr } = await project.run(['session', 'import', log]);
     const session = stdout.trim().replace('.teddy/sessions/', '');
     expect(session).toMatch(/^\d{8}-question-0$/);
-    expect(stderr).toContain(`Created the branch teddy/${session} from a log in jsonl: 4 entries in 2 turns.`);
+    expect(stderr).toContain(`Created the branch teddy/${session} from a log in jsonl format: 4 entries in 2 turns.`);
     expect(stderr).toContain(`Next: git switch teddy/${session}`);
     const commit = await project.repo.git('rev-parse', `teddy/${session}`);
     const again = JSON.parse(await project.ok('session', 'import', log, '--json')) as object;

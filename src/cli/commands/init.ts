@@ -14,7 +14,7 @@ export class InitCommand extends TeddyCommand {
     return this.withProject(terminal, async (project) => {
       const made = await initProject(project);
       if (this.json) this.printJson(terminal, 'init', { made });
-      else terminal.print(made === null ? 'Nothing to do: teddy/global already exists.\n' : `Made ${made}.\n`);
+      else terminal.print(made === null ? 'Nothing to do: teddy/global already exists.\n' : `Created ${made}.\n`);
       return 0;
     });
   }

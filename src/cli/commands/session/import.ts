@@ -84,7 +84,7 @@ export class SessionImportCommand extends TeddyCommand {
   private showImported(terminal: Terminal, imported: ImportedSession): void {
     if (this.json) return this.printJson(terminal, 'import', { dryRun: false, ...imported });
     const { isNew, session, line, directory, made, entries, turns, report, maskedSecrets, format } = imported;
-    if (made !== null) terminal.say(`Made ${made}.`);
+    if (made !== null) terminal.say(`Created ${made}.`);
     const name = terminal.style('bold', line, 'stderr');
     if (isNew) {
       terminal.say(`Created the branch ${name} from a log in ${format} format: ${describeSize(entries, turns)}.`);

@@ -47,7 +47,7 @@ export class SessionNewCommand extends TeddyCommand {
         this.printJson(terminal, 'session-new', { session, line: branch, directory, commit, switched, workTree });
         return 0;
       }
-      if (made.made !== null) terminal.say(`Made ${made.made}.`);
+      if (made.made !== null) terminal.say(`Created ${made.made}.`);
       const bold = terminal.style('bold', branch, 'stderr');
       if (workTree !== null) {
         terminal.say(`Created the branch ${bold} and its work tree ${toVisible(workTree)}.`);
