@@ -21,20 +21,20 @@ function feed(agent: AgentName) {
   return { reader, read, settle };
 }
 
-describe('a log of Gemini', () => {
+describe('a Gemini log', () => {
   const user = (id: string) => ({ id, type: 'user', content: [{ text: `say ${id}` }] });
   const answer = (id: string, more: object = {}) => ({ id, type: 'gemini', content: `answer ${id}`, ...more });
   const response = { functionResponse: { id: 'c', name: 'read', response: { output: 'x' } } };
   const toolCalls = [{ id: 'c', name: 'read', args: {}, result: [response], status: 'success' }];
 
-  test('gives the last version of an answer when something else begins', () => {
+  test('yields the last version of an answer when something else begins', () => {
     const { read } = feed('gemini');
     expect(read(user('1'), answer('2'))).toEqual(['message: user say 1']);
     expect(read(answer('2', { toolCalls }), { id: '3', type: 'user', content: [response] })).toEqual([]);
     expect(read(user('4'))).toEqual(['exchange: assistant answer 2 | call read | result "x"', 'message: user say 4']);
   });
 
-  test('gives only what is new of an answer that was settled before it was written again', () => {
+  test('yields only the new part of an answer that was settled before it was rewritten', () => {
     const { read, settle } = feed('gemini');
     read(user('1'), answer('2'));
     expect(settle()).toEqual(['reply: assistant answer 2']);
@@ -42,14 +42,14 @@ describe('a log of Gemini', () => {
     expect(settle()).toEqual(['exchange: call read | result "x"']);
   });
 
-  test('repeats nothing of a list that a resumed session begins with', () => {
+  test('repeats nothing from a list that a resumed session begins with', () => {
     const { read, settle } = feed('gemini');
     read(user('1'), answer('2'));
     expect(settle()).toHaveLength(1);
     expect(read({ $set: { messages: [user('1'), answer('2')] } }, user('3'))).toEqual(['message: user say 3']);
   });
 
-  test('takes each message of any list that no record had, in its place', () => {
+  test('yields each message in a list that no record had, in its place', () => {
     const { read, settle } = feed('gemini');
     const list = (...ids: string[]) => ({
       $set: { messages: ids.map((id) => (Number(id) % 2 === 1 ? user(id) : answer(id))) },
@@ -69,7 +69,7 @@ describe('a log of Gemini', () => {
     expect([...read(compressed('s1'), compressed('s1', 's2'), compressed('s1')), ...settle()]).toHaveLength(2);
   });
 
-  test('needs its beginning for a list with a message that is not known to have been there', () => {
+  test('needs its beginning for a list with a message that is not known to have existed', () => {
     const { reader, read, settle } = feed('gemini');
     read(user('1'), answer('2'));
     settle();
@@ -81,14 +81,14 @@ describe('a log of Gemini', () => {
     expect([follow('1'), follow('1', '3')]).toEqual([false, true]);
   });
 
-  test('goes back to before a message', () => {
+  test('can go back to before a message', () => {
     const { reader, read } = feed('gemini');
     read(user('1'), answer('2'), user('3'), answer('4'), { $rewindTo: '3' });
     const steps = readSteps(reader, [{ number: 6, text: JSON.stringify(user('5')) }]);
     expect(forksOf(steps)).toEqual([{ branch: 1, leaves: 0, after: '2' }]);
   });
 
-  test('needs its beginning to go back to before a message that came before the checkpoint', () => {
+  test('needs its beginning to go back to before a message older than the checkpoint', () => {
     const { reader, read, settle } = feed('gemini');
     read(user('1'), answer('2'), user('3'), answer('4'));
     settle();
@@ -98,7 +98,7 @@ describe('a log of Gemini', () => {
   });
 });
 
-describe('a log of pi without ids', () => {
+describe('a pi log without ids', () => {
   const line = (message: object) => ({ type: 'message', timestamp: '2025-11-20T23:33:50.804Z', message });
   const answer = (text: string, call: string | null, total: number) => {
     const content = [{ type: 'text', text }, ...(call === null ? [] : [{ type: 'toolCall', id: call, name: 'read' }])];
@@ -108,7 +108,7 @@ describe('a log of pi without ids', () => {
   const result = (toolCallId: string) =>
     line({ role: 'toolResult', toolCallId, content: [{ type: 'text', text: 'x' }] });
 
-  test('has each answer of a turn apart, with its calls and its tokens', () => {
+  test('separates a turn’s answers, with their calls and tokens', () => {
     const { reader } = feed('pi');
     const session = { type: 'session', id: 's', timestamp: '2025-11-20T23:33:50.804Z', cwd: '/p' };
     const user = line({ role: 'user', content: [{ type: 'text', text: 'go' }] });
@@ -130,7 +130,7 @@ describe('a log of pi without ids', () => {
   });
 });
 
-describe('a log of Copilot', () => {
+describe('a Copilot log', () => {
   const metrics = (inputTokens: number, outputTokens: number) => ({
     modelMetrics: { m: { usage: { inputTokens, outputTokens, cacheReadTokens: 5 } } },
   });
@@ -145,7 +145,7 @@ describe('a log of Copilot', () => {
     return unitsOf([...steps, ...reader.take()]).map(({ model, tokens }) => [model, tokens?.input, tokens?.output]);
   };
 
-  test('of an older version has the output of each answer, and the rest of the tokens where it ends', () => {
+  test('from an older version has each answer’s output, and the remaining tokens at its end', () => {
     const end = (input: number, output: number) => line('session.shutdown', metrics(input, output));
     const first = [line('user.message', { content: 'q' }), answer('a', 7), line('assistant.turn_end', {}), end(100, 9)];
     const read = [
@@ -158,14 +158,14 @@ describe('a log of Copilot', () => {
     expect(tokensOf(...first, answer('b', 3), end(50, 3))).toEqual([...read, [undefined, 0, 3], ['m', 50, 0]]);
   });
 
-  test('has no lines of unknown kinds among those that its program is known to write', () => {
+  test('has no unknown kinds among the lines that its program is known to write', () => {
     const kinds = ['session.mode_changed', 'session.plan_changed', 'skill.invoked', 'system.notification'];
     expect(tokensOf(...kinds.map((kind) => line(kind, {})))).toEqual([]);
     expect(tokensOf(line('session.task_complete', { summary: 'It is done.' }))).toHaveLength(1);
   });
 });
 
-test.each(['custom', 'hookMessage', 'branchSummary'])('the words of a message of pi by %s are a note', (role) => {
+test.each(['custom', 'hookMessage', 'branchSummary'])('a pi message by %s is a note', (role) => {
   const { read } = feed('pi');
   const content = [{ type: 'text', text: 'Look again.' }];
   const message = { role, content, summary: 'Look again.' };
@@ -173,10 +173,10 @@ test.each(['custom', 'hookMessage', 'branchSummary'])('the words of a message of
   expect(read(line)).toEqual([expect.stringMatching(/^reply: note .*Look again\.$/s)]);
 });
 
-describe('a log of opencode', () => {
+describe('an opencode log', () => {
   const info = { id: 'm', role: 'assistant', sessionID: 's', time: { created: 1_769_248_800_000 } };
 
-  test('has messages that are whole at once', () => {
+  test('has messages that are complete immediately', () => {
     const { reader, read } = feed('opencode');
     const parts = [
       { type: 'text', id: 'p', text: 'I look.' },
@@ -198,12 +198,12 @@ describe('a log of opencode', () => {
   });
 });
 
-describe('a log of Codex', () => {
+describe('a Codex log', () => {
   const item = (type: string, payload: object) => ({ type: 'response_item', payload: { type, ...payload } });
   const said = (role: string, text: string) => item('message', { role, content: [{ type: 'input_text', text }] });
   const event = (type: string, payload: object = {}) => ({ type: 'event_msg', payload: { type, ...payload } });
 
-  test('says once that the user interrupted, and the prompts before and after are two messages', () => {
+  test('reports an interruption by the user once, and the prompts around it are two messages', () => {
     const { read } = feed('codex');
     const note = 'note The user interrupted the model here.';
     expect(
@@ -227,7 +227,7 @@ describe('a log of Codex', () => {
   });
 });
 
-describe('a summary of what stands above is no repetition where its id is another one, whatever its words are', () => {
+describe('a summary of the preceding text is not a repetition if its id differs, whatever its words are', () => {
   const timestamp = '2026-01-24T10:00:00.000Z';
   const item = (payload: object) => ({ type: 'response_item', timestamp, payload });
   const claude = (uuid: string, parentUuid: string | null, type: string, more: object) => {
@@ -271,7 +271,7 @@ describe('a summary of what stands above is no repetition where its id is anothe
     };
   };
 
-  /** The agent's own words, and two compactions after them with the same. */
+  /** The agent's own words, and two compactions after them with the same words. */
   const logs: [string, AgentName, object[]][] = [
     [
       'Claude Code',

@@ -44,8 +44,8 @@ function read(lines: readonly object[]) {
 const inShort = (steps: readonly AgentStep[]) =>
   unitsOf(steps).map((unit) => `${unit.branch} ${outline([unit]).join('')}`);
 
-describe('the tree of a log of Claude Code', () => {
-  test('a prompt that has the parent of an earlier one begins a branch, and the first attempt stays where it is', () => {
+describe('the tree in a Claude Code log', () => {
+  test('a prompt with an earlier one’s parent begins a branch, and the first attempt stays in place', () => {
     const { steps } = read([
       user('1', null),
       answer('2', '1'),
@@ -68,12 +68,12 @@ describe('the tree of a log of Claude Code', () => {
     ]);
   });
 
-  test('a prompt without a parent, where something was said, begins at the beginning', () => {
+  test('a prompt without a parent, after other messages, begins at the start', () => {
     const { steps } = read([user('1', null), answer('2', '1'), user('3', null)]);
     expect(forksOf(steps)).toEqual([{ branch: 1, leaves: 0, after: null }]);
   });
 
-  test('calls that run side by side are no forks, nor is what the user says meanwhile', () => {
+  test('parallel calls are not forks, nor is a user message in between', () => {
     const queued = { attachment: { type: 'queued_command', prompt: 'Hurry up', commandMode: 'prompt' } };
     const { steps } = read([
       user('1', null),
@@ -93,7 +93,7 @@ describe('the tree of a log of Claude Code', () => {
     ]);
   });
 
-  test('a compaction goes on from what it sums up, also where that line is not there', () => {
+  test('a compaction continues from the text it sums up, even if that line is missing', () => {
     for (const logicalParentUuid of ['2', 'gone', null]) {
       const { steps } = read([
         user('1', null),
@@ -111,7 +111,7 @@ describe('the tree of a log of Claude Code', () => {
     }
   });
 
-  test('a line that nobody knows, or that says nothing, may be a parent', () => {
+  test('an unknown or empty line may be a parent', () => {
     const dream = { type: 'dream', uuid: '3', parentUuid: '2' };
     const progress = { type: 'progress', uuid: '4', parentUuid: '3' };
     const { steps } = read([
@@ -126,14 +126,14 @@ describe('the tree of a log of Claude Code', () => {
     expect(forksOf(steps)).toEqual([{ branch: 1, leaves: 0, after: '2' }]);
   });
 
-  test('a line that is repeated is there once', () => {
+  test('a repeated line appears once', () => {
     const lines = [user('1', null), answer('2', '1')];
     expect(inShort(read([...lines, ...lines]).steps)).toEqual(['0 message: user say 1', '0 reply: assistant answer 2']);
   });
 });
 
-describe('a turn of Claude Code', () => {
-  test('has the model and the tokens of each answer once, the cached ones among all', () => {
+describe('a Claude Code turn', () => {
+  test('has each answer’s model and tokens once, cached ones included', () => {
     const thought = line('assistant', '2', '1', [{ type: 'thinking', thinking: 'Hm.' }]);
     const said = answer('3', '2', { message: { ...(answer('3', '2') as { message: object }).message, id: 'msg-2' } });
     const [, reply] = unitsOf(read([user('1', null), thought, said]).steps);
@@ -163,7 +163,7 @@ describe('a turn of Claude Code', () => {
     ['a person, in an earlier version', { toolUseResult: 'User rejected tool use' }],
     ['a rule', { permissionDecision: { decision: 'reject', source: 'config' } }],
     ['a hook', { toolUseResult: 'Error: PreToolUse:Write hook error: [x]: no' }],
-  ])('says that %s denied a call', (_who, more) => {
+  ])('records that %s denied a call', (_who, more) => {
     const block = { type: 'tool_result', tool_use_id: 'a', content: 'no', is_error: true };
     const [, exchange] = unitsOf(
       read([user('1', null), call('2', '1', 'a'), line('user', '3', '2', [block], more)]).steps,
@@ -171,7 +171,7 @@ describe('a turn of Claude Code', () => {
     expect(exchange?.records.at(-1)).toMatchObject({ reason: 'denied', is_error: true });
   });
 
-  test('says which task in the background reports, and what it has found', () => {
+  test('names the background task that reports, and its result', () => {
     const text =
       '<task-notification>\n<task-id>a1</task-id>\n<status>completed</status>\n<summary>Agent "Look" completed</summary>\n' +
       '<result>Two files.</result>\n</task-notification>';
@@ -187,7 +187,7 @@ describe('a turn of Claude Code', () => {
     ]);
   });
 
-  test('is whole when the log says that it ends, and a result that comes later is a note', () => {
+  test('is complete when the log marks its end, and a later result is a note', () => {
     const { reader, steps } = read([
       user('1', null),
       call('2', '1', 'a'),
@@ -202,14 +202,14 @@ describe('a turn of Claude Code', () => {
   });
 });
 
-describe('a log of Claude Code', () => {
+describe('a Claude Code log', () => {
   test('of a sub-agent names the session that started it', () => {
     const { reader, steps } = read([user('1', null, { isSidechain: true, agentId: 'a1' })]);
     expect(reader.head()).toMatchObject({ id: 'a1', parentId: 's' });
     expect(inShort(steps)).toEqual(['0 message: user say 1']);
   });
 
-  test('keeps the lines that nobody knows as they are, and counts what it leaves out', () => {
+  test('keeps unknown lines unchanged, and counts the parts it leaves out', () => {
     const { reader } = read([{ type: 'dream', uuid: 'x' }, { type: 'cost-state' }, user('1', null)]);
     expect(reader.unknown()).toEqual([{ number: 1, text: '{"type":"dream","uuid":"x"}' }]);
     expect(reader.report().leftOut).toEqual([
@@ -218,7 +218,7 @@ describe('a log of Claude Code', () => {
     ]);
   });
 
-  test('is read from its beginning where a line needs what was before the checkpoint', () => {
+  test('is read from the start if a line needs something before the checkpoint', () => {
     const lines = toLines(
       [user('1', null), answer('2', '1'), system('3', '2', 'turn_duration'), user('4', '3')]
         .map((one) => JSON.stringify(one))

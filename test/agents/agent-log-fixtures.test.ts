@@ -13,14 +13,14 @@ const files = Object.entries(agentFixtures).map(([path, lines]) => {
   return [path, agent, lines.map((line) => `${JSON.stringify(line)}\n`).join('')] as const;
 });
 
-/** `npx vitest run -u` with this file writes them anew. */
+/** `npx vitest run -u` with this file rewrites them. */
 describe.each(files)('the fixture %s', (path, agent, text) => {
   const reader = openLog(agent);
   const steps = readSteps(reader, toLines(text));
   reader.settle();
   steps.push(...reader.take());
 
-  test('is what its generator makes', async () => {
+  test('equals its generator’s output', async () => {
     await expect(text).toMatchFileSnapshot(`../../fixtures/agents/${path}`);
   });
 
@@ -29,7 +29,7 @@ describe.each(files)('the fixture %s', (path, agent, text) => {
     expect([reader.unknown(), reader.report().skipped.issues, reader.needsStart()]).toEqual([[], [], false]);
   });
 
-  test('has nothing left out to tell of but images, and whatever nobody knows', () => {
+  test('leaves out only images, and unknown parts', () => {
     const unknown = { type: 'new', uuid: 'x', id: 'x', parentId: null, sessionId: 's', timestamp: 't', data: {} };
     const line = agent === 'opencode' ? { info: { id: 'x', role: 'assistant' }, parts: [{ type: 'new' }] } : unknown;
     const all = openLog(agent);
@@ -52,9 +52,9 @@ describe.each(files)('the fixture %s', (path, agent, text) => {
 
 const withPlans = files.filter(([path]) => path.endsWith('/plans.jsonl'));
 
-/** The part of it that is there as soon as the line is. */
+/** The part of it that exists as soon as the line does. */
 propertyTest.each(withPlans)(
-  'the plans of %s come with their lines, before the answers that hand them in',
+  'the plans in %s come with their lines, before the answers that submit them',
   (_path, agent, text) => {
     const reader = openLog(agent);
     const units = toLines(text).flatMap((line) => unitsOf(readSteps(reader, [line])).map((unit) => ({ unit, line })));
@@ -75,7 +75,7 @@ propertyTest.each(withPlans)(
   },
 );
 
-/** Some lines are gone, doubled or in another place, some characters are others, and some values are of another type. */
+/** Some lines are missing, doubled or moved, some characters are changed, and some values have another type. */
 const mutated = fc
   .tuple(
     fc.constantFrom(...files),
@@ -103,7 +103,7 @@ const mutated = fc
     return [agent, changed];
   });
 
-propertyTest('no log makes a reader throw, or give what is no unit', () => {
+propertyTest('no log makes a reader throw, or return an invalid unit', () => {
   fc.assert(
     fc.property(mutated, fc.nat(60), ([agent, text], settleAt) => {
       let reader = openLog(agent);

@@ -8,7 +8,7 @@ import { faultsOf } from '../support/import-source.ts';
 import { runs } from '../support/runs.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
-/** Returns what the log itself says, once each: what came late stands in a note, what was settled says that there is nothing. */
+/** Returns the contents of the log, once each: late parts are in a note, and settled ones are marked as missing. */
 function contentOf(steps: readonly AgentStep[]): string[] {
   const records = unitsOf(steps).flatMap(({ records }) => records);
   return records
@@ -27,7 +27,7 @@ function countTokens(steps: readonly AgentStep[]): number {
 }
 
 const logs = readAgentLogs();
-/** Some thousand cases of each property in all, spread over the logs. */
+/** A few thousand cases for each property in all, spread over the logs. */
 const { numRuns } = runs(60);
 const cases = logs.map(({ agent, name, lines }) => [name, agent, lines] as const);
 
@@ -35,10 +35,10 @@ describe.each(cases)('the log %s', (_name, agent, lines) => {
   const whole = openLog(agent);
   const steps = readSteps(whole, lines);
   const cut = fc.nat({ max: lines.length });
-  /** A line of it may name one that stands long before it. */
+  /** A line in it may name one that comes long before it. */
   const isTree = forksOf(steps).length > 0 || lines.some(({ text }) => text?.includes('compact_boundary') === true);
 
-  test('keeps the promises of units', () => {
+  test('keeps the contract for units', () => {
     const reader = openLog(agent);
     const all = readSteps(reader, lines);
     reader.settle();
@@ -48,7 +48,7 @@ describe.each(cases)('the log %s', (_name, agent, lines) => {
     expect(reader.head()).toMatchObject({ id: expect.any(String), cwd: expect.any(String) });
   });
 
-  propertyTest('gives the same first steps, wherever it ends', () => {
+  propertyTest('yields the same first steps, wherever it ends', () => {
     fc.assert(
       fc.property(cut, (at) => {
         const first = readSteps(openLog(agent), lines.slice(0, at));
@@ -58,7 +58,7 @@ describe.each(cases)('the log %s', (_name, agent, lines) => {
     );
   });
 
-  propertyTest('gives the same steps after a checkpoint', () => {
+  propertyTest('yields the same steps after a checkpoint', () => {
     fc.assert(
       fc.property(fc.array(cut, { minLength: 1, maxLength: 4 }), (cuts) => {
         let [reader, from] = [openLog(agent), 0];
@@ -81,7 +81,7 @@ describe.each(cases)('the log %s', (_name, agent, lines) => {
     );
   });
 
-  propertyTest('gives the same steps after a checkpoint where it was settled', () => {
+  propertyTest('yields the same steps after a checkpoint at which it was settled', () => {
     fc.assert(
       fc.property(cut, (at) => {
         const one = openLog(agent);
@@ -89,7 +89,7 @@ describe.each(cases)('the log %s', (_name, agent, lines) => {
         one.settle();
         before.push(...one.take());
         const checkpoint = one.checkpoint();
-        // A rollout of Codex that nobody has spoken in yet.
+        // A Codex rollout without any message yet.
         if (checkpoint === null) return void expect([agent, before]).toEqual(['codex', []]);
         const other = openLog(agent, JSON.parse(JSON.stringify(checkpoint)));
         const [rest, again] = [one, other].map((reader) => readSteps(reader, lines.slice(at)));

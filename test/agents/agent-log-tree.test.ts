@@ -32,7 +32,9 @@ const kinds: Kind[] = [
   'synthetic',
 ];
 
-/** A log of Claude Code of which anything can be a parent: mostly the line before it, now and then an earlier one, or nothing. */
+/**
+ * A Claude Code log in which anything can be a parent: mostly the line before, now and then an earlier one, or nothing.
+ */
 const log = fc
   .array(fc.record({ kind: fc.constantFrom(...kinds), back: fc.oneof(fc.constant(0), fc.nat(8)), pick: fc.nat(3) }), {
     minLength: 1,
@@ -94,7 +96,7 @@ function readAll(lines: readonly AgentLine[], settleAt: readonly number[] = []):
   return [...steps, ...reader.take()];
 }
 
-/** All that the log says, by the ids of its lines; of several texts of an answer, each by its words. */
+/** The contents of the log, by the ids of its lines; of several texts in an answer, each by its words. */
 function wordsOf(steps: readonly AgentStep[]): string[] {
   return unitsOf(steps)
     .flatMap(({ records }) => records)
@@ -107,7 +109,7 @@ function wordsOf(steps: readonly AgentStep[]): string[] {
 }
 
 describe('a log whose lines name their parents', () => {
-  propertyTest('keeps the promises of units, and a fork names a record that its branch has', () => {
+  propertyTest('keeps the contract for units, and a fork names a record that its branch has', () => {
     fc.assert(
       fc.property(log, (lines) => {
         const steps = readAll(lines);
@@ -127,7 +129,7 @@ describe('a log whose lines name their parents', () => {
     );
   });
 
-  propertyTest('gives the same steps where it is cut, and after a checkpoint', () => {
+  propertyTest('yields the same steps when it is cut, and after a checkpoint', () => {
     fc.assert(
       fc.property(log, fc.array(fc.nat(40), { maxLength: 4 }), (lines, cuts) => {
         let reader = openLog('claude-code');

@@ -1,10 +1,10 @@
-/** A log that is handed over says what it says when it is followed. */
+/** A log that is written for another agent has the same contents when it is followed. */
 import { expect, test } from 'vitest';
 import type { ImportUnit } from '../../src/conversation/logs/importer.ts';
 import { openLog, readAgentLogs, readSteps, unitsOf } from '../support/agent-logs.ts';
 import { importLines, importText } from '../support/import-source.ts';
 
-/** The words of people, models and tools, by branch: notes may stand elsewhere, and a plan is in its call. */
+/** The words of people, models and tools, by branch: notes may be elsewhere, and a plan is in its call. */
 function said(units: readonly ImportUnit[]): string[] {
   return units
     .flatMap(({ branch = 0, records }) =>
@@ -28,7 +28,7 @@ test.each(readAgentLogs())('a log of $agent ($name)', ({ agent, lines }) => {
   expect(imported.title).toBe(reader.head().title);
 });
 
-test('a document that opencode has exported is read as its lines', () => {
+test('a document that opencode has exported is read like its lines', () => {
   const info = { id: 'ses_1', directory: '/home/ada/shop', title: 'Routes', time: { created: 1_769_248_800_000 } };
   const messages = ['user', 'assistant'].map((role) => ({
     info: { id: `msg_${role}`, sessionID: 'ses_1', role, time: { created: 1_769_248_800_000 } },

@@ -1,4 +1,7 @@
-/** An agent is one folder: an eighth one is added to a copy of the source, and everything that deals in agents has it. */
+/**
+ * An agent is one folder: an eighth one is added to a copy of the source, and everything that handles agents supports
+ * it.
+ */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -72,7 +75,7 @@ test('its session becomes a branch when its hooks call', async () => {
   expect(lines.map(({ ref }) => ref)).toEqual(['refs/heads/teddy/20260124-eighth-sort-the-list']);
 });
 
-test('its hooks are installed and taken out, its logs are found and imported, and its traces are known', async () => {
+test('its hooks are installed and removed, its logs are found and imported, and its traces are recognized', async () => {
   const home = join(dir, 'home');
   const env = { HOME: home };
   await mkdir(join(home, '.eighth/logs'), { recursive: true });

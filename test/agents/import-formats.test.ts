@@ -11,22 +11,25 @@ const sources = [
   ['seed.jsonl', 'jsonl'],
 ] as const;
 
-describe('the format of a conversation', () => {
-  test.each(sources)('of %s is %s', (name, format) => {
+describe('a conversation’s format', () => {
+  test.each(sources)('is detected for %s as %s', (name, format) => {
     expect(detectFormat(readImport(name))).toBe(format);
   });
 
-  test.each(sources)('of the beginning of %s is %s or not certain, wherever it is cut', (name, format) => {
+  test.each(sources)('is detected from a part of %s as %s or as uncertain, wherever it is cut', (name, format) => {
     const text = readImport(name);
     for (let cut = 0; cut < text.length; cut += 97) expect([null, format]).toContain(detectFormat(text.slice(0, cut)));
   });
 
-  test.each(sources)('of %s stays %s behind a BOM, blank lines, NUL characters and a torn line', (name, format) => {
-    const torn = format === 'openai' ? '' : '{"type":"us\n\0\0\0\n';
-    expect(detectFormat(`\uFEFF\r\n\n${torn}${readImport(name)}`)).toBe(format);
-  });
+  test.each(sources)(
+    'is detected for %s as %s after a BOM, blank lines, NUL characters and a torn line',
+    (name, format) => {
+      const torn = format === 'openai' ? '' : '{"type":"us\n\0\0\0\n';
+      expect(detectFormat(`\uFEFF\r\n\n${torn}${readImport(name)}`)).toBe(format);
+    },
+  );
 
-  test('is certain where the first line is longer than what was read', () => {
+  test('is certain if the first line is longer than the part that was read', () => {
     const long = 'x'.repeat(70_000);
     const message = { role: 'user', content: long };
     const heads: [object, string][] = [
@@ -40,7 +43,7 @@ describe('the format of a conversation', () => {
       expect(detectFormat(JSON.stringify(head).slice(0, 65_536)), format).toBe(format);
   });
 
-  test('of something else is not certain', () => {
+  test('is uncertain for anything else', () => {
     const others = [
       '',
       '# Plan\n',
@@ -54,13 +57,13 @@ describe('the format of a conversation', () => {
     for (const other of others) expect(detectFormat(other), other).toBeNull();
   });
 
-  test('of a file that holds lines of two formats is not certain', () => {
+  test('is uncertain for a file with lines in two formats', () => {
     expect(detectFormat(`${readImport('codex.jsonl')}${readImport('claude-code.jsonl')}`)).toBeNull();
     const logs = new Map(readAgentLogs().map(({ agent, lines }) => [agent, lines.map(({ text }) => text).join('\n')]));
     expect(detectFormat(`${logs.get('pi')}\n${logs.get('copilot')}`)).toBeNull();
   });
 
-  test('of the log of an agent is that agent', () => {
+  test('is detected for an agent’s log as that agent’s', () => {
     for (const { agent, name, lines } of readAgentLogs()) {
       const head = lines.map(({ text }) => text).join('\n');
       expect([name, detectFormat(head)]).toEqual([name, agent]);

@@ -54,7 +54,7 @@ const forms: [AgentName, Line][] = [
 const toText = (lines: object[]): string => lines.map((line) => JSON.stringify(line)).join('\n');
 const all = ['message: user q1', 'reply: assistant a1', 'message: user q2', 'reply: assistant a2'];
 
-describe.each(forms)('a log of %s', (agent, line) => {
+describe.each(forms)('a log by %s', (agent, line) => {
   const log = (parents: [string | null, string | null, string | null, string | null]) =>
     toLines(toText(['q1', 'a1', 'q2', 'a2'].map((id, at) => line(id, parents[at] ?? null, at % 2 === 0))));
 
@@ -73,13 +73,13 @@ describe.each(forms)('a log of %s', (agent, line) => {
     }
   });
 
-  test('in which the user went back to the beginning has a fork there', () => {
+  test('in which the user went back to the start has a fork there', () => {
     const steps = readSteps(openLog(agent), log([null, 'q1', null, 'q2']));
     expect(forksOf(steps)).toEqual([{ branch: 1, leaves: 0, after: null }]);
   });
 });
 
-test('an import of a log in which no line names a parent is one conversation', () => {
+test('an imported log in which no line names a parent is one conversation', () => {
   const read = (parents: (string | null)[]) => {
     const importer = openImporter('claude-code', importOptions);
     const lines = ['q1', 'a1', 'q2', 'a2'].map((id, at) => claude(id, parents[at] ?? null, at % 2 === 0));

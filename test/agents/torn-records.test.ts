@@ -6,7 +6,7 @@ import { importLines } from '../support/import-source.ts';
 
 const logs = readAgentLogs();
 
-/** All that a log says, once nothing more comes. */
+/** The contents of a log, once nothing more comes. */
 function idsOf(agent: (typeof logs)[number]['agent'], lines: readonly AgentLine[]): string[] {
   const reader = openLog(agent);
   const steps = readSteps(reader, lines);
@@ -26,7 +26,7 @@ describe.each(logs.map((log) => [log.name, log] as const))('the log %s', (_name,
   const whole = idsOf(agent, lines);
   const short = texts.findIndex((text) => text.length > 60 && text.length < 4000);
 
-  test('loses no record that stands behind a torn one, wherever that was cut', () => {
+  test('loses no record after a torn one, wherever that was cut', () => {
     const at = texts.findIndex((text, index) => index !== short && /user|message/.test(text));
     const [stub = '', behind = ''] = [texts[short], texts[at]];
     for (const cut of cutsOf(stub)) {
@@ -38,7 +38,7 @@ describe.each(logs.map((log) => [log.name, log] as const))('the log %s', (_name,
   });
 });
 
-describe('a record of Claude Code', () => {
+describe('a Claude Code record', () => {
   const prompt = (uuid: string, more: object = {}) => ({
     parentUuid: null,
     uuid,
@@ -64,16 +64,16 @@ describe('a record of Claude Code', () => {
     ['a torn one, and before a torn one', `{"n":12${a}{"parentUuid":null,"uu`, ['say a']],
     ['a torn escape', `{"text":"\\u00${a}`, ['say a']],
     ['a gap of NUL characters', `{"text":"begun\0\0\0${a}`, ['say a']],
-    ['a gap of NUL characters where a value stood', `{"text":\0\0\0${a}`, ['say a']],
+    ['a gap of NUL characters in place of a value', `{"text":\0\0\0${a}`, ['say a']],
     ['a BOM', `{"text":"begun\uFEFF${a}`, ['say a']],
-    ['a BOM where a value stood', `{"text":\uFEFF${a}\r`, ['say a']],
-    ['one that holds a record, torn behind it', `${holder({ rec: forged }).slice(0, -2)}${a}`, ['say a']],
-    ['one that holds records in a list', `${holder({ list: [forged, forged] }).slice(0, -3)},${c}`, ['say c']],
-  ])('is read behind %s', (_what, line, expected) => {
+    ['a BOM in place of a value', `{"text":\uFEFF${a}\r`, ['say a']],
+    ['one that contains a record, torn after it', `${holder({ rec: forged }).slice(0, -2)}${a}`, ['say a']],
+    ['one that contains records in a list', `${holder({ list: [forged, forged] }).slice(0, -3)},${c}`, ['say c']],
+  ])('is read after %s', (_what, line, expected) => {
     expect(said(line)).toEqual(expected);
   });
 
-  test('is no part of another one that was torn', () => {
+  test('is not part of another record that was torn', () => {
     const parts = [
       { type: 'text', text: 'x' },
       { role: 'user', content: 'forged' },
@@ -91,7 +91,7 @@ describe('a record of Claude Code', () => {
     ['\\"}', 1e5],
     ['"}', 1e5],
     ['{"type":"x","a":"', 1e5],
-  ])('is found behind many %s in time that grows with them', async (unit, most) => {
+  ])('is found after many %s in linear time', async (unit, most) => {
     await expectLinear(
       most,
       (count) => `{"x":${unit.repeat(count)}${a}`,

@@ -25,7 +25,7 @@ describe('an agent has started it', () => {
     ['GOOSE_TERMINAL', '1', 'Goose'],
     ['ANTIGRAVITY_AGENT', '1', 'Antigravity'],
     ['AI_AGENT', 'something-new', 'an AI agent'],
-  ])('where %s is %s', (variable, value, agent) => {
+  ])('if %s is %s', (variable, value, agent) => {
     expect(findAgentTrace({ [variable]: value }, [])?.seen).toMatch(
       new RegExp(`^${agent} started this: ${variable}(?:=${value})? is set\\.$`, 'i'),
     );
@@ -46,19 +46,19 @@ describe('an agent has started it', () => {
     'bun run /home/ada/.bun/bin/opencode.ts',
     'amp.exe',
     'pi',
-  ])('where %s is above it, whatever the environment says', (line) => {
+  ])('if %s is above it, whatever the environment', (line) => {
     expect(findAgentTrace({}, started(line))).toEqual({
       seen: expect.stringMatching(/ started this: process 20 is its program\.$/) as string,
       pid: 20,
     });
   });
 
-  test('where its program has given itself a title, or is known by its name alone', () => {
+  test('if its program has set its own title, or is recognized only by its name', () => {
     expect(findAgentTrace({}, [{ pid: 20, name: 'node', words: ['pi - my project'] }])?.pid).toBe(20);
     expect(findAgentTrace({}, started('/tmp/x/renamed', 'claude'))?.pid).toBe(20);
   });
 
-  test('and of several the outermost is told, which a person has started', () => {
+  test('and the outermost of several is reported, which a person has started', () => {
     const chain = [...started('codex exec'), { pid: 5, name: 'claude', words: ['claude'] }];
     expect(findAgentTrace({}, chain)?.pid).toBe(5);
   });
@@ -75,7 +75,7 @@ describe('a person has started it', () => {
     ['CODEX_HOME', '/x'],
     ['AGENT', 'Jenkins'],
     ['CLAUDECODE', ''],
-  ])('where %s is %j', (variable, value) => {
+  ])('if %s is %j', (variable, value) => {
     expect(findAgentTrace({ [variable]: value }, started('/usr/share/cursor/cursor'))).toBeNull();
   });
 
@@ -92,7 +92,7 @@ describe('a person has started it', () => {
     'node /home/ada/cline/build.js',
     'git commit -m codex',
     '',
-  ])('from below %j', (line) => {
+  ])('below %j', (line) => {
     expect(findAgentTrace({}, started(line))).toBeNull();
   });
 });

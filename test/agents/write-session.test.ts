@@ -39,7 +39,7 @@ function importAgain(agent: AgentName, history: History): unknown[] {
   return toMessages(importText(agent, text).units.flatMap((unit): TranscriptRecord[] => unit.records));
 }
 
-/** The messages that capturing finds in it, which follows the log while it grows. */
+/** The messages that capturing finds in it by following the log while it grows. */
 function followAgain(agent: AgentName, history: History): unknown[] {
   const reader = openLog(agent);
   for (const [at, text] of render(agent, history).entries()) reader.line({ number: at + 1, text });
@@ -62,8 +62,8 @@ const talk: KnownRecord[] = [
   partial('p1', 'I was going to'),
 ];
 
-describe('the log of another agent', () => {
-  test('of Claude Code has a line for each block, each the child of the one before', () => {
+describe('a log written for another agent', () => {
+  test('by Claude Code has a line for each block, each a child of the one before', () => {
     const lines = parse(render('claude-code', fold(...talk)));
     expect(lines.map(({ type, message }) => [type, message.content[0].type ?? message.content])).toEqual([
       ['user', 'Read both'],
@@ -85,7 +85,7 @@ describe('the log of another agent', () => {
     for (const one of lines) expect(one).toMatchObject({ sessionId: session.id, cwd: session.cwd });
   });
 
-  test('names no model that did not answer, and keeps the ids that are UUIDs', () => {
+  test('names no model that did not answer, and keeps ids that are UUIDs', () => {
     const lines = parse(render('claude-code', fold(...talk)));
     const answers = lines.filter(({ type }) => type === 'assistant');
     expect(new Set(answers.map(({ message }) => message.model))).toEqual(new Set(['<synthetic>']));
@@ -93,14 +93,14 @@ describe('the log of another agent', () => {
     for (const { uuid } of lines) expect(uuid).toMatch(/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/);
   });
 
-  test('gives a record the same id every time, whatever the session is called', () => {
+  test("gives a record the same id every time, whatever the session's name", () => {
     const [one, other] = [session, { ...session, id: '0199aaaa-0000-7000-8000-000000000002' }].map((named) =>
       parse(render('claude-code', fold(...talk), named)).map(({ uuid }) => uuid),
     );
     expect(one).toEqual(other);
   });
 
-  test('of Codex begins with its head, and says each text for the model and for the screen', () => {
+  test('by Codex begins with its head, and has each text for the model and for the screen', () => {
     const lines = parse(render('codex', fold(...talk)));
     expect(lines[0]).toMatchObject({
       type: 'session_meta',
@@ -117,18 +117,15 @@ describe('the log of another agent', () => {
     expect(lines[8]?.['payload'].output).toBe('Error: no such file');
   });
 
-  test.each(openableAgents)(
-    'of %s tells that an answer was interrupted, and closes a call without a result',
-    (agent) => {
-      const open = fold(user('u1', 'Go'), partial('p1', 'I was'), call('c1'));
-      const text = render(agent, open).join('\n');
-      expect(text).toContain('I was [interrupted]');
-      expect(text).toContain('No result of this tool was recorded');
-    },
-  );
+  test.each(openableAgents)('by %s marks an interrupted answer, and closes a call without a result', (agent) => {
+    const open = fold(user('u1', 'Go'), partial('p1', 'I was'), call('c1'));
+    const text = render(agent, open).join('\n');
+    expect(text).toContain('I was [interrupted]');
+    expect(text).toContain('No result of this tool was recorded');
+  });
 
   test.each(openableAgents)(
-    'of %s begins with the user, has a name that every provider takes, and only whole characters',
+    'by %s begins with the user, has a name that every provider accepts, and only complete characters',
     (agent) => {
       const odd = { ...call('c1', { text: '\ud800' }), tool_name: 'mcp.read file' } as KnownRecord;
       const text = render(agent, fold(assistant('a1', 'Hello \udc00'), odd, result('c1', ''))).join('\n');
@@ -139,25 +136,22 @@ describe('the log of another agent', () => {
     },
   );
 
-  test.each(openableAgents)(
-    'of %s says the time of each record, and that of its start where there is none',
-    (agent) => {
-      const lines = parse(
-        render(agent, fold({ ...user('u1', 'Go'), timestamp: 'yesterday' } as KnownRecord, assistant('a', 'Yes'))),
-      );
-      const times = lines
-        .filter(({ type }) => type !== 'session_meta' && type !== 'event_msg')
-        .map(({ timestamp }) => timestamp);
-      expect(times).toEqual([session.startedAt, '2026-01-24T10:00:00.000Z']);
-    },
-  );
+  test.each(openableAgents)('by %s has each record’s time, or its start’s if there is none', (agent) => {
+    const lines = parse(
+      render(agent, fold({ ...user('u1', 'Go'), timestamp: 'yesterday' } as KnownRecord, assistant('a', 'Yes'))),
+    );
+    const times = lines
+      .filter(({ type }) => type !== 'session_meta' && type !== 'event_msg')
+      .map(({ timestamp }) => timestamp);
+    expect(times).toEqual([session.startedAt, '2026-01-24T10:00:00.000Z']);
+  });
 
   describe.each(Object.entries(readers))('%s', (_name, readAgain) => {
-    test.each(openableAgents)('finds the same messages in that of %s', (agent) => {
+    test.each(openableAgents)('has the same messages in the form of %s', (agent) => {
       expect(readAgain(agent, fold(...talk))).toEqual(renderOpenai(fold(...talk)));
     });
 
-    propertyTest.each(openableAgents)('finds the same messages in that of %s, whatever was said', (agent) => {
+    propertyTest.each(openableAgents)('has the same messages in the form of %s, whatever they are', (agent) => {
       fc.assert(
         fc.property(keptLog, (log) => {
           const history = fold(...log);
@@ -173,7 +167,7 @@ describe('the log of another agent', () => {
 const samples = { 'claude-code': 'claude-2.1.330', codex: 'codex' };
 const shared = new URL('../../../shared/agents/', import.meta.url);
 
-/** `a.b`: the types that this field has in any line; a call's input is the model's own. */
+/** `a.b`: the types of this field in any line; a call's input is the model's own. */
 function shapeOf(lines: object[]): Map<string, Set<string>> {
   const shape = new Map<string, Set<string>>();
   const visit = (path: string, value: unknown): void => {
@@ -192,14 +186,14 @@ function shapeOf(lines: object[]): Map<string, Set<string>> {
 }
 
 describe.runIf(existsSync(shared))('beside the logs that the agents write', () => {
-  test.each(openableAgents)('a log of %s has no field that they do not have, and none of another type', (agent) => {
+  test.each(openableAgents)('a log by %s has no additional field, and none of another type', (agent) => {
     const directory = new URL(`${samples[agent as keyof typeof samples]}/`, shared);
     const names = readdirSync(directory).filter((name) => /^[^.]+\.jsonl$/.test(name));
     const real = shapeOf(
       names.flatMap((name) => parse(readFileSync(new URL(name, directory), 'utf8').trim().split('\n'))),
     );
     for (const [path, types] of shapeOf(parse(render(agent, fold(...talk))))) {
-      // The events of rollouts without pages: a resumed one gets more of them from Codex itself.
+      // The events in rollouts without pages: a resumed one gets more of them from Codex itself.
       if (path.startsWith('event_msg user_message') || path.startsWith('event_msg agent_message')) continue;
       expect({ path, types: [...types].filter((type) => !real.get(path)?.has(type)) }).toEqual({ path, types: [] });
     }

@@ -1,4 +1,4 @@
-/** The promises of the port `ProjectFiles`, held by the disk and by the one in memory. */
+/** The contract of the port `ProjectFiles`, kept by the disk and by the in-memory one. */
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ describe.each([
     ['src/README.md/a', null],
     ['new', null],
     ['CAFE.txt', null],
-  ])('%j is the way to %j where case, Unicode form and percent-encoding make no difference', async (name, twin) => {
+  ])('%j is the way to %j if case, Unicode form and percent-encoding make no difference', async (name, twin) => {
     const files = await open();
     await files.install(path('src/README.md'), bytes('a'));
     await files.install(path('caf\u00e9.txt'), bytes('b'));
@@ -68,7 +68,7 @@ describe.each([
     expect(found.kind === 'file' && [...found.bytes]).toEqual([0, 255, 13]);
   });
 
-  test('installing sets and clears the execute bit where that is asked for, and keeps it otherwise', async () => {
+  test('installing sets and clears the execute bit on request, and keeps it otherwise', async () => {
     const files = await open();
     await files.install(path('a'), bytes('1'), true);
     expect(await files.inspect(path('a'))).toMatchObject({ executable: true });
@@ -78,7 +78,7 @@ describe.each([
     expect(await files.inspect(path('a'))).toMatchObject({ executable: false });
   });
 
-  test('a new file is made where nothing stands, and what stands there is never replaced', async () => {
+  test('a new file is made only in an empty place, and never replaces anything', async () => {
     const files = await open();
     expect(await files.installNew(path('a/b'), bytes('one'))).toBe('done');
     expect(await files.installNew(path('a/b'), bytes('two'))).toBe('exists');
@@ -86,7 +86,7 @@ describe.each([
     expect(found.kind === 'file' && Buffer.from(found.bytes).toString()).toBe('one');
   });
 
-  test('removing takes the directories that are empty then, no other, and nothing that is not there', async () => {
+  test('removing also removes the directories that become empty, and ignores missing paths', async () => {
     const files = await open();
     await files.install(path('a/b/c/d'), bytes('d'));
     await files.install(path('a/e'), bytes('e'));
@@ -96,7 +96,7 @@ describe.each([
     expect(await files.inspect(path('a/e'))).toMatchObject({ kind: 'file' });
   });
 
-  test('installing where a directory stands, or below a file, fails and changes nothing', async () => {
+  test('installing in place of a directory, or below a file, fails and changes nothing', async () => {
     const files = await open();
     await files.install(path('a/b'), bytes('b\n'));
     await expect(files.install(path('a'), bytes('x'))).rejects.toMatchObject({ code: 'WRITE_FAILED' });
@@ -104,7 +104,7 @@ describe.each([
     expect(await files.inspect(path('a/b'))).toMatchObject({ kind: 'file' });
   });
 
-  test('a state is read as it was put, with its mode, and parents are made', async () => {
+  test('a state is read as it was written, with its mode, and parents are made', async () => {
     const files = await open();
     expect(await files.readState(path('a/b'))).toEqual({ kind: 'absent' });
     await files.putState(path('a/b'), { kind: 'file', bytes: bytes('b\n'), mode: 0o640 });
@@ -118,7 +118,7 @@ describe.each([
     expect(await files.readState(path('c'))).toEqual({ kind: 'absent' });
   });
 
-  test('of some directories those that are empty are removed, in their order', async () => {
+  test('of several directories the empty ones are removed, in their order', async () => {
     const files = await open();
     await files.putState(path('a/b/c'), { kind: 'new-file', bytes: bytes('c'), executable: false });
     await files.putState(path('d/e'), { kind: 'new-file', bytes: bytes('e'), executable: false });

@@ -1,4 +1,4 @@
-/** The ports' promises about merges, ancestry and fast-forwards, held by git itself and by the repository in memory. */
+/** The ports' contracts for merges, ancestry and fast-forwards, kept by git itself and by the in-memory repository. */
 import { describe, expect, test } from 'vitest';
 import { openRepository } from '../../src/git/repository.ts';
 import type { Repository, TreeEntry, Workspace } from '../../src/ports/git.ts';
@@ -37,7 +37,7 @@ describe.each([
   ['in memory', openMemory],
   ['in git', openGit],
 ])('a repository %s', (_, open) => {
-  test('tells what commits have in common, merges trees by file, and moves a branch forward only', async () => {
+  test('finds common ancestors, merges trees by file, and moves a branch only forward', async () => {
     const { repository, workspace, write, close } = await open();
     const { store } = repository;
     const commit = async (files: Record<string, string>, parents: Oid[], message = 'A commit\n') => {

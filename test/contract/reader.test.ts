@@ -1,4 +1,7 @@
-/** The reader without git beside the real store: whatever one reads of a session, the other reads as well, byte for byte. */
+/**
+ * The reader without git beside the real store: everything that one reads from a session, the other reads as well, byte
+ * for byte.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import * as nodeFs from 'node:fs';
 import { join } from 'node:path';
@@ -34,8 +37,8 @@ import { createPlan, openTeddyProject, planOf, executeAction, type TeddyProject 
 const fixtures = fileURLToPath(new URL('../../fixtures', import.meta.url));
 
 /**
- * Everything of every session and line, by the reader, is what the workflow's verbs give. The number of histories compared. The verbs
- * are not called again for what is `known`.
+ * Compares the reader's view of every session and line with the results of the workflow's verbs. Returns the number of
+ * histories compared. The verbs are not called again for `known` ones.
  */
 async function compareAll(
   project: Project,
@@ -106,7 +109,7 @@ describe('in memory', () => {
   let refs: Awaited<ReturnType<MemoryProject['repository']['store']['listRefs']>>;
   beforeAll(async () => {
     recorded = await recordedSession();
-    // HEAD is on no line: where it is on one, `teddy session list` tells of that one.
+    // HEAD is on no line, because `teddy session list` would otherwise show that line.
     await recorded.switchTo('main');
     refs = await recorded.repository.store.listRefs('refs/');
   });
@@ -123,7 +126,7 @@ describe('in memory', () => {
     expect((await readHistory({ fs: project.fs, dir: '/project/', session, format: 'openai' })).text).not.toBe('[]\n');
   });
 
-  test('so are lines that are archived, and lines that only a remote has', async () => {
+  test('archived lines, and lines that only a remote has, are read alike', async () => {
     const branches = await project.repository.store.listRefs('refs/heads/teddy/');
     for (const [index, { ref, oid }] of branches.entries()) {
       const name = ref.slice('refs/heads/teddy/'.length);
@@ -137,7 +140,7 @@ describe('in memory', () => {
     expect(await compareAll(project, at())).toBe(4 * 4);
   });
 
-  test('plans of other agents are read alike, and are no plans of teddy to parse', async () => {
+  test('other agents’ plans are read alike, and are not parsed as plans by teddy', async () => {
     project = await memoryProject();
     const capture = memoryCapture('claude-code');
     const path = '/home/ada/.claude/projects/-home-ada-shop/s1.jsonl';
@@ -155,7 +158,7 @@ describe('in memory', () => {
     expect(await readTurn({ ...at(), session, turn: '02' })).toMatchObject({ plan: secondPlan, parsed: null });
   });
 
-  test('a session that has landed says so', async () => {
+  test('a session that has landed is marked', async () => {
     const tip = await project.tipOf('teddy/20260124-add-login');
     await project.setRef('refs/heads/main', tip);
     expect(await compareAll(project, at())).toBe(4 * 4);
@@ -168,7 +171,7 @@ describe('in memory', () => {
     expect((await listSessions(at()))[0]).toMatchObject({ state: 'landed', beside: null });
   });
 
-  test('what is not there has an error with a code and a hint', async () => {
+  test('a missing item is an error with a code and a hint', async () => {
     const session = '20260124-add-login';
     const refusals: [string, () => Promise<unknown>][] = [
       ['NOT_A_REPOSITORY', () => listSessions({ fs: project.fs, dir: '/elsewhere' })],
@@ -189,7 +192,7 @@ describe('in memory', () => {
       await expect(refused(), code).rejects.toMatchObject({ code, hint: expect.stringMatching(/\S/) as string });
   });
 
-  test('a repository of a form that isomorphic-git cannot read is refused', async () => {
+  test('a repository in a format that isomorphic-git cannot read is refused', async () => {
     project = await memoryProject();
     const config = project.fs.readFileSync(`${gitdir}/config`, 'utf8') as string;
     for (const [extension, reason] of [
@@ -209,7 +212,7 @@ describe('in memory', () => {
   });
 });
 
-describe('in a repository of git', () => {
+describe('in a git repository', () => {
   let teddy: TeddyProject;
   let project: Project;
   const at = (): RepositoryOptions => ({ fs: readOnly(nodeFs), dir: teddy.repo.root, cache: {} });
@@ -239,11 +242,11 @@ describe('in a repository of git', () => {
     await teddy.plan('Yes.', 'No?');
     await teddy.repo.git('switch', '-q', 'main');
     await teddy.ok('session', 'archive', 'put-away');
-    // A remote that has a line which nobody here has.
+    // A remote that has a line which exists nowhere here.
     await teddy.repo.git('update-ref', 'refs/remotes/origin/teddy/only-there', `refs/heads/teddy/${talk}`);
     const repository = await openRepository({ cwd: teddy.repo.root, env: process.env });
     const { store } = repository;
-    // No ref moves while all is compared, and each verb asks git for the same ones again.
+    // No ref moves during the comparison, and each verb asks git for the same ones again.
     const listed = new Map<string, ReturnType<typeof store.listRefs>>();
     const listRefs: typeof store.listRefs = (...prefixes) => {
       const key = prefixes.join(' ');
@@ -309,7 +312,7 @@ describe('in a repository of git', () => {
     };
     const text = (value: string) => new TextEncoder().encode(value);
 
-    test('is no bundle, has another form, or needs commits that it does not have', async () => {
+    test('is not a bundle, has another format, or needs commits that it does not contain', async () => {
       await refuse(text('PK\u0003\u0004'), 'UNKNOWN_FORMAT', /not a git bundle/);
       await refuse(new Uint8Array(), 'UNKNOWN_FORMAT', /not a git bundle/);
       const sha256 = `# v3 git bundle\n@object-format=sha256\n${'1'.repeat(64)} refs/heads/x\n\nPACK`;

@@ -1,4 +1,4 @@
-/** The promises of the port `Store`, held by git itself and by the repository in memory that the workflow tests stand on. */
+/** The contract of the port `Store`, kept by git itself and by the in-memory repository that the workflow tests use. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openRepository } from '../../src/git/repository.ts';
 import type { ObjectBatch, Repository, Store, TreeEntry } from '../../src/ports/git.ts';
@@ -54,7 +54,7 @@ describe.each([
   });
   afterAll(() => backend.close());
 
-  describe('a search of many trees', () => {
+  describe('a search in many trees', () => {
     const { signal } = new AbortController();
     const paths = ['*/plan.md', '*/transcript.jsonl', '*/output/*'];
     let trees: { first: Oid; second: Oid; blob: Oid; commit: Oid };
@@ -94,7 +94,7 @@ describe.each([
       trees = { first, second, blob: plan.oid, commit };
     });
 
-    test('finds the files on the paths that hold one of the texts, tree by tree', async () => {
+    test('finds the files on the paths that contain one of the texts, tree by tree', async () => {
       expect(await search(['-two', 'nothing'])).toEqual([
         { tree: trees.second, path: '01/plan.md' },
         { tree: trees.first, path: '01/plan.md' },
@@ -105,13 +105,13 @@ describe.each([
       expect(await search(['three'], [trees.second])).toEqual([{ tree: trees.second, path: '01/output/1.log' }]);
     });
 
-    test('minds the case of letters unless it is told not to, and takes a text as it is', async () => {
+    test('is case-sensitive by default, and takes a text literally', async () => {
       expect(await search(['and -Two'])).toEqual([]);
       expect(await search(['and -Two'], [trees.second], { ignoresCase: true })).toHaveLength(1);
       for (const text of ['--output=x', 'o.e', '-e', '$(x)']) expect(await search([text])).toEqual([]);
     });
 
-    test('knows a tree by a path of a commit, and a blob by itself', async () => {
+    test('accepts a tree by a commit’s path, and a blob by itself', async () => {
       const named = `${trees.commit}:.teddy/20260124-ä`;
       expect(await search(['-two'], [named])).toEqual([
         { tree: named, path: '01/plan.md' },
@@ -120,7 +120,7 @@ describe.each([
       expect(await search(['-two'], [trees.blob])).toEqual([{ tree: trees.blob, path: '' }]);
     });
 
-    test('passes over what is not there', async () => {
+    test('skips missing ones', async () => {
       const asked = [`${trees.commit}:.teddy/none`, trees.second, `${trees.commit}:none/at/all`];
       expect(await search(['-two'], asked)).toEqual([{ tree: trees.second, path: '01/plan.md' }]);
       expect(await search(['-two'], asked.slice(0, 1))).toEqual([]);
@@ -128,7 +128,7 @@ describe.each([
     });
   });
 
-  test('blobs come back byte for byte, with their size', async () => {
+  test('blobs are returned byte for byte, with their size', async () => {
     const bytes = Uint8Array.from([0, 13, 10, 255, 128]);
     const batch = store.batch();
     const oid = await batch.blob(bytes);
@@ -148,7 +148,7 @@ describe.each([
     expect(textOf(await store.readBlob(oid))).toBe('not yet\n');
   });
 
-  test('ids are the ones that git gives', async () => {
+  test('ids are those by git', async () => {
     const batch = store.batch();
     expect(await batch.blob('hello\n')).toBe('ce013625030ba8dba906f756967f9e9ca394464a');
     expect(await batch.tree([])).toBe('4b825dc642cb6eb9a060e54bf8d69288fbee4904');
@@ -174,7 +174,7 @@ describe.each([
     });
   });
 
-  test('what is missing or of another type is a damaged session', async () => {
+  test('an object that is missing or of another type is a damaged session', async () => {
     const { tree } = await store.readCommit(made.first);
     for (const read of [
       () => store.readBlob(absent),
@@ -237,7 +237,7 @@ describe.each([
     }
   });
 
-  test('two trees differ by what was added, modified and deleted, a change of the mode alone included', async () => {
+  test('two trees differ in added, modified and deleted files, including changes of only the mode', async () => {
     const changes = await store.diffTrees(made.first, made.second);
     expect(changes.map(({ change, path: name, mode }) => [change, name, mode])).toEqual([
       ['modified', 'a.txt', '100644'],
@@ -276,7 +276,7 @@ describe.each([
     expect(walked.map(({ commit }) => commit.message)).toEqual(['merge\n\nOne: two\n', 'second\n', 'first\n']);
   });
 
-  test('a walk leaves out what another commit reaches, also through a merge', async () => {
+  test('a walk leaves out commits reachable from another one, even through a merge', async () => {
     const walk = async (from: Oid, ...not: Oid[]) =>
       (await collect(store.firstParents(from, not))).map(({ oid }) => oid);
     expect(await walk(made.merge, made.first)).toEqual([made.merge, made.second]);
@@ -286,7 +286,7 @@ describe.each([
     expect(await walk(made.merge, made.side, made.second)).toEqual([made.merge]);
   });
 
-  test('a walk of changes tells what each commit changed against its first parent, oldest first', async () => {
+  test('a walk of changes reports each commit’s changes from its first parent, oldest first', async () => {
     const walk = async (from: Oid, ...not: Oid[]) =>
       (await collect(store.walkChanges(from, not))).map(({ oid, changes }) => [
         oid,
@@ -323,7 +323,7 @@ describe.each([
     }
   });
 
-  test('a commit is its own ancestor and that of its descendants, not the other way round', async () => {
+  test('a commit is an ancestor of itself and of its descendants, not the other way round', async () => {
     expect(await store.isAncestor(made.first, made.merge)).toBe(true);
     expect(await store.isAncestor(made.side, made.merge)).toBe(true);
     expect(await store.isAncestor(made.merge, made.merge)).toBe(true);
@@ -368,7 +368,7 @@ describe.each([
     expect((await store.listRefs('refs/remotes/*/teddy/y')).map(({ ref }) => ref)).toEqual([expected[1]]);
   });
 
-  test('a ref is created only where there is none, moved only from its old value, deleted likewise', async () => {
+  test('a ref is created only if it does not exist, and moved and deleted only from its old value', async () => {
     const ref = refOf('moves');
     const update = (old: Oid | null, next: Oid | null) => store.updateRefs([{ ref, old, new: next }], 'test');
     expect(await update(made.first, made.second)).toBe('moved');
@@ -383,7 +383,7 @@ describe.each([
     expect(await store.resolve(ref)).toBeNull();
   });
 
-  test('of two refs, either both move or none', async () => {
+  test('two refs move either both or not at all', async () => {
     const [one, two] = [refOf('pair-1'), refOf('pair-2')];
     const create = [one, two].map((ref) => ({ ref, old: null, new: made.first }));
     expect(await store.updateRefs(create, 'test')).toBe('done');
@@ -395,7 +395,7 @@ describe.each([
     expect([await store.resolve(one), await store.resolve(two)]).toEqual([made.first, made.first]);
   });
 
-  test('of many updates at once from one value, exactly one wins', async () => {
+  test('of many simultaneous updates from one value, exactly one wins', async () => {
     const ref = refOf('race');
     await store.updateRefs([{ ref, old: null, new: made.first }], 'test');
     const outcomes = await Promise.all(

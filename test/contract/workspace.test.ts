@@ -1,4 +1,4 @@
-/** The port `Workspace` on status, snapshots and publishing, held by git itself and by the one in memory. */
+/** The port `Workspace` for status, snapshots and publishing, kept by git itself and by the in-memory one. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -61,7 +61,7 @@ describe.each([
     return found && new TextDecoder().decode(found.bytes);
   };
 
-  test('what is staged is told against HEAD, with modes and blobs', async () => {
+  test('staged changes are reported against HEAD, with modes and blobs', async () => {
     backend = await open();
     await backend.write({ 'a.txt': 'edited\n', 'dir/b.txt': null, 'new.txt': 'n\n' });
     expect(await backend.workspace.stagedChanges(null)).toEqual([]);
@@ -78,7 +78,7 @@ describe.each([
     expect(await Promise.all(texts)).toEqual(['edited\n', null, 'n\n']);
   });
 
-  test('status tells edits, staged and not, and untracked files without ignored ones', async () => {
+  test('status reports edits, staged and not, and untracked files without ignored ones', async () => {
     backend = await open();
     await backend.write({
       'a.txt': 'edited\n',
@@ -98,7 +98,7 @@ describe.each([
     expect(await backend.workspace.ignored(['x.log', 'own/x.txt'].map(path))).toEqual(['x.log']);
   });
 
-  test('a snapshot holds what is staged and tracked edits, without exceptions, and leaves the index alone', async () => {
+  test('a snapshot contains staged changes and tracked edits, without exceptions, and leaves the index alone', async () => {
     backend = await open();
     await backend.write({
       'a.txt': 'edited\n',
@@ -116,7 +116,7 @@ describe.each([
     expect(await backend.workspace.status({ untracked: true })).toEqual(before);
   });
 
-  test('the tree of some paths takes exactly these from the disk, gone ones included', async () => {
+  test('the tree of selected paths takes exactly these from the disk, including deleted ones', async () => {
     backend = await open();
     await backend.write({
       'a.txt': 'edited\n',
@@ -132,7 +132,7 @@ describe.each([
     expect(await textAt(tree, 'dir/c.txt')).toBe('c\n');
   });
 
-  test('two scans tell which paths changed in between', async () => {
+  test('two scans show which paths changed in between', async () => {
     backend = await open();
     await backend.write({ 'a.txt': 'edited\n' });
     const before = await backend.workspace.scan();
@@ -166,7 +166,7 @@ describe.each([
     };
   }
 
-  test('publishing moves ref, index and files together, and what is edited stays edited', async () => {
+  test('publishing moves ref, index and files together, and edited files stay edited', async () => {
     backend = await open();
     await backend.write({ 'a.txt': 'edited\n' });
     const publication = await prepare('one\n');
@@ -189,7 +189,7 @@ describe.each([
     expect(await backend.workspace.status({ untracked: true })).toEqual({ edits: [], unmerged: [], untracked: [] });
   });
 
-  test('switching keeps edits that are not in the way, and refuses for those that are', async () => {
+  test('switching keeps edits that are not in the way, and refuses if some are', async () => {
     backend = await open();
     const { store } = backend.repository;
     const publication = await prepare('one\n');
@@ -210,7 +210,7 @@ describe.each([
     expect(edits.map(({ path: name }) => name)).toEqual(['a.txt']);
   });
 
-  test('a session file that is lost can be written again', async () => {
+  test('a lost session file can be rewritten', async () => {
     backend = await open();
     await backend.workspace.writeSessionFile(path('.teddy/deep/er.md'), Buffer.from('again\n'));
     expect(Buffer.from((await backend.workspace.readDisk(path('.teddy/deep/er.md'))) ?? []).toString()).toBe('again\n');
@@ -230,7 +230,7 @@ describe.each([
     expect(untracked).toEqual(['new [x].txt']);
   });
 
-  test('a scan begins with the letters of git, and untracked directories are listed with the outermost', async () => {
+  test('a scan begins with git’s letters, and untracked directories are listed at the outermost level', async () => {
     backend = await open();
     await backend.write({ 'a.txt': 'edited\n', 'own/deep/x.txt': 'x\n', 'dir/new.txt': 'n\n' });
     await backend.stage('a.txt');

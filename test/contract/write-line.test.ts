@@ -1,4 +1,4 @@
-/** Many commits at once are the commits that come of writing one after the other, in git and in memory. */
+/** Many commits written together equal those written one after another, in git and in memory. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openRepository } from '../../src/git/repository.ts';
 import type { LineCommit, Store } from '../../src/ports/git.ts';
@@ -31,7 +31,7 @@ async function openGit(objectFormat: 'sha1' | 'sha256'): Promise<Backend> {
 
 const ident = 'Ada Example <ada@example.org> 1769248800 -0330';
 
-/** A file that grows, in one directory after the other; what git sorts otherwise than a list of names is among them. */
+/** A file that grows, in one directory after another, with names that git sorts differently from a plain list. */
 function makeCommits(): LineCommit[] {
   const encoder = new TextEncoder();
   const turns = Array.from({ length: 12 }, (_, at) => String(at + 1).padStart(2, '0'));
@@ -97,7 +97,7 @@ describe.each([
     expect(await store.writeLine(head, inTurn<LineCommit>([]))).toBe(head);
   });
 
-  test('fails as its commits do', async () => {
+  test('fails like its commits', async () => {
     async function* failing(): AsyncIterable<LineCommit> {
       yield* makeCommits();
       throw new Error('no more');
@@ -105,7 +105,7 @@ describe.each([
     await expect(store.writeLine(head, failing())).rejects.toThrow('no more');
   });
 
-  test('commits are found by a text of their message, along first parents of the refs that are asked for', async () => {
+  test('commits are found by a text in their message, along first parents of the given refs', async () => {
     const [one] = makeCommits();
     if (one === undefined) throw new Error('There is none.');
     const tip = await store.writeLine(head, inTurn([{ ...one, message: 'x\n\nFind: a.b\n' }]));

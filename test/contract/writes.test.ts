@@ -1,4 +1,4 @@
-/** The promises of the port `WriteStaging`, held by the disk and by the one in memory. */
+/** The contract of the port `WriteStaging`, kept by the disk and by the in-memory one. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { memoryWrites, type MemoryWrite } from '../support/memory-writes.ts';
 interface Stage {
   writes: WriteStaging;
   clock: { nowMs: number; now(): Date };
-  /** Bytes behind the content of a session that nobody holds, as a crash leaves them. */
+  /** Bytes after the content of a session that no process holds, as a crash leaves them. */
   leaveTail(id: string, text: string): Promise<void>;
   damage(id: string): Promise<void>;
 }
@@ -90,7 +90,7 @@ describe.each([
     size,
   });
 
-  /** Begun, with content, and held by nobody. */
+  /** Begun, with content, and held by no process. */
   async function leaveOne(stage: Stage, content = 'one\n', more: Partial<NewWrite> = {}): Promise<string> {
     const staged = await beginOne(stage, more);
     await staged.save(bytes(content), received(stage, bytes(content).length));
@@ -98,7 +98,7 @@ describe.each([
     return staged.record.id;
   }
 
-  test('what was saved, in pieces or as a whole, is what opening it again reads', async () => {
+  test('opening a session again reads the saved content, in pieces or as a whole', async () => {
     const stage = await openStage();
     const staged = await beginOne(stage);
     await staged.save(bytes('one '), received(stage, 4));
@@ -119,7 +119,7 @@ describe.each([
     await last?.close();
   });
 
-  test('a session is found with its record and state, oldest first, and one that never was is not', async () => {
+  test('a session is found with its record and state, oldest first, and one that never existed is not', async () => {
     const stage = await openStage();
     const first = await leaveOne(stage);
     stage.clock.nowMs += writeLimits.idleExpiryMs;
@@ -141,7 +141,7 @@ describe.each([
     expect(await stage.writes.list()).toHaveLength(2);
   });
 
-  test('a second session is refused while the first is in use, and of several at once one begins', async () => {
+  test('a second session is refused while the first is in use, and one of several simultaneous ones begins', async () => {
     const stage = await openStage();
     const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => beginOne(stage)));
     const begun = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
@@ -166,12 +166,12 @@ describe.each([
   });
 
   test.each<[string, Partial<NewWrite>, Partial<NewWrite>]>([
-    ['of one line', onLine('a'), onLine('a', { target: 'b.md' as RepoPath, root: '/other' })],
-    ['of no line', { target: 'a.md' as RepoPath }, { target: 'b.md' as RepoPath, root: '/other' }],
-    ['of no line and of the line that takes those', { target: 'a.md' as RepoPath }, onLine('writes-2')],
+    ['on one line', onLine('a'), onLine('a', { target: 'b.md' as RepoPath, root: '/other' })],
+    ['on no line', { target: 'a.md' as RepoPath }, { target: 'b.md' as RepoPath, root: '/other' }],
+    ['on no line and on the line for those', { target: 'a.md' as RepoPath }, onLine('writes-2')],
     ['with one target in one work tree', onLine('a'), onLine('b', { target: 'a.md' as RepoPath })],
     ['for which no request named a line', onLine('a', { isUnnamed: true }), onLine('b', { isUnnamed: true })],
-  ])('two sessions %s are not open at once, nor is one of them gone on with', async (_case, first, second) => {
+  ])('two sessions %s are not open at the same time, nor can one of them be resumed', async (_case, first, second) => {
     const stage = await openStage();
     const left = await leaveOne(stage, 'one\n', second);
     stage.clock.nowMs += writeLimits.idleExpiryMs;
@@ -181,8 +181,8 @@ describe.each([
   });
 
   test.each<[string, Partial<NewWrite>]>([
-    ['one of another line', onLine('b')],
-    ['one of no line', { target: 'b.md' as RepoPath }],
+    ['one on another line', onLine('b')],
+    ['one on no line', { target: 'b.md' as RepoPath }],
     ['one with the same target in another work tree', onLine('b', { target: 'a.md' as RepoPath, root: '/other' })],
     ['one with the same target in none', onLine('b', { target: 'a.md' as RepoPath, root: null })],
     ['one for which no request named a line', onLine('b', { isUnnamed: true })],
@@ -194,7 +194,7 @@ describe.each([
     expect(await stage.writes.list()).toHaveLength(2);
   });
 
-  test('a session holds the slot until it was not used for its time, and use prolongs that', async () => {
+  test('a session holds the slot until it is unused for its timeout, which use prolongs', async () => {
     const stage = await openStage();
     const id = await leaveOne(stage);
     stage.clock.nowMs += writeLimits.idleExpiryMs - 1;
@@ -208,16 +208,19 @@ describe.each([
     await (await beginOne(stage)).close();
   });
 
-  test.each(['committed', 'cancelled', 'expired', 'failed'] as const)('one that is %s holds no slot', async (phase) => {
-    const stage = await openStage();
-    const staged = await beginOne(stage);
-    await staged.save(bytes(''), { ...received(stage, 0), phase });
-    await staged.close();
-    await (await beginOne(stage)).close();
-    expect(await stage.writes.list()).toHaveLength(2);
-  });
+  test.each(['committed', 'cancelled', 'expired', 'failed'] as const)(
+    'a session that is %s holds no slot',
+    async (phase) => {
+      const stage = await openStage();
+      const staged = await beginOne(stage);
+      await staged.save(bytes(''), { ...received(stage, 0), phase });
+      await staged.close();
+      await (await beginOne(stage)).close();
+      expect(await stage.writes.list()).toHaveLength(2);
+    },
+  );
 
-  test('to go on with one is refused while another has the slot, and takes the slot when it is free', async () => {
+  test('resuming a session is refused while another has the slot, and takes the slot when it is free', async () => {
     const stage = await openStage();
     const first = await leaveOne(stage);
     stage.clock.nowMs += writeLimits.idleExpiryMs;
@@ -235,7 +238,7 @@ describe.each([
     await beginOne(stage);
   });
 
-  test('whoever has it opened holds it, until it is closed', async () => {
+  test('an opened session is held until it is closed', async () => {
     const stage = await openStage();
     const staged = await beginOne(stage);
     const { id } = staged.record;
@@ -251,7 +254,7 @@ describe.each([
     expect(await stage.writes.find(id)).toBeNull();
   });
 
-  test('a tail that no save has confirmed is shown, and set aside before anything is added', async () => {
+  test('an unconfirmed tail is shown, and set aside before anything is added', async () => {
     const stage = await openStage();
     const id = await leaveOne(stage);
     await stage.leaveTail(id, 'tail\0');
@@ -271,7 +274,7 @@ describe.each([
     expect(await stage.writes.readTails(id)).toEqual([]);
   });
 
-  test('a damaged one is listed, shown as a tail, removed, and not opened', async () => {
+  test('a damaged session is listed, shown as a tail, removed, and not opened', async () => {
     const stage = await openStage();
     const id = await leaveOne(stage);
     await stage.damage(id);
@@ -285,7 +288,7 @@ describe.each([
     expect(await stage.writes.list()).toEqual([]);
   });
 
-  test('without its content it still says how it has ended', async () => {
+  test('a session without its content still reports how it has ended', async () => {
     const stage = await openStage();
     const id = await leaveOne(stage);
     const staged = await stage.writes.open(id);

@@ -9,7 +9,7 @@ let dir: string;
 beforeEach(async () => void (dir = await mkdtemp(join(tmpdir(), 'allowed-'))));
 afterEach(() => rm(dir, { recursive: true }));
 
-test('what is allowed is kept for each session, and what cannot be read allows nothing', async () => {
+test('allowed commands are kept for each session, and an unreadable list allows nothing', async () => {
   const [one, other] = ['20260101-one', '20260101-other'] as SessionId[];
   if (one === undefined || other === undefined) throw new Error('There are two.');
   const { list, keep } = allowedCommands(join(dir, 'allowed'));
@@ -26,7 +26,7 @@ test('what is allowed is kept for each session, and what cannot be read allows n
   expect(await list(one)).toEqual([]);
 });
 
-test('a list that the system does not give back is an error', async () => {
+test('a list that the system cannot return is an error', async () => {
   await mkdir(join(dir, '20260101-one.json'));
   const reading = allowedCommands(dir).list('20260101-one' as SessionId);
   await expect(reading).rejects.toMatchObject({ code: 'WRITE_FAILED', message: expect.stringContaining('EISDIR') });

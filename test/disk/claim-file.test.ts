@@ -33,7 +33,7 @@ async function take(): Promise<Claim> {
   return claim;
 }
 
-test('a claim is held once within a process, and is gone without a trace when it is released', async () => {
+test('a claim is held once within a process, and is removed without a trace when it is released', async () => {
   const claim = await take();
   expect(await readdir(dir)).toEqual(['slot.claim']);
   expect(await claimFile(path, options)).toEqual({ heldBy: process.pid });
@@ -42,7 +42,7 @@ test('a claim is held once within a process, and is gone without a trace when it
   await (await take()).release();
 });
 
-test('what the system refused to remove when the claim was taken is gone when it is released', async () => {
+test('files that the system refused to remove during the claim are removed with its release', async () => {
   const claim = await take();
   const { pid, nonce } = JSON.parse(await readFile(path, 'utf8')) as { pid: number; nonce: string };
   await plant(`${path}.new-${pid}-${nonce}`, pid, nonce);
@@ -50,22 +50,19 @@ test('what the system refused to remove when the claim was taken is gone when it
   expect(await readdir(dir)).toEqual([]);
 });
 
-slowTest(
-  'of many that come at once within a process exactly one has the claim, also where a dead one had it',
-  async () => {
-    for (let round = 0; round < 20; round += 1) {
-      if (round % 2 === 1) await plant(path, 42);
-      const claims = await Promise.all(Array.from({ length: 8 }, () => claimFile(path, options)));
-      const winners = claims.filter((claim) => 'release' in claim);
-      expect(winners).toHaveLength(1);
-      expect(await readdir(dir)).toEqual(['slot.claim']);
-      await winners[0]?.release();
-      expect(await readdir(dir)).toEqual([]);
-    }
-  },
-);
+slowTest('exactly one of many simultaneous attempts in a process gets the claim, even after a dead one’s', async () => {
+  for (let round = 0; round < 20; round += 1) {
+    if (round % 2 === 1) await plant(path, 42);
+    const claims = await Promise.all(Array.from({ length: 8 }, () => claimFile(path, options)));
+    const winners = claims.filter((claim) => 'release' in claim);
+    expect(winners).toHaveLength(1);
+    expect(await readdir(dir)).toEqual(['slot.claim']);
+    await winners[0]?.release();
+    expect(await readdir(dir)).toEqual([]);
+  }
+});
 
-test('a living process keeps its claim only as long as it is the one that took it, not another with its pid', async () => {
+test('a living process keeps its claim only if it is the one that took it, not another with its pid', async () => {
   const startedAt = new Map([[42, '200']]);
   const started: ClaimOptions = {
     bootId: async () => 'boot-1',
@@ -88,7 +85,7 @@ test('a living process keeps its claim only as long as it is the one that took i
   expect(await findHolder(path, started)).toBe(process.pid);
 });
 
-test('a living process keeps its claim, and one that waits gets it when that lets go', async () => {
+test('a living process keeps its claim, and a waiting one gets it after the release', async () => {
   living.add(42);
   await plant(path, 42);
   const before = await readFile(path);
@@ -101,7 +98,7 @@ test('a living process keeps its claim, and one that waits gets it when that let
   await (claim as Claim).release();
 });
 
-test('a claim under our pid that this process does not know is of a dead one', async () => {
+test('a claim under our pid that this process does not recognize is a dead one’s', async () => {
   living.add(process.pid);
   await plant(path, process.pid);
   await (await take()).release();
@@ -110,22 +107,22 @@ test('a claim under our pid that this process does not know is of a dead one', a
 test.each([
   ['empty', ''],
   ['cut off', '{"pid":42,"bootId":"boot-1","non'],
-  ['of a process with no number', '{"bootId":"boot-1"}'],
-  ['of the process group', '{"pid":0,"bootId":"boot-1"}'],
-])('a claim that is %s is of nobody', async (_, text) => {
+  ['for a process without a number', '{"bootId":"boot-1"}'],
+  ['for the process group', '{"pid":0,"bootId":"boot-1"}'],
+])('a claim that is %s belongs to no one', async (_, text) => {
   living = new Set([0, 42]);
   await writeFile(path, text);
   await (await take()).release();
   expect(await readdir(dir)).toEqual([]);
 });
 
-test('a nonce that is no nonce never becomes part of a path', async () => {
+test('an invalid nonce never becomes part of a path', async () => {
   await plant(path, 42, '/../../outside');
   await (await take()).release();
   expect(await readdir(dir)).toEqual([]);
 });
 
-test('of successors that died one after the other in the middle of it, the next follows the last', async () => {
+test('the next successor follows the last of several that died in the middle of taking a claim', async () => {
   const first = await plant(path, 42);
   const second = await plant(`${path}.after-${first}`, 43);
   const third = await plant(`${path}.after-${second}`, 44);
@@ -138,14 +135,14 @@ test('of successors that died one after the other in the middle of it, the next 
   await claim.release();
 });
 
-test('who comes late to the succession of a claim that has changed since does not get it', async () => {
+test('a latecomer to the succession of a claim that has changed since does not get it', async () => {
   await plant(path, 42);
   let isFirst = true;
   let late: Claim | { heldBy: number } | null = null;
   const racing: ClaimOptions = {
     ...options,
     async isAlive(pid) {
-      // Between what the late one has read and what it does, another one comes and has it all.
+      // Between the latecomer's read and its action, another process comes and takes all of it.
       if (isFirst && pid === 42) {
         isFirst = false;
         late = await claimFile(path, options);
@@ -159,14 +156,14 @@ test('who comes late to the succession of a claim that has changed since does no
   await (late as unknown as Claim).release();
 });
 
-test('who was taken for dead removes nobody else’s claim when it lets go', async () => {
+test('a process that was taken for dead removes nobody else’s claim when it releases its own', async () => {
   const claim = await take();
   const nonce = await plant(path, 42);
   await claim.release();
   expect(await readFile(path, 'utf8')).toContain(nonce);
 });
 
-test('a takeover that fails in the middle can be tried again', async () => {
+test('a takeover that fails in the middle can be retried', async () => {
   await plant(path, 42);
   const failing = {
     ...options,

@@ -8,7 +8,7 @@ async function isOver(pause: Promise<void>): Promise<boolean> {
   return Promise.race([pause.then(() => true), later]);
 }
 
-test('a pause ends when something is appended, and when its time is over', async () => {
+test('a pause ends when an entry is appended, and when its time is over', async () => {
   const signal = appendSignal();
   const listener = signal.listen();
   const pause = listener.pause(10_000, never);
@@ -18,7 +18,7 @@ test('a pause ends when something is appended, and when its time is over', async
   expect(await isOver(listener.pause(5, never))).toBe(true);
 });
 
-test('what is appended between two pauses ends the next one at once, and only that', async () => {
+test('an entry that is appended between two pauses immediately ends the next one, and only that', async () => {
   const signal = appendSignal();
   const listener = signal.listen();
   signal.notify();
@@ -40,7 +40,7 @@ test('every listener is woken, and a pause ends with its signal', async () => {
   expect(await isOver(one.pause(10_000, stop.signal))).toBe(true);
 });
 
-test('a listener that is closed is not woken', async () => {
+test('a closed listener is not woken', async () => {
   const signal = appendSignal();
   const listener = signal.listen();
   listener.close();

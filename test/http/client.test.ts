@@ -38,7 +38,7 @@ beforeEach(async () => {
 afterEach(() => server.stop());
 
 describe('a client of the server', () => {
-  test('a session goes from begin to its commit', async () => {
+  test('takes a session from begin to its commit', async () => {
     const client = open();
     const begun = await client.begin({ intent: 'try', target: 'a.txt', operation: 'create' });
     expect(begun.end_marker).toBe('DONE');
@@ -56,7 +56,7 @@ describe('a client of the server', () => {
     expect(await server.project.read('a.txt')).toContain('ä\nb\n');
   });
 
-  test('what was begun can be given up', async () => {
+  test('can give up a session', async () => {
     const client = open();
     const begun = await client.begin({ intent: 'try', target: 'a.txt', operation: 'create', ownMarker: true });
     expect(begun.end_marker).toMatch(/^DONE-/);
@@ -64,7 +64,7 @@ describe('a client of the server', () => {
     expect(await client.list()).toEqual([]);
   });
 
-  test('a begin that is refused says why', async () => {
+  test('gets the reason when a begin is refused', async () => {
     await server.begin('b.txt');
     await expect(open().begin({ intent: 'try', target: 'a.txt', operation: 'create' })).rejects.toMatchObject({
       code: 'WRITE_ACTIVE',
@@ -73,7 +73,7 @@ describe('a client of the server', () => {
     });
   });
 
-  test('a bad operation is wrong usage', async () => {
+  test('reports an invalid operation as a usage error', async () => {
     await expect(open().begin({ intent: 'try', target: 'a.txt', operation: 'remove' })).rejects.toMatchObject({
       code: 'BAD_OPERATION',
       exitCode: 2,
@@ -81,7 +81,7 @@ describe('a client of the server', () => {
     });
   });
 
-  test('content that is not valid says what is wrong, and the answer comes with it', async () => {
+  test('gets the findings and the response for invalid content', async () => {
     const { session_id } = await server.begin('a.json');
     const rejected = await open().finalize({ id: session_id, content: bytes('{"a": }') });
     expect(rejected).toMatchObject({
@@ -102,7 +102,7 @@ describe('a client of the server', () => {
     );
   });
 
-  test('content that is too large is to be split', async () => {
+  test('is told to split content that is too large', async () => {
     const client = await reopen({ limits: { maxBytes: 3 } });
     const { session_id } = await server.begin('a.txt');
     const tooLarge = {
@@ -113,7 +113,7 @@ describe('a client of the server', () => {
     await expect(client.finalize({ id: session_id, content: bytes('abcd') })).rejects.toMatchObject(tooLarge);
   });
 
-  test('an append elsewhere than it belongs says where it belongs', async () => {
+  test('gets the expected offset for an append in the wrong place', async () => {
     const { session_id } = await server.begin('a.txt');
     await expect(open().append({ id: session_id, offset: 7, bytes: bytes('a') })).rejects.toMatchObject({
       code: 'OFFSET_MISMATCH',
@@ -121,7 +121,7 @@ describe('a client of the server', () => {
     });
   });
 
-  test('a session that has timed out says so; one that never was does not', async () => {
+  test('distinguishes a session that has timed out from one that never existed', async () => {
     const unknown = () => Promise.reject(new TeddyError('UNKNOWN_WRITE', 'Session not found or expired.'));
     const status: StatusAnswer = {
       session_id: id,
@@ -154,14 +154,14 @@ describe('a client of the server', () => {
     });
   });
 
-  test('content that is not UTF-8 is never sent', async () => {
+  test('never sends content that is not UTF-8', async () => {
     const { session_id } = await server.begin('a.txt');
     const wish = { id: session_id, content: Uint8Array.of(0xc3, 0x28) };
     await expect(open().finalize(wish)).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
     expect(server.lines).toHaveLength(1);
   });
 
-  test('a wrong token is told apart from a server that is not there', async () => {
+  test('distinguishes a wrong token from a missing server', async () => {
     await expect(open({ token: 'x' }).list()).rejects.toMatchObject({
       code: 'SERVER_UNREACHABLE',
       exitCode: 5,
@@ -170,7 +170,7 @@ describe('a client of the server', () => {
     expect(said).toEqual([]);
   });
 
-  test('a failure of the server is none of the network: it is not tried again', async () => {
+  test('does not treat a server failure as a network failure, and does not retry it', async () => {
     const client = await reopen({ writes: { list: () => Promise.reject(new Error('broken')) } });
     await expect(client.list()).rejects.toMatchObject({ message: 'An internal error occurred. Please try again.' });
     expect(server.lines).toHaveLength(1);
@@ -178,7 +178,7 @@ describe('a client of the server', () => {
   });
 
   test.each(['LOCKED', 'TARGET_CHANGED', 'DISK_FULL', 'WRITE_FINALIZING'] as ErrorCode[])(
-    '%s of the server is the same error here',
+    'reports the server’s %s as the same error',
     async (code) => {
       const client = await reopen({ writes: { cancel: () => Promise.reject(new TeddyError(code, 'It failed.')) } });
       await expect(client.cancel(id)).rejects.toMatchObject({ code, message: 'It failed.' });
@@ -187,7 +187,7 @@ describe('a client of the server', () => {
 });
 
 describe('the network', () => {
-  test('a server that is not there is tried twice in all, and then it is exit 5', async () => {
+  test('is tried twice in all if the server is missing, and then it is exit code 5', async () => {
     const client = open();
     await server.stop();
     const calls = [
@@ -205,7 +205,7 @@ describe('the network', () => {
     }
   });
 
-  test('after an interruption what had come is still saved, and an empty session given up; nothing else is asked', async () => {
+  test('only saves the received content after an interruption, and gives up an empty session', async () => {
     const { session_id } = await server.begin('a.txt');
     const stopped = open({ signal: AbortSignal.abort() });
     expect(await stopped.append({ id: session_id, offset: 0, bytes: bytes('a') })).toMatchObject({ offset: 1 });
@@ -225,7 +225,7 @@ describe('the network', () => {
     expect(await open().list()).toEqual([]);
   });
 
-  test('an append that is under way is finished when it is interrupted, but not for ever', async () => {
+  test('finishes a running append after an interruption, but does not wait forever', async () => {
     const { session_id } = await server.begin('a.txt');
     const controller = new AbortController();
     const sent = open({ signal: controller.signal }).append({ id: session_id, offset: 0, bytes: bytes('a') });
@@ -242,7 +242,7 @@ describe('the network', () => {
     silent.close();
   });
 
-  test('the second try waits for the delay of the limits', async () => {
+  test('is retried after the configured delay', async () => {
     const client = open({ limits: { ...quick, networkDelayMs: 150 } });
     await server.stop();
     const wait = startWait(140);
@@ -250,7 +250,7 @@ describe('the network', () => {
     expect(wait.isOver()).toBe(true);
   });
 
-  test('a begin that may have arrived is not sent again, an append is', async () => {
+  test('repeats an append, but not a begin that may have arrived', async () => {
     let connections = 0;
     const cutting = createRawServer((socket) => {
       connections += 1;
@@ -273,7 +273,7 @@ describe('the network', () => {
     [200, 'Hello'],
     [404, '<html>'],
     [500, '{"message":"other"}'],
-  ])('another program that answers %d with %j is no server of ours', async (status, text) => {
+  ])('is not our server if it answers %d with %j', async (status, text) => {
     const other: Server = createServer((_, response) => response.writeHead(status).end(text));
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const client = open({ url: `http://127.0.0.1:${(other.address() as AddressInfo).port}` });
@@ -284,7 +284,7 @@ describe('the network', () => {
     other.close();
   });
 
-  test('the token follows no redirection', async () => {
+  test('never gets the token through a redirect', async () => {
     const seen: (string | undefined)[] = [];
     const other = createServer((request, response) => {
       seen.push(request.url);
@@ -297,7 +297,7 @@ describe('the network', () => {
     other.close();
   });
 
-  test('an address is taken with or without its slash, and nothing else is', () => {
+  test('accepts only an address, with or without its slash', () => {
     expect(parseServerUrl('http://localhost:5000/')).toBe('http://localhost:5000');
     for (const text of ['', 'localhost:5000', 'ftp://x', 'http://a:b@localhost', 'http://x/y', 'http://x?y', '5000']) {
       expect(() => parseServerUrl(text)).toThrow(expect.objectContaining({ code: 'USAGE' }) as Error);

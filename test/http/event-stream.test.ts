@@ -46,7 +46,7 @@ async function post(id: string, content = id): Promise<string> {
 const idsOf = ({ events }: EventClient) =>
   events.flatMap(({ event, data }) => (event === 'record' ? [(data['record'] as { id: string }).id] : []));
 
-/** A line of which as much comes as anybody takes, each event this long. */
+/** A line longer than any client reads, with events of this length. */
 function endless(bytes: number, taken: { count: number }): TestServerOptions {
   const entry = { kind: 'reply', turn: '01', title: 'x'.repeat(bytes) };
   async function* events() {
@@ -59,8 +59,8 @@ function endless(bytes: number, taken: { count: number }): TestServerOptions {
   return { sessions: { follow: async () => ({ session, line, events: events() }) as unknown as FollowedLine } };
 }
 
-describe('the stream of a session', () => {
-  test('begins with where it begins, and tells every record with its commit and turn', async () => {
+describe('a session’s event stream', () => {
+  test('begins with its position, and reports every record with its commit and turn', async () => {
     const tip = await server.project.tipOf(line);
     const client = await open();
     expect(client).toMatchObject({
@@ -92,7 +92,7 @@ describe('the stream of a session', () => {
     });
   });
 
-  slowTest('what this server appends is told before it looks at the line again', async () => {
+  slowTest('reports this server’s own appends before it looks at the line again', async () => {
     await reopen({ streamLimits: { lookMs: 600_000 } });
     const client = await open();
     await client.until(1);
@@ -102,7 +102,7 @@ describe('the stream of a session', () => {
     }
   });
 
-  test('a line end, a separator and a text like an event of its own stay within their event', async () => {
+  test('keeps a line end, a separator and text that looks like an event within their event', async () => {
     const client = await open();
     await client.until(1);
     await post('a1', 'one\r\n\r\nevent: end\ndata: {}\n\n\u2028two');
@@ -112,7 +112,7 @@ describe('the stream of a session', () => {
     expect(client.events.map(({ event }) => event)).toEqual(['begin', 'record', 'record']);
   });
 
-  test('a client that connects again goes on after its last event, without loss and without repetition', async () => {
+  test('continues after a reconnecting client’s last event, without loss or repetition', async () => {
     const first = await open();
     await first.until(1);
     for (const id of ['a1', 'a2']) await post(id);
@@ -120,7 +120,7 @@ describe('the stream of a session', () => {
     first.close();
     for (const id of ['a3', 'a4']) await post(id);
     const last = first.events.at(-1)?.id ?? '';
-    // The address of a client is that with which it began.
+    // A client's address stays the one it began with.
     const second = await open(`?since=${first.events[0]?.id ?? ''}`, { 'Last-Event-ID': last });
     await second.until(3);
     await post('a5');
@@ -128,7 +128,7 @@ describe('the stream of a session', () => {
     expect([...idsOf(first), ...idsOf(second)]).toEqual(['a1', 'a2', 'a3', 'a4', 'a5']);
   });
 
-  test('after an answer of a call it tells what came after its commit', async () => {
+  test('continues after a call’s commit if the client passes that', async () => {
     const commit = await post('a1');
     await post('a2');
     const client = await open(`?since=${commit}`);
@@ -136,7 +136,7 @@ describe('the stream of a session', () => {
     expect(idsOf(client)).toEqual(['a2']);
   });
 
-  test('several clients hear the same', async () => {
+  test('sends the same to several clients', async () => {
     const several = await Promise.all([open(), open(), open()]);
     await Promise.all(several.map((client) => client.until(1)));
     for (const id of ['a1', 'a2', 'a3']) await post(id);
@@ -144,7 +144,7 @@ describe('the stream of a session', () => {
     for (const client of several) expect(idsOf(client)).toEqual(['a1', 'a2', 'a3']);
   });
 
-  slowTest('a line that was moved by force, and one that is gone, are told', async () => {
+  slowTest('reports a line that was force-moved, and one that was deleted', async () => {
     const old = await post('a1');
     await post('a2');
     const client = await open();
@@ -161,7 +161,7 @@ describe('the stream of a session', () => {
   });
 
   test.each(['x', 'HEAD', `${'a'.repeat(40)}:`, `${'a'.repeat(40)}:x`])(
-    'an id that is none, %s, is 400',
+    'answers an invalid id, %s, with 400',
     async (since) => {
       const answers = await Promise.all([
         server.call('GET', `${path}?since=${since}`),
@@ -171,7 +171,7 @@ describe('the stream of a session', () => {
     },
   );
 
-  test('a connection without news is kept alive with comments', async () => {
+  test('keeps an idle connection alive with comments', async () => {
     await reopen({ streamLimits: { heartbeatMs: 20 } });
     const client = await open();
     await client.until(1);
@@ -180,8 +180,8 @@ describe('the stream of a session', () => {
   });
 });
 
-describe('streams and their server', () => {
-  test('one more than it can have is 503, and a place that is free again is given away', async () => {
+describe('event streams and their server', () => {
+  test('one stream over the limit is 503, and a place that becomes free is reused', async () => {
     await reopen({ streamLimits: { maxStreams: 2 } });
     const [first] = [await open(), await open()];
     const refused = await server.call('GET', path);
@@ -200,7 +200,7 @@ describe('streams and their server', () => {
     let ended = 0;
     const follow: SessionApi['follow'] = async ({ pause, signal }) => {
       followed += 1;
-      // The server notices meanwhile that the first client has gone.
+      // Meanwhile the server notices that the first client has gone.
       for (let round = 0; round < 20; round += 1) await sleep(5);
       const next = async () => {
         while (!signal.aborted) await pause();
@@ -222,13 +222,13 @@ describe('streams and their server', () => {
     expect(ended).toBe(1);
   });
 
-  slowTest('a client that takes nothing is sent no more than fits into its connection, and is dropped', async () => {
+  slowTest('a client that reads nothing is sent no more than fits into its connection, and is dropped', async () => {
     const taken = { count: 0 };
     await reopen({ ...endless(256 * 1024, taken), streamLimits: { stallMs: 300 } });
     const client = await open();
     client.pause();
     while (server.lines.length === 0) await sleep(10);
-    // The two sides of the connection hold this much; one could take far more in that time.
+    // Both ends of the connection hold this much; a client could read far more in that time.
     expect(taken.count).toBeLessThan(200);
     const { count } = taken;
     expect(server.lines).toMatchObject([{ status: 200, code: 'STREAM_STALLED' }]);
@@ -252,7 +252,7 @@ describe('streams and their server', () => {
     expect(taken.count).toBeGreaterThan(8);
   });
 
-  test('a stop of the server ends every stream at once, and says so', async () => {
+  test('stopping the server ends every stream immediately, with a notice', async () => {
     await reopen({ streamLimits: { endMs: 600_000 } });
     const several = await Promise.all([open(), open()]);
     await Promise.all(several.map((client) => client.until(1)));
@@ -264,7 +264,7 @@ describe('streams and their server', () => {
     expect(server.lines.map(({ code, status }) => ({ code, status }))).toEqual([{ status: 200 }, { status: 200 }]);
   });
 
-  test('a client that takes nothing does not keep the server from stopping', async () => {
+  test('a client that reads nothing does not keep the server from stopping', async () => {
     const taken = { count: 0 };
     await reopen({ ...endless(256 * 1024, taken), streamLimits: { endMs: 100 } });
     const client = await open();
@@ -273,7 +273,7 @@ describe('streams and their server', () => {
     await server.stop();
   });
 
-  test('a line that cannot be read any more ends the stream, and the operator hears why', async () => {
+  test('a line that can no longer be read ends the stream, and the operator gets the reason', async () => {
     const next = () => Promise.reject(new Error('The object is missing.'));
     const events = { [Symbol.asyncIterator]: () => ({ next }) };
     await reopen({ sessions: { follow: async () => ({ session, line, events }) as unknown as FollowedLine } });

@@ -22,12 +22,12 @@ beforeAll(async () => {
 
 afterAll(() => server.stop());
 
-/** Without the token, the other refusals first. */
+/** Without the token, the other refusals come first. */
 function knock(headers: Record<string, string | undefined>) {
   return server.call('GET', '/api/write-session', undefined, headers);
 }
 
-describe('who may call', () => {
+describe('access control', () => {
   test.each(calls)('%s %s is 401 without the token, and has no effect', async (method, path) => {
     const body = method === 'POST' ? { intent: 'try', target_file: 'a.md', operation: 'create' } : undefined;
     const answer = await server.call(method, path, body, { Authorization: undefined });
@@ -36,7 +36,7 @@ describe('who may call', () => {
     expect(await server.project.writes.list()).toEqual([]);
   });
 
-  test('only the whole token is taken, with its scheme', async () => {
+  test('only the complete token is accepted, with its scheme', async () => {
     const { token } = server;
     const wrong = ['Bearer', 'Bearer ', token, `Basic ${token}`, `Bearer ${token}x`, `Bearer ${token.slice(0, -1)}`];
     for (const authorization of [...wrong, `Bearer ${token.toLowerCase()}`, `Bearer x ${token}`]) {
@@ -45,20 +45,20 @@ describe('who may call', () => {
     expect(await knock({ Authorization: `bearer ${token}` })).toMatchObject({ status: 200 });
   });
 
-  test('the token is not in the address', async () => {
+  test('the token is not accepted in the address', async () => {
     const answer = await server.call('GET', `/api/write-session?token=${server.token}`, undefined, {
       Authorization: undefined,
     });
     expect(answer).toMatchObject({ status: 401 });
   });
 
-  test('every name of the loopback address is its host', async () => {
+  test('every name of the loopback address is a valid host', async () => {
     for (const name of ['127.0.0.1', 'localhost', 'LOCALHOST', '[::1]']) {
       expect(await knock({ Host: `${name}:${server.port}` })).toMatchObject({ status: 200 });
     }
   });
 
-  test('any other host is 403, also with the token', async () => {
+  test('any other host is 403, even with the token', async () => {
     const { port } = server;
     const others = [
       '127.0.0.1',
@@ -72,7 +72,7 @@ describe('who may call', () => {
     }
   });
 
-  test('a host that is no address at all is 400', async () => {
+  test('an invalid host is 400', async () => {
     for (const host of [`127.0.0.1:${server.port}.example.org`, `x@localhost:${server.port}`, 'a b']) {
       expect(await knock({ Host: host })).toMatchObject({ status: 400, body: { code: 'MALFORMED_REQUEST' } });
     }
@@ -86,7 +86,7 @@ describe('who may call', () => {
     expect(await connection.closed).toMatch(/^HTTP\/1\.1 40[03] /);
   });
 
-  test('pages of other origins are 403, also with the token', async () => {
+  test('pages of other origins are 403, even with the token', async () => {
     const { port } = server;
     const others = ['http://example.org', 'null', `https://127.0.0.1:${port}`, `http://127.0.0.1:${port + 1}`];
     for (const origin of [...others, `http://localhost:${port}`, '']) {
@@ -95,14 +95,14 @@ describe('who may call', () => {
     expect(await knock({ Origin: `http://127.0.0.1:${port}` })).toMatchObject({ status: 200 });
   });
 
-  test('no answer lets a page of another origin read it', async () => {
+  test('no response lets a page of another origin read it', async () => {
     const answers = [await knock({}), await knock({ Origin: 'http://example.org' })];
     for (const { headers } of answers) {
       expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
     }
   });
 
-  test('the host is looked at first, then the origin, then the token', async () => {
+  test('the host is checked first, then the origin, then the token', async () => {
     const all = { Host: 'example.org', Origin: 'http://example.org', Authorization: undefined };
     expect((await knock(all)).body['code']).toBe('HOST_REFUSED');
     expect((await knock({ ...all, Host: `localhost:${server.port}` })).body['code']).toBe('ORIGIN_REFUSED');

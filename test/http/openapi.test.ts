@@ -47,8 +47,8 @@ async function firstSession(): Promise<object> {
   return sessions[0] ?? {};
 }
 
-describe('the description of the API', () => {
-  test('it lists every call with every status that the specification names, and no other call', () => {
+describe('the API description', () => {
+  test('lists exactly the specified calls, with every status', () => {
     const listed = operations().map(
       ([method, path, { responses }]) => `${method} ${path} ${Object.keys(responses).join(' ')}`,
     );
@@ -68,7 +68,7 @@ describe('the description of the API', () => {
     ]);
   });
 
-  test('it is a document of OpenAPI 3.1, for this server', () => {
+  test('is an OpenAPI 3.1 document for this server', () => {
     expect(document).toMatchObject({
       openapi: '3.1.0',
       info: { title: 'teddy', version: '1.2.3' },
@@ -77,7 +77,7 @@ describe('the description of the API', () => {
     });
   });
 
-  test('every call has a name of its own, needs the token, and describes each answer', () => {
+  test('gives every call its own name, requires the token, and describes each response', () => {
     const all = operations().map(([, , operation]) => operation);
     expect(new Set(all.map(({ operationId }) => operationId)).size).toBe(all.length);
     for (const { summary, security, responses } of all) {
@@ -92,7 +92,7 @@ describe('the description of the API', () => {
     }
   });
 
-  test('every parameter of a path is declared, and every reference leads somewhere', () => {
+  test('declares every path parameter, and every reference leads somewhere', () => {
     for (const [, path, { parameters = [] }] of operations()) {
       const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       const [inPath, others] = [true, false].map((isOfPath) =>
@@ -108,7 +108,7 @@ describe('the description of the API', () => {
     expect(references.filter((target) => !known.includes(target))).toEqual([]);
   });
 
-  test('the requests are described by the schemas that check them', () => {
+  test('describes requests by the schemas that check them', () => {
     const { BeginRequest, AppendRequest, FinalizeRequest } = document.components.schemas;
     expect(BeginRequest).toMatchObject({
       required: ['intent', 'target_file', 'operation'],
@@ -119,7 +119,7 @@ describe('the description of the API', () => {
     expect(FinalizeRequest).toMatchObject({ required: ['session_id'] });
   });
 
-  test('the stream of a session has events of its own type, and can be gone on with', () => {
+  test('has the session stream’s own event type, and a way to resume it', () => {
     const call = document.paths['/api/sessions/{session}/events']?.['get'];
     expect(Object.keys(call?.responses['200']?.content ?? {})).toEqual(['text/event-stream']);
     expect(call?.parameters?.map(({ in: place, name }) => `${place} ${name}`)).toEqual([
@@ -129,13 +129,13 @@ describe('the description of the API', () => {
     ]);
   });
 
-  test('what announces a file has no place for content', () => {
+  test('leaves no place for content in a call that announces a file', () => {
     const names = Object.keys(document.components.schemas['BeginRequest']?.properties ?? {});
     expect(names.filter((name) => /content|data|text|body/.test(name))).toEqual([]);
     expect(names).toContain('target_file');
   });
 
-  slowTest('an answer has the fields that its schema requires, and no others', async () => {
+  slowTest('has responses with exactly the fields in their schemas', async () => {
     const { session } = await newSession(server.project, { name: 'try', switch: true });
     const record = { type: 'user', id: 'u1', message: { role: 'user', content: 'Hello' } };
     const { session_id: id } = await server.begin('a.json');
@@ -161,7 +161,7 @@ describe('the description of the API', () => {
   });
 });
 
-test('what force accepts is said: all that was found', () => {
+test('the findings that force accepts are reported', () => {
   const { properties } = document.components.schemas['FinalizeRequest'] ?? {};
   expect(properties?.['force']).toMatchObject({
     description: 'Write the file even if a check fails; the commit records that.',

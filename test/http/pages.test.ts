@@ -29,7 +29,7 @@ async function reopen(pages: TestServerOptions['pages'] = {}): Promise<void> {
   cookie = await enter();
 }
 
-/** A model gives these answers in turn. */
+/** A model that gives these answers in turn. */
 async function answering(...script: Parameters<typeof scriptedModel>): Promise<ScriptedModel> {
   const model = scriptedModel(...script);
   const choice = { provider: 'recorded' as const, name: model.model, parameters: {}, model };
@@ -37,7 +37,7 @@ async function answering(...script: Parameters<typeof scriptedModel>): Promise<S
   return model;
 }
 
-/** Without the token, as a browser does. */
+/** Without the token, like a browser. */
 function browse(method: string, path: string, body?: unknown, headers: OutgoingHttpHeaders = {}): Promise<Answer> {
   const origin = method === 'POST' ? { Origin: server.url } : {};
   return server.call(method, path, body, { Authorization: undefined, Cookie: cookie, ...origin, ...headers });
@@ -60,8 +60,8 @@ const pending = async () => project.hash((await project.readAt(await project.tip
 const planPath = `.teddy/sessions/${session}/01/plan.md`;
 const twoFiles = planOf([create('a.txt'), create('b.txt')]);
 
-describe('who gets in', () => {
-  test('a link works once, and leaves a cookie that no script and no other site has', async () => {
+describe('getting in', () => {
+  test('works once with a link, which leaves a cookie that no script and no other site can read', async () => {
     const path = await link({ session });
     const first = await server.call('GET', path, undefined, { Authorization: undefined });
     expect(first).toMatchObject({ status: 303, headers: { location: page, 'cache-control': 'no-store' } });
@@ -74,26 +74,26 @@ describe('who gets in', () => {
     expect(again.headers['set-cookie']).toBeUndefined();
   });
 
-  test('a wrong code, no code and one that is more than a minute old are refused', async () => {
+  test('is refused with a wrong code, no code, or one that is more than a minute old', async () => {
     const old = await link();
     project.clock.now = () => new Date(Date.parse('2026-01-24T12:00:00Z'));
     for (const path of ['/open', '/open?code=', '/open?code=wrong', old])
       expect(await browse('GET', path)).toMatchObject({ status: 401, body: { code: 'CODE_REFUSED' } });
   });
 
-  test('looking at a link with HEAD leaves it good', async () => {
+  test('leaves a link valid after a HEAD request', async () => {
     const path = await link();
     expect(await browse('HEAD', path)).toMatchObject({ status: 200 });
     expect(await browse('GET', path)).toMatchObject({ status: 303 });
   });
 
-  test('only who has the token makes a link, and only to what there is', async () => {
+  test('needs the token to make a link, and only to an existing page', async () => {
     expect(await browse('POST', '/api/page-links', {})).toMatchObject({ status: 401 });
     const unknown = await server.call('POST', '/api/page-links', { session: 'nothing' });
     expect(unknown).toMatchObject({ status: 404, body: { code: 'UNKNOWN_SESSION' } });
   });
 
-  test('without the cookie a browser reads how to get in, and a program gets JSON', async () => {
+  test('without the cookie shows a browser how to get in, and a program JSON', async () => {
     for (const path of ['/', page, `${page}/live`, '/nothing']) {
       const seen = await browse('GET', path, undefined, { Cookie: undefined, ...html });
       expect(seen).toMatchObject({ status: 401, headers: { 'content-type': 'text/html; charset=UTF-8' } });
@@ -105,7 +105,7 @@ describe('who gets in', () => {
     }
   });
 
-  test('a cookie of another value, of another name, or of another server is refused', async () => {
+  test('is refused with a cookie that has another value, another name, or is from another server', async () => {
     const other = await openTestServer();
     try {
       const { headers } = await other
@@ -122,7 +122,7 @@ describe('who gets in', () => {
     }
   });
 
-  test('the cookie counts for the pages and for the events, and for nothing else', async () => {
+  test('is limited with the cookie to pages and events', async () => {
     const events = await openEvents(server, `/api/sessions/${session}/events`, { Authorization: '', Cookie: cookie });
     expect(events.status).toBe(200);
     events.close();
@@ -131,7 +131,7 @@ describe('who gets in', () => {
     expect(await browse('POST', `/api/sessions/${session}/entries`, [])).toMatchObject({ status: 401 });
   });
 
-  test('the host and the origin are checked, and an act needs its origin', async () => {
+  test('needs the right host and origin, and an act needs its origin', async () => {
     const { port } = server;
     expect(await browse('GET', '/', undefined, { Host: `example.org:${port}` })).toMatchObject({ status: 403 });
     for (const origin of ['http://example.org', 'null', `http://127.0.0.1:${port + 1}`, undefined])
@@ -142,7 +142,7 @@ describe('who gets in', () => {
     expect(await storyOfLine(project)).toHaveLength(2);
   });
 
-  test('a page of another port gets nothing, though its browser sends the cookie; a link to here opens', async () => {
+  test('is refused to a page on another port, though its browser sends the cookie; a link to here works', async () => {
     const from = (site: string, mode: string) => ({ 'Sec-Fetch-Site': site, 'Sec-Fetch-Mode': mode });
     for (const path of ['/', page, `${page}/live`])
       for (const site of ['same-site', 'cross-site'])
@@ -154,7 +154,7 @@ describe('who gets in', () => {
       expect(await browse('GET', page, undefined, headers)).toMatchObject({ status: 200 });
   });
 
-  test('nothing of a code, a cookie or the token is in the log', async () => {
+  test('leaves no code, cookie or token in the log', async () => {
     await browse('GET', await link());
     await browse('GET', page);
     const log = JSON.stringify(server.lines);
@@ -209,7 +209,7 @@ describe('the pages', () => {
     expect(hostile.text).not.toContain('<script>alert');
   });
 
-  test('show a session, and a turn by itself', async () => {
+  test('show a session, and a single turn', async () => {
     await say(project, 'Make <script>alert(1)</script> files', twoFiles);
     const whole = await browse('GET', page);
     expect(whole.text).toContain('id="t01"');
@@ -226,7 +226,7 @@ describe('the pages', () => {
     expect(missing.text).toContain('UNKNOWN_SESSION');
   });
 
-  test('run no plan of which they mask a part: what it says there would be run unseen', async () => {
+  test('do not run a plan with a masked part, which would run unseen', async () => {
     await say(project, 'Run it', planOf([command('true; echo hunter2-hunter2')]));
     expect((await browse('GET', `${page}/controls`)).text).toContain('Run the ticked actions');
     project.secrets.set('hunter2-hunter2', 'password');
@@ -237,7 +237,7 @@ describe('the pages', () => {
     expect(text).toContain('The page does not show the whole plan');
   });
 
-  test('say why a plan cannot be run from here', async () => {
+  test('explain why a plan cannot be run from here', async () => {
     await say(project, 'Make files', twoFiles);
     await project.switchTo('main');
     const { text } = await browse('GET', `${page}/controls`);
@@ -251,7 +251,7 @@ describe('the pages', () => {
   });
 });
 
-/** Everything that a page hears until an act is over. */
+/** Everything that a page receives until an act is over. */
 async function hear(until = 'done', headers: Record<string, string> = {}) {
   const client = await openEvents(server, `${page}/live`, { Authorization: '', Cookie: cookie, ...headers });
   const named = (name: string) => client.events.filter(({ event }) => event === name).map(({ data }) => data);
@@ -265,8 +265,8 @@ async function hear(until = 'done', headers: Record<string, string> = {}) {
   };
 }
 
-describe('what is done from a page', () => {
-  test('saying something is the turn that the command makes, and the answer comes as it arrives', async () => {
+describe('an act from a page', () => {
+  test('that sends a message makes the same turn as the command, and the answer is streamed', async () => {
     await answering({ texts: [twoFiles.slice(0, 30), twoFiles.slice(30)] });
     const heard = await hear();
     expect(await browse('POST', `${page}/say`, { message: 'Make files' })).toMatchObject({ status: 202 });
@@ -284,7 +284,7 @@ describe('what is done from a page', () => {
     heard.close();
   });
 
-  test('only the ticked actions are run, and the report says who said yes', async () => {
+  test('that runs a plan runs only the ticked actions, and the report names the approver', async () => {
     await say(project, 'Make files', twoFiles);
     const heard = await hear();
     const { status } = await browse('POST', `${page}/run`, { plan: await pending(), actions: [2] });
@@ -302,7 +302,7 @@ describe('what is done from a page', () => {
     heard.close();
   });
 
-  test('a question about the plan is answered in its turn, and the plan is run afterwards', async () => {
+  test('that asks about the plan is answered in its turn, and the plan is run afterwards', async () => {
     const model = await answering('Since it is new.');
     await say(project, 'Make files', twoFiles);
     const plan = await pending();
@@ -319,7 +319,7 @@ describe('what is done from a page', () => {
     expect((await browse('POST', `${page}/run`, { plan, actions: [1, 2] })).status).toBe(202);
   });
 
-  test('a plan that the page did not show is neither run nor refused', async () => {
+  test('neither runs nor refuses a plan that the page did not show', async () => {
     await answering('never asked');
     await say(project, 'Make files', twoFiles);
     const before = await project.tipOf(line);
@@ -338,7 +338,7 @@ describe('what is done from a page', () => {
     expect(await project.read('a.txt')).toBeNull();
   });
 
-  test('a plan of which an action cannot be read is closed with the reason, and nothing of it is run', async () => {
+  test('closes a plan with an unreadable action and gives the reason, without running any of it', async () => {
     await say(
       project,
       'Make files',
@@ -352,7 +352,7 @@ describe('what is done from a page', () => {
     heard.close();
   });
 
-  test('a body that is not as it must be is refused by name', async () => {
+  test('with an invalid body is refused by name', async () => {
     await say(project, 'Make files', twoFiles);
     const plan = await pending();
     const wrong: [string, object, number, string][] = [
@@ -374,7 +374,7 @@ describe('what is done from a page', () => {
     expect(await project.read('a.txt')).toBeNull();
   });
 
-  test('rejecting closes the turn with the reason', async () => {
+  test('that rejects closes the turn with the reason', async () => {
     await say(project, 'Make files', twoFiles);
     const heard = await hear();
     await browse('POST', `${page}/reject`, { plan: await pending(), reason: 'not what I meant' });
@@ -388,7 +388,7 @@ describe('what is done from a page', () => {
     heard.close();
   });
 
-  test('a yes with comments is a verdict, and the plan still waits to be run', async () => {
+  test('that approves with comments is a verdict, and the plan still waits to be run', async () => {
     await say(project, 'Make files', twoFiles);
     const controls = async () => (await browse('GET', `${page}/controls`)).text;
     expect(await controls()).toContain('aria-label="Comment on line 3: ');
@@ -408,7 +408,7 @@ describe('what is done from a page', () => {
     heard.close();
   });
 
-  test('comments on lines alone reject a plan, and close its turn', async () => {
+  test('with only comments on lines rejects a plan, and closes its turn', async () => {
     await say(project, 'Make files', twoFiles);
     const body = { plan: await pending(), reason: '', comments: [{ line: 3, text: 'Not here.' }] };
     expect(await browse('POST', `${page}/reject`, { ...body, comments: [] })).toMatchObject({
@@ -422,7 +422,7 @@ describe('what is done from a page', () => {
     expect([status, report?.run_summary.error]).toEqual(['closed', expect.stringContaining('line 3: Not here.')]);
   });
 
-  test('the plan of another agent is judged from its page', async () => {
+  test('gives a verdict on another agent’s plan', async () => {
     const capture = memoryCapture('claude-code');
     const path = '/home/ada/.claude/projects/-home-ada-shop/s1.jsonl';
     const lines = claudePlans('2.1.330').map((one) => `${JSON.stringify(one)}\n`);
@@ -447,7 +447,7 @@ describe('what is done from a page', () => {
     expect((await browse('GET', at)).text).toContain('<span class="pill warn">rejected</span>');
   });
 
-  test('no, differently: the plan is refused with the message, and another one is there', async () => {
+  test('that asks for another plan refuses the current one with the message, and a new one appears', async () => {
     await answering(planOf([create('c.txt')]));
     await say(project, 'Make files', twoFiles);
     const heard = await hear();
@@ -457,7 +457,7 @@ describe('what is done from a page', () => {
     heard.close();
   });
 
-  test('without a model the message is kept, and the page says what to set', async () => {
+  test('without a model keeps the message, and the page shows the missing setting', async () => {
     const { TeddyError } = await import('../../src/errors.ts');
     const missing = new TeddyError('NO_MODEL', 'No model is set.', 'Set one.');
     await reopen({ choose: async () => ({ provider: 'none', name: 'none', parameters: {}, model: null, missing }) });
@@ -472,7 +472,7 @@ describe('what is done from a page', () => {
     heard.close();
   });
 
-  test('one act at a time; a stop ends a run as Ctrl-C does, and a page that comes late sees all of it', async () => {
+  test('runs alone; stopping it ends a run like Ctrl-C, and a page that comes late sees all of it', async () => {
     await say(project, 'Run it', planOf([create('a.txt'), command('sleep'), create('b.txt')]));
     project.command.run = (_script, signal, onOutput) =>
       new Promise((resolve) => {
@@ -496,7 +496,7 @@ describe('what is done from a page', () => {
     late.close();
   });
 
-  test('an action that asks is answered in the page, and memos wait for a yes', async () => {
+  test('whose action asks is answered in the page, and memos wait for a yes', async () => {
     const ask = '### CHAT_WITH_USER\n\nWhich colour?\n';
     await say(project, 'Ask me', planOf([ask], memos('[+] We use tabs.')));
     const heard = await hear();
@@ -517,7 +517,7 @@ describe('what is done from a page', () => {
     heard.close();
   });
 
-  test('a program does not wait for what a page is asked: it hears at once that a plan is being executed', async () => {
+  test('that waits for a page does not hold up a program, which learns that a plan is being executed', async () => {
     await say(project, 'Ask me', planOf([create('first.txt'), '### CHAT_WITH_USER\n\nWhich colour?\n']));
     const heard = await hear();
     await browse('POST', `${page}/run`, { plan: await pending(), actions: [1, 2] });
@@ -528,7 +528,7 @@ describe('what is done from a page', () => {
     heard.close();
   });
 
-  test('lists from elsewhere are shown first, and a no sends nothing', async () => {
+  test('shows lists from elsewhere first, and a no sends nothing', async () => {
     const model = await answering(twoFiles);
     project.configuration.set('remote.origin.url', 'https://example.org/x.git');
     project.trusted.clear();
@@ -546,7 +546,7 @@ describe('what is done from a page', () => {
     heard.close();
   });
 
-  test('of a long output a page that comes late gets the end, and how much came before', async () => {
+  test('with long output shows a late page the end, and the length of the rest', async () => {
     await say(project, 'Run it', planOf([command('talk')]));
     const [lines, length] = [20_000, 100];
     project.command.run = (_script, signal, onOutput) =>
@@ -571,7 +571,7 @@ describe('what is done from a page', () => {
     late.close();
   });
 
-  test('a secret is masked before a page sees it', async () => {
+  test('has secrets masked before a page sees them', async () => {
     project.secrets.set('hunter2-hunter2', 'password');
     await answering({ texts: ['The key is hunter2', '-hunter2.\n'] });
     const heard = await hear();
@@ -583,8 +583,8 @@ describe('what is done from a page', () => {
   });
 });
 
-describe('live', () => {
-  test('what another process commits appears, also after the page has connected again', async () => {
+describe('live updates', () => {
+  test('show another process’s commits, even after the page has reconnected', async () => {
     const heard = await hear();
     await heard.wait('state');
     await say(project, 'Make files', twoFiles);
@@ -598,7 +598,7 @@ describe('live', () => {
     again.close();
   });
 
-  test('what a terminal is being answered is shown line by line, without its secrets', async () => {
+  test('show an answer that arrives in a terminal line by line, without its secrets', async () => {
     project.secrets.set('hunter2-hunter2', 'password');
     const place = {
       id: '019bf000-0000-7000-8000-000000000001',
@@ -626,7 +626,7 @@ describe('live', () => {
     heard.close();
   });
 
-  test('a question that no page shows is not waited for', async () => {
+  test('do not wait for a question that no page shows', async () => {
     await say(project, 'Ask me', planOf(['### CHAT_WITH_USER\n\nWhich colour?\n']));
     const { pageActs } = await import('../../src/http/page-acts.ts');
     const tools = { open: async () => project, choose: () => Promise.reject(new Error('Nobody is asked.')) };
@@ -647,7 +647,7 @@ describe('an approval', () => {
     await say(project, 'Do it', twoFiles);
   });
 
-  test('is nothing that the token gives: neither by itself nor by running the plan', async () => {
+  test('cannot be given with the token: neither directly nor by running the plan', async () => {
     project.configuration.set('teddy.approvals', '1');
     expect(await approve(withToken)).toMatchObject(refused);
     await withToken('POST', `${page}/run`, { plan: await pending(), actions: null });
@@ -656,7 +656,7 @@ describe('an approval', () => {
     expect(await withToken('POST', `${page}/reject`, reject)).toMatchObject({ status: 202 });
   });
 
-  test('is nothing that a link gives which a program of an agent has asked for', async () => {
+  test('cannot be given through a link that an agent’s program has requested', async () => {
     project.agent.behind = { seen: 'Codex started this: CODEX_CI is set.', pid: null };
     const { body } = await server.call('POST', '/api/page-links', { session });
     expect(body).toMatchObject({ mayApprove: false });
@@ -665,7 +665,7 @@ describe('an approval', () => {
     expect(await approve(browse)).toMatchObject(refused);
   });
 
-  test('is taken from the page in the browser that the server has opened, also where an agent has started it', async () => {
+  test('can be given from the page in the browser that the server opened, even if an agent has started the server', async () => {
     const opened: string[] = [];
     await reopen({ openBrowser: async (url) => opened.push(url) > 0 });
     project.agent.trace = { seen: 'Codex started this: CODEX_CI is set.', pid: null };

@@ -38,18 +38,18 @@ async function records(turn = '01') {
   return decodeTranscript(text ?? '').records;
 }
 
-test('a session of any script is named in the path as URLs are written', async () => {
+test('a session name in any script is URL-encoded in the path', async () => {
   const made = await start(server.project, 'авторизация');
   const path = `/api/sessions/${encodeURIComponent(made.session)}/entries`;
   const { status, body } = await post(user('u1', 'Hello'), path);
   expect({ status, body }).toMatchObject({ status: 200, body: { session: '20260124-авторизация', isNew: true } });
 });
 
-/** The library that checks a body would put it so. */
+/** The library that checks a body uses this form. */
 const zodWords = /Invalid|received|Unrecognized|Too (?:small|big)|expected/;
 
-describe('what was said', () => {
-  test('is one commit when it is answered, and the answer says where', async () => {
+describe('a record', () => {
+  test('is one commit before it is answered, and the response names the commit', async () => {
     const { status, body } = await post({ ...user('u1', 'Hello'), timestamp: '2026-01-24T10:00:00Z' });
     expect(status).toBe(200);
     const commit = await server.project.tipOf(line);
@@ -65,7 +65,7 @@ describe('what was said', () => {
     ]);
   });
 
-  test('without a time has that of the call, and with a source keeps it', async () => {
+  test('without a time gets the call’s, and with a source keeps it', async () => {
     await post({ ...user('u1'), source: 'voice_transcription' });
     await post({ ...assistant('a1'), source: 'voice_response' });
     const found = await records();
@@ -75,7 +75,7 @@ describe('what was said', () => {
     }
   });
 
-  test('in voice: an interruption, a note of the front end and a partial answer are kept with all they say', async () => {
+  test('by voice: an interruption, a front end’s note and a partial answer are kept with all their fields', async () => {
     await post({ ...user('u1'), source: 'voice_transcription' });
     await post({ type: 'assistant_partial', id: 'p1', message: { role: 'assistant', content: 'I would' } });
     await post({ type: 'voice_interrupted', id: 'i1', at_ms: 1200, heard: { words: ['I'] } });
@@ -110,7 +110,7 @@ describe('what was said', () => {
     expect(await post(unit)).toMatchObject({ status: 200, body: { isNew: false } });
   });
 
-  test('sent again is kept once, with the commit that it has, though the time is another', async () => {
+  test('sent again is kept once, with its first commit, even if the time differs', async () => {
     const first = await post(user('u1', 'Hello'));
     await post(assistant('a1'));
     const again = await post(user('u1', 'Hello'));
@@ -118,17 +118,17 @@ describe('what was said', () => {
     expect(await records()).toHaveLength(2);
   });
 
-  test('sent again with other words is 409, and what is there stays', async () => {
+  test('sent again with other words is 409, and the first one stays', async () => {
     await post(user('u1', 'Hello'));
     expect(await post(user('u1', 'Goodbye'))).toMatchObject({ status: 409, body: { code: 'ENTRY_EXISTS' } });
     expect(await records()).toMatchObject([{ message: { content: 'Hello' } }]);
   });
 
-  slowTest('by two clients at once is each there exactly once, in the order of their answers', async () => {
+  slowTest('by two clients at the same time appears exactly once, in the order of the responses', async () => {
     const sent = (name: string) => Array.from({ length: 12 }, (_, at) => assistant(`${name}${at}`));
     await post(user('u1'));
     const both = ['x', 'y'].map(async (name) => {
-      // Each is sent twice, as by a client that has lost the answer.
+      // Each is sent twice, as by a client that has lost the response.
       for (const record of sent(name)) await Promise.all([post(record), post(record)]);
     });
     await Promise.all(both);
@@ -139,7 +139,7 @@ describe('what was said', () => {
     expect(ids.filter((id) => id.startsWith('x'))).toEqual(sent('x').map(({ id }) => id));
   });
 
-  test('goes to the line that the path names, a branch too', async () => {
+  test('goes to the line that the path names, even to a branch', async () => {
     await post(user('u1'));
     const branch = `teddy/${session}--01-branch-01`;
     await server.project.setRef(`refs/heads/${branch}`, await server.project.tipOf(line));
@@ -148,7 +148,7 @@ describe('what was said', () => {
     expect(await records()).toHaveLength(1);
   });
 
-  test('half a surrogate pair and a line separator come back as they were sent', async () => {
+  test('with half a surrogate pair and a line separator is returned as it was sent', async () => {
     await post(user('u1', 'a\uD83D\u2028b'));
     const { body } = await server.call('GET', `${base}/history?format=jsonl`);
     expect(await records()).toMatchObject([{ message: { content: 'a\uD83D\u2028b' } }]);
@@ -156,7 +156,7 @@ describe('what was said', () => {
   });
 });
 
-describe('what is no record', () => {
+describe('an invalid record', () => {
   test.each([
     ['a call alone', [call('c1')]],
     ['a call that is not in a list', call('c1')],
@@ -165,7 +165,7 @@ describe('what is no record', () => {
     ['two messages in a list', [user('u1'), user('u2')]],
     ['an empty list', []],
     ['a list of lists', [[user('u1')]]],
-    ['a content of no blocks', { ...user('u1'), message: { role: 'user', content: [] } }],
+    ['a content without blocks', { ...user('u1'), message: { role: 'user', content: [] } }],
     ['a block without a type', { ...user('u1'), message: { role: 'user', content: [{ text: 'x' }] } }],
     ['an empty id', user('')],
     ['an id of 201 characters', user('a'.repeat(201))],
@@ -173,13 +173,13 @@ describe('what is no record', () => {
     ['an id that is a number', { ...user('u1'), id: 7 }],
     ['no type', { ...user('u1'), type: undefined }],
     ['an unknown type', { ...user('u1'), type: 'system' }],
-    ['a time that is none', { ...user('u1'), timestamp: 'yesterday' }],
+    ['an invalid time', { ...user('u1'), timestamp: 'yesterday' }],
     ['a time without a zone', { ...user('u1'), timestamp: '2026-01-24T10:00:00' }],
-    ['a source that nobody has', { ...user('u1'), source: 'plan' }],
+    ['an unknown source', { ...user('u1'), source: 'plan' }],
     ['an empty text', user('u1', ' \n')],
     ['a user who speaks as the assistant', { ...user('u1'), message: { role: 'assistant', content: 'Hello' } }],
-    ['a file of the turn', { ...user('u1'), message: { role: 'user', file: 'plan.md' } }],
-    ['a field that no record has', { ...user('u1'), mesage: 'Hello' }],
+    ['a file in the turn', { ...user('u1'), message: { role: 'user', file: 'plan.md' } }],
+    ['an unknown field', { ...user('u1'), mesage: 'Hello' }],
     ['text', '"Hello"'],
     ['null', 'null'],
   ])('%s is 400, and nothing is appended', async (_, body) => {
@@ -191,7 +191,7 @@ describe('what is no record', () => {
     expect(await server.project.tipOf(line)).toBe(before);
   });
 
-  slowTest('of the seed has no id, and is known again by what it says', async () => {
+  slowTest('in the seed’s form may lack an id, and is recognized by its content', async () => {
     const said = { type: 'user', message: { role: 'user', content: 'Look.' }, timestamp: '2026-02-21T10:00:00Z' };
     const calls = [
       { type: 'tool_use', tool_call_id: 't1', tool_name: 'read_file', tool_input: { path: 'a' } },
@@ -217,7 +217,7 @@ describe('what is no record', () => {
     ]);
   });
 
-  test('is told with all that is wrong with it, and where', async () => {
+  test('is answered with all of its faults, and their places', async () => {
     const { body } = await post([
       { ...call('c1'), tool_name: '' },
       { ...result('r1', 'c1'), is_error: 'no', id: '' },
@@ -226,14 +226,14 @@ describe('what is no record', () => {
     for (const place of ['0.tool_name', '1.id', '1.is_error']) expect(String(body['errors'])).toContain(place);
   });
 
-  test('is malformed JSON, or nested deeper than anybody speaks', async () => {
+  test('may be malformed JSON, or nested too deeply', async () => {
     expect(await post('{"type":')).toMatchObject({ status: 400, body: { code: 'MALFORMED_JSON' } });
     const deep = `{"type":"orchestrator_meta","id":"m1","a":${'['.repeat(50_000)}${']'.repeat(50_000)}}`;
     expect(await post(deep)).toMatchObject({ status: 400, body: { code: 'BAD_RECORD' } });
     expect(server.failures).toEqual([]);
   });
 
-  slowTest('10 MiB are taken though JSON escapes make them six times as long, and more is 413', async () => {
+  slowTest('is not one of 10 MiB, although JSON escapes make it six times as long, but more is 413', async () => {
     const message = (text: string) => `{"type":"user","id":"u1","message":{"role":"user","content":"${text}"}}`;
     const known = Buffer.byteLength('typeuseridu1messageroleusercontent');
     const fitting = '\\u0061'.repeat(maxBytes - known);
@@ -241,7 +241,7 @@ describe('what is no record', () => {
     expect(await post(message(fitting))).toMatchObject({ status: 200 });
   });
 
-  test('an unknown session is 404 for every call, while announcing a file for one stays 400', async () => {
+  test('for an unknown session is 404 in every call, while announcing a file for one stays 400', async () => {
     const nowhere = '/api/sessions/20250101-nowhere';
     const answers = await Promise.all([
       post(user('u1'), `${nowhere}/entries`),
@@ -258,7 +258,7 @@ describe('what is no record', () => {
 });
 
 describe('sessions and histories', () => {
-  test('the list is that of the command line', async () => {
+  test('have the same list as the command line', async () => {
     await post(user('u1', 'Hello'));
     expect(await server.call('GET', '/api/sessions')).toMatchObject({
       status: 200,
@@ -268,7 +268,7 @@ describe('sessions and histories', () => {
     });
   });
 
-  test('text and voice are one history, in each format', async () => {
+  test('have text and voice as one history, in each format', async () => {
     await post({ ...user('u1', 'Hello'), source: 'voice_transcription' });
     await post({ ...assistant('a1', 'Good day'), source: 'voice_response' });
     await post(user('u2', 'And now in text'));
@@ -291,7 +291,7 @@ describe('sessions and histories', () => {
     }
   });
 
-  test('from a turn on, and as of a commit', async () => {
+  test('can begin at a turn, and be read at a commit', async () => {
     await post(user('u1'));
     const { body: answered } = await post(assistant('a1'));
     await post(user('u2'));
@@ -303,7 +303,7 @@ describe('sessions and histories', () => {
     });
   });
 
-  test('a commit of another session is 404', async () => {
+  test('refuse a commit from another session with 404', async () => {
     await post(user('u1'));
     await server.project.switchTo('main');
     await start(server.project, 'other');
@@ -321,17 +321,17 @@ describe('sessions and histories', () => {
     [`commit=${'f'.repeat(40)}`, 404, 'UNKNOWN_COMMIT'],
     ['formt=openai', 400, 'USAGE'],
     ['from=01&from=02', 400, 'USAGE'],
-  ])('a history with %s is %i', async (query, status, code) => {
+  ])('answer a history with %s with %i', async (query, status, code) => {
     await post(user('u1'));
     expect(await server.call('GET', `${base}/history?${query}`)).toMatchObject({ status, body: { code } });
   });
 
-  test('a commit that is on no line is 404', async () => {
+  test('refuse a commit on no line with 404', async () => {
     const commit = await server.project.tipOf('main');
     expect(await server.call('GET', `${base}/history?commit=${commit}`)).toMatchObject({ status: 404 });
   });
 
-  test('a failure of the server is 500, and says no more than its code', async () => {
+  test('report a server failure as 500, with only its code', async () => {
     const fail = () => Promise.reject(new TeddyError('HISTORY_INVALID', 'It breaks a rule.'));
     await reopen({ sessions: { history: fail } });
     expect(await server.call('GET', `${base}/history`)).toMatchObject({
@@ -342,7 +342,7 @@ describe('sessions and histories', () => {
   });
 });
 
-describe('who may call', () => {
+describe('refused calls', () => {
   const calls: [string, string, object | undefined][] = [
     ['GET', '/api/sessions', undefined],
     ['POST', entries, user('u1')],
@@ -357,7 +357,7 @@ describe('who may call', () => {
   ];
 
   test.each(calls.flatMap(([method, path, body]) => refused.map((other) => [method, path, ...other, body] as const)))(
-    '%s %s with %s is refused',
+    'include %s %s with %s',
     async (method, path, _, headers, status, code, body) => {
       const before = await server.project.tipOf(line);
       expect(await server.call(method, path, body, headers)).toMatchObject({ status, body: { code } });
@@ -366,7 +366,7 @@ describe('who may call', () => {
   );
 
   test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/json; charset=latin1'])(
-    'a record as %s is 415',
+    'include a record as %s, which is 415',
     async (type) => {
       const answer = await server.call('POST', entries, user('u1'), { 'Content-Type': type });
       expect(answer).toMatchObject({ status: 415, body: { code: 'UNSUPPORTED_MEDIA_TYPE' } });
@@ -377,12 +377,12 @@ describe('who may call', () => {
     ['DELETE', entries, 'POST'],
     ['POST', '/api/sessions', 'GET'],
     ['POST', `${base}/events`, 'GET'],
-  ])('%s %s is 405, and names %s', async (method, path, allowed) => {
+  ])('include %s %s, which is 405 and names %s', async (method, path, allowed) => {
     const answer = await server.call(method, path);
     expect(answer).toMatchObject({ status: 405, headers: { allow: allowed } });
   });
 
-  slowTest('nothing that was said is in a line of the log', async () => {
+  slowTest('leave no message in the log', async () => {
     await post(user('u1', 'a private word'));
     await post({ ...user('u2', 'a private word'), source: 'private' });
     const stream = await openEvents(server, `${base}/events`);
@@ -395,7 +395,7 @@ describe('who may call', () => {
   });
 });
 
-/** The head alone. */
+/** Only the head. */
 function head(path: string): Promise<Pick<Answer, 'status' | 'headers'>> {
   const headers = { Authorization: `Bearer ${server.token}` };
   return new Promise((resolve, reject) => {
@@ -407,6 +407,6 @@ function head(path: string): Promise<Pick<Answer, 'status' | 'headers'>> {
   });
 }
 
-test('the head of a stream is asked for without opening one', async () => {
+test('a stream’s head is requested without opening the stream', async () => {
   expect(await head(`${base}/events`)).toMatchObject({ status: 200, headers: { 'content-type': 'text/event-stream' } });
 });

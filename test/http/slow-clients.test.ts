@@ -12,7 +12,7 @@ let begun = 0;
 
 afterEach(() => server.stop());
 
-/** A server that notes what is appended. */
+/** A server that records the appended data. */
 async function openNoting(options: TestServerOptions & { appendMs?: number } = {}): Promise<string[]> {
   const appended: string[] = [];
   begun = 0;
@@ -58,7 +58,7 @@ describe('slow and broken clients', () => {
     expect(server.failures).toEqual([]);
   });
 
-  test('a body that comes byte by byte is one body', async () => {
+  test('a body that arrives byte by byte is one body', async () => {
     const appended = await openNoting();
     const connection = server.open();
     void connection.send(appendHead('chunked', 'Connection: close'));
@@ -68,7 +68,7 @@ describe('slow and broken clients', () => {
     expect(appended).toEqual(['A\n']);
   });
 
-  test('a client that takes too long for its headers is told so, and its connection is closed', async () => {
+  test('a client that takes too long for its headers is told, and its connection is closed', async () => {
     await openNoting({ patience: { headersMs: 100, requestMs: 300 } });
     const connection = server.open();
     void connection.send('GET /openapi.json HTTP/1.1\r\nHost:');
@@ -78,7 +78,7 @@ describe('slow and broken clients', () => {
     expect(server.lines).toMatchObject([{ status: 408, method: null, code: 'REQUEST_TIMEOUT' }]);
   });
 
-  test('a client that takes too long for its body is told so, and the body has no effect', async () => {
+  test('a client that takes too long for its body is told, and the body has no effect', async () => {
     const appended = await openNoting({ patience: { headersMs: 100, requestMs: 200 } });
     const connection = server.open();
     void connection.send(`${appendHead(body.length)}${body.slice(0, 10)}`);
@@ -88,7 +88,7 @@ describe('slow and broken clients', () => {
     expect(appended).toEqual([]);
   });
 
-  test('a slow client keeps nobody waiting', async () => {
+  test('a slow client does not delay others', async () => {
     const appended = await openNoting();
     const slow = server.open();
     await slow.send(`${appendHead(body.length)}${body.slice(0, 10)}`);
@@ -147,8 +147,8 @@ describe('slow and broken clients', () => {
   });
 });
 
-describe('the end of the server', () => {
-  test('work that has begun is finished and answered', async () => {
+describe('stopping the server', () => {
+  test('finishes and answers work that has begun', async () => {
     const appended = await openNoting({ appendMs: 200 });
     const answer = server.append(id, 0, 'A\n');
     await untilBegun();
@@ -157,7 +157,7 @@ describe('the end of the server', () => {
     expect(await answer).toMatchObject({ status: 200 });
   });
 
-  test('work that takes longer than slow clients are waited for is finished all the same', async () => {
+  test('finishes work even if it takes longer than the time for slow clients', async () => {
     const appended = await openNoting({ appendMs: 300, patience: { stopMs: 20 } });
     const answer = server.append(id, 0, 'A\n');
     await untilBegun();
@@ -166,7 +166,7 @@ describe('the end of the server', () => {
     expect(appended).toEqual(['A\n']);
   });
 
-  test('an idle connection does not keep it from ending', async () => {
+  test('does not wait for an idle connection', async () => {
     await openNoting({ patience: { stopMs: 50, idleMs: 600_000, headersMs: 600_000, requestMs: 600_000 } });
     const connection = server.open();
     const head = `Host: localhost:${server.port}\r\nAuthorization: Bearer ${server.token}`;
@@ -177,7 +177,7 @@ describe('the end of the server', () => {
     await Promise.all([connection.closed, silent.closed]);
   });
 
-  slowTest('a request that is still arriving is waited for, and not for ever', async () => {
+  slowTest('waits for a request that is still arriving, but not forever', async () => {
     const appended = await openNoting({ patience: { stopMs: 1000 } });
     const [late, never] = [server.open(), server.open()];
     for (const { send } of [late, never]) await send(`${appendHead(body.length)}${body.slice(0, 10)}`);
@@ -190,7 +190,7 @@ describe('the end of the server', () => {
     expect(appended).toEqual(['A\n']);
   });
 
-  test('no new connection is taken, and the record is gone', async () => {
+  test('accepts no new connection, and removes the record', async () => {
     await openNoting();
     await server.stop();
     await expect(server.append(id, 0, 'A\n')).rejects.toMatchObject({ code: 'ECONNREFUSED' });

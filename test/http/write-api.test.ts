@@ -32,7 +32,7 @@ beforeEach(async () => {
 afterEach(() => server.stop());
 
 describe('begin', () => {
-  test('answers what the writer needs to know, and nothing is written yet', async () => {
+  test('returns everything a writer needs, and writes nothing yet', async () => {
     const begun = await server.begin('./docs/guide.md');
     expect(begun).toEqual({
       target_file: 'docs/guide.md',
@@ -47,7 +47,7 @@ describe('begin', () => {
     expect(await server.project.read('docs/guide.md')).toBeNull();
   });
 
-  test('clears away what nobody has gone on with for an hour, and says which', async () => {
+  test('clears sessions that nobody has continued for an hour, and names them', async () => {
     const { session_id } = await server.begin('old.md');
     await server.append(session_id, 0, 'old\n');
     const left = server.project.writing.get(session_id);
@@ -58,19 +58,19 @@ describe('begin', () => {
     expect(server.project.writing.has(session_id)).toBe(false);
   });
 
-  test('is not refused because old sessions cannot be looked at', async () => {
+  test('is not refused because old sessions cannot be inspected', async () => {
     server.project.writes.list = () => Promise.reject(new TeddyError('WRITE_FAILED', 'It cannot be read.'));
     await server.begin('a.md');
     expect(server.project.said).toContain('warning: It cannot be read.');
   });
 
-  test('an end marker of its own is given on request, and the instructions name it', async () => {
+  test('returns a special end marker on request, and the instructions name it', async () => {
     const begun = await server.begin('a.md', { own_end_marker: true });
     expect(begun['end_marker']).toMatch(/^DONE-[\da-f]{8}$/);
     expect(begun['instructions']).toBe(`Now output content. End with ${String(begun['end_marker'])} on its own line.`);
   });
 
-  test('an overwrite of a missing file is begun, with a warning', async () => {
+  test('accepts an overwrite of a missing file, with a warning', async () => {
     expect((await server.begin('a.md', { operation: 'overwrite' }))['warnings']).toHaveLength(1);
   });
 
@@ -90,18 +90,18 @@ describe('begin', () => {
       "Invalid operation type. Must be 'create', 'overwrite', or 'append'.",
     ],
     ['neither target nor operation', {}, 'BAD_TARGET', 'Target file path is required.'],
-  ])('%s is 400', async (_, wish, code, error) => {
+  ])('answers %s with 400', async (_, wish, code, error) => {
     const answer = await server.call('POST', `${base}/begin`, { intent: 'try', ...wish });
     expect(answer).toMatchObject({ status: 400, body: { code, error } });
     expect((answer.body['errors'] as string[])[0]).toBe(error);
   });
 
-  test('everything that is wrong with a request is told at once', async () => {
+  test('reports all faults in a request together', async () => {
     const { body } = await server.call('POST', `${base}/begin`, {});
     expect(body['errors']).toHaveLength(3);
   });
 
-  test('a target outside of the work tree is 400', async () => {
+  test('refuses a target outside the work tree with 400', async () => {
     const wish = { intent: 'try', target_file: '../a.md', operation: 'create' };
     expect(await server.call('POST', `${base}/begin`, wish)).toMatchObject({
       status: 400,
@@ -136,13 +136,13 @@ describe('begin', () => {
     ['append', { session_id: [], offset: 0, data: '' }, 'session_id: must be a text'],
     ['finalize', { session_id: id, content: {} }, 'content: must be a text'],
     ['finalize', { session_id: id, force: 1 }, 'force: must be true or false'],
-  ])('%s %j is 400, and says what is wrong', async (path, body, error) => {
+  ])('answers %s %j with 400, and the reason', async (path, body, error) => {
     const answer = await server.call('POST', `${base}/${path}`, body);
     expect(answer.status).toBe(400);
     expect(answer.body['errors']).toContain(error);
   });
 
-  test('a body that is empty is told from one that is no JSON', async () => {
+  test('distinguishes an empty body from one that is not JSON', async () => {
     const headers = { 'Content-Type': 'application/json' };
     const empty = await server.call('POST', `${base}/begin`, undefined, headers);
     expect(empty).toMatchObject({
@@ -151,13 +151,13 @@ describe('begin', () => {
     });
   });
 
-  test('a field that no call knows is refused, so that no misspelt one is overlooked', async () => {
+  test('refuses an unknown field, so that no misspelt one is overlooked', async () => {
     const wish = { intent: 'try', target_file: 'a.md', operation: 'create', content: 'A\n' };
     expect(await server.call('POST', `${base}/begin`, wish)).toMatchObject({ status: 400, body: { code: 'USAGE' } });
     expect(await server.project.writes.list()).toEqual([]);
   });
 
-  test('a second session is 409 while the first one is active', async () => {
+  test('refuses a second session with 409 while the first one is active', async () => {
     await server.begin('a.md');
     const wish = { intent: 'try', target_file: 'b.md', operation: 'create' };
     expect(await server.call('POST', `${base}/begin`, wish)).toMatchObject({
@@ -166,7 +166,7 @@ describe('begin', () => {
     });
   });
 
-  test('sessions that are named are written at once, and those that are not one after the other, wherever HEAD is', async () => {
+  test('allows named sessions in parallel and others only one after the other, wherever HEAD is', async () => {
     const [one, two] = [
       await newSession(server.project, { name: 'one', switch: false }),
       await start(server.project, 'two'),
@@ -183,7 +183,7 @@ describe('begin', () => {
     });
   });
 
-  test('a create of what exists is 409', async () => {
+  test('refuses a create of an existing file with 409', async () => {
     const wish = { intent: 'try', target_file: 'README.md', operation: 'create' };
     const answer = await server.call('POST', `${base}/begin`, wish);
     expect(answer).toMatchObject({ status: 409, body: { code: 'FILES_IN_THE_WAY' } });
@@ -191,7 +191,7 @@ describe('begin', () => {
 });
 
 describe('append', () => {
-  test('the offset counts bytes of UTF-8, and DONE is data', async () => {
+  test('counts the offset in bytes of UTF-8, and treats DONE as data', async () => {
     const { session_id: id } = await server.begin('a.txt');
     expect((await server.append(id, 0, 'ä\n')).body).toEqual({ session_id: id, offset: 3, added: 3 });
     expect((await server.append(id, 3, 'DONE\nb\n')).body).toEqual({ session_id: id, offset: 10, added: 7 });
@@ -199,7 +199,7 @@ describe('append', () => {
     expect(await server.project.read('a.txt')).toBe('ä\nDONE\nb\n');
   });
 
-  test('the same bytes again add nothing, and an overlap adds the rest', async () => {
+  test('ignores the same bytes again, and adds the rest of an overlap', async () => {
     const { session_id: id } = await server.begin('a.txt');
     await server.append(id, 0, 'one\n');
     expect(await server.append(id, 0, 'one\n')).toMatchObject({ status: 200, body: { offset: 4, added: 0 } });
@@ -211,7 +211,7 @@ describe('append', () => {
   test.each([
     ['a gap', 5, 'two\n'],
     ['other bytes', 0, 'two\n'],
-  ])('%s is 409 with the expected offset, and adds nothing', async (_, offset, data) => {
+  ])('answers %s with 409 and the expected offset, and adds nothing', async (_, offset, data) => {
     const { session_id: id } = await server.begin('a.txt');
     await server.append(id, 0, 'one\n');
     expect(await server.append(id, offset, data)).toMatchObject({
@@ -222,7 +222,7 @@ describe('append', () => {
     expect(body).toMatchObject({ size: 4, stage: 'receiving' });
   });
 
-  test('an unknown session is 404, whatever its id looks like', async () => {
+  test('answers an unknown session with 404, whatever its id looks like', async () => {
     for (const id of [unknownId, 'x', '../../../etc', unknownId.replace('-4f7e', '-1f7e')]) {
       expect(await server.append(id, 0, 'a')).toMatchObject({
         status: 404,
@@ -238,27 +238,30 @@ describe('append', () => {
     ['an offset as text', { offset: '0', data: 'a' }],
     ['no data', { offset: 0 }],
     ['data that is a list', { offset: 0, data: ['a'] }],
-    ['half of a surrogate pair', { offset: 0, data: 'a\uD83D' }],
-  ])('%s is 400', async (_, wish) => {
+    ['half a surrogate pair', { offset: 0, data: 'a\uD83D' }],
+  ])('answers %s with 400', async (_, wish) => {
     const { session_id: id } = await server.begin('a.txt');
     const answer = await server.call('POST', `${base}/append`, { session_id: id, ...wish });
     expect(answer).toMatchObject({ status: 400, body: { code: 'USAGE' } });
   });
 
-  slowTest('10 MiB are taken though JSON escapes make them six times as long, and one byte more is 413', async () => {
-    const { session_id: id } = await server.begin('a.txt');
-    const escaped = '\\u0061'.repeat(maxBytes);
-    const send = (data: string) =>
-      server.call('POST', `${base}/append`, `{"session_id":"${id}","offset":0,"data":"${data}"}`);
-    expect(await send(`${escaped}b`)).toMatchObject({
-      status: 413,
-      body: { code: 'CONTENT_TOO_LARGE', error: tooLarge },
-    });
-    expect(await send(escaped)).toMatchObject({ status: 200, body: { offset: maxBytes } });
-    expect(await server.append(id, maxBytes, 'b')).toMatchObject({ status: 413, body: { error: tooLarge } });
-  });
+  slowTest(
+    'accepts 10 MiB, although JSON escapes make them six times as long, and refuses one byte more with 413',
+    async () => {
+      const { session_id: id } = await server.begin('a.txt');
+      const escaped = '\\u0061'.repeat(maxBytes);
+      const send = (data: string) =>
+        server.call('POST', `${base}/append`, `{"session_id":"${id}","offset":0,"data":"${data}"}`);
+      expect(await send(`${escaped}b`)).toMatchObject({
+        status: 413,
+        body: { code: 'CONTENT_TOO_LARGE', error: tooLarge },
+      });
+      expect(await send(escaped)).toMatchObject({ status: 200, body: { offset: maxBytes } });
+      expect(await server.append(id, maxBytes, 'b')).toMatchObject({ status: 413, body: { error: tooLarge } });
+    },
+  );
 
-  test('bytes are counted, not characters', async () => {
+  test('counts bytes, not characters', async () => {
     await reopen({ limits: { maxBytes: 10 } });
     const { session_id: id } = await server.begin('a.txt');
     expect(await server.append(id, 0, 'ääääää')).toMatchObject({ status: 413 });
@@ -267,7 +270,7 @@ describe('append', () => {
 });
 
 describe('finalize', () => {
-  test('answers the commit, which has the content', async () => {
+  test('returns the commit, which has the content', async () => {
     const { session_id: id } = await server.begin('docs/a.md');
     await server.append(id, 0, '# A\n');
     const { status, body } = await server.finalize(id);
@@ -281,14 +284,14 @@ describe('finalize', () => {
     expect(commit === null ? null : await server.project.readAt(commit, 'docs/a.md')).toBe('# A\n');
   });
 
-  test('content of its own replaces what was appended', async () => {
+  test('replaces the appended content if it gets its own', async () => {
     const { session_id: id } = await server.begin('a.txt');
     await server.append(id, 0, 'draft\n');
     expect(await server.finalize(id, { content: 'final\n' })).toMatchObject({ status: 200 });
     expect(await server.project.read('a.txt')).toBe('final\n');
   });
 
-  test('a repeated call answers the same and commits once; other content is 404', async () => {
+  test('returns the same and commits once if it is repeated; other content is 404', async () => {
     const { session_id: id } = await server.begin('a.txt');
     const first = await server.finalize(id, { content: 'A\n' });
     expect(await server.finalize(id, { content: 'A\n' })).toMatchObject({ status: 200, body: first.body });
@@ -297,14 +300,14 @@ describe('finalize', () => {
     expect(await server.project.read('a.txt')).toBe('A\n');
   });
 
-  test('two calls at once make one commit', async () => {
+  test('makes one commit if it is called twice at the same time', async () => {
     const { session_id: id } = await server.begin('a.txt');
     const answers = await Promise.all([1, 2].map(() => server.finalize(id, { content: 'A\n' })));
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     expect(answers[0]?.body['commit']).toBe(answers[1]?.body['commit']);
   });
 
-  test('content that is not valid is 400 with the findings, and the session goes on', async () => {
+  test('answers invalid content with 400 and the findings, and the session stays open', async () => {
     const { session_id: id } = await server.begin('a.json');
     const { status, body } = await server.finalize(id, { content: '{"a": }\n' });
     expect({ status, body }).toMatchObject({
@@ -319,7 +322,7 @@ describe('finalize', () => {
     expect(await server.finalize(id, { content: '{"a": 1}\n' })).toMatchObject({ status: 200 });
   });
 
-  test('what is found is accepted with force', async () => {
+  test('accepts the findings with force', async () => {
     const { session_id: id } = await server.begin('a.json');
     await server.append(id, 0, '{"a": }\n');
     expect(await server.finalize(id, { force: true })).toMatchObject({ status: 200 });
@@ -329,7 +332,7 @@ describe('finalize', () => {
   test.each([
     ['nothing', {}],
     ['an empty text', { content: '' }],
-  ])('%s as content is 400, and says that it cannot be empty', async (_, wish) => {
+  ])('answers %s as content with 400, and explains that it cannot be empty', async (_, wish) => {
     const { session_id: id } = await server.begin('a.txt');
     expect(await server.finalize(id, wish)).toMatchObject({
       status: 400,
@@ -343,7 +346,7 @@ describe('finalize', () => {
     });
   });
 
-  test('a target that appeared since begin is 409, and stays as it is', async () => {
+  test('answers a target that appeared since begin with 409, and leaves it unchanged', async () => {
     const { session_id: id } = await server.begin('a.txt');
     await server.project.write({ 'a.txt': 'mine\n' });
     expect(await server.finalize(id, { content: 'A\n' })).toMatchObject({
@@ -353,7 +356,7 @@ describe('finalize', () => {
     expect(await server.project.read('a.txt')).toBe('mine\n');
   });
 
-  test('content over the limit is 413, and an unknown session 404', async () => {
+  test('answers content over the limit with 413, and an unknown session with 404', async () => {
     const { session_id: id } = await server.begin('a.txt');
     const content = 'a'.repeat(maxBytes + 1);
     expect(await server.finalize(id, { content })).toMatchObject({ status: 413, body: { error: tooLarge } });
@@ -365,7 +368,7 @@ describe('finalize', () => {
 });
 
 describe('status, list and cancel', () => {
-  test('the status says how far it has come, and names the commit at the end', async () => {
+  test('the status reports the progress, and names the commit at the end', async () => {
     const { session_id: id } = await server.begin('a.txt');
     await server.append(id, 0, 'A\n');
     expect(await server.call('GET', `${base}/status/${id}`)).toMatchObject({
@@ -385,7 +388,7 @@ describe('status, list and cancel', () => {
     expect((await server.call('GET', base)).body).toMatchObject({ sessions: [{ session_id: id, status: 'active' }] });
   });
 
-  test('a cancelled session is gone for every call, and its slot is free', async () => {
+  test('a cancelled session is unknown to every call, and its slot is free', async () => {
     const { session_id: id } = await server.begin('a.txt');
     expect(await server.call('DELETE', `${base}/${id}`)).toMatchObject({ status: 200, body: { success: true } });
     const answers = await Promise.all([
@@ -410,7 +413,7 @@ describe('status, list and cancel', () => {
   });
 });
 
-describe('what every call shares', () => {
+describe('in every call', () => {
   test.each(['{', '', 'null', '[]', '"text"', '{"session_id":'])('the body %j is 400', async (text) => {
     for (const name of ['begin', 'append', 'finalize']) {
       const { status, body } = await server.call('POST', `${base}/${name}`, text);
@@ -447,14 +450,14 @@ describe('what every call shares', () => {
     }
   });
 
-  test('a body with its charset named is taken', async () => {
+  test('a body that names its charset is accepted', async () => {
     const headers = { 'Content-Type': 'Application/JSON; charset=UTF-8' };
     const wish = { intent: 'try', target_file: 'a.md', operation: 'create' };
     expect(await server.call('POST', `${base}/begin`, wish, headers)).toMatchObject({ status: 200 });
   });
 
   test.each(['/api', `${base}/`, `${base}/begin/x`, '/openapi.json/', '/favicon.ico'])(
-    '%s is no call',
+    '%s is unknown',
     async (path) => {
       expect(await server.call('GET', path)).toMatchObject({ status: 404, body: { code: 'NO_SUCH_CALL' } });
     },
@@ -468,7 +471,7 @@ describe('what every call shares', () => {
     ['POST', `${base}/${unknownId}`, 'DELETE'],
     ['OPTIONS', `${base}/finalize`, 'POST'],
     ['POST', '/openapi.json', 'GET'],
-  ])('%s %s is 405 and says that %s is right', async (method, path, allowed) => {
+  ])('%s %s is 405 and names %s as the right one', async (method, path, allowed) => {
     const answer = await server.call(method, path);
     expect(answer).toMatchObject({ status: 405, body: { code: 'METHOD_NOT_ALLOWED' } });
     expect(answer.headers['allow']).toContain(allowed);
@@ -482,7 +485,7 @@ describe('what every call shares', () => {
     });
   });
 
-  test('the table has every code that the verbs of the calls throw, but failures of the server', () => {
+  test('the table has every code that the calls’ verbs throw, except server failures', () => {
     const names = ['begin', 'append', 'finalize', 'cancel', 'list', 'held', 'install', 'commit', 'find', 'inspect'];
     const dir = new URL('../../src/workflow/writes/', import.meta.url);
     const files = readdirSync(dir).filter((name) => names.includes(name.split(/[-.]/)[0] ?? ''));
@@ -495,7 +498,7 @@ describe('what every call shares', () => {
     expect(thrown.filter((code = '') => !(code in statusOfCode) && !failures.includes(code))).toEqual([]);
   });
 
-  test('a failure that nobody expected is 500, tells nothing, and is reported with its stack', async () => {
+  test('an unexpected failure is 500 without details, and is reported with its stack', async () => {
     await reopen({ writes: { list: () => Promise.reject(new Error('/etc/secret is missing')) } });
     expect(await server.call('GET', base)).toMatchObject({
       status: 500,
@@ -504,7 +507,7 @@ describe('what every call shares', () => {
     expect(server.failures).toMatchObject([{ message: '/etc/secret is missing' }]);
   });
 
-  test('an expected failure of the server is 500 with its code', async () => {
+  test('an expected server failure is 500 with its code', async () => {
     await reopen(failing('NO_IDENTITY', 'git does not know who you are.'));
     expect((await server.call('GET', base)).body).toEqual({
       error: 'An internal error occurred. Please try again.',
@@ -513,7 +516,7 @@ describe('what every call shares', () => {
     });
   });
 
-  test('what changes something is done one after the other', async () => {
+  test('changes are made one after another', async () => {
     const running: string[] = [];
     const slow = async (name: string) => {
       running.push(`${name} begins`);
@@ -544,10 +547,10 @@ describe('what every call shares', () => {
   });
 });
 
-describe('the same finalize after a failure', () => {
+describe('repeating a finalize after a failure', () => {
   const call = { content: '# Guide\n' };
 
-  /** Passes a point before each thing that the disk may refuse, and after each that it may do and then fail. */
+  /** Passes a point before each action that the disk may refuse, and after each that it may do and then fail. */
   function passPoints(point: () => void): void {
     const { project } = server;
     const { store, workspace } = project.repository;
@@ -579,7 +582,7 @@ describe('the same finalize after a failure', () => {
   }
 
   slowTest.each(['create', 'append'])(
-    'heals one that is to %s at every point, and makes one commit',
+    'repairs one that is to %s at every point, and makes one commit',
     async (operation) => {
       let passed = 0;
       let failAt = 0;
@@ -604,7 +607,7 @@ describe('the same finalize after a failure', () => {
           expect(first.status).toBe(200);
           break;
         }
-        // A failure after the commit is reported, and takes nothing back.
+        // A failure after the commit is reported, and undoes nothing.
         expect([200, 500]).toContain(first.status);
         if (first.status === 500) {
           const again = await server.finalize(session_id, call);

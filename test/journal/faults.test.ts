@@ -1,4 +1,7 @@
-/** Every call of the journal to the file system, each killed, and each failing: nothing acknowledged is lost, and nothing is left. */
+/**
+ * Every file system call by the journal, each killed, and each failing: acknowledged data is never lost, and no
+ * leftovers stay.
+ */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +16,7 @@ const scene = vi.hoisted(() => ({ fault: null as { at: number; how: string } | n
 vi.mock('node:fs/promises', () => import('../faults/faulty-fs.ts'));
 vi.mock('../faults/fault-points.ts', () => ({
   passCall(name: string): string | null {
-    // To close a file changes nothing, and a look at processes is none of the journal's.
+    // Closing a file changes nothing, and a look at processes is not a call by the journal.
     if (scene.fault === null || name.startsWith('close ') || name.endsWith('boot id')) return null;
     scene.calls += 1;
     if (scene.fault.how === 'kill' && scene.calls >= scene.fault.at) throw new Error('killed');
@@ -37,7 +40,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true }));
 
-/** A process of its own: it knows of no operation that was begun before. */
+/** A separate process, without memory of earlier operations. */
 async function startProcess(): Promise<Journal> {
   vi.resetModules();
   const { journalIn } = await import('../../src/journal/journal.ts');
@@ -61,7 +64,7 @@ const script: [(operation: Operation<Facts>) => Promise<void>, Acknowledged][] =
 ];
 const states: Acknowledged[] = ['nothing', [0, ''], ...script.map(([, state]) => state)];
 
-/** Does it once more where it has failed: every failure is one of the disk, and is named so. */
+/** Repeats it if it has failed: every failure is one of the disk, and is reported as one. */
 async function insist<Value>(how: Fault, act: () => Promise<Value>): Promise<Value> {
   return act().catch((error: unknown) => {
     if (how === 'kill') throw error;
@@ -70,7 +73,7 @@ async function insist<Value>(how: Fault, act: () => Promise<Value>): Promise<Val
   });
 }
 
-/** Returns the last state that was acknowledged. */
+/** Returns the last acknowledged state. */
 async function operate(journal: Journal, how: Fault): Promise<Acknowledged> {
   let reached: Acknowledged = 'nothing';
   try {
@@ -115,7 +118,7 @@ async function expectSettled(): Promise<void> {
 }
 
 test.each(faults)(
-  'an operation of which any call meets %s keeps what was acknowledged, and leaves nothing',
+  'an operation in which any call meets %s keeps the acknowledged data, and leaves nothing',
   async (how) => {
     let cases = 0;
     for (let isOver = false; !isOver; cases += 1) {
@@ -136,7 +139,7 @@ test.each(faults)(
   },
 );
 
-test.each(faults)('what settles an operation may meet %s at any call: the next command settles it', async (how) => {
+test.each(faults)('settling an operation may meet %s at any call: the next command settles it', async (how) => {
   let cases = 0;
   for (let isOver = false; !isOver; cases += 1) {
     const journal = await startProcess();

@@ -1,4 +1,4 @@
-/** The journal on a real disk: private, whole, and what a dead process has left is settled once. */
+/** The journal on a real disk: private, complete, and a dead process's operation is settled once. */
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,14 +30,14 @@ const journal = (alive: number[] = [], options: Partial<JournalOptions> = {}) =>
 const open = (one = facts) => journal().open(kind, one);
 const path = async () => join(dir, (await readdir(dir))[0] ?? '');
 
-/** Makes the only note one of another process. */
+/** Makes the only note another process's. */
 async function giveTo(pid: number, change: object = {}): Promise<void> {
   const { check: _, ...rest } = JSON.parse(await readFile(await path(), 'utf8')) as Record<string, unknown>;
   await writeFile(await path(), JSON.stringify(seal({ ...rest, pid, nonce: 'f'.repeat(32), ...change })));
 }
 
 describe('an operation', () => {
-  test('says after a crash what was noted, byte for byte', async () => {
+  test('returns its notes after a crash, byte for byte', async () => {
     await (await open()).note({ group: 4711 });
     await giveTo(1);
     const [found, ...more] = await journal().left(kind);
@@ -47,13 +47,13 @@ describe('an operation', () => {
     expect(Buffer.from(found?.facts?.files.get('a') ?? []).toString()).toBe('\u0000x');
   });
 
-  test('is noted for its user alone', async () => {
+  test('is readable only by its user', async () => {
     await (await open()).note({ group: 1 });
     expect((await stat(dir)).mode & 0o777).toBe(0o700);
     expect((await stat(await path())).mode & 0o777).toBe(0o600);
   });
 
-  test('is found by nobody while its process is at work on it, and leaves nothing when that is done', async () => {
+  test('is found by no one while its process works on it, and leaves nothing when that is done', async () => {
     const operation = await open();
     expect(await journal().left(kind)).toEqual([]);
     await giveTo(process.ppid);
@@ -62,24 +62,24 @@ describe('an operation', () => {
     expect(await readdir(dir)).toEqual([]);
   });
 
-  test('that is left is free at once, to this process and to others', async () => {
+  test('that is abandoned is free immediately, to this process and to others', async () => {
     await (await open()).leave();
     expect(await journal([process.pid]).left(kind)).toHaveLength(1);
     expect(await readFile(await path(), 'utf8')).toContain('"pid":0,');
   });
 
-  test('whose directory somebody has removed is done all the same', async () => {
+  test('whose directory somebody has removed is completed all the same', async () => {
     const operation = await open();
     await rm(dir, { recursive: true });
     await operation.done();
   });
 
-  test('is of its kind alone', async () => {
+  test('is found only by its own kind', async () => {
     await (await open()).leave();
     expect(await journal().left({ name: 'mov', title: 'another' })).toEqual([]);
   });
 
-  test('that cannot be noted is an error, and nothing is left of it', async () => {
+  test('that cannot be recorded is an error, and leaves nothing', async () => {
     await writeFile(join(root, 'teddy'), 'in the way');
     await expect(open()).rejects.toMatchObject({
       code: 'WRITE_FAILED',
@@ -89,8 +89,8 @@ describe('an operation', () => {
   });
 });
 
-describe('what a dead process has left', () => {
-  test('is found again when whoever took it did not settle it, and is gone when they did', async () => {
+describe('a dead process’s operation', () => {
+  test('is found again if its taker did not settle it, and is removed otherwise', async () => {
     await (await open()).note({ group: 12 });
     await giveTo(1);
     const [found] = await journal().left(kind);
@@ -124,7 +124,7 @@ describe('what a dead process has left', () => {
     expect(await (await journal().left(kind))[0]?.take()).not.toBeNull();
   });
 
-  test.each(['claim-succeeds', 'claim-replaced'])('stays whole where its taker is killed at %s', async (step) => {
+  test.each(['claim-succeeds', 'claim-replaced'])('stays intact if its taker is killed at %s', async (step) => {
     await (await open()).leave();
     const killed = journal([], {
       onStep: (name) => {
@@ -144,20 +144,20 @@ describe('what a dead process has left', () => {
     ['changed', (text: string) => text.replace('ümlaut', 'umlaut')],
     ['without its seal', (text: string) => text.replace(/,"check":"[0-9a-f]+"/, '')],
     ['empty', () => ''],
-  ])('and is %s is damaged, and says nothing', async (_, damage) => {
+  ])('that is %s is damaged, and has no contents', async (_, damage) => {
     await (await open()).leave();
     await writeFile(await path(), damage(await readFile(await path(), 'utf8')));
     expect(await journal().left(kind)).toMatchObject([{ facts: null }]);
     expect(await readdir(dir)).toHaveLength(1);
   });
 
-  test('and is of a later version says nothing', async () => {
+  test('from a later version has no contents', async () => {
     await (await open()).leave();
     await giveTo(0, { version: 2 });
     expect(await journal().left(kind)).toMatchObject([{ facts: null }]);
   });
 
-  test('before it was noted is of nothing, and goes; what a living process is just about to note stays', async () => {
+  test('from before it was recorded is empty and removed; a running process’s new one stays', async () => {
     await (await open()).done();
     const names = [`move-0123456789abcdef.json.new-1-${'a'.repeat(32)}`, 'move-0123456789abcdef.json.tmp'];
     const living = `move-fedcba9876543210.json.new-${process.ppid}-${'b'.repeat(32)}`;

@@ -23,7 +23,7 @@ function cut(text: string, lengths: number[]): Buffer[] {
   return pieces;
 }
 
-propertyTest('lines that fit are passed on as they are, however they are cut, and of the others none', async () => {
+propertyTest('lines that fit are passed on unchanged, however they are cut, and the others are dropped', async () => {
   const line = fc.string({ unit: 'grapheme', maxLength: 60 }).map((text) => `${text.replaceAll('\n', ' ')}\n`);
   await fc.assert(
     fc.asyncProperty(

@@ -43,7 +43,7 @@ async function judge(verdict: 'approved' | 'rejected', selector: string, text?: 
 }
 
 describe('plan_submit', () => {
-  test('any Markdown becomes a plan on a branch of its own, and nothing else moves', async () => {
+  test('turns any Markdown into a plan on its own branch, and moves nothing else', async () => {
     const place = async () => [
       await project.repository.workspace.head(),
       await project.repository.workspace.status({ untracked: true }),
@@ -57,12 +57,12 @@ describe('plan_submit', () => {
     expect(state.latest).toMatchObject({ turn: '01', status: 'open', report: null });
     expect(await project.readAt(state.tip, `.teddy/sessions/${session}/01/plan.md`)).toBe(markdown);
     expect(state.entry).toMatchObject({ kind: 'plan', title: 'Log in with a key', sha256: taken['planSha256'] });
-    // The user's next message does not go there by itself.
+    // The user's next message does not go there without being asked.
     await expect(findOpenLine(project)).rejects.toMatchObject({ code: 'NO_OPEN_SESSION' });
     await expectNoFault();
   });
 
-  test("a plan in teddy's grammar waits to be executed", async () => {
+  test("makes a plan in teddy's grammar wait for its execution", async () => {
     const plan = planOf([create('made.txt', 'new\n')]);
     const { answer, text } = await mcp.call('plan_submit', { plan, message: 'Add login' });
     expect(answer).toMatchObject({ session, turn: '01', kind: 'teddy', actions: 1, problems: [] });
@@ -76,14 +76,14 @@ describe('plan_submit', () => {
     expect(await project.read('made.txt')).toBe(null);
   });
 
-  test("a plan that is not valid in teddy's grammar is taken as Markdown, and says why", async () => {
+  test("takes an invalid plan in teddy's grammar as Markdown, and gives the reason", async () => {
     const plan = planOf(['### CREATE\n- **File Path:** ../x\n\n```\nx\n```\n']);
     const taken = await submit({ plan });
     expect(taken).toMatchObject({ kind: 'markdown', actions: 0 });
     expect(taken['problems'].join()).toContain('../x');
   });
 
-  test('a session is gone on with, where no turn waits there', async () => {
+  test('continues a session in which no turn waits', async () => {
     await start(project);
     expect(await submit({ session })).toMatchObject({ session, turn: '01' });
     expect(await mcp.refuses('plan_submit', { plan: markdown, message: 'Again', session })).toMatch(
@@ -99,7 +99,7 @@ describe('plan_submit', () => {
     await expectNoFault();
   });
 
-  test('a secret is masked before it is stored', async () => {
+  test('masks a secret before it is stored', async () => {
     project.secrets.set('sk-secret-123', 'key');
     const taken = await submit({
       plan: `# Use sk-secret-123\n`,
@@ -115,7 +115,7 @@ describe('plan_submit', () => {
     expect(new TextDecoder().decode(all?.bytes)).not.toContain('sk-secret');
   });
 
-  test('what is empty, too long, or no text is refused', async () => {
+  test('refuses a plan that is empty, too long, or not text', async () => {
     expect(await mcp.refuses('plan_submit', { plan: ' \n', message: 'x' })).toContain('USAGE: The plan is empty');
     expect(await mcp.refuses('plan_submit', { plan: '# x', message: ' ' })).toContain('EMPTY_MESSAGE');
     expect(await mcp.refuses('plan_submit', { plan: 'a\0b', message: 'x' })).toContain('USAGE: plan');
@@ -126,7 +126,7 @@ describe('plan_submit', () => {
     expect(await listSessions(project)).toEqual([]);
   });
 
-  test('some at once are as many sessions', async () => {
+  test('called several times simultaneously makes that many sessions', async () => {
     const taken = await Promise.all(Array.from({ length: 6 }, () => submit()));
     expect(new Set(taken.map((one) => one['session'])).size).toBe(6);
   });
@@ -150,7 +150,7 @@ describe('plan_verdict', () => {
     expect(await verdictOf('01')).toMatchObject({ status: 'rejected' });
   });
 
-  test('waits for it, says that it does, and ends with the time, also where memory is collected', async () => {
+  test('waits for a verdict, reports that, and ends with the timeout, even if memory is collected', async () => {
     await submit({ title: 'Add login' });
     setFlagsFromString('--expose-gc');
     const collecting = setInterval(runInNewContext('gc') as () => void, 50);
@@ -166,7 +166,7 @@ describe('plan_verdict', () => {
     expect((await waiting).structuredContent).toMatchObject({ status: 'approved' });
   });
 
-  test('ends with the run of the plan, or a refusal, where nobody has left a verdict', async () => {
+  test('ends with the plan’s run, or a refusal, if nobody has left a verdict', async () => {
     const plan = planOf([create('made.txt', 'new\n')]);
     await mcp.call('plan_submit', { plan, message: 'Add login' });
     const waiting = mcp.client.callTool({ name: 'plan_verdict', arguments: { session, turn: '01', waitSeconds: 600 } });
@@ -178,7 +178,7 @@ describe('plan_verdict', () => {
     expect(await verdictOf('01', session, 600)).toMatchObject({ status: 'closed', outcome: 'SUCCESS' });
   });
 
-  test('a call that is cancelled ends, and the branch is looked at no more', async () => {
+  test('ends a cancelled call, and no longer looks at the branch', async () => {
     await submit({ title: 'Add login' });
     let looks = 0;
     const { store } = project.repository;
@@ -202,7 +202,7 @@ describe('plan_verdict', () => {
     expect(looks).toBe(after);
   });
 
-  test('forty that wait for one plan look at its branch together', async () => {
+  test('looks at a branch once for forty calls that wait for its plan', async () => {
     await submit({ title: 'Add login' });
     const waiting = Array.from({ length: 40 }, () => verdictOf('01', session, 600));
     const { store } = project.repository;
@@ -220,7 +220,7 @@ describe('plan_verdict', () => {
     expect((await Promise.all(waiting)).every(({ status }) => status === 'approved')).toBe(true);
   });
 
-  test('a turn without a plan has none, and a line that is deleted ends the waiting', async () => {
+  test('is none in a turn without a plan, and stops waiting when the line is deleted', async () => {
     await start(project);
     await say(project, 'Tell me', 'Words.');
     expect(await mcp.refuses('plan_verdict', { session, turn: '01' })).toContain('NO_PENDING_PLAN');
@@ -232,7 +232,7 @@ describe('plan_verdict', () => {
     expect(await waiting).toMatchObject({ status: 'waiting' });
   });
 
-  test('no tool gives one', async () => {
+  test('cannot be given by any tool', async () => {
     await submit({ title: 'Add login' });
     for (const { name } of (await mcp.client.listTools()).tools) {
       if (!name.startsWith('write_'))
@@ -244,7 +244,7 @@ describe('plan_verdict', () => {
 });
 
 describe('memos', () => {
-  test('a proposal waits for the user, and no session is told of it', async () => {
+  test('wait for the user as proposals, which no session sees', async () => {
     await addMemo(project, 'Use tabs');
     const { answer, text } = await mcp.call('memo_propose', { fact: "Use Ada's port" });
     expect(answer).toEqual({
@@ -260,7 +260,7 @@ describe('memos', () => {
     expect(await readStatus(project)).toMatchObject({ proposedMemos: 1 });
   });
 
-  test('the user takes it, or drops it', async () => {
+  test('are accepted or dropped by the user', async () => {
     for (const fact of ['One', 'Two']) await mcp.call('memo_propose', { fact });
     await addMemo(project, 'One');
     expect(await listProposed(project)).toEqual(['Two']);
@@ -271,13 +271,13 @@ describe('memos', () => {
     await expect(removeMemo(project, 'Two')).rejects.toMatchObject({ code: 'UNKNOWN_MEMO' });
   });
 
-  test('proposals at the same time are all kept, up to fifty', async () => {
+  test('are all kept if they are proposed at the same time, up to fifty', async () => {
     await Promise.all(Array.from({ length: 50 }, (_, at) => mcp.call('memo_propose', { fact: `Fact ${at}` })));
     expect(await listProposed(project)).toHaveLength(50);
     expect(await mcp.refuses('memo_propose', { fact: 'One more' })).toContain('50 memos are already proposed');
   });
 
-  test('a secret, several lines and nothing are refused', async () => {
+  test('are refused if they are a secret, several lines or nothing', async () => {
     project.secrets.set('sk-secret-123', 'key');
     expect(await mcp.refuses('memo_propose', { fact: 'It is sk-secret-123' })).toContain('SECRET_FOUND');
     expect(await mcp.refuses('memo_propose', { fact: 'a\nb' })).toContain('USAGE: fact: must be one line');

@@ -21,7 +21,7 @@ function openStore(refs: RefName[]) {
   return { store, tips, asked };
 }
 
-test.each([1, 500])('of %i branches, those that move wake who waits for them, and no other', async (count) => {
+test.each([1, 500])('of %i branches, those that move wake their waiters, and no others', async (count) => {
   const refs = Array.from({ length: count }, (_, at) => `refs/heads/b${at}` as RefName);
   const { store, tips, asked } = openStore([...refs, 'refs/heads/still' as RefName]);
   const watch = refWatch(store, 1);
@@ -39,7 +39,7 @@ test.each([1, 500])('of %i branches, those that move wake who waits for them, an
   expect(asked.listRefs > 0).toBe(count > 20);
 });
 
-test('a branch that has moved before is told at once, a store that fails is asked again, and nobody waits in vain', async () => {
+test('an earlier move is reported immediately, a failing store is asked again, and nobody waits in vain', async () => {
   const ref = 'refs/heads/b' as RefName;
   const { store, asked } = openStore([ref]);
   const watch = refWatch(

@@ -68,7 +68,7 @@ const messages: ModelRequest['messages'] = [
 ];
 
 describe('a request', () => {
-  test('goes where its endpoint says, with the key in its own header and nothing about the machine', async () => {
+  test('goes to the configured endpoint, with the key in its own header and no data about the machine', async () => {
     serve(ok(), ok(), ok());
     await ask();
     await ask({}, { baseUrl: 'http://127.0.0.1:8080/v1/' });
@@ -88,7 +88,7 @@ describe('a request', () => {
     expect(sent[2]?.headers).not.toHaveProperty('x-api-key');
   });
 
-  test('is the log in blocks, byte for byte, cached after memos, history and files', async () => {
+  test('contains the log in blocks, byte for byte, cached after memos, history and files', async () => {
     serve(ok());
     await ask({ messages, parameters: { temperature: 0.2 } });
     const [{ body }] = sent as [Sent];
@@ -107,7 +107,7 @@ describe('a request', () => {
     expect(body).not.toHaveProperty('thinking');
   });
 
-  test('with a longer history begins with the same blocks as the one before, up to where that was cached', async () => {
+  test('with a longer history begins with the same blocks as the one before, up to its cached point', async () => {
     const turn = (name: string) => `## Turn ${name}\n\n### Message\n\n\`\`\`text\nHello\n\`\`\`\n`;
     const history = (...turns: string[]) => `<!-- teddy-7f3a91c2 history -->\n${turns.map(turn).join('\n')}`;
     serve(ok(), ok());
@@ -130,7 +130,7 @@ describe('a request', () => {
     expect(sent[0]?.body.messages).toEqual([{ role: 'user', content: [{ type: 'text', text: 'plain words' }] }]);
   });
 
-  test('of a conversation has calls and results as blocks, and never more than four places to cache', async () => {
+  test('in a conversation has calls and results as blocks, and at most four cache points', async () => {
     serve(ok());
     const toolCalls = [
       { id: 'toolu_1', name: 'read_file', arguments: '{"path":"a"}' },
@@ -176,14 +176,14 @@ describe('a request', () => {
     ['claude-sonnet-5', { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'low' } }],
     ['claude-sonnet-4-5-20250929', { thinking: { type: 'enabled', budget_tokens: 4000 } }],
     ['claude-3-7-sonnet-latest', { thinking: { type: 'enabled', budget_tokens: 4000 } }],
-  ])('to %s says how much to think, and how long the answer may be', async (model, expected) => {
+  ])('to %s specifies how much to think, and how long the answer may be', async (model, expected) => {
     serve(ok());
     await ask({ parameters: { reasoning: 'low', maxAnswerTokens: 8000 } }, { model });
     expect(sent[0]?.body).toMatchObject({ max_tokens: 8000, ...expected });
     expect(sent[0]?.body).not.toHaveProperty('maxAnswerTokens');
   });
 
-  test('to an older model has a limit that the model takes', async () => {
+  test('to an older model has a limit that the model accepts', async () => {
     serve(ok());
     await ask({}, { model: 'claude-3-5-haiku-latest' });
     expect(sent[0]?.body['max_tokens']).toBe(8192);
@@ -198,17 +198,17 @@ describe('an answer', () => {
     ['model_context_window_exceeded', { reason: 'length' }],
     ['refusal', { reason: 'other', said: 'refusal' }],
     ['pause_turn', { reason: 'other', said: 'pause_turn' }],
-  ])('that ends because of %s says so', async (reason, expected) => {
+  ])('that ends because of %s reports it', async (reason, expected) => {
     serve(ok('hi', reason));
     expect((await ask()).at(-1)).toEqual({ type: 'finish', ...expected });
   });
 
-  test('that ends with [DONE] and no reason is whole', async () => {
+  test('that ends with [DONE] and no reason is complete', async () => {
     serve({ body: `${textEvent('hi')}data: [DONE]\n\n` });
     expect((await ask()).at(-1)).toEqual({ type: 'finish', reason: 'stop' });
   });
 
-  test('in one piece is asked for without a stream, and has the same events', async () => {
+  test('in one piece is requested without a stream, and has the same events', async () => {
     const message = {
       type: 'message',
       content: [
@@ -231,13 +231,13 @@ describe('an answer', () => {
     expect(sent[0]?.body).toMatchObject({ stream: false });
   });
 
-  test('whose tokens nobody has counted has no usage', async () => {
+  test('without token counts has no usage', async () => {
     const usage = { input_tokens: 0, output_tokens: 0 };
     serve({ body: event({ type: 'message_start', message: { usage } }) + textEvent('hi') + end('end_turn') });
     expect((await ask()).map(({ type }) => type)).toEqual(['text', 'finish']);
   });
 
-  test('that breaks off with an error says which', async () => {
+  test('that breaks off with an error names the error', async () => {
     serve({
       body: textEvent('so far') + event({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }),
     });
@@ -249,14 +249,14 @@ describe('an answer', () => {
 });
 
 describe('a refusal', () => {
-  test('529 is tried again, and an answer that comes then is an answer', async () => {
+  test('with 529 is retried, and a later answer is an answer', async () => {
     const overloaded = refusal(529, 'overloaded_error', 'Overloaded');
     serve(overloaded, overloaded, ok('at last'));
     expect(textOf(await ask())).toBe('at last');
     expect(sent).toHaveLength(3);
   });
 
-  test('529 that stays is told with the id of the request', async () => {
+  test('with 529 that persists is reported with the request’s id', async () => {
     const overloaded = refusal(529, 'overloaded_error', 'Overloaded');
     serve(overloaded, overloaded, overloaded);
     const error = (await failureOf()) as TeddyError;
@@ -265,7 +265,7 @@ describe('a refusal', () => {
     );
   });
 
-  test('429 says how long to wait, by Retry-After or by the limit that is used up', async () => {
+  test('with 429 names the time to wait, from Retry-After or the exhausted limit', async () => {
     const limited = (headers: Record<string, string>) => refusal(429, 'rate_limit_error', 'slow down', headers);
     serve(limited({ 'retry-after': '17' }));
     const waits: string[] = [];

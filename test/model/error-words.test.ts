@@ -25,16 +25,16 @@ test.each([
   [{ title: 'Unprocessable', detail: 'Why', status: 422 }, 'Unprocessable: Why'],
   [{ error: '{ not json' }, '{ not json'],
   ['Why', 'Why'],
-])('%j says %j', (body, words) => {
+])('%j is reported as %j', (body, words) => {
   expect(errorWords(JSON.stringify(body))).toBe(words);
 });
 
 test.each(['{"error":{"message":null,"code":7}}', '{"fault":{"why":"a"}}', '{}', '[]', 'null', 'upstream busy', '<a>'])(
-  'of %s nothing is known, so that it is told as it is',
+  '%s is unknown, and reported unchanged',
   (body) => expect(errorWords(` ${body}\n`)).toBe(body),
 );
 
-test('an empty body says nothing, and a deep one ends', () => {
+test('an empty body gives no message, and a deep one terminates', () => {
   expect(errorWords(' ')).toBe('no message');
   const deep = '['.repeat(5000) + ']'.repeat(5000);
   expect(errorWords(deep)).toBe(deep);

@@ -32,7 +32,7 @@ test.each([
   ['anthropic', { OPENROUTER_API_KEY: 'k' }, /^Set ANTHROPIC_API_KEY.* OPENROUTER_API_KEY is set: .* openrouter`/],
   ['openai', { ANTHROPIC_API_KEY: '' }, /^Set OPENAI_API_KEY/],
   ['anthropic', {}, /^Set ANTHROPIC_API_KEY/],
-] as const)('without a model for %s, the keys that are there are named: %j', (name, env, hint) => {
+] as const)('without a model for %s, the existing keys are named: %j', (name, env, hint) => {
   const preset = presets.find((one) => one.name === name);
   expect(preset && toNoModel(preset, false, env)).toMatchObject({
     code: 'NO_MODEL',

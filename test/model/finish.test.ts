@@ -23,17 +23,17 @@ test.each(good)('%j is a good end', (said) => {
   expect(finishEvent(toFinish(said), 1)).toEqual({ type: 'finish', reason: 'tool_calls' });
 });
 
-test.each(cut)('%j is the limit of the model', (said) => {
+test.each(cut)('%j is the model’s limit', (said) => {
   expect(finishEvent(toFinish(said), 1)).toEqual({ type: 'finish', reason: 'length' });
 });
 
-test.each([...bad, 7, false, { a: 1 }])('%j is no good end, and is told in the words of the endpoint', (said) => {
+test.each([...bad, 7, false, { a: 1 }])('%j is not a good end, and is reported in the endpoint’s words', (said) => {
   const word = typeof said === 'string' ? said : JSON.stringify(said);
   for (const calls of [0, 1])
     expect(finishEvent(toFinish(said), calls)).toEqual({ type: 'finish', reason: 'other', said: word });
 });
 
-test.each([undefined, null, ''])('%j says nothing yet, which is a good end of a whole answer', (said) => {
+test.each([undefined, null, ''])('%j is not an end yet, but is a good end for a complete answer', (said) => {
   expect(toFinish(said)).toBeNull();
   expect(finishEvent(null, 0)).toEqual({ type: 'finish', reason: 'stop' });
 });

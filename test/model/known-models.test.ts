@@ -1,4 +1,4 @@
-/** Windows and prices of models: which source counts, and what the files may hold. */
+/** Models' windows and prices: which source counts, and what the files may contain. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ const open = (now = '2026-11-23T08:00:00Z') =>
   });
 const nothing = { window: null, answer: null, price: null };
 
-test('the endpoint comes before the list, and both before the settings; each fills what the one before leaves out', async () => {
+test('the endpoint takes precedence over the list, and both over the settings; each fills the others’ gaps', async () => {
   settings = { 'teddy.model.a/b.window': '1000', 'teddy.model.a/b.price': '9/99' };
   expect(await open().find('openrouter', 'a/b')).toEqual({
     window: 1000,
@@ -51,7 +51,7 @@ test('the endpoint comes before the list, and both before the settings; each fil
   expect(await open().listDate()).toBe('2026-11-23T08:00:00.000Z');
 });
 
-test('the fields that an endpoint refuses are known for a day, by endpoint and model', async () => {
+test('the fields that an endpoint refuses are remembered for a day, by endpoint and model', async () => {
   await open().keepRefused(url, 'a/b', ['stream_options']);
   await open().keepRefused(url, 'c', ['reasoning_effort']);
   expect(await open('2026-11-24T07:59:59Z').refusedFields(url, 'a/b')).toEqual(['stream_options']);
@@ -63,7 +63,7 @@ test('the fields that an endpoint refuses are known for a day, by endpoint and m
   expect(await open().refusedFields(url, 'a/b')).toEqual([]);
 });
 
-test('what an endpoint says replaces what it said before, and nothing of others', async () => {
+test('an endpoint’s data replaces its earlier data, and no one else’s', async () => {
   const models = open();
   await models.keepServed(url, new Map([['old', { ...nothing, window: 1 }]]));
   await models.keepServed('http://127.0.0.1:8000/v1', new Map([['q', { ...nothing, window: 2 }]]));
@@ -80,7 +80,7 @@ test.each([
   ['price', '1e3/2', 'US dollars'],
   ['window', 'large', 'a whole number of tokens'],
   ['window', '0', 'a whole number of tokens'],
-])('a %s of %j is refused, with its name and a command that mends it', async (name, value, expected) => {
+])('a %s of %j is refused, with its name and a command that corrects it', async (name, value, expected) => {
   settings = { [`teddy.model.gpt-x.${name}`]: value };
   await expect(open().find('openai', 'gpt-x')).rejects.toMatchObject({
     code: 'BAD_SETTING',
@@ -91,7 +91,7 @@ test.each([
   });
 });
 
-test('files that are damaged, or hold nonsense, are as if they were not there', async () => {
+test('damaged or nonsensical files are ignored', async () => {
   for (const text of ['', '{', '[]', 'null', `{"${url}":{"at":"never","models":{"a":{"window":5}}}}`]) {
     await writeFile(join(dir, 'served-models.json'), text);
     expect(await open().find('openrouter', 'a')).toEqual(nothing);
@@ -117,7 +117,7 @@ describe('teddy models update', () => {
     odd: 7,
   };
 
-  test('keeps the windows and prices of the list', async () => {
+  test('stores the list’s windows and prices', async () => {
     const asked: string[] = [];
     stubRequests(async (address: string) => (asked.push(address), Response.json(list)));
     const models = open();
@@ -135,7 +135,7 @@ describe('teddy models update', () => {
     [() => new Response('<html>Gone', { headers: { 'content-type': 'text/html' } }), 'an HTML page that begins "Gone"'],
     [() => new Response('no', { status: 503 }), 'no'],
     [() => Response.json({}), 'lists no models'],
-  ])('that fails keeps the list that was there (%#)', async (answer, reason) => {
+  ])('keeps the earlier list if it fails (%#)', async (answer, reason) => {
     stubRequests(async () => Response.json(list));
     await updateModels({ models: open() });
     stubRequests(async () => answer());
@@ -155,6 +155,6 @@ test.each([
   [undefined, { window: 4096 }, 3072],
   [undefined, { window: 200_000, answer: 64_000, maxAnswer: 1000 }, 199_000],
   [undefined, { maxAnswer: 1000 }, 399_000],
-] as const)('a budget of gpt-5 with the setting %j, where %j is known, is %i', (setting, known, budget) => {
+] as const)('a budget for gpt-5 with the setting %j, while %j is known, is %i', (setting, known, budget) => {
   expect(toBudget(setting, 'gpt-5', known)).toBe(budget);
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { manualModel } from '../../src/model/keyed-model.ts';
 import { collect, requestOf } from '../support/ask-model.ts';
 
-test('the manual model gives the text that the person brought, byte for byte', async () => {
+test('the manual model returns the text that the person brought, byte for byte', async () => {
   const model = manualModel({ readAnswer: async () => '## Action Plan\r\n🧸' });
   expect(model).toMatchObject({ provider: 'manual', label: 'manual' });
   expect(await collect(model.answer(requestOf()))).toEqual([
@@ -11,7 +11,7 @@ test('the manual model gives the text that the person brought, byte for byte', a
   ]);
 });
 
-test('the manual model asks for the text only when it is to answer, and passes errors on', async () => {
+test('the manual model asks for the text only when it has to answer, and passes errors on', async () => {
   let asked = 0;
   const model = manualModel({
     readAnswer: async () => {

@@ -1,4 +1,4 @@
-/** The tests' own server: what other tests rely on. */
+/** The tests' own model server, with the behavior that other tests rely on. */
 import { afterEach, expect, test } from 'vitest';
 import { openaiModel } from '../../src/model/openai.ts';
 import { collect, requestOf, textOf } from '../support/ask-model.ts';
@@ -13,7 +13,7 @@ async function ask(content: string): Promise<string> {
   return textOf(await collect(model.answer(requestOf({ messages: [{ role: 'user', content }] }))));
 }
 
-test('a function answers each request by what it asks', async () => {
+test('a function answers each request according to its content', async () => {
   server = await startModelServer({
     answers: ({ model, messages }) =>
       messages[0]?.content === 'fail'
@@ -24,14 +24,14 @@ test('a function answers each request by what it asks', async () => {
   await expect(ask('fail')).rejects.toThrow('as told');
 });
 
-test('a request for which no answer is left is refused with a message that says so, and not retried', async () => {
+test('a request without a remaining answer is refused with a message that says so, and not retried', async () => {
   server = await startModelServer({ answers: ['only one'] });
   await ask('one');
   await expect(ask('two')).rejects.toThrow('no answer more');
   expect(server.requests()).toHaveLength(2);
 });
 
-test('the server closes at once in the middle of a slow answer, twice if asked, and still tells what it got', async () => {
+test('the server closes immediately in the middle of a slow answer, even twice, and still lists its requests', async () => {
   server = await startModelServer({ answers: ['slow '.repeat(100)], chunkDelayMs: 60_000 });
   const asked = ask('hello').catch((error: unknown) => error);
   await server.waitForRequests(1);

@@ -1,4 +1,4 @@
-/** Tools: what a model is offered, and what it calls, however a server streams it. */
+/** Tools: those that a model is offered, and those that it calls, however a server streams them. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { openaiModel } from '../../src/model/openai.ts';
 import type { Model, ModelEvent, ModelRequest, ModelTool } from '../../src/ports/model.ts';
@@ -38,14 +38,14 @@ const callsOf = (events: ModelEvent[]) =>
 const askRaw = async (...raw: string[]) => callsOf(await ask({ raw }));
 
 describe('a request', () => {
-  test('offers its tools, and one without tools has no field that speaks of them', async () => {
+  test('offers its tools, and one without tools has no field that mentions them', async () => {
     await ask('hi');
     expect(server?.requests()[0]?.body['tools']).toEqual([{ type: 'function', function: tools[0] }]);
     await collect((await serve('hi')).answer(requestOf()));
     expect(Object.keys(server?.requests()[0]?.body ?? {})).toEqual(['model', 'messages', 'stream', 'stream_options']);
   });
 
-  test('carries what was called and what came of it, in the words of the API', async () => {
+  test('has the calls and their results in the API’s form', async () => {
     const call = { id: 'call_a', name: 'look_up', arguments: '{"word":"tree"}' };
     await ask('hi', {
       messages: [
@@ -70,7 +70,7 @@ describe('a request', () => {
 });
 
 describe('an answer', () => {
-  test('gives its text, then each call whole, then why it ended, wherever its pieces are cut', async () => {
+  test('yields its text, then each complete call, then the reason for its end, wherever its pieces are cut', async () => {
     const toolCalls = [
       { id: 'call_a', name: 'look_up', arguments: '{"word":"tree 🧸 \\"quoted\\""}' },
       { id: 'call_b', name: 'look_up', arguments: '{"word":"leaf"}' },
@@ -91,7 +91,7 @@ describe('an answer', () => {
     expect(events).toEqual([{ type: 'finish', reason: 'stop' }]);
   });
 
-  test('that is cut in the middle of a call gives no call', async () => {
+  test('that is cut in the middle of a call yields no call', async () => {
     const raw = [chunk({ content: 'so far' }), calls({ index: 0, id: 'call_a', ...called('look_up', '{"wo') })];
     const events: ModelEvent[] = [];
     const model = await serve({ raw, destroy: true });
@@ -102,7 +102,7 @@ describe('an answer', () => {
     expect(events).toEqual([{ type: 'text', text: 'so far' }]);
   });
 
-  test('that reached its limit in the middle of a call says so, with the call as far as it came', async () => {
+  test('that reached its limit in the middle of a call reports it, with the partial call', async () => {
     const raw = [calls({ index: 0, id: 'call_a', ...called('look_up', '{"wo') }), end('length')];
     expect(await ask({ raw })).toEqual([
       { type: 'tool_call', id: 'call_a', name: 'look_up', arguments: '{"wo' },
@@ -110,7 +110,7 @@ describe('an answer', () => {
     ]);
   });
 
-  test('waits for results exactly when it calls, whatever its finish reason says', async () => {
+  test('waits for results exactly if it calls, whatever its finish reason', async () => {
     const call = calls({ index: 0, id: 'call_a', ...called('look_up', '{}') });
     for (const [raw, reason] of [
       [[call, end('stop')], 'tool_calls'],
@@ -136,7 +136,7 @@ describe('a server may', () => {
     ]);
   });
 
-  test('leave ids out, or give the same one twice: each call has one of its own', async () => {
+  test('leave out ids, or repeat one: each call gets its own', async () => {
     const found = await askRaw(
       calls({ index: 0, id: null, ...called('look_up', '{"word":"a"}') }),
       calls({ index: 1, id: '', ...called('look_up', '{"word":"b"}') }),
@@ -160,7 +160,7 @@ describe('a server may', () => {
     expect(found.map((call) => call[2])).toEqual(['a', 'b', 'c'].map((word) => `{"word":"${word}"}`));
   });
 
-  test('give all calls the same index, with ids of their own', async () => {
+  test('give all calls the same index, with separate ids', async () => {
     const found = await askRaw(
       calls({ index: 0, id: 'a', ...called('look_up', '{"word":"a"}') }),
       calls({ index: 0, id: 'b', ...called('look_up', '{"word":') }),
@@ -186,14 +186,14 @@ describe('a server may', () => {
     ]);
   });
 
-  test('send calls that are none: without a name, as null, as a word', async () => {
+  test('send invalid calls: without a name, as null, as a word', async () => {
     const broken = ['null', '"word"', '{}', '[null]', '[1,{"index":"0"}]', '[{"function":null}]'];
     const raw = broken.map((value) => `data: {"choices":[{"delta":{"tool_calls":${value}}}]}\n\n`);
     expect(await ask({ raw: [...raw, end('stop')] })).toEqual([{ type: 'finish', reason: 'stop' }]);
   });
 });
 
-test('the hint of a failure says how this request is made again', async () => {
+test('the hint in a failure explains how to repeat this request', async () => {
   const again = '`teddy write ask -m ...` asks again.';
   await expect(ask({ status: 400 }, { again })).rejects.toMatchObject({
     hint: `The connection works, but the server rejected the request; ${again}`,

@@ -35,7 +35,7 @@ function modelAt(baseUrl: string, key = apiKey) {
   return openaiModel({ apiKey: key, baseUrl, model: 'gpt-test', retryDelayMs: 1 });
 }
 
-// The messages of these tests, unless a test brings its own.
+// The messages in these tests, unless a test brings its own.
 const request = (overrides: Partial<ModelRequest> = {}) => requestOf({ messages, ...overrides });
 
 async function failureOf(events: AsyncIterable<ModelEvent>): Promise<{ error: TeddyError; text: string }> {
@@ -66,7 +66,7 @@ async function answerTo(...raw: (string | Uint8Array)[]): Promise<ModelEvent[]> 
 describe('an answer', () => {
   const text = '# Plan\n\n- 👩‍👩‍👧 emoji, äöü, 漢字,\ttabs, "quotes", \\n\r\n\u2028 and   spaces \n'.repeat(20);
 
-  slowTest('arrives byte for byte, whatever the chunks tear apart', async () => {
+  slowTest('arrives byte for byte, wherever the chunks are cut', async () => {
     for (const chunkSize of [1, 2, 7]) {
       const { url } = await serve([text], { chunkSize });
       const events = await collect(modelAt(url).answer(request()));
@@ -75,14 +75,14 @@ describe('an answer', () => {
     }
   });
 
-  slowTest('never has half a character in an event, so that each can be written by itself', async () => {
+  slowTest('never has half a character in an event, so each event can be written separately', async () => {
     const { url } = await serve([text], { chunkSize: 1 });
     const events = await collect(modelAt(url).answer(request()));
     const written = Buffer.concat(events.map((event) => Buffer.from(event.type === 'text' ? event.text : '')));
     expect(written.toString()).toBe(text);
   });
 
-  test('survives a read that ends within the bytes of a character', async () => {
+  test("survives a read that ends within a character's bytes", async () => {
     const bytes = Buffer.from(delta('a🧸b') + stop + done);
     const middle = bytes.indexOf(0xf0) + 2;
     expect(textOf(await answerTo(bytes.subarray(0, middle), bytes.subarray(middle)))).toBe('a🧸b');
@@ -102,7 +102,7 @@ describe('an answer', () => {
     ['stop', { reason: 'stop' }],
     ['length', { reason: 'length' }],
     ['content_filter', { reason: 'other', said: 'content_filter' }],
-  ])('that ends because of %s says so', async (finishReason, finish) => {
+  ])('that ends because of %s reports it', async (finishReason, finish) => {
     const { url } = await serve([{ text: 'hi', finishReason }]);
     expect((await collect(modelAt(url).answer(request()))).at(-1)).toEqual({ type: 'finish', ...finish });
   });
@@ -113,7 +113,7 @@ describe('an answer', () => {
     { detail: 'Why' },
     { errors: [{ message: 'Why' }] },
     { type: 'error', message: 'Why' },
-  ])('that breaks off with %j says why', async (error) => {
+  ])('that breaks off with %j gives the reason', async (error) => {
     const url = (await serve([{ raw: [delta('a'), `data: ${JSON.stringify(error)}\n\n`, done] }])).url;
     expect(await failureOf(modelAt(url).answer(request()))).toMatchObject({
       text: 'a',
@@ -121,12 +121,12 @@ describe('an answer', () => {
     });
   });
 
-  test('that was ended badly stays so, whatever is said later', async () => {
+  test('that was ended badly stays so, whatever comes later', async () => {
     const filtered = chunk({ delta: { content: 'a' }, finish_reason: 'content_filter' });
     expect((await answerTo(filtered, stop, done)).at(-1)).toMatchObject({ reason: 'other', said: 'content_filter' });
   });
 
-  test('may come in lists of parts: texts are its words, and what is neither text nor thought is named', async () => {
+  test('may come in lists of parts: texts are its words, and anything but text and thoughts is named', async () => {
     const warnings: string[] = [];
     const thinking = { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] };
     const raw = [
@@ -144,14 +144,14 @@ describe('an answer', () => {
     expect(warnings).toEqual([expect.stringContaining('were left out: reference, image_url.')]);
   });
 
-  test('leaves the reasoning of the model out', async () => {
+  test('leaves out the model’s reasoning', async () => {
     const { url } = await serve([{ text: 'answer', reasoning: 'hidden thought' }]);
     expect(textOf(await collect(modelAt(url).answer(request())))).toBe('answer');
   });
 });
 
 describe('a request', () => {
-  test('carries the messages as given, the parameters and nothing else', async () => {
+  test('has the messages unchanged, the parameters and nothing more', async () => {
     const { url, requests } = await serve(['hi']);
     await collect(modelAt(url).answer(request({ parameters: { temperature: 0.2, model: 'other', stream: false } })));
     expect(requests()).toHaveLength(1);
@@ -165,7 +165,7 @@ describe('a request', () => {
     });
   });
 
-  test('says how much to think and how long the answer may be, in the names that the endpoint knows', async () => {
+  test('specifies how much to think and how long the answer may be, by the endpoint’s names', async () => {
     const { url, requests } = await serve(['hi']);
     await collect(modelAt(url).answer(request({ parameters: { reasoning: 'high', maxAnswerTokens: 900 } })));
     expect(requests()[0]?.body).toEqual({
@@ -187,7 +187,7 @@ describe('a request', () => {
     expect(bodies[0]).not.toHaveProperty('max_tokens');
   });
 
-  test('sends the key, and nothing about the machine or its environment', async () => {
+  test('sends the key, but no data about the machine or its environment', async () => {
     const other = await startModelServer({ answers: ['from the wrong server'] });
     vi.stubEnv('OPENAI_BASE_URL', other.url);
     vi.stubEnv('OPENAI_API_KEY', 'sk-of-the-environment');
@@ -208,7 +208,7 @@ describe('a request', () => {
     printed.mockRestore();
   });
 
-  test('without a key has no Authorization header, whatever the environment holds', async () => {
+  test('without a key has no Authorization header, whatever the environment', async () => {
     vi.stubEnv('OPENAI_API_KEY', 'sk-of-the-environment');
     const { url, requests } = await serve(['hi']);
     await collect(openaiModel({ apiKey: undefined, baseUrl: `${url}/`, model: 'local' }).answer(request()));
@@ -260,7 +260,7 @@ describe('a server may', () => {
     ]);
   });
 
-  test('tell what it has cost, which counts only if it is a number', async () => {
+  test('report its cost, which counts only if it is a number', async () => {
     for (const [cost, told] of [
       [0.0123, { costUsd: 0.0123 }],
       ['0.0123', {}],
@@ -292,13 +292,13 @@ describe('a server may', () => {
     expect((await answerTo(delta('a'), 'data: [DO', 'NE]\n\n')).at(-1)).toEqual({ type: 'finish', reason: 'stop' });
   });
 
-  test('drop the connection after the finish reason: the answer is whole', async () => {
+  test('drop the connection after the finish reason: the answer is complete', async () => {
     const { url } = await serve([{ raw: [delta('whole'), stop], destroy: true }]);
     expect(textOf(await collect(modelAt(url).answer(request())))).toBe('whole');
   });
 });
 
-describe('an error of the server', () => {
+describe('a server error', () => {
   test.each([
     [400, 'MODEL_FAILED', 1],
     [401, 'MODEL_AUTH', 1],
@@ -322,7 +322,7 @@ describe('an error of the server', () => {
     expect(requests().map(({ status }) => status)).toEqual([500, 502, 200]);
   });
 
-  test('429 is MODEL_RATE_LIMIT after three requests, with the wish of the last answer', async () => {
+  test('429 is MODEL_RATE_LIMIT after three requests, with the last response’s delay', async () => {
     const soon = { status: 429, headers: { 'retry-after': '0' } };
     const { error, requests } = await failureWith(soon, soon, { status: 429, headers: { 'retry-after': '17' } });
     expect(error.code).toBe('MODEL_RATE_LIMIT');
@@ -330,14 +330,14 @@ describe('an error of the server', () => {
     expect(requests).toBe(3);
   });
 
-  slowTest('429 is not asked again before its Retry-After is over', async () => {
+  slowTest('429 is not retried before its Retry-After has passed', async () => {
     const { url } = await serve([{ status: 429 }, 'hi']);
     const wait = startWait(900);
     await collect(modelAt(url).answer(request()));
     expect(wait.isOver()).toBe(true);
   });
 
-  test('is not retried when it asks for more than a minute', async () => {
+  test('is not retried if it asks for more than a minute', async () => {
     const { error, requests } = await failureWith({ status: 503, headers: { 'retry-after': '3600' } }, 'too early');
     expect({ code: error.code, requests }).toEqual({ code: 'MODEL_FAILED', requests: 1 });
   });
@@ -355,7 +355,7 @@ describe('an error of the server', () => {
     expect(error.message.split('): ')[1]).toBe(shown);
   });
 
-  test('never shows the API key, where the server repeats it', async () => {
+  test('never shows the API key, even if the server repeats it', async () => {
     const message = `${'x'.repeat(290)} Incorrect API key: ${apiKey}, Bearer ${apiKey}`;
     const { error } = await failureWith({ status: 401, body: { message }, headers: { 'x-request-id': apiKey } });
     expect(`${error.message} ${error.hint} ${error.stack}`).not.toContain(apiKey.slice(0, 6));
@@ -376,7 +376,7 @@ describe('an error of the server', () => {
     expect(error.message).toBe(`The model server at ${url} broke off its answer: overloaded`);
   });
 
-  test('that is no event is MODEL_FAILED, and prints nothing', async () => {
+  test('that is not an event is MODEL_FAILED, and prints nothing', async () => {
     const printed = vi.spyOn(console, 'error').mockImplementation(() => {});
     const { error } = await failureWith({ raw: ['data: {"choices":[oops\n\n'] });
     expect(error.code).toBe('MODEL_FAILED');
@@ -408,7 +408,7 @@ describe('a connection', () => {
     expect({ code: error.code, connections }).toEqual({ code: 'MODEL_UNREACHABLE', connections: 3 });
   });
 
-  test('that is cut in mid-answer is MODEL_INTERRUPTED, keeps what came, and is not tried again', async () => {
+  test('that is cut in mid-answer is MODEL_INTERRUPTED, keeps the received part, and is not retried', async () => {
     const { url, requests } = await serve([{ cutAfter: 3, text: 'abcdefghijklmnop' }, 'again'], { chunkSize: 2 });
     const { error, text } = await failureOf(modelAt(url).answer(request()));
     expect({ code: error.code, text, requests: requests().length }).toEqual({
@@ -418,14 +418,14 @@ describe('a connection', () => {
     });
   });
 
-  test('that ends in good order, but without finish reason and [DONE], is MODEL_INTERRUPTED', async () => {
+  test('that ends properly, but without finish reason and [DONE], is MODEL_INTERRUPTED', async () => {
     const { error, requests } = await failureWith({ raw: [delta('data: [DONE]\n\n')] }, 'again');
     expect({ code: error.code, requests }).toEqual({ code: 'MODEL_INTERRUPTED', requests: 1 });
   });
 });
 
 describe('a signal', () => {
-  test('stops a slow answer at once, with what came until then', async () => {
+  test('stops a slow answer immediately, with the part received until then', async () => {
     const { url } = await serve(['abcdefgh'.repeat(10_000)], { chunkSize: 8, chunkDelayMs: 50 });
     const abort = new AbortController();
     let text = '';
@@ -439,7 +439,7 @@ describe('a signal', () => {
     expect(text).toBe('abcdefgh'.repeat(2));
   });
 
-  test('stops the wait for a retry at once', async () => {
+  test('stops the wait for a retry immediately', async () => {
     const { url, requests, waitForRequests } = await serve([{ status: 429, headers: { 'retry-after': '30' } }, 'no']);
     const abort = new AbortController();
     const failed = failureOf(modelAt(url).answer(request({ signal: abort.signal })));
@@ -451,7 +451,7 @@ describe('a signal', () => {
     expect(requests()).toHaveLength(1);
   });
 
-  test('that was given before sends nothing', async () => {
+  test('that was sent before sends nothing', async () => {
     const { url, requests } = await serve(['hi']);
     const { error } = await failureOf(modelAt(url).answer(request({ signal: AbortSignal.abort() })));
     expect(error.code).toBe('INTERRUPTED');

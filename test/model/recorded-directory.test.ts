@@ -26,7 +26,7 @@ function record(type: string, content: string, more: object = {}): string {
   return `${JSON.stringify({ type, id: '1', timestamp: '2026-01-24T12:00:00Z', message, ...more })}\n`;
 }
 
-test('a session directory gives each answered turn in order, with the hash of the message that was answered', async () => {
+test('a session directory yields each answered turn in order, with the answered message’s hash', async () => {
   write({
     'session.context': '',
     '10/plan.md': 'ten',
@@ -47,7 +47,7 @@ test('a session directory gives each answered turn in order, with the hash of th
   ]);
 });
 
-test('a turn without a plan gives the last answer of its transcript, over damaged and unknown lines', async () => {
+test('a turn without a plan yields its transcript’s last answer, skipping damaged and unknown lines', async () => {
   write({
     '01/transcript.jsonl':
       record('user', 'why?') +
@@ -60,7 +60,7 @@ test('a turn without a plan gives the last answer of its transcript, over damage
   ]);
 });
 
-test('flat files give a turn each, by name, with the message if it stands beside', async () => {
+test('flat files yield a turn each, by name, with the message if it is beside the file', async () => {
   write({
     '02-branch-01.md': 'two b',
     '02.md': 'two',

@@ -20,11 +20,11 @@ const answer = (turn: string, messageSha256: string | null, text: string): Recor
   answer: text,
 });
 
-test('the label says that the answers are recorded, and where', () => {
+test('the label shows that the answers are recorded, and their place', () => {
   expect(play([]).model).toMatchObject({ provider: 'recorded', label: 'recorded answers from demo' });
 });
 
-test('an answer is found by turn and message, in any order, as often as asked, without a notice', async () => {
+test('an answer is found by turn and message, in any order, as often as requested, without a notice', async () => {
   const { ask, notices } = play([answer('01', 'aa', 'one'), answer('02', 'aa', 'two'), answer('02', 'bb', 'three')]);
   expect([await ask('02', 'bb'), await ask('02', 'aa'), await ask('01', 'aa'), await ask('02', 'bb')]).toEqual([
     'three',
@@ -35,7 +35,7 @@ test('an answer is found by turn and message, in any order, as often as asked, w
   expect(notices).toEqual([]);
 });
 
-test('a recording without messages is matched by the turn alone, so that every command can begin anew', async () => {
+test('a recording without messages is matched only by the turn, so that every command can start over', async () => {
   const { ask, notices } = play([answer('01', null, 'one'), answer('02', null, 'two')]);
   expect(await ask('02', 'cc')).toBe('two');
   expect(notices).toEqual([]);
@@ -49,14 +49,14 @@ test('another message gets the unused answer of its turn, with a notice that nam
   ]);
 });
 
-test('another turn gets the first answer that was not used yet, each once', async () => {
+test('another turn gets the first unused answer, each once', async () => {
   const { ask, notices } = play([answer('01', 'aa', 'one'), answer('02', 'bb', 'two'), answer('03', 'cc', 'three')]);
   await ask('01', 'aa');
   expect([await ask('07', 'zz'), await ask('07', 'zz')]).toEqual(['two', 'three']);
   expect(notices).toHaveLength(2);
 });
 
-test('nothing left is BAD_RECORDING with a hint', async () => {
+test('an exhausted recording is BAD_RECORDING with a hint', async () => {
   const { ask } = play([answer('01', 'aa', 'one')]);
   await ask('01', 'aa');
   await expect(ask('02', 'bb')).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-/** Servers that send a request on to another address, which gets neither the request nor the key. */
+/** Servers that redirect a request to another address, which gets neither the request nor the key. */
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
@@ -24,7 +24,7 @@ async function start(answer: Parameters<typeof createServer>[1]): Promise<string
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** The base URL of a server that leads to another one, and what that one has got. */
+/** The base URL of a server that redirects to another one, and the requests that the other one has got. */
 async function startRedirect(status: number): Promise<{ baseUrl: string; other: string; got: IncomingHttpHeaders[] }> {
   const got: IncomingHttpHeaders[] = [];
   const other = await start((request, response) => {
@@ -46,7 +46,7 @@ test.each([
   ['anthropic', 302],
   ['anthropic', 308],
   ['gemini', 303],
-] as [PresetName, number][])('%s: %i is an error that says where it leads', async (preset, status) => {
+] as [PresetName, number][])('%s: %i is an error that names the target', async (preset, status) => {
   const { baseUrl, other, got } = await startRedirect(status);
   const make = preset === 'anthropic' ? anthropicModel : openaiModel;
   const error = await failed(collect(make({ preset, model: 'm', baseUrl, apiKey }).answer(requestOf())));
@@ -60,7 +60,7 @@ test.each([
   expect(got).toEqual([]);
 });
 
-test.each(['openai', 'anthropic'] as const)('%s: a list of models is not asked for elsewhere', async (preset) => {
+test.each(['openai', 'anthropic'] as const)('%s: a list of models is not requested elsewhere', async (preset) => {
   const { baseUrl, other, got } = await startRedirect(307);
   const endpoint = parseEndpoint({ preset, baseUrl, apiKey });
   const failure = toFailure(await failed(listModels(endpoint)), false);
@@ -69,7 +69,7 @@ test.each(['openai', 'anthropic'] as const)('%s: a list of models is not asked f
   expect(got).toEqual([]);
 });
 
-test('without an address that can be read, it leads nowhere', async () => {
+test('without a readable address, it is not followed', async () => {
   const baseUrl = await start((_, response) => void response.writeHead(302, { location: 'http://[' }).end());
   const error = await failed(collect(openaiModel({ model: 'm', baseUrl, apiKey }).answer(requestOf())));
   expect(error?.message).toContain('answered 302, which leads nowhere.');

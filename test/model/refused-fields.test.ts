@@ -19,7 +19,7 @@ type Refuse = (sent: string) => Refusal | null;
 const servers: Server[] = [];
 afterEach(() => servers.splice(0).forEach((server) => server.close()));
 
-/** Answers what it does not refuse. */
+/** Answers everything it does not refuse. */
 async function serve(refuse: Refuse, answer: object) {
   const sent: Record<string, unknown>[] = [];
   const server = createServer(async (request, response) => {
@@ -66,7 +66,7 @@ describe('a field that the server refuses is left out', () => {
     expect(warnings).toEqual([expect.stringContaining('was sent without stream_options, which')]);
   });
 
-  test('where a validator names it apart from its words', async () => {
+  test('if a validator names it outside its message', async () => {
     const detail = [
       { type: 'extra_forbidden', loc: ['body', 'reasoning_effort'], msg: 'Extra inputs are not permitted' },
     ];
@@ -74,7 +74,7 @@ describe('a field that the server refuses is left out', () => {
     expect((await ask(refuse, { reasoning: 'low' })).failure).toBe('hi');
   });
 
-  test('one after the other, and a limit goes by its other name', async () => {
+  test('one after the other, and a limit gets its other name', async () => {
     const both: Refuse = (sent) => refusing('stream_options')(sent) ?? refusing('max_tokens')(sent);
     const { sent, failure } = await ask(both, { maxAnswerTokens: 900 });
     expect(failure).toBe('hi');
@@ -93,7 +93,7 @@ describe('a field that the server refuses is left out', () => {
     expect(again.sent).toHaveLength(1);
   });
 
-  test('on the other wire, where marks of the cache stand within the messages', async () => {
+  test('in the other API, where cache marks are within the messages', async () => {
     const words = 'messages.0.content.0.text.cache_control: Extra inputs are not permitted';
     const answer = { type: 'message', content: [{ type: 'text', text: 'hi' }], stop_reason: 'end_turn' };
     const { url: baseUrl, sent } = await serve(refusing('cache_control', words), answer);
@@ -107,11 +107,11 @@ describe('a field that the server refuses is left out', () => {
   });
 });
 
-describe('a refusal is told as it is', () => {
+describe('a refusal is reported unchanged', () => {
   test.each([
-    ['of another field', 'Unknown field: temperature'],
-    ['of a value', "Unsupported value: 'reasoning_effort' does not support 'low'. Supported values are: 'medium'."],
-    ['that names a field and does not refuse it', 'max_tokens is too large: at most 8192 with reasoning_effort'],
+    ['for another field', 'Unknown field: temperature'],
+    ['for a value', "Unsupported value: 'reasoning_effort' does not support 'low'. Supported values are: 'medium'."],
+    ['that names a field without refusing it', 'max_tokens is too large: at most 8192 with reasoning_effort'],
   ])('%s', async (_what, words) => {
     const { sent, failure } = await ask(() => ({ status: 400, body: { message: words } }), {
       reasoning: 'low',
@@ -121,7 +121,7 @@ describe('a refusal is told as it is', () => {
     expect(sent).toHaveLength(1);
   });
 
-  test('where the server refuses the field that is not sent any more', async () => {
+  test('if the server refuses the field that is no longer sent', async () => {
     const words = 'Unknown field: stream_options';
     const { sent, failure } = await ask(() => ({ status: 400, body: { message: words } }));
     expect(failure).toMatchObject({ code: 'MODEL_FAILED' });
@@ -133,7 +133,7 @@ test.each([
   { error: { code: 400, message: 'API key not valid. Please pass a valid API key.', status: 'INVALID_ARGUMENT' } },
   { code: 'Client specified an invalid argument', error: 'Incorrect API key provided: ab***yz.' },
   { error: { message: 'Bad request', details: [{ reason: 'API_KEY_INVALID' }] } },
-])('a server that says 400 for a wrong key means the key: %j', async (body) => {
+])('a server’s 400 for a wrong key means the key: %j', async (body) => {
   for (const form of [body, [body]])
     expect((await ask(() => ({ status: 400, body: form }))).failure).toMatchObject({
       code: 'MODEL_AUTH',

@@ -1,4 +1,4 @@
-/** Endpoints, and servers of this machine, say which models they have. */
+/** Endpoints, and local servers, list their models. */
 import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { chooseModel, listServedModels } from '../../src/app.ts';
@@ -71,12 +71,12 @@ describe('a list of models', () => {
       { id: 'o', context_length: 'many', pricing: { prompt: 'free', completion: null } },
       { id: 'o', window: null, answer: null, price: null },
     ],
-  ] as const)('of %s: %j', async (name, served, expected) => {
+  ] as const)('from %s: %j', async (name, served, expected) => {
     const [model] = await listOf(name, { data: [served, { no: 'id' }, null] });
     expect({ ...model, price: roundPrice(model?.price) }).toEqual(expected);
   });
 
-  test('is asked for with the key, in the way of the endpoint', async () => {
+  test('is requested with the key, in the endpoint’s form', async () => {
     await listOf('anthropic', list('c'));
     expect(asked[0]).toMatchObject({
       url: 'http://host/v1/models?limit=1000',
@@ -86,12 +86,12 @@ describe('a list of models', () => {
     expect(asked[0]?.headers).toMatchObject({ authorization: 'Bearer sk-0123456789' });
   });
 
-  test.each([[{}], [{ data: 'x' }], [[]], [null]])('that is %j holds none', async (document) => {
+  test.each([[{}], [{ data: 'x' }], [[]], [null]])('that is %j is empty', async (document) => {
     expect(await listOf('vllm', document)).toEqual([]);
   });
 });
 
-/** Times a million is not exact. */
+/** Multiplying by a million is not exact. */
 function roundPrice(price: object | null | undefined): object | null {
   if (!price) return null;
   return Object.fromEntries(Object.entries(price).map(([name, amount]) => [name, Number(Number(amount).toFixed(6))]));
@@ -111,13 +111,13 @@ describe('Ollama', () => {
     [{ model_info: {} }, { used: 4096, possible: null }],
     [{ other: 1 }, null],
     [404, null],
-  ])('that says %j of a model shows it %j', async (document, expected) => {
+  ])('that reports %j for a model has the window %j', async (document, expected) => {
     serve({ 'http://127.0.0.1:11434/api/show': document });
     expect(await readOllamaWindow(endpoint, 'm')).toEqual(expected);
   });
 });
 
-describe('a model that the endpoint does not know', () => {
+describe('a model that the endpoint does not list', () => {
   const ask = (model: string, preset: 'openai' | 'anthropic' = 'openai') => {
     const make = preset === 'openai' ? openaiModel : anthropicModel;
     return collect(make({ model, preset, baseUrl: 'http://host/v1', apiKey: '' }).answer(requestOf())).catch(
@@ -129,7 +129,7 @@ describe('a model that the endpoint does not know', () => {
     ['gpt-4o-mni', 'Is it gpt-4o-mini?'],
     ['gpt-4o', 'Is it gpt-4o-mini, or gpt-4o-audio?'],
     ['something else', 'It has gpt-4o-mini, gpt-4o-audio, whisper.'],
-  ])('%s gets the nearest names', async (model, hint) => {
+  ])('%s gets suggestions with the nearest names', async (model, hint) => {
     serve({
       'http://host/v1/models': list('gpt-4o-mini', 'gpt-4o-audio', 'whisper'),
       'http://host/v1/chat/completions': 404,
@@ -143,17 +143,17 @@ describe('a model that the endpoint does not know', () => {
     }
   });
 
-  test('is an error by itself where there is no list', async () => {
+  test('is an error of its own if there is no list', async () => {
     serve({ 'http://host/v1/chat/completions': 404, 'http://host/v1/models': '<html>' });
     expect((await ask('x')) as TeddyError).toMatchObject({ hint: expect.stringMatching(/^http:\/\/host/) as string });
   });
 });
 
-describe('a server of this machine', () => {
+describe('a local server', () => {
   const ollama = 'http://127.0.0.1:11434/v1';
   const vllm = 'http://127.0.0.1:8000/v1';
 
-  test('is found where it lists models that talk, and nothing else is', async () => {
+  test('is found if it lists chat models, and nothing else is', async () => {
     serve({
       [`${ollama}/models`]: list('nomic-embed-text', 'llama3.2'),
       'http://127.0.0.1:1234/v1/models': '<html>Not here</html>',
@@ -184,7 +184,7 @@ describe('a server of this machine', () => {
     return { choice, said, questions };
   }
 
-  test('is offered where nothing is configured and somebody can be asked, and is asked only after a yes', async () => {
+  test('is offered if nothing is configured and somebody can be asked, and is used only after a yes', async () => {
     serve({ [`${ollama}/models`]: list('llama3.2', 'qwen3'), [`${vllm}/models`]: list('q') });
     const { choice, said, questions } = await choose([false, true]);
     expect(questions).toEqual([
@@ -197,7 +197,7 @@ describe('a server of this machine', () => {
     expect(refused.choice).toMatchObject({ provider: 'none', missing: { code: 'NO_MODEL' } });
   });
 
-  test('is not even looked for where nobody can be asked, nothing may be sent, or a provider is named', async () => {
+  test('is not even looked for if nobody can be asked, nothing may be sent, or a provider is named', async () => {
     serve({ [`${ollama}/models`]: list('llama3.2') });
     expect((await choose(null)).choice).toMatchObject({ provider: 'none' });
     expect(await choose([true], {}, false)).toMatchObject({ choice: { provider: 'none' }, questions: [] });
@@ -221,7 +221,7 @@ describe('teddy.baseUrl', () => {
     vllm: 'http://127.0.0.1:8000/v1',
   };
 
-  /** Where the model and the list are asked, with these variables and settings. */
+  /** Where the model and the list are requested, with these variables and settings. */
   async function addressesOf(
     provider: string | undefined,
     settings: Record<string, string>,
@@ -252,13 +252,13 @@ describe('teddy.baseUrl', () => {
     };
   }
 
-  test.each(Object.entries(own))('of another provider does not get the key of %s', async (provider, url) => {
+  test.each(Object.entries(own))('for another provider does not get %s’s key', async (provider, url) => {
     for (const settings of [{ provider: 'ollama' }, { provider: 'manual' }])
       expect(await addressesOf(provider, settings)).toEqual({ label: url, url, boxed: false });
     if (provider !== 'openai') expect(await addressesOf(provider, {})).toEqual({ label: url, url, boxed: false });
   });
 
-  test('counts for the provider that is set, and for openai where none is', async () => {
+  test('applies to the configured provider, and to openai if there is none', async () => {
     const box = { label: 'http://box/v1', url: 'http://box/v1', boxed: true };
     expect(await addressesOf(undefined, {})).toEqual(box);
     expect(await addressesOf('openai', {})).toEqual(box);
@@ -266,7 +266,7 @@ describe('teddy.baseUrl', () => {
     expect(await addressesOf('vllm', {}, { TEDDY_PROVIDER: 'vllm' })).toEqual(box);
   });
 
-  test('beside a provider in git config counts for no other one of the environment', async () => {
+  test('beside a provider in git config applies to no other one from the environment', async () => {
     const asking = addressesOf('openai', { provider: 'ollama' }, { TEDDY_PROVIDER: 'openai' });
     expect(await asking).toEqual({ label: own.openai, url: own.openai, boxed: false });
   });
@@ -274,7 +274,7 @@ describe('teddy.baseUrl', () => {
   test.each([
     ['openai', 'OPENAI_BASE_URL'],
     ['anthropic', 'ANTHROPIC_BASE_URL'],
-  ])('%s still takes %s first', async (provider, name) => {
+  ])('for %s still yields to %s', async (provider, name) => {
     const url = 'http://other/v1';
     expect(await addressesOf(provider, { provider: 'ollama' }, { [name]: url })).toMatchObject({ label: url, url });
     expect(await addressesOf(provider, { provider }, { [name]: url })).toMatchObject({ label: url, url });
@@ -313,7 +313,7 @@ describe('the window', () => {
   const served = { data: [{ id: 'm', max_model_len: 5000, context_length: 5000 }] };
   const facts = { window: 5000, answer: null, price: null };
 
-  test('is asked for once a day where the endpoint says it', async () => {
+  test('is requested once a day if the endpoint reports it', async () => {
     serve({ 'http://127.0.0.1:8000/v1/models': served, 'https://openrouter.ai/api/v1/models': served });
     expect((await choose('vllm')).kept).toEqual([['http://127.0.0.1:8000/v1', facts]]);
     expect((await choose('openrouter')).kept).toEqual([['https://openrouter.ai/api/v1', facts]]);
@@ -324,20 +324,23 @@ describe('the window', () => {
     expect(asked).toEqual([]);
   });
 
-  test.each(['vllm', 'openrouter', 'ollama'] as const)('is not asked of %s where nothing may be sent', async (name) => {
-    const model_info = { 'llama.context_length': 131_072 };
-    serve({ 'http://127.0.0.1:11434/api/show': { model_info }, http: served });
-    expect(await choose(name, {}, { asksEndpoint: false })).toEqual({ kept: [], said: [] });
-    expect(asked).toEqual([]);
-  });
+  test.each(['vllm', 'openrouter', 'ollama'] as const)(
+    'is not requested from %s if nothing may be sent',
+    async (name) => {
+      const model_info = { 'llama.context_length': 131_072 };
+      serve({ 'http://127.0.0.1:11434/api/show': { model_info }, http: served });
+      expect(await choose(name, {}, { asksEndpoint: false })).toEqual({ kept: [], said: [] });
+      expect(asked).toEqual([]);
+    },
+  );
 
-  test('that cannot be had is no reason to fail', async () => {
+  test('that is unavailable does not cause a failure', async () => {
     serve({ 'http://127.0.0.1:8000/v1/models': 404 });
     expect((await choose('vllm')).kept).toEqual([]);
     expect((await choose('llamacpp')).kept).toEqual([]);
   });
 
-  test('of Ollama is what it shows the model, and a smaller one than the model has is warned about', async () => {
+  test('for Ollama is the one it loads the model with, and a smaller one than the model’s causes a warning', async () => {
     const show = { 'http://127.0.0.1:11434/api/show': { model_info: { 'llama.context_length': 131_072 } } };
     serve(show);
     const { kept, said } = await choose('ollama');
@@ -358,7 +361,7 @@ describe('teddy models', () => {
   const listFor = async (provider: string, env: Record<string, string> = {}) =>
     listServedModels(await memoryProject(), { provider, env }).catch((error: unknown) => error);
 
-  test('lists what the endpoint of a preset has', async () => {
+  test('lists the models at a preset’s endpoint', async () => {
     serve({ 'https://openrouter.ai/api/v1/models': list('a/b') });
     expect(await listFor('openrouter', { OPENROUTER_API_KEY: 'sk-or-0123456789' })).toMatchObject({
       provider: 'openrouter',
@@ -367,7 +370,7 @@ describe('teddy models', () => {
     });
   });
 
-  test('says what is missing', async () => {
+  test('names the missing setting', async () => {
     serve({ 'http://127.0.0.1:8000/v1/models': '<html>Hello' });
     expect(await listFor('openrouter')).toMatchObject({
       code: 'NO_MODEL',

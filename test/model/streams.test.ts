@@ -1,4 +1,4 @@
-/** Recorded streams of both wire forms, whole and cut at any byte. */
+/** Recorded streams in both APIs, complete and cut at any byte. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +19,7 @@ const tools = [{ name: 'read_file', description: '', parameters: {} }];
 
 afterEach(() => vi.restoreAllMocks());
 
-/** Answers every request with these bytes, in two reads, and then ends, or breaks. */
+/** Answers every request with these bytes, in two reads, and then ends or breaks. */
 function serve(bytes: Uint8Array, { cutAt = 0, breaks = false } = {}): void {
   stubRequests(async () => {
     const pieces = [bytes.subarray(0, cutAt), bytes.subarray(cutAt)].filter(({ length }) => length > 0);
@@ -40,7 +40,7 @@ function modelOf(name: string): Model {
   return name.startsWith('anthropic') ? anthropicModel(options) : openaiModel(options);
 }
 
-/** Joins the texts of all complete events: a plain reading of the form, apart from the program's. */
+/** Joins the texts in all complete events: a plain reading of the format, independent of the program's. */
 function expectedText(bytes: Uint8Array): string {
   const text = new TextDecoder().decode(bytes);
   const events = text.replaceAll('\r\n', '\n').split('\n\n').slice(0, -1);
@@ -83,7 +83,7 @@ test.each([
     [],
     { inputTokens: 1200, outputTokens: 345, cachedTokens: 1024, reasoningTokens: 210 },
   ],
-])('%s as a whole is its text, its calls, its tokens and its end', async (name, text, expected, usage) => {
+])('%s as a whole has its text, its calls, its tokens and its end', async (name, text, expected, usage) => {
   serve(read(name));
   const events = await collect(modelOf(name).answer(requestOf({ tools })));
   expect(textOf(events)).toBe(text);
@@ -92,7 +92,7 @@ test.each([
   expect(rest).toEqual([...expected, { type: 'usage', ...usage }, { type: 'finish', reason }]);
 });
 
-test('what the model thinks comes apart from its answer', async () => {
+test('the model’s thinking comes apart from its answer', async () => {
   serve(read('anthropic-thinking.sse'));
   const events = await collect(modelOf('anthropic').answer(requestOf()));
   const thought = events.map((event) => (event.type === 'thought' ? event.text : '')).join('');
@@ -107,10 +107,10 @@ describe.each(names)('every prefix of %s', (name) => {
   const isAll = process.env['TEST_ALL'] === '1';
   const step = isAll ? 1 : 11;
 
-  test('gives exactly the text of the events that came, and is never taken for a whole answer', async () => {
+  test('yields exactly the text in the received events, and never passes for a complete answer', async () => {
     for (let end = 1; end < bytes.length; end += step) {
       const prefix = bytes.subarray(0, end);
-      // Whether this ends a line is known with the next byte alone, and either reading is right.
+      // Only the next byte shows if this ends a line, and either reading is right.
       if (prefix.at(-1) === 0x0d) continue;
       serve(prefix, { cutAt: (end * 7919) % end, breaks: end % 2 === 0 });
       const { events, error } = await receive(name);

@@ -1,4 +1,4 @@
-/** Answers in one JSON document, and what servers send in place of an answer. */
+/** Answers in one JSON document, and other data that servers send instead of an answer. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { TeddyError } from '../../src/errors.ts';
 import { parseEndpoint } from '../../src/model/endpoint.ts';
@@ -44,7 +44,7 @@ const completion = (message: object, rest: object = {}) => ({
 });
 
 describe('an answer that is not streamed', () => {
-  test('is asked for as one document, and arrives as the same events', async () => {
+  test('is requested as one document, and arrives as the same events', async () => {
     const url = await serve({ text: 'Grüße 🧸\n', usage: { prompt_tokens: 12, completion_tokens: 3 } }, 'Grüße 🧸\n');
     const events = await collect(modelAt(url, false).answer(requestOf()));
     expect(events).toEqual([
@@ -58,12 +58,12 @@ describe('an answer that is not streamed', () => {
     expect(server?.requests()[1]?.body).toMatchObject({ stream: true });
   });
 
-  test('is tried again like any other', async () => {
+  test('is retried like any other', async () => {
     const url = await serve({ status: 500 }, { status: 429, headers: {} }, 'at last');
     expect(textOf(await collect(modelAt(url, false).answer(requestOf())))).toBe('at last');
   });
 
-  test('is understood where a stream was asked for, with its calls', async () => {
+  test('is understood if a stream was requested, with its calls', async () => {
     const calls = [
       { id: 'a', type: 'function', function: { name: 'read_file', arguments: '{"path":"a"}' } },
       { id: 'b', type: 'function', function: { name: 'read_file', arguments: '{"path":"b"}' } },
@@ -80,19 +80,19 @@ describe('an answer that is not streamed', () => {
     ]);
   });
 
-  test('that was cut at its limit says so', async () => {
+  test('that was cut at its limit reports it', async () => {
     const url = await serve(json(completion({ content: 'half' }, { finish_reason: 'length' })));
     expect((await collect(modelAt(url).answer(requestOf()))).at(-1)).toEqual({ type: 'finish', reason: 'length' });
   });
 
-  test('is taken from a stream where the server streams in spite of it', async () => {
+  test('is taken from a stream if the server streams anyway', async () => {
     const chunk = { choices: [{ delta: { content: 'all the same' }, finish_reason: 'stop' }] };
     const url = await serve({ raw: [`data: ${JSON.stringify(chunk)}\n\n`] });
     expect(textOf(await collect(modelAt(url, false).answer(requestOf())))).toBe('all the same');
   });
 });
 
-describe('what is no answer is named as what it is', () => {
+describe('anything but an answer is named as what it is', () => {
   test.each([
     [
       json('<!doctype html><title>Sign in</title><style>p{}</style><p>Please &amp; now', 'text/html; charset=utf-8'),
@@ -116,12 +116,12 @@ describe('what is no answer is named as what it is', () => {
     expect(server?.requests()).toHaveLength(1);
   });
 
-  test('an error in place of an answer, with a status that says success', async () => {
+  test('an error instead of an answer, with a success status', async () => {
     const error = await failureWith([json({ error: { message: 'no such engine' } })]);
     expect(error.message).toContain('no such engine');
   });
 
-  test('a page that comes with a status of failure', async () => {
+  test('a page with a failure status', async () => {
     const page = '<html><head><title>404 Not Found</title></head><body>nginx';
     const error = await failureWith([{ status: 404, headers: { 'content-type': 'text/html' }, body: page }]);
     expect(error.message).toMatch(
@@ -130,7 +130,7 @@ describe('what is no answer is named as what it is', () => {
     expect(error.hint).toContain(`${server?.url}/chat/completions was asked for gpt-test`);
   });
 
-  test('404 without a word says what was asked where', async () => {
+  test('an empty 404 names the request and its address', async () => {
     const error = await failureWith([{ status: 404, headers: {}, body: '' }]);
     expect(error).toMatchObject({ code: 'MODEL_NOT_FOUND' });
     expect(error.hint).toMatch(/chat\/completions was asked for gpt-test: check teddy\.model .*OPENAI_BASE_URL/);
@@ -197,7 +197,7 @@ describe('a request that is too long', () => {
     expect(server?.requests()).toHaveLength(1);
   });
 
-  test('an answer that is too long is no such thing', async () => {
+  test('does not include an answer that is too long', async () => {
     const body = { message: 'max_tokens is too large: 99999. This model supports at most 4096 completion tokens.' };
     expect((await failureWith([{ status: 400, body }])).code).toBe('MODEL_FAILED');
   });
@@ -206,7 +206,7 @@ describe('a request that is too long', () => {
 describe('429 without Retry-After', () => {
   const limited: ServerAnswer = { status: 429, headers: {} };
 
-  test('waits longer than other failures, and says how long', async () => {
+  test('waits longer than other failures, and names the time', async () => {
     const waits: string[] = [];
     const abort = new AbortController();
     const url = await serve(limited, 'too early');
@@ -227,7 +227,7 @@ describe('429 without Retry-After', () => {
     expect(server?.requests()).toHaveLength(1);
   });
 
-  test('is not asked again where no credit is left', async () => {
+  test('is not retried if no credit is left', async () => {
     const error = await failureWith([
       { status: 429, headers: {}, body: { message: 'quota', code: 'insufficient_quota' } },
     ]);

@@ -9,14 +9,14 @@ import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const toText = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join('');
 
-/** A turn after another one, which brings the file from one text to the next. */
+/** A turn after another one, which changes the file from one text to the next. */
 function turn(name: string, parent: string | null, before: string | null, after: string): PageTurn {
   return { turn: name, parent, files: [pageFile('a.txt', before, after)] } as unknown as PageTurn;
 }
 
 const replacesOf = (turns: PageTurn[]) => withOrigins(turns).map(({ files }) => files[0]?.replaces);
 
-test('a hunk names the turns whose lines it takes away, also where lines above were added', () => {
+test('a hunk names the turns whose lines it removes, even if lines above were added', () => {
   const texts = [
     toText(['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']),
     toText(['one', 'two', 'three by 01', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']),
@@ -42,7 +42,7 @@ test('a hunk names the turns whose lines it takes away, also where lines above w
   expect(replacesOf(turns)).toEqual([[[]], [[], []], [['01', '02']]]);
 });
 
-test('a branch goes on from the turn that it left, and a change in between leaves nobody’s lines', () => {
+test('a branch continues from the turn that it forked from, and lines changed in between have no author', () => {
   const [first, second, third] = ['a\n', 'b\n', 'c\n'];
   expect(
     replacesOf([
@@ -57,7 +57,7 @@ test('a branch goes on from the turn that it left, and a change in between leave
   ]);
 });
 
-propertyTest('whatever turns do to a file, a hunk names those and only those whose lines it takes away', () => {
+propertyTest('whatever turns do to a file, a hunk names exactly those whose lines it removes', () => {
   const edit = fc.record({ at: fc.nat(20), removed: fc.nat(3), added: fc.nat(3) });
   fc.assert(
     fc.property(

@@ -1,4 +1,4 @@
-/** The page as text: what it says, what it never says twice, and what no text of anybody can do to it. */
+/** The page as text: its contents, the parts that never repeat, and the harmlessness of any text in it. */
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { renderSessionPage } from '../../src/page/render-page.ts';
@@ -45,7 +45,7 @@ function count(text: string, wanted: string): number {
 }
 
 describe('a page', () => {
-  test('asks for nothing: its policy forbids everything but its own style sheet and script', () => {
+  test('requests nothing: its policy forbids everything except its own style sheet and script', () => {
     const html = inTurn({});
     const [, policy = ''] = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(html) ?? [];
     expect(policy).toMatch(
@@ -54,7 +54,7 @@ describe('a page', () => {
     expect(html).not.toMatch(/<(?:link|img|iframe|object|embed|form|base)\b|\bsrc=|\bstyle=|\son\w+=|url\(|@import/i);
   });
 
-  test('names its source exactly, also a branch with characters that the page shows otherwise', () => {
+  test('names its source exactly, even a branch with characters that the page shows differently', () => {
     const name = 'teddy/caf\u00e9-\u202e"<x>';
     const page = sessionPage([]);
     const source = { ...page.source, line: name, lines: [{ name, tip: oid('tip') }] };
@@ -62,11 +62,11 @@ describe('a page', () => {
     expect(JSON.parse(toText(content))).toEqual(source);
   });
 
-  test('of a session without a turn says how to begin', () => {
+  test('for a session without a turn explains how to begin', () => {
     expect(toText(render(sessionPage([])))).toContain('This session has no turns yet.');
   });
 
-  test('says what was checked, and where; faults are listed', () => {
+  test('names the checks, and their place; faults are listed', () => {
     const verify = { entries: 14, turns: 4, isWhole: true, faults: [] };
     const replay = { same: 3, different: 0, notCompared: 0, faults: [] };
     const good = toText(render(sessionPage([], { checks: { verify, replay } })));
@@ -95,7 +95,7 @@ describe('a page', () => {
 describe('a turn', () => {
   const plan = planOf([create('src/a.ts', 'one\n'), edit('b.txt', 'old', 'new'), command('npm test')]);
 
-  test('tells its message, its plan, who said yes, and each action with what came of it', () => {
+  test('shows its message, its plan, the approver, and each action with its result', () => {
     const text = toText(
       inTurn({
         parts,
@@ -136,7 +136,7 @@ describe('a turn', () => {
       expect(text).toContain(words);
   });
 
-  test('says who skipped an action, and which ones a failure kept from being reached', () => {
+  test('shows who skipped an action, and which actions a failure prevented', () => {
     const text = toText(
       inTurn({
         parts,
@@ -156,7 +156,7 @@ describe('a turn', () => {
     expect(text).toContain('1 action approved by hand, 1 action skipped, 1 action not reached');
   });
 
-  test('tells a problem of its plan once, and the title and a command of one line once', () => {
+  test('shows a problem in its plan once, and the title and a one-line command once', () => {
     const invalid = pagePlan('# Title\n\n## Action Plan\n\n### FLY\n- **Description:** no\n');
     const [problem] = invalid.parsed?.problems ?? [];
     const run_summary = {
@@ -186,7 +186,7 @@ describe('a turn', () => {
     expect(count(toText(inTurn({ parts, plan: pagePlan(planOf([command('cd a\nls -la')])) })), 'ls -la')).toBe(2);
   });
 
-  test('does not show a zero where nobody counted, and counts one entry as one', () => {
+  test('shows no zero for missing counts, and one entry as one', () => {
     const spent = { answers: 2, unreported: 2, inputTokens: 0, outputTokens: 0, costUsd: null };
     const verify = { entries: 1, turns: 0, isWhole: true, faults: [] };
     const replay = { same: 0, different: 0, notCompared: 0, faults: [] };
@@ -195,7 +195,7 @@ describe('a turn', () => {
     expect(toText(html)).toContain('Verified: 1 entry, no fault');
   });
 
-  test('shows the content of a new file once, whichever view is open', () => {
+  test('shows a new file’s content once, whichever view is open', () => {
     const content = Array.from({ length: 100 }, (_, at) => `line ${at} of the content\n`).join('');
     const long = planOf([create('src/a.ts', content)]);
     const html = inTurn({
@@ -211,7 +211,7 @@ describe('a turn', () => {
     expect(toText(html).replace(/\s+/g, ' ')).toContain('100 lines, exactly as on the new side of the diff in turn 01');
   });
 
-  test('shows the content of a plan that was not run, or that was run otherwise', () => {
+  test('shows the content of a plan that was not run, or that was run differently', () => {
     const long = planOf([create('src/a.ts', 'planned\n'.repeat(100))]);
     expect(count(inTurn({ parts, status: 'planned', plan: pagePlan(long) }), 'planned')).toBeGreaterThanOrEqual(200);
     const files = [pageFile('src/a.ts', null, 'otherwise\n', 1)];
@@ -223,7 +223,7 @@ describe('a turn', () => {
     ).toBeGreaterThanOrEqual(200);
   });
 
-  test('folds a long output, and says how much is folded', () => {
+  test('folds a long output, and shows how much is folded', () => {
     const stdout = Array.from({ length: 40 }, (_, at) => `row ${at}\n`).join('');
     const html = inTurn({
       parts,
@@ -236,7 +236,7 @@ describe('a turn', () => {
     expect(html.indexOf('row 11\n')).toBeLessThan(html.indexOf('28 more lines'));
   });
 
-  test('says what it does not hold of a text, and what prints it', () => {
+  test('names the missing part of a text, and the command that prints it', () => {
     const cut = { characters: 49_737_856, command: 'git show abc:plan.md' };
     const text = toText(
       inTurn({ parts: [{ kind: 'reply', text: { text: 'Long', cut }, isSpoken: false, isPartial: true }] }),
@@ -245,7 +245,7 @@ describe('a turn', () => {
     expect(text).toContain('(interrupted)');
   });
 
-  test('with a plan that cannot be read shows the problems, and the plan as it is', () => {
+  test('with an unreadable plan shows the problems, and the plan unchanged', () => {
     const text = toText(
       inTurn({
         parts,
@@ -258,7 +258,7 @@ describe('a turn', () => {
     expect(text).toContain('DELETE');
   });
 
-  test('of a chat shows each call in a row with its result', () => {
+  test('in a chat shows each call in a row with its result', () => {
     const result = (output: string, more: object = {}) => ({
       output: whole(output),
       isError: false,
@@ -282,7 +282,7 @@ describe('a turn', () => {
       expect(toText(html)).toContain(words);
   });
 
-  test('says which files came, went and changed since the turn that it goes on from', () => {
+  test('lists the files added, removed and changed since the turn that it continues from', () => {
     const section = (of: string, text: string) => ({ of, body: { kind: 'text' as const, text: whole(text) } });
     const first = pageTurn('01', {
       request: pageRequest('01', [section('a.ts', 'a'), section('b.ts', 'b'), section('c.ts', 'c')]),
@@ -303,7 +303,7 @@ describe('a turn', () => {
     expect(html).toContain('href="#t01-r1"');
   });
 
-  test('tells a long history and unchanged files in a row each, however many they are', () => {
+  test('shows a long history and unchanged files in a row each, however many they are', () => {
     const known = (name: 'history' | 'file', count: number) =>
       Array.from({ length: count }, (_, at) => ({
         name,
@@ -323,7 +323,7 @@ describe('a turn', () => {
 });
 
 describe('comparisons', () => {
-  test('show two attempts beside each other, and a plan that was asked for again as a diff', () => {
+  test('show two attempts side by side, and a repeated plan as a diff', () => {
     const plan = (word: string) => pagePlan(planOf([create('a.txt', `${word}\n`)]));
     const rejected = pageReport('01', [{ status: 'SKIPPED' }], {
       run_summary: { status: 'SKIPPED', start_time: '', end_time: '', error: 'Rather otherwise.' },
@@ -367,7 +367,7 @@ describe('comparisons', () => {
   });
 });
 
-describe('what anybody wrote', () => {
+describe('a text by anybody', () => {
   const nasty = [
     '<script>alert(1)</script>',
     '"><img src=x onerror=alert(1)>',
@@ -388,7 +388,7 @@ describe('what anybody wrote', () => {
     .array(fc.oneof(fc.constantFrom(...nasty), fc.string({ unit: 'binary', maxLength: 6 })), { maxLength: 6 })
     .map((all) => all.join(''));
 
-  /** Every text that is not Markdown, from one. */
+  /** Every text except Markdown, made from one. */
   const everywhere = (said: string) =>
     render(
       sessionPage(
@@ -447,7 +447,7 @@ describe('what anybody wrote', () => {
   const tagsOf = (html: string) =>
     (html.match(/<[a-z!/][^>]*>/gi) ?? []).map((tag) => tag.replace(/(datetime|content)="[^"]*"/g, ''));
 
-  propertyTest('adds no element and no attribute, wherever it stands', () => {
+  propertyTest('adds no element and no attribute, wherever it is', () => {
     const expected = tagsOf(everywhere('x'));
     fc.assert(
       fc.property(text, (said) => {
@@ -491,13 +491,13 @@ describe('what anybody wrote', () => {
     );
   });
 
-  test('that would move a cursor or reorder text is shown, and does nothing', () => {
+  test('that would move a cursor or reorder text is shown, without effect', () => {
     const html = everywhere('\u001b[2J\u202etxt.exe');
     expect(html).not.toMatch(/(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/u);
     expect(html).toContain('␛[2J&lt;U+202E&gt;txt.exe');
   });
 
-  test('keeps headings in order, so that a reader of headings is not lost', () => {
+  test('keeps headings in order, for readers that navigate by them', () => {
     const html = inTurn({
       parts: [
         { kind: 'reply', text: whole('### Deep\n\n# High\n\n###### Deepest\n'), isSpoken: false, isPartial: false },
@@ -516,7 +516,7 @@ describe('size', () => {
       .slice(0, 31_000)
       .concat('\n');
 
-  /** An edit takes away as much as it adds. */
+  /** An edit removes as much as it adds. */
   const halfOf = (text: string) => text.slice(0, text.indexOf('\n', 15_200));
 
   slowTest.each([

@@ -72,7 +72,7 @@ async function problemOf(disk: Record<string, string | FileTarget>, draft: Draft
   return problems[0]?.message ?? '';
 }
 
-describe('the whole plan', () => {
+describe('the plan as a whole', () => {
   test('has stacked changes checked as they will run', async () => {
     const { problems, effects } = await run(
       {},

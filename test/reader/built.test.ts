@@ -1,4 +1,4 @@
-/** The built library, in Node and in a browser: one file that needs nothing else. */
+/** The built library, in Node and in a browser: one file without dependencies. */
 import * as nodeFs from 'node:fs';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -21,7 +21,7 @@ const browser = '/usr/bin/chromium';
 let teddy: TeddyProject;
 let session: string;
 let bundle: Uint8Array;
-/** Format -> what the executable prints. */
+/** Format -> the executable's output. */
 const printed: Record<string, string> = {};
 
 beforeAll(async () => {
@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(() => teddy.close());
 
-test('it takes at most 84 KB when it is compressed, and has no zod', () => {
+test('it takes at most 84 KB compressed, and does not contain zod', () => {
   expect(readFileSync(built, 'utf8')).not.toMatch(/zod/i);
   expect(gzipSync(readFileSync(built), { level: 9 }).length).toBeLessThanOrEqual(84_000);
 });
@@ -131,7 +131,7 @@ test.skipIf(!existsSync(browser))(
   },
 );
 
-/** The least that isomorphic-git asks of a file system, in memory. */
+/** The minimum that isomorphic-git asks of a file system, in memory. */
 const fileSystem = `
 const failure = (code) => Object.assign(new Error(code), { code });
 const stats = (content) => ({

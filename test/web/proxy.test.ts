@@ -68,7 +68,7 @@ test.each([
 });
 
 test.each(['socks5://p:1', 'socks5h://ada:word@p:1', 'ftp://ada:word@p:1'])(
-  '%s is refused, and nothing is sent past it',
+  '%s is refused, and nothing is sent without the proxy',
   (proxy) => {
     expect(() => find('https://a.example/', { ALL_PROXY: proxy })).toThrow(
       expect.objectContaining({ message: expect.stringMatching(/^ALL_PROXY names a \w+:\/\/ proxy, but/) }),
@@ -76,7 +76,7 @@ test.each(['socks5://p:1', 'socks5h://ada:word@p:1', 'ftp://ada:word@p:1'])(
   },
 );
 
-test('an address that is none is refused without its password', () => {
+test('an invalid address is refused without its password', () => {
   expect(() => find('https://a.example/', { https_proxy: 'http://ada:word@[' })).toThrow(
     'https_proxy does not contain the address of a proxy',
   );

@@ -1,4 +1,4 @@
-/** Requests against servers on this machine, which a proxy reaches by the name `server.test`. */
+/** Requests to local servers, which a proxy reaches by the name `server.test`. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createPlainServer, type AddressInfo } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
@@ -62,7 +62,7 @@ describe('a body', () => {
     expect(got[0]?.headers['accept-encoding']).toBe('gzip, deflate, br');
   });
 
-  test('that is cut gives all that has come, and then the error', async () => {
+  test('that is cut yields all received bytes, and then the error', async () => {
     for (const pack of [(bytes: Buffer) => bytes, gzipSync]) {
       respond = (_, response) => {
         const packed = pack(Buffer.from('first second'));
@@ -78,7 +78,7 @@ describe('a body', () => {
     }
   });
 
-  test('that is shorter or longer than its length says', async () => {
+  test('that is shorter or longer than its length is an error', async () => {
     respond = (_, response) => {
       response.writeHead(200, { 'content-length': 10 }).write('short', () => response.destroy());
     };
@@ -101,7 +101,7 @@ describe('a body', () => {
     expect(await textOf()).toBe('then');
   });
 
-  test('that is cancelled or left ends its connection', async () => {
+  test('that is cancelled or abandoned ends its connection', async () => {
     const closed: Promise<unknown>[] = [];
     respond = (_, response) => {
       closed.push(new Promise((resolve) => response.on('close', resolve)));
@@ -115,7 +115,7 @@ describe('a body', () => {
 });
 
 describe('an interrupted request', () => {
-  test('ends at once: before, in the headers, in the body, and while a proxy is silent', async () => {
+  test('ends immediately: before, in the headers, in the body, and while a proxy is silent', async () => {
     const reason = new Error('enough');
     await expect(request(`http://127.0.0.1:${port}/`, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     const controller = new AbortController();
@@ -141,12 +141,12 @@ describe('an interrupted request', () => {
 describe('a redirect', () => {
   const keys = { authorization: 'Bearer k', cookie: 'c=1', 'x-api-key': 'k', accept: 'a/b' };
 
-  test('is an answer where nothing else is said', async () => {
+  test('is an answer unless following is requested', async () => {
     respond = (_, response) => response.writeHead(302, { location: '/b' }).end();
     expect((await get()).status).toBe(302);
   });
 
-  test('takes keys and cookies to the same origin alone', async () => {
+  test('passes keys and cookies only to the same origin', async () => {
     const other = await listen(
       createServer((incoming, response) => {
         got.push(incoming);
@@ -177,7 +177,7 @@ describe('a redirect', () => {
 });
 
 describe('behind a proxy', () => {
-  test('a plain request names its whole address, and the words for the proxy go to the proxy alone', async () => {
+  test('a plain request names its full address, and the proxy’s credentials go only to the proxy', async () => {
     const proxy = await useProxy({ leadsTo: port }, 'ada:w%40rd@');
     respond = ({ headers }, response) => response.end(headers.host);
     const response = await request('http://server.test/a?b=c', { method: 'POST', body: 'x' });
@@ -192,7 +192,7 @@ describe('behind a proxy', () => {
     expect(proxy.asked).toEqual([]);
   });
 
-  test.skipIf(certificate === null)('a server with TLS is reached through a tunnel, which sees no header', async () => {
+  test.skipIf(certificate === null)('a TLS server is reached through a tunnel, which sees no header', async () => {
     if (certificate === null) return;
     const secure = await startHttpsServer(certificate, ({ headers }, response) =>
       response.end(headers['authorization']),
@@ -216,7 +216,7 @@ describe('behind a proxy', () => {
     [403, 'https', "Ask the proxy's operator to allow server.test, or add it to NO_PROXY"],
     [302, 'https', "Ask the proxy's operator to allow server.test, or add it to NO_PROXY"],
     [502, 'https', undefined],
-  ])('its refusal is told: %i over %s', async (refuses, scheme, advice) => {
+  ])('its refusal is reported: %i over %s', async (refuses, scheme, advice) => {
     const { host } = await useProxy({ refuses }, 'ada:word@');
     const error = await request(`${scheme}://server.test/`, {}).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(NotSent);
@@ -225,13 +225,13 @@ describe('behind a proxy', () => {
     expect(error).toMatchObject({ message, advice });
   });
 
-  test.each(['http', 'https'])('one that cannot be reached is named without its password: %s', async (scheme) => {
+  test.each(['http', 'https'])('an unreachable proxy is named without its password: %s', async (scheme) => {
     for (const name of ['HTTP_PROXY', 'HTTPS_PROXY']) vi.stubEnv(name, 'http://ada:word@127.0.0.1:1');
     const label = `the proxy http://127.0.0.1:1 (${scheme.toUpperCase()}_PROXY)`;
     await expect(request(`${scheme}://server.test/`, {})).rejects.toThrow(`by ${label}: connect ECONNREFUSED`);
   });
 
-  test('one that hangs up is named', async () => {
+  test('a proxy that hangs up is named', async () => {
     const slammed = createPlainServer((socket) => void socket.destroy());
     await new Promise<void>((resolve) => slammed.listen(0, '127.0.0.1', resolve));
     closing.push(() => slammed.close());

@@ -56,29 +56,29 @@ describe('omission', () => {
     '// the output is truncated to 100 lines',
     'if (isTruncated) text += " [truncated]";',
     '// remove the existing code',
-  ])('%j is none', async (line) => {
+  ])('%j is not a finding', async (line) => {
     expect(await findingsOf('a.rb', `x = 1\n${line}\n`)).toEqual([]);
   });
 
-  test('it quotes the words', async () => {
+  test('a finding quotes the words', async () => {
     const { findings } = await validate('a.rb', '  # ... rest of the code unchanged\n');
     expect(findings[0]?.message).toBe(
       '"... rest of the code unchanged" stands for lines that are left out; the whole content is needed.',
     );
   });
 
-  test('prose that speaks about such lines is not blamed', async () => {
+  test('prose about such lines is not a finding', async () => {
     const page =
       'Models write `// ... existing code ...`, or leave [truncated] behind.\n\n# Rest of the file unchanged\n\n```js\n// ... existing code ...\n```\n';
     expect(await findingsOf('a.md', page)).toEqual([]);
   });
 
-  test('a page that was cut itself is', async () => {
+  test('a page that was itself cut is a finding', async () => {
     expect(await findingsOf('a.md', '# T\n\n[... rest of the document unchanged ...]\n')).toEqual(['omission 3:1']);
     expect(await findingsOf('a.md', '# T\n\n<!-- rest of the file unchanged -->\n')).toEqual(['omission 3:1']);
   });
 
-  test('a line that the target has is not blamed, wherever it stands', async () => {
+  test('a line that the target has is not a finding, wherever it is', async () => {
     const line = '// ... existing code ...';
     expect(await findingsOf('a.rb', `y\n  ${line}\n`, { base: `${line}\n` })).toEqual([]);
   });

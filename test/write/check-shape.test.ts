@@ -12,26 +12,26 @@ describe('conflict markers', () => {
   });
 
   test.each([
-    ['a heading that is underlined', 'Heading\n=======\n\ntext\n'],
+    ['an underlined heading', 'Heading\n=======\n\ntext\n'],
     ['the three out of order', '=======\n<<<<<<< HEAD\n>>>>>>> topic\n'],
     ['one of them missing', '<<<<<<< HEAD\na\n>>>>>>> topic\n'],
     ['longer lines', '<<<<<<<<<< a\n==========\n>>>>>>>>>> b\n'],
-    ['what is indented', '  <<<<<<< a\n  =======\n  >>>>>>> b\n'],
-  ])('%s is none', async (_, content) => {
+    ['indented text', '  <<<<<<< a\n  =======\n  >>>>>>> b\n'],
+  ])('%s is not a finding', async (_, content) => {
     expect(await findingsOf('a.txt', content)).toEqual([]);
   });
 
-  test('a page that shows them in a code fence is not blamed', async () => {
+  test('a page that shows them in a code fence is not a finding', async () => {
     expect(await findingsOf('a.md', `# Merging\n\n\`\`\`\n${conflict}\`\`\`\n`)).toEqual([]);
   });
 
-  test('a conflict that the target had is not blamed', async () => {
+  test('a conflict that the target had is not a finding', async () => {
     expect(await findingsOf('a.txt', `x\n${conflict}`, { base: conflict })).toEqual([]);
   });
 });
 
 describe('code fences', () => {
-  test('one that is not closed is a finding at its opening', async () => {
+  test('an unclosed one is a finding at its opening', async () => {
     const { findings } = await validate('a.md', '# T\n\n```ts\nx\n```\n\n```sh\nls\n');
     expect(findings).toEqual([
       { check: 'code-fences', message: 'The code fence "```sh" is not closed.', line: 7, column: 1 },
@@ -40,23 +40,23 @@ describe('code fences', () => {
 
   test.each([
     ['one in a longer one', '````js\n```\n````\n'],
-    ['tildes round backticks', '~~~\n```\n~~~\n'],
+    ['tildes around backticks', '~~~\n```\n~~~\n'],
     ['backticks within a line', '``` code ``` and more\n'],
-    ['one in an item of a list', '- a\n\n  ```sh\n  ls\n  ```\n\n- b\n'],
-    ['one that opens an item of a list', '1. ```sh\n   ls\n   ```\n'],
+    ['one in a list item', '- a\n\n  ```sh\n  ls\n  ```\n\n- b\n'],
+    ['one that opens a list item', '1. ```sh\n   ls\n   ```\n'],
     ['one in a quotation', '> ```\n> a\n> ```\n'],
     ['one that ends with its quotation', '> ```\n> a\n\ntext\n'],
     ['one that is closed with more marks', '```\na\n`````\n'],
     ['CRLF', '```\r\na\r\n```\r\n'],
-  ])('%s is closed', async (_, content) => {
+  ])('are closed with %s', async (_, content) => {
     expect(await findingsOf('a.md', content)).toEqual([]);
   });
 
-  test('fewer marks do not close it', async () => {
+  test('are not closed by fewer marks', async () => {
     expect(await findingsOf('a.md', '````\na\n```\n')).toEqual(['code-fences 1:1']);
   });
 
-  test('one that the target left open as well is not blamed', async () => {
+  test('are not reported if the target left one open as well', async () => {
     expect(await findingsOf('a.md', '# T\n```sh\nls -l\n', { base: '```sh\nls\n' })).toEqual([]);
   });
 
@@ -64,56 +64,56 @@ describe('code fences', () => {
     expect(await findingsOf('a.md', `${'- '.repeat(4_000_000)}\n`)).toEqual([]);
   });
 
-  test('a source file does not begin with one', async () => {
+  test('do not begin a source file', async () => {
     expect(await findingsOf('a.rb', '```ruby\nputs 1\n')).toEqual(['code-fences 1:1']);
     expect(await findingsOf('a.rb', 'puts "```"\n# ```\n')).toEqual([]);
   });
 });
 
-describe('a fence round the whole content', () => {
-  test('is taken away from a source file, and noted', async () => {
+describe('a fence around the whole content', () => {
+  test('is removed from a source file, and noted', async () => {
     const { findings, final, notes } = await validate('a.py', '```python\nprint("é")\n```\n');
     expect(findings).toEqual([]);
     expect(text(final)).toBe('print("é")\n');
     expect(notes).toEqual(['A code fence around the whole content was removed.']);
   });
 
-  test('is taken away with empty lines around it and without a last newline', async () => {
+  test('is removed with empty lines around it and without a last newline', async () => {
     expect(text((await validate('a.py', '\n~~~\nx = 1\r\n~~~')).final)).toBe('x = 1\r\n');
   });
 
-  test('leaves the fences inside', async () => {
+  test('is removed without the fences inside', async () => {
     const inside = '# T\n\n```js\nx\n```\n';
     expect(text((await validate('a.md', `\`\`\`markdown\n${inside}\`\`\`\n`)).final)).toBe(inside);
     expect(text((await validate('a.md', `\`\`\`\`md\n${inside}\`\`\`\`\n`)).final)).toBe(inside);
   });
 
-  test('keeps bytes that are not UTF-8 as they are', async () => {
+  test('is removed without changing bytes that are not UTF-8', async () => {
     const content = Buffer.concat([Buffer.from('```\n'), Buffer.from([0xff]), Buffer.from('\n```\n')]);
     expect([...(await validate('a.py', content)).final]).toEqual([0xff, 0x0a]);
   });
 
-  test('what is found keeps the lines of the content as it came', async () => {
+  test('is removed, but findings keep the original line numbers', async () => {
     expect(await findingsOf('a.json', '\n```json\n{\n  "a": 1,\n}\n```\n')).toEqual(['syntax 5:1']);
   });
 
   test.each([
     ['a page that begins with one example and ends with another', 'a.md', '```markdown\na\n```\n\n```js\nb\n```\n'],
     ['a page that is one example of a program', 'a.md', '```js\nb\n```\n'],
-    ['a text of which nothing is known', 'a.txt', '```\nb\n```\n'],
-  ])('is not seen in %s', async (_, path, content) => {
+    ['a text of an unknown kind', 'a.txt', '```\nb\n```\n'],
+  ])('is not detected in %s', async (_, path, content) => {
     const { final, notes } = await validate(path, content);
     expect(text(final)).toBe(content);
     expect(notes).toEqual([]);
   });
 
-  test('stays where the target has one', async () => {
+  test('stays if the target has one', async () => {
     const { final } = await validate('a.md', '```md\nb\n```\n', { base: '```md\na\n```\n' });
     expect(text(final)).toBe('```md\nb\n```\n');
   });
 });
 
-describe('chat', () => {
+describe('chat text', () => {
   test.each([
     ['Here is the updated file:', 'a.py'],
     ["Here's the complete implementation:", 'a.ts'],
@@ -141,11 +141,11 @@ describe('chat', () => {
     ['a page', 'a.md', 'Here is the plan: we begin.\n\nFeel free to ask.\n'],
     ['a string', 'a.json', '"Here is the file:"\n'],
     ['the middle of a file', 'a.txt', 'a\nSure, here is the file:\nb\n'],
-  ])('%s is none', async (_, path, content) => {
+  ])('%s is not a finding', async (_, path, content) => {
     expect(await findingsOf(path, content)).toEqual([]);
   });
 
-  test('a line that the target has is not blamed', async () => {
+  test('a line that the target has is not a finding', async () => {
     const line = 'Here is the updated file:';
     expect(await findingsOf('a.rb', `${line}\nx\n`, { base: `x\n${line}\n` })).toEqual([]);
   });

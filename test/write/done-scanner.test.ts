@@ -17,7 +17,7 @@ interface Outcome {
   trailing: string;
 }
 
-/** Latin 1, so that every byte is one character. */
+/** Latin 1, so every byte is one character. */
 function scan(pieces: Uint8Array[], options: Partial<ScannerOptions> = {}, isAnswerEnd = true): Outcome {
   const scanner = openScanner({ marker: 'DONE', isMarkdown: false, ...options });
   const parts: Scanned[] = pieces.map((piece) => scanner.next(piece));
@@ -71,7 +71,7 @@ describe('a line DONE', () => {
     expect(scanText(`a\n${line}`)).toMatchObject({ isDone: false });
   });
 
-  test('may be the first line: the content is empty then', () => {
+  test('may be the first line, and the content is empty then', () => {
     expect(scanText('DONE\n')).toEqual({ content: '', lines: 0, isDone: true, trailing: '' });
   });
 
@@ -81,7 +81,7 @@ describe('a line DONE', () => {
     expect(scanText('a\nDONE\n', {}, false)).toMatchObject({ content: 'a\n', isDone: true });
   });
 
-  test('is known as soon as its newline has come, and not before', () => {
+  test('is detected as soon as its newline has come, and not before', () => {
     const scanner = openScanner({ marker: 'DONE', isMarkdown: false });
     expect(scanner.next(encode('a\nDONE')).isDone).toBe(false);
     expect(scanner.heldBytes()).toBe(4);
@@ -89,16 +89,16 @@ describe('a line DONE', () => {
     expect(scanner.heldBytes()).toBe(0);
   });
 
-  test('is the first of several; what follows it is trailing, and no content', () => {
+  test('is the first of several; the text after it is trailing, not content', () => {
     expect(scanText('a\nDONE\nb\nDONE\nc')).toEqual({ content: 'a\n', lines: 1, isDone: true, trailing: 'b\nDONE\nc' });
   });
 
-  test('ends the content for all pieces after it', () => {
+  test('ends the content for all later pieces', () => {
     const pieces = ['a\nDONE\nb', 'c\nDONE\n', 'd'].map(encode);
     expect(scan(pieces)).toMatchObject({ content: 'a\n', trailing: 'bc\nDONE\nd' });
   });
 
-  test('is looked for as the marker of the session, and plain DONE is text then', () => {
+  test('is the session’s marker if it has one, and plain DONE is text then', () => {
     const options = { marker: 'DONE-0123abcd' } as const;
     expect(scanText('a\nDONE\nDONE-0123abc\nDONE-0123abcde\nDONE-0123abcd\n', options)).toMatchObject({
       content: 'a\nDONE\nDONE-0123abc\nDONE-0123abcde\n',
@@ -106,12 +106,12 @@ describe('a line DONE', () => {
     });
   });
 
-  test('leaves NUL, bytes that are no UTF-8, CRLF and lone carriage returns as they are', () => {
+  test('leaves NUL, bytes that are not UTF-8, CRLF and lone carriage returns unchanged', () => {
     const content = '\0a\r\n\xff\xfe\xc3\r\rb\n\x80\n';
     expect(scan([fromLatin1(`${content}DONE\r\n`)])).toMatchObject({ content, isDone: true });
   });
 
-  test('after an answer that ended within a line begins a line', () => {
+  test('after an answer that ended within a line begins a new line', () => {
     const scanner = openScanner({ marker: 'DONE', isMarkdown: false });
     scanner.next(encode('a'));
     expect(scanner.end({ isAnswerEnd: true }).isDone).toBe(false);
@@ -141,7 +141,7 @@ describe('in a Markdown target a line DONE', () => {
     ['```', '``` js'],
     ['```', '```\\'],
     ['```', '` ``'],
-  ])('is inside still where %j is followed by %j', (opening, line) => {
+  ])('is still inside if %j is followed by %j', (opening, line) => {
     const content = `${opening}\n${line}\nDONE\nmore\n`;
     expect(scanMarkdown(content)).toMatchObject({ content, isDone: false });
   });
@@ -159,11 +159,11 @@ describe('in a Markdown target a line DONE', () => {
     }
   });
 
-  test('gives the white space after such a last line as trailing', () => {
+  test('returns the white space after such a last line as trailing', () => {
     expect(scanMarkdown('```\nDONE \n \n\t')).toEqual({ content: '```\n', lines: 1, isDone: true, trailing: ' \n\t' });
   });
 
-  test('does not count inside an open fence where the answer was cut', () => {
+  test('does not count inside an open fence if the answer was cut', () => {
     expect(scanMarkdown('```\nDONE\n\n', false)).toMatchObject({ content: '```\nDONE\n\n', lines: 3, isDone: false });
   });
 
@@ -171,7 +171,7 @@ describe('in a Markdown target a line DONE', () => {
     expect(scanMarkdown('```\nDONE\n\nDONE\n')).toMatchObject({ content: '```\nDONE\n\n', lines: 3, isDone: true });
   });
 
-  test('counts after a fence that was closed behind one that was held back', () => {
+  test('counts after a fence that was closed after a marker that was held back', () => {
     expect(scanMarkdown('```\nDONE\n  \n  ```\nDONE\nx')).toMatchObject({
       content: '```\nDONE\n  \n  ```\n',
       trailing: 'x',
@@ -179,7 +179,7 @@ describe('in a Markdown target a line DONE', () => {
     expect(scanMarkdown('```\nDONE\n    ```\nDONE\nx')).toMatchObject({ isDone: false });
   });
 
-  propertyTest('is inside the fence that was open in the content before', () => {
+  propertyTest('is inside the fence that the earlier content left open', () => {
     const before = encode('```\ncode\n');
     const options = { isMarkdown: true, before };
     expect(scanText('DONE\n```\nDONE\nx', options)).toMatchObject({ content: 'DONE\n```\n', trailing: 'x' });
@@ -255,7 +255,7 @@ function isInFence(text: string): boolean {
 }
 
 describe('for any text', () => {
-  propertyTest('the pieces that it comes in make no difference', () => {
+  propertyTest('the cuts between pieces make no difference', () => {
     fc.assert(
       fc.property(
         anyText,
@@ -279,7 +279,7 @@ describe('for any text', () => {
     );
   });
 
-  propertyTest('content, the line of the marker and what follows are the text', () => {
+  propertyTest('content, marker line and rest add up to the text', () => {
     fc.assert(
       fc.property(anyText, anyOptions, fc.boolean(), (text, options, isEnd) => {
         const { content, isDone, trailing } = scan([fromLatin1(text)], options, isEnd);
@@ -300,7 +300,7 @@ describe('for any text', () => {
     );
   });
 
-  propertyTest('fences are open where CommonMark has them open', () => {
+  propertyTest('fences are open exactly as in CommonMark', () => {
     const parts = fc.constantFrom('`', '``', '```', '~~~', '~', ' ', '   ', '\t', 'a', '\n', '\n', '\n```\n', '````');
     fc.assert(
       fc.property(fc.array(parts, { maxLength: 16 }), (texts) => {
@@ -346,16 +346,19 @@ describe('2 MiB', () => {
     );
   });
 
-  slowTest.each(Object.entries(sources))('or a fifth of them, of %s in single bytes, do so too', async (_, unit) => {
-    await expectLinear(
-      size / 5,
-      (length) => toBytes(unit, length),
-      (bytes) => expect(countReceived(singleBytes(bytes))).toBe(bytes.length),
-    );
-  });
+  slowTest.each(Object.entries(sources))(
+    'or a fifth of them, of %s in single bytes, take proportional time too',
+    async (_, unit) => {
+      await expectLinear(
+        size / 5,
+        (length) => toBytes(unit, length),
+        (bytes) => expect(countReceived(singleBytes(bytes))).toBe(bytes.length),
+      );
+    },
+  );
 });
 
-/** The same array each time: to make ten million takes longer than to scan them. */
+/** The same array each time, because making ten million pieces takes longer than scanning them. */
 function* singleBytes(bytes: Uint8Array): Iterable<Uint8Array> {
   const piece = new Uint8Array(1);
   for (const byte of bytes) {

@@ -23,7 +23,7 @@ describe('an end marker', () => {
     expect(others.filter(isEndMarker)).toEqual([]);
   });
 
-  test('of its own is made of eight random digits, and of nothing else', () => {
+  test('is made of eight random digits if it is special', () => {
     expect(toOwnMarker('0123abcd')).toBe('DONE-0123abcd');
     expect(() => toOwnMarker('0123-bcd')).toThrow('eight hexadecimal digits');
   });
@@ -41,12 +41,12 @@ describe('a text has a bare marker', () => {
     },
   );
 
-  test('of a session where it has that, not where it has DONE', () => {
+  test('with a session’s own marker if it contains that, not if it contains DONE', () => {
     expect(hasBareMarker(encode('DONE\n'), 'DONE-0123abcd')).toBe(false);
     expect(hasBareMarker(encode('a\nDONE-0123abcd'), 'DONE-0123abcd')).toBe(true);
   });
 
-  propertyTest('exactly where it would end as a content', () => {
+  propertyTest('exactly if it would end as a content', () => {
     const part = fc.constantFrom('DONE', 'D', '\n', '\r', ' ', '\t', 'x');
     fc.assert(
       fc.property(fc.array(part, { maxLength: 12 }), (parts) => {

@@ -4,7 +4,7 @@ import { toBytes } from './validation.ts';
 
 const limits = { maxFindings: 20 };
 
-describe('the message for a correction', () => {
+describe('the correction message', () => {
   test('shows each finding with two lines around', () => {
     const content = toBytes('one\ntwo\nthree\nfour\r\nfive\nsix\n');
     const findings = [
@@ -27,7 +27,7 @@ describe('the message for a correction', () => {
 3. shrink: Too small.`);
   });
 
-  test('tells at most as many as the limit, and how many more there are', () => {
+  test('lists at most the limit, and the number of the rest', () => {
     const findings = Array.from({ length: 23 }, (_, at) => ({ check: 'x', message: `finding ${at}.` }));
     const message = renderFindings(findings, toBytes('a\n'), limits);
     expect(message).toContain('20. x: finding 19.');
@@ -36,11 +36,11 @@ describe('the message for a correction', () => {
     expect(renderFindings(findings.slice(0, 21), toBytes('a\n'), limits)).toMatch(/And 1 more finding\.$/);
   });
 
-  test('is empty when nothing was found', () => {
+  test('is empty if nothing was found', () => {
     expect(renderFindings([], toBytes('a\n'), limits)).toBe('');
   });
 
-  test('shows what cannot be seen by its number', () => {
+  test('shows invisible characters by number', () => {
     const message = renderFindings(
       [{ check: 'x', message: 'Bad.', line: 1 }],
       toBytes('a\t\x1b[1m\u202eb\u00ad\n'),
@@ -49,14 +49,14 @@ describe('the message for a correction', () => {
     expect(message).toContain('> 1 | a\t<U+001B>[1m<U+202E>b<U+00AD>');
   });
 
-  test('shows of a long line the part with the column', () => {
+  test('shows the part of a long line with the column', () => {
     const line = `${'a'.repeat(5000)}X${'b'.repeat(5000)}`;
     const message = renderFindings([{ check: 'x', message: 'Bad.', line: 1, column: 5001 }], toBytes(line), limits);
     expect(message.length).toBeLessThan(300);
     expect(message).toMatch(/> 1 \| …a{100}Xb{99}…$/);
   });
 
-  test('a line beyond the content is left out', () => {
+  test('leaves out a line beyond the content', () => {
     expect(renderFindings([{ check: 'x', message: 'Bad.', line: 3 }], toBytes('a\n'), limits)).toBe(
       '1. x, line 3: Bad.\n  1 | a',
     );

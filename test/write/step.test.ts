@@ -35,7 +35,7 @@ const overPhases: Phase[] = ['committed', 'cancelled', 'expired', 'failed'];
 const open = (state: Partial<WriteState> = {}, limits: Partial<Limits> = {}) =>
   openWrite({ ...writeLimits, ...limits }, begunMs, { ...initialState(begunMs), ...state });
 
-/** The effects of each event, with the time after the beginning in milliseconds. */
+/** The effects of each event, with the time since the start in milliseconds. */
 function play(start: Write, events: Event[]): { write: Write; effects: Effect[][] } {
   let write = start;
   const effects = events.map((event) => {
@@ -66,33 +66,33 @@ const rejected = (found = findings): Event => ({
   atMs: begunMs + 9,
 });
 const accepted: Event = { type: 'accepted', install, atMs: begunMs + 9 };
-/** Behind all that happens here. */
+/** After everything that happens here. */
 const latestMs = begunMs + 1_000_000;
 const tickAfter = (write: Write) => {
   const ms = nextTickMs(write, latestMs);
   return ms === null ? null : ms - begunMs;
 };
 
-describe('a write session that receives', () => {
-  test('counts its bytes and is in use from then on', () => {
+describe('a receiving write session', () => {
+  test('counts its bytes and is active from then on', () => {
     const { write } = play(open(), [content(10), content(20, 2)]);
     expect(write.state).toMatchObject({ phase: 'receiving', size: 30, activityAt: begunMs + 20 });
   });
 
-  test('changes nothing of the one that it was given', () => {
+  test('does not change the given state', () => {
     const write = open();
     const copy = structuredClone(write);
     play(write, [content(1), at('saved', 2), at('done', 3), rejected(), { type: 'cancel' }]);
     expect(write).toEqual(copy);
   });
 
-  test('waits for content still when what has come is not known to be content', () => {
+  test('still waits for content if the received bytes may not be content', () => {
     const { write } = play(open(), [content(10, 0, 0)]);
     expect(write.state).toMatchObject({ phase: 'awaiting_content', size: 0, activityAt: begunMs + 10 });
     expect(step(write, { type: 'end' }).effects).toEqual([]);
   });
 
-  test('takes exactly as many bytes as its limit says', () => {
+  test('accepts exactly as many bytes as its limit', () => {
     const full = step(open({}, { maxBytes: 30 }), content(1, 3)).write;
     expect(full.state.size).toBe(30);
     expect(() => step(full, content(2, 0, 1))).toThrow('Content exceeds 30-byte limit. Please reduce file size.');
@@ -100,11 +100,11 @@ describe('a write session that receives', () => {
     expect(step(open(), content(1, 1, 10 * 1024 * 1024)).write.state.size).toBe(10_485_760);
   });
 
-  test.each(['finalizing', 'needs_corrections'] as const)('goes on to receive where it was %s', (phase) => {
+  test.each(['finalizing', 'needs_corrections'] as const)('continues to receive if it was %s', (phase) => {
     expect(step(open({ phase, size: 5 }), content(1)).write.state).toMatchObject({ phase: 'receiving', size: 15 });
   });
 
-  test.each(['content', 'restart'] as const)('refuses %s while it is being installed, and when it is over', (type) => {
+  test.each(['content', 'restart'] as const)('refuses %s during and after the installation', (type) => {
     const event = type === 'content' ? content(1) : at('restart', 1);
     const codes = allPhases.map((phase) => {
       try {
@@ -117,7 +117,7 @@ describe('a write session that receives', () => {
     expect(codes).toEqual([...Array(4).fill(taken), ...Array(2).fill(finalizing), ...Array(4).fill(unknown)]);
   });
 
-  test('begins anew, with nothing to save, and is not taken for silent', () => {
+  test('starts over, with nothing to save, and does not count as silent', () => {
     const write = play(open(), [content(0, 60), at('restart', 60_000)]).write;
     expect(write.state).toMatchObject({ phase: 'receiving', size: 0, activityAt: begunMs + 60_000 });
     expect(step(write, { type: 'end' }).effects).toEqual([]);
@@ -130,7 +130,7 @@ describe('a save is due', () => {
     expect(play(open(), [content(0, 49), content(1)]).effects).toEqual([[], ['save']]);
   });
 
-  test('5 s after the first byte that is not saved, whatever has come since', () => {
+  test('5 s after the first unsaved byte, whatever has come since', () => {
     const sent = Array.from({ length: 5 }, (_, second) => content(second * 1000));
     const { write, effects } = play(open(), [...sent, at('tick', 4999), at('tick', 5000)]);
     expect(effects).toEqual([[], [], [], [], [], [], ['save']]);
@@ -157,19 +157,19 @@ describe('a save is due', () => {
     expect(step(write, at('saved', 10 - hourMs)).write.savedAtMs).toBe(begunMs + 10 - hourMs);
   });
 
-  test('at once when it was set back while bytes waited', () => {
+  test('immediately if it was set back while bytes waited', () => {
     const { write } = play(open(), [content(0)]);
     expect(nextTickMs(write, begunMs - 60_000)).toBe(begunMs - 60_000);
     expect(step(write, at('tick', -60_000)).effects).toEqual(['save']);
   });
 
-  test('no more once it is saved, until more has come', () => {
+  test('no more once everything is saved, until more has come', () => {
     const { write } = play(open(), [content(0, 50), at('saved', 10)]);
     expect(step(write, at('tick', 1999)).effects).toEqual([]);
     expect(play(write, [content(1000, 49), content(1001)]).effects).toEqual([[], ['save']]);
   });
 
-  test('again after one that failed, in the same pace as for what has just come', () => {
+  test('again after a failed one, at the same pace as for new bytes', () => {
     const { write } = play(open(), [content(0, 50), at('save-failed', 100)]);
     expect(step(write, content(101, 49)).effects).toEqual([]);
     expect(step(write, content(340, 50)).effects).toEqual([]);
@@ -188,19 +188,19 @@ describe('a save is due', () => {
 });
 
 describe('a silent writer', () => {
-  test('is asked after 2 s, once a silence, and what it has sent is saved before', () => {
+  test('is prompted after 2 s, once per silence, after a save of the received bytes', () => {
     const { write, effects } = play(open(), [content(0), at('tick', 1999), at('tick', 2000), at('saved', 2001)]);
     expect(effects).toEqual([[], [], ['save', 'prompt'], []]);
     expect(tickAfter(write)).toBe(null);
     expect(step(write, at('tick', 60_000)).effects).toEqual([]);
   });
 
-  test('is asked without a save when all is saved, or nothing has come', () => {
+  test('is prompted without a save if everything is saved, or nothing has come', () => {
     expect(play(open(), [at('tick', 2000)]).effects).toEqual([['prompt']]);
     expect(play(open(), [content(0), at('saved', 1), at('tick', 2000)]).effects).toEqual([[], [], ['prompt']]);
   });
 
-  test('is asked again in the next silence, and three times in all', () => {
+  test('is prompted again in the next silence, and three times in all', () => {
     const silences = [0, 10_000, 20_000, 30_000].flatMap((ms) => [
       content(ms),
       at('tick', ms + 2000),
@@ -212,7 +212,7 @@ describe('a silent writer', () => {
     expect(tickAfter(play(write, [content(40_000)]).write)).toBe(45_000);
   });
 
-  test('has broken its silence also with what is not known to be content', () => {
+  test('has broken its silence even with bytes that may not be content', () => {
     const { write } = play(open(), [content(0), content(1500, 0, 0)]);
     expect(step(write, at('tick', 2000)).effects).toEqual([]);
     expect(tickAfter(write)).toBe(3500);
@@ -220,7 +220,7 @@ describe('a silent writer', () => {
     expect(step(asked, at('tick', 5000)).effects).toEqual(['prompt']);
   });
 
-  test('is not asked once its content is not received any more', () => {
+  test('is not prompted once its content is complete', () => {
     const phases = allPhases.filter((phase) => nextTickMs(open({ phase }), latestMs) !== null);
     expect(phases).toEqual(['awaiting_content', 'receiving']);
     const asked = allPhases.filter((phase) => step(open({ phase }), at('tick', 9000)).effects.length > 0);
@@ -228,8 +228,8 @@ describe('a silent writer', () => {
   });
 });
 
-describe('a content that is whole', () => {
-  test('is saved, validated, installed and committed, and then not needed any more', () => {
+describe('complete content', () => {
+  test('is saved, validated, installed and committed, and then no longer needed', () => {
     const { write, effects } = play(open(), [
       content(0),
       at('done', 5),
@@ -241,7 +241,7 @@ describe('a content that is whole', () => {
     expect(write.state).toMatchObject({ phase: 'committed', size: 10, findings: [], result: { ...install, commit } });
   });
 
-  test('records each phase before what it is for', () => {
+  test('records each phase before its action', () => {
     const phases: Phase[] = [];
     let write = open();
     for (const event of [content(0), at('done', 5), accepted, { type: 'installed' } as const]) {
@@ -259,17 +259,17 @@ describe('a content that is whole', () => {
     ['needs_corrections', ['save', 'validate'], 'finalizing'],
     ['installing', ['install'], 'installing'],
     ['installed', ['commit'], 'installed'],
-  ] as const)('goes on from %s with %j', (phase, effects, next) => {
+  ] as const)('continues from %s with %j', (phase, effects, next) => {
     const stepped = step(open({ phase, install }), at('done', 5));
     expect(stepped.effects).toEqual(effects);
     expect(stepped.write.state.phase).toBe(next);
   });
 
-  test.each(overPhases)('is refused when the session is %s', (phase) => {
+  test.each(overPhases)('is refused if the session is %s', (phase) => {
     expect(() => step(open({ phase }), at('done', 5))).toThrow('Session not found or expired.');
   });
 
-  test('is checked once more where a crash came before it was installed', () => {
+  test('is checked once more if a crash came before it was installed', () => {
     const { effects, write } = play(open({ phase: 'installing', install }), [{ type: 'unprepared' }]);
     expect(effects).toEqual([['save', 'validate']]);
     expect(write.state.phase).toBe('finalizing');
@@ -286,10 +286,10 @@ describe('a content that is whole', () => {
   });
 });
 
-describe('a content in which something was found', () => {
+describe('content with findings', () => {
   const finalize = (found: Finding[]): Event[] => [at('done', 1), rejected(found)];
 
-  test('is to be corrected, and the findings are saved', () => {
+  test('needs a correction, and the findings are saved', () => {
     const { write, effects } = play(open(), finalize(findings));
     expect(effects[1]).toEqual(['save']);
     expect(write.state).toMatchObject({ phase: 'needs_corrections', validations: 1, findings, reason: null });
@@ -302,32 +302,32 @@ describe('a content in which something was found', () => {
     expect(state).toMatchObject({ phase: 'failed', validations: 3, reason: '3 validations failed' });
   });
 
-  test('of a model has failed when the same was found twice', () => {
+  test('by a model has failed if the same was found twice', () => {
     const ofModel = finalize([...findings]).map((event) => ({ ...event, isOfModel: true }));
     const { state } = play(open(), [...finalize(findings), ...ofModel]).write;
     expect(state).toMatchObject({ phase: 'failed', validations: 2, reason: 'the same findings twice' });
   });
 
-  test('of a person has failed after three validations, whatever was found', () => {
+  test('by a person has failed after three validations, whatever was found', () => {
     const twice = play(open(), [...finalize(findings), ...finalize([...findings])]).write;
     expect(twice.state).toMatchObject({ phase: 'needs_corrections', validations: 2, reason: null });
     const { state } = play(twice, finalize([...findings])).write;
     expect(state).toMatchObject({ phase: 'failed', validations: 3, reason: '3 validations failed' });
   });
 
-  test('keeps nothing of the findings once it is accepted', () => {
+  test('keeps no findings once it is accepted', () => {
     const { state } = play(open(), [...finalize(findings), at('done', 2), accepted]).write;
     expect(state).toMatchObject({ phase: 'installing', findings: [], validations: 1 });
   });
 
-  test('has failed at once where one validation is the limit', () => {
+  test('has failed immediately if one validation is the limit', () => {
     const { state } = play(open({}, { maxValidations: 1 }), finalize(findings)).write;
     expect(state).toMatchObject({ phase: 'failed', reason: '1 validation failed' });
   });
 });
 
 describe('an end', () => {
-  test('by cancelling comes in any phase but after the target is in place', () => {
+  test('by cancelling is possible in any phase before the target is in place', () => {
     for (const phase of allPhases.filter((of) => of !== 'committed' && of !== 'installed')) {
       const { write, effects } = step(open({ phase }), { type: 'cancel' });
       expect([write.state.phase, effects]).toEqual(['cancelled', ['discard']]);
@@ -336,7 +336,7 @@ describe('an end', () => {
     expect(() => step(open({ phase: 'installed' }), { type: 'cancel' })).toThrow('is being written to its file');
   });
 
-  test('by silence comes also when the clock was set back by more than that', () => {
+  test('by silence comes even if the clock was set back by more than that', () => {
     const state = { ...initialState(begunMs), phase: 'receiving' as const };
     expect(isExpired(state, writeLimits, begunMs - 299_999)).toBe(false);
     expect(isExpired(state, writeLimits, begunMs - 300_000)).toBe(true);
@@ -349,7 +349,7 @@ describe('an end', () => {
     for (const phase of overPhases) expect(isExpired({ ...state, phase }, writeLimits, begunMs + 9e9)).toBe(false);
   });
 
-  test('is taken back by whoever goes on with what failed or expired', () => {
+  test('is undone by continuing a failed or expired session', () => {
     for (const phase of ['expired', 'failed', 'receiving', 'needs_corrections'] as const) {
       const left = open({ phase, size: 7, validations: 3, findings, reason: '3 validations failed' });
       const { write, effects } = step(left, at('reopen', 9000));
@@ -360,7 +360,7 @@ describe('an end', () => {
     }
   });
 
-  test('is not taken back where it was installed, committed or cancelled', () => {
+  test('is not undone for an installed, committed or cancelled one', () => {
     const phases = (['installing', 'installed'] as const).map(
       (phase) => step(open({ phase }), at('reopen', 9)).write.state,
     );

@@ -6,7 +6,7 @@ import { runs } from '../support/runs.ts';
 import { propertyTest, quickTest as test, slowTest } from '../support/slow-test.ts';
 
 describe('validation as a whole', () => {
-  test('everything that is wrong is told at once', async () => {
+  test('reports all faults together', async () => {
     const content = 'Here is the file:\n{\n  "a": \x01\n// ... rest of the file unchanged\n}\n';
     expect(await findingsOf('a.json', content)).toEqual([
       'control-characters 3:8',
@@ -16,7 +16,7 @@ describe('validation as a whole', () => {
     ]);
   });
 
-  test('the summary lists what passed, failed and was skipped, and nothing that does not apply', async () => {
+  test('lists in the summary what passed, failed and was skipped, but only applicable checks', async () => {
     expect((await validate('a.scss', '// ... existing code ...\n')).summary).toEqual({
       passed: ['utf-8', 'control-characters', 'conflict-markers', 'code-fences', 'chat', 'secrets'],
       failed: ['omission'],
@@ -36,18 +36,18 @@ describe('validation as a whole', () => {
     ]);
   });
 
-  test('code that no parser is there for is skipped by name, and prose needs none', async () => {
+  test('skips code without a parser by name, and prose needs none', async () => {
     const { summary } = await validate('a.go', 'package main\n');
     expect(summary.skipped).toEqual([{ check: 'syntax', reason: 'no parser for files of this name' }]);
     expect((await validate('a.txt', 'text\n')).summary.skipped).toEqual([]);
   });
 
-  test('the whole target is what would be written', async () => {
+  test('checks the complete target as it would be written', async () => {
     const { final } = await validate('a.txt', 'c\n', { base: 'a\nb\n', operation: 'append' });
     expect(new TextDecoder().decode(final)).toBe('a\nb\nc\n');
   });
 
-  slowTest('it throws on no bytes, and what it tells lies in them', async () => {
+  slowTest('throws for no bytes, and its places are within them', async () => {
     const paths = ['a.txt', 'a.md', 'a.json', 'a.jsonl', 'a.yaml', 'a.toml', 'a.xml', 'a.css', 'a.png', 'Makefile'];
     const pieces = fc
       .array(
@@ -94,7 +94,7 @@ describe('validation as a whole', () => {
     );
   });
 
-  propertyTest('what is written is the content, byte by byte, when nothing is noted', async () => {
+  propertyTest('keeps the content unchanged, byte by byte, if nothing is noted', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1 }), async (content) => {
         const { final, notes } = await validate('a.py', content);
@@ -104,23 +104,23 @@ describe('validation as a whole', () => {
   });
 });
 
-describe('syntax of the whole target', () => {
-  test('an error that the target had before is not blamed, wherever it has moved to', async () => {
+describe('syntax of the complete target', () => {
+  test('an error that the target had before is not a finding, wherever it has moved', async () => {
     expect(await findingsOf('a.json', '\n{\n  "a": 1,\n}\n', { base: '{\n  "a": 1,\n}\n' })).toEqual([]);
   });
 
-  test('another error is', async () => {
+  test('another error is a finding', async () => {
     expect(await findingsOf('a.json', '{\n  "a": ,\n}\n', { base: '{\n  "a": 1,\n}\n' })).toEqual(['syntax 2:8']);
   });
 
-  test('the lines of what is appended are those of the content', async () => {
+  test('an appended part’s lines are those of the content', async () => {
     const base = '{"a":1}\n{"b":2}\n';
     expect(await findingsOf('a.jsonl', '{"c":3}\n{"d":}\n', { base, operation: 'append' })).toEqual(['syntax 2:6']);
     expect(await findingsOf('a.jsonl', ',2]\n[}\n', { base: '{}\n[1', operation: 'append' })).toEqual(['syntax 2:2']);
     expect(await findingsOf('a.jsonl', ',}\n', { base: '{}\n[1', operation: 'append' })).toEqual(['syntax 1:2']);
   });
 
-  test('an error before what is appended names the line of the target, unless the target had it', async () => {
+  test('an error before the appended part names the target’s line, unless the target had it', async () => {
     const known = await validate('a.yaml', 'b: 3\n', { base: 'a: 1\na: 2\n', operation: 'append' });
     expect(known.findings).toEqual([]);
     const added = await validate('a.json', '}\n', { base: '{\n}\n', operation: 'append' });
@@ -140,7 +140,7 @@ describe('secrets', () => {
   const find = (content: string, base: string | null) =>
     findingsOf('a.txt', content, { base, validators: { findSecrets } });
 
-  test('one that is new is a finding that does not quote it', async () => {
+  test('a new one is a finding that does not quote it', async () => {
     const { findings } = await validate('a.txt', 'a\ntoken 1\n', { validators: { findSecrets } });
     expect(findings).toEqual([
       {
@@ -151,19 +151,19 @@ describe('secrets', () => {
     ]);
   });
 
-  test('one that the target has is not blamed, another one is', async () => {
+  test('one that the target has is not a finding, another one is', async () => {
     expect(await find('a\ntoken 1\n', 'token 1\n')).toEqual([]);
     expect(await find('token 1\ntoken 2\n', 'token 1\n')).toEqual(['secrets 2:-']);
   });
 
-  test('another private key is blamed, though it begins with the same line', async () => {
+  test('another private key is a finding, although it begins with the same line', async () => {
     expect(await find('private key\nabc\n', 'private key\nabc\n')).toEqual([]);
     expect(await find('private key\nxyz\n', 'private key\nabc\n')).toEqual(['secrets 1:-']);
   });
 });
 
 describe("the user's own checker", () => {
-  test('is given the whole target, and what it finds counts', async () => {
+  test('gets the complete target, and its findings count', async () => {
     const given: string[] = [];
     const runChecker = async (target: Uint8Array) => {
       given.push(new TextDecoder().decode(target));

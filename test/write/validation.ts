@@ -1,4 +1,4 @@
-/** The tests of validation share these. */
+/** Shared by the tests of validation. */
 import type { RepoPath } from '../../src/names.ts';
 import { syntaxChecker } from '../../src/system/writes/check-syntax.ts';
 import { validateContent, type Validation, type Validators } from '../../src/write/validate.ts';
