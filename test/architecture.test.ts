@@ -1,4 +1,4 @@
-/** Holds the layout, the direction of imports and the rules of the house. `src/README.md` explains them. */
+/** Checks the layout, the direction of imports and the house rules. `src/README.md` explains them. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,11 +6,13 @@ import { parseSync, Visitor, type BindingPattern } from 'oxc-parser';
 import { describe, expect, test } from 'vitest';
 
 const root = new URL('..', import.meta.url).pathname;
-/** From the ground up: each layer may import those before it. */
+/** From the bottom up: each layer may import those before it. */
 const core = ['names', 'session', 'plan', 'conversation', 'write'];
 const roots = ['main', 'index', 'app', 'ports', 'errors', 'names'];
 
-/** How often the layout is broken today. A number here may only fall; whoever lowers one writes the new one down. */
+/**
+ * How often the layout is violated today. A number here may only fall; a change that lowers one records the new number.
+ */
 const ceilings = {
   files: 799,
   importsBetweenVerbs: 64,
@@ -21,8 +23,8 @@ const ceilings = {
 };
 
 /**
- * The lines that a room may have, rounded up to the next 250 when they were set. An issue may raise those of its own rooms once, by at
- * most its allowance.
+ * The number of lines that a room may have, rounded up to the next 250 when it was set. An issue may raise its own
+ * rooms' numbers once, by at most its allowance.
  */
 const lineCeilings: Record<string, number> = {
   agents: 2750,
@@ -68,7 +70,7 @@ const lineCeilings: Record<string, number> = {
   write: 2000,
 };
 
-/** Returns a folder of the workflow or of the CLI, any other room as a whole, and `top` for the files beside the rooms. */
+/** Returns a folder in the workflow or the CLI, any other room as a whole, and `top` for the files beside the rooms. */
 function toCeilingRoom(path: string): string {
   const [room = '', folder = '', ...rest] = path.split('/');
   if (folder === '') return 'top';
@@ -76,8 +78,8 @@ function toCeilingRoom(path: string): string {
 }
 
 /**
- * Room -> the rooms that it may import from. `app` alone builds adapters; `cli` reaches them through it. Of the workflow `app`
- * takes only the check of a line that a plain `git fetch` has brought, which it hands to the kernel.
+ * Room -> the rooms that it may import from. `app` alone builds adapters; `cli` reaches them through it. From the
+ * workflow, `app` takes only the check for a line that a plain `git fetch` has brought, which it passes to the kernel.
  */
 const mayImport: Record<string, string[]> = {
   main: ['cli', 'errors'],
@@ -107,8 +109,8 @@ const mayImport: Record<string, string[]> = {
 };
 
 /**
- * Verb of the workflow -> the verbs below it. Some verbs are made of others: a conversation begins a turn, runs commands and
- * writes files, and whoever shares a line verifies it. The order keeps them free of circles.
+ * Verb in the workflow -> the verbs below it. Some verbs are made from others: a conversation begins a turn, runs
+ * commands and writes files, and sharing a line verifies it. The order keeps them free of cycles.
  */
 const verbsBelow: Record<string, string[]> = {
   turn: ['context'],
@@ -128,8 +130,8 @@ const verbsBelow: Record<string, string[]> = {
 };
 
 /**
- * Module -> the files that are its door: all that others import of it. What is not named is private to the folder. A list and no file
- * that exports them again: commands load the one file that they run.
+ * Module -> the files that are its door: everything that others import from it. Other files are private to the folder.
+ * It is a list instead of a file that re-exports them, because commands load only the one file that they run.
  */
 const doors: Record<string, string> = {
   'conversation/history':
@@ -195,7 +197,7 @@ const packageHomes: Record<string, string[]> = {
   'get-east-asian-width': ['cli'],
   'oxc-parser': ['system'],
   '@modelcontextprotocol/server': ['mcp'],
-  // It takes 25 ms to load: only the server for agents has it.
+  // It takes 25 ms to load, so only the server for agents has it.
   zod: ['mcp', 'view'],
   // Pure: patterns in, a decision out.
   picomatch: ['session'],
@@ -242,7 +244,7 @@ const sources: SourceFile[] = filesBelow(join(root, 'src'))
     return { path, room: roomOf(path), text, imports: importsOf(text) };
   });
 
-/** Where a file of the tests reads a clock to measure with, or expects less or more of a time. */
+/** The places where a test file reads a clock to measure with, or expects less or more than a certain time. */
 function findTimings(path: string, text: string): string[] {
   const clocks = path.endsWith('.test.ts') ? text.matchAll(/\b(?:performance\.now|hrtime|cpuUsage)\b/g) : [];
   const comparisons = text.matchAll(/\bexpect\((?:(?!;\n)[^])*?\.toBe(?:Less|Greater)Than(?:OrEqual)?\([^;]*\);/g);
@@ -261,7 +263,7 @@ function violations(check: (file: SourceFile) => string[]): string[] {
 
 const inSource = (path: string) => relative(join(root, 'src'), path);
 
-/** For each file of the source the files that it imports. */
+/** The files that each source file imports. */
 const imported = new Map(
   sources.map((file) => {
     const own = file.imports.map(({ target }) => target).filter((target) => target.startsWith('.'));
@@ -271,7 +273,7 @@ const imported = new Map(
 const arrows = [...imported].flatMap(([from, targets]) => targets.map((to) => ({ from, to })));
 const show = ({ from, to }: { from: string; to: string }) => `${from} -> ${to}`;
 
-/** The folder of `workflow/` that a file is in. */
+/** The folder in `workflow/` that a file is in. */
 const verbOf = (path: string) => /^workflow\/([^/]+)\//.exec(path)?.[1] ?? null;
 const betweenVerbs = arrows.filter(({ from, to }) => {
   const [one, other] = [verbOf(from), verbOf(to)];
@@ -280,14 +282,14 @@ const betweenVerbs = arrows.filter(({ from, to }) => {
 
 const withOneImporter = [...imported.keys()].filter((path) => arrows.filter(({ to }) => to === path).length === 1);
 
-/** Files of the source that a test imports. */
+/** Source files that a test imports. */
 const tested = new Set(
   filesBelow(join(root, 'test'))
     .filter((path) => path.endsWith('.ts'))
     .flatMap((path) => importsOf(readFileSync(path, 'utf8')).map(({ target }) => inSource(join(path, '..', target)))),
 );
 
-/** Files that reach each other over their imports, also where only types are imported. */
+/** Files that reach each other over their imports, including type imports. */
 function findCircles(): string[][] {
   const [index, low] = [new Map<string, number>(), new Map<string, number>()];
   const [stack, circles]: [string[], string[][]] = [[], []];
@@ -311,10 +313,10 @@ function findCircles(): string[][] {
   return circles;
 }
 
-/** Longer functions, and closures with more that changes, are read by nobody in one go. */
+/** Longer functions, and closures with more changing variables, are too much to read in one go. */
 const functionLimits = { lines: 80, changing: 5 };
 
-/** A function while it is looked at: the variables of its own that change, and whether others stand inside of it. */
+/** A function during the check: its own changing variables, and whether it contains other functions. */
 interface LookedAt {
   start: number;
   end: number;
@@ -354,7 +356,7 @@ function findLargeFunctions(path: string, text: string): string[] {
   });
 }
 
-/** Counts the names that a declaration gives; those of a destructuring as well. */
+/** Counts the names in a declaration, including those in a destructuring. */
 function countNames(pattern: BindingPattern): number {
   const sum = (patterns: BindingPattern[]) => patterns.reduce((count, one) => count + countNames(one), 0);
   if (pattern.type === 'Identifier') return 1;
@@ -364,11 +366,13 @@ function countNames(pattern: BindingPattern): number {
   return sum(pattern.properties.map((one) => (one.type === 'RestElement' ? one.argument : one.value)));
 }
 
-/** The rooms that are cut into shelves. */
+/** The rooms that are divided into shelves. */
 const shelfRooms = ['session', 'plan', 'conversation', 'git', 'system'];
 const roomOfPath = (path: string) => path.split('/')[0];
 
-/** Unions and lists of three or more words of ours, sorted. Keys that are picked of a type and the arguments of git are no such set. */
+/**
+ * Unions and lists with three or more words of ours, sorted. Keys picked from a type and git's arguments do not count.
+ */
 function findWords(text: string): string[] {
   const code = text.replaceAll(/\b(?:Pick|Omit)<[^;{]*?>/g, '');
   const unions = code.matchAll(/(?:'[a-z][\w-]*'\s*\|\s*)+'[a-z][\w-]*'/gi);
@@ -384,21 +388,21 @@ function expectAtMost(found: string[], most: number): void {
 }
 
 describe('architecture', () => {
-  test('no file lies loose in workflow, and in cli only what the whole of it needs', () => {
+  test('no file is loose in workflow, and in cli only those that all of it needs', () => {
     const wholeCli =
       /^cli\/(?:arguments|command-(?:help|line|page)|compiled-code|context|option|plan-options|run-cli|teddy-command|terminal)\.ts$/;
     const lying = [...imported.keys()].filter((path) => /^(?:workflow|cli)\/[^/]+$/.test(path));
     expect(lying.filter((path) => !wholeCli.test(path))).toEqual([]);
   });
 
-  test('the folders of workflow are those of the tour', () => {
+  test('the folders in workflow are those in the tour', () => {
     const folders = new Set([...imported.keys()].flatMap((path) => verbOf(path) ?? []));
     const known =
       'line turn context run conversation chat writes review blame verify replay page sharing landing doctor hooks capture ci';
     expect([...folders].toSorted()).toEqual(known.split(' ').toSorted());
   });
 
-  test('the kernel of workflow imports no other folder of it', () => {
+  test('the workflow kernel imports no other workflow folder', () => {
     expect(betweenVerbs.filter(({ from }) => verbOf(from) === 'line').map(show)).toEqual([]);
     const wired = arrows.filter(({ from, to }) => from === 'app.ts' && verbOf(to) !== null).map(({ to }) => to);
     expect(wired).toEqual(['workflow/sharing/check-incoming.ts']);
@@ -433,11 +437,11 @@ describe('architecture', () => {
     expect(back.map(show)).toEqual([]);
   });
 
-  test('no files import each other in a circle', () => {
+  test('files do not import each other in a cycle', () => {
     expect(findCircles().map((circle) => circle.join(', '))).toEqual([]);
   });
 
-  test('a file earns its place: by two importers, by sixty lines, or by a test of its own', () => {
+  test('a file has two importers, sixty lines, or its own test', () => {
     expectAtMost(withOneImporter, ceilings.filesWithOneImporter);
     const lines = new Map(sources.map((file) => [inSource(file.path), file.text.split('\n').length - 1]));
     const shorterThan = (length: number) => withOneImporter.filter((path) => (lines.get(path) ?? 0) < length);
@@ -451,7 +455,7 @@ describe('architecture', () => {
     expectAtMost(unearned, ceilings.filesThatHaveNotEarnedTheirPlace);
   });
 
-  test('no room grows beyond its ceiling', () => {
+  test('no room exceeds its ceiling', () => {
     const lines = new Map<string, number>();
     const add = (room: string, text: string) => lines.set(room, (lines.get(room) ?? 0) + text.split('\n').length - 1);
     for (const { path, text } of sources) add(toCeilingRoom(inSource(path)), text);
@@ -463,7 +467,7 @@ describe('architecture', () => {
     expect(sources.length).toBeLessThanOrEqual(ceilings.files);
   });
 
-  test('of what people type and see, only main, run-cli and terminal know the process', () => {
+  test('among the code for people’s input and output, only main, run-cli and terminal use the process', () => {
     const readers = sources
       .filter(({ room, text }) => ['cli', 'http', 'mcp', 'workflow'].includes(room) && /\bprocess\.[a-z]/.test(text))
       .map((file) => inSource(file.path))
@@ -471,10 +475,10 @@ describe('architecture', () => {
     expectAtMost(readers, ceilings.filesThatReadTheProcess);
   });
 
-  test('what is outside of a module imports its door only', () => {
+  test('code outside a module imports only its door', () => {
     const doors = ['view/view.ts', 'reader/reader.ts'];
     const roomOfDoor = (door: string) => `${door.split('/')[0]}/`;
-    // The schemas have a door of their own: whoever imports the other one is not to load zod.
+    // The schemas have their own door: importing the other one must not load zod.
     const isSchema = (from: string, to: string) => to === 'view/schemas.ts' && /^(?:http|mcp)\//.test(from);
     const around = arrows.filter(
       ({ from, to }) =>
@@ -488,7 +492,7 @@ describe('architecture', () => {
     expect([...around, ...behindAppend].map(show)).toEqual([]);
   });
 
-  test('outside of a module only its door is imported', () => {
+  test('outside a module only its door is imported', () => {
     const folderOf = (path: string) => path.slice(0, path.lastIndexOf('/'));
     const found = Object.keys(doors).map((module) => {
       const used = arrows.filter(({ from, to }) => folderOf(to) === module && folderOf(from) !== module);
@@ -498,7 +502,7 @@ describe('architecture', () => {
     expect(Object.fromEntries(found)).toEqual(doors);
   });
 
-  test('what a line of a log says is told by its agent and the core alone', () => {
+  test('only an agent’s folder and the core interpret the lines of its log', () => {
     const outside = arrows.filter(({ from, to }) => {
       const agent = /^(agents\/[^/]+\/)lines\.ts$/.exec(from)?.[1];
       return agent !== undefined && !to.startsWith(agent) && !core.includes(to.split('/')[0] ?? '');
@@ -506,7 +510,7 @@ describe('architecture', () => {
     expect(outside.map(show)).toEqual([]);
   });
 
-  test('no shelf of a room is below itself', () => {
+  test('no shelf in a room is below itself', () => {
     const shelfOf = (path: string) => path.slice(0, path.lastIndexOf('/'));
     const below = new Map<string, Set<string>>();
     for (const { from, to } of arrows) {
@@ -536,7 +540,7 @@ describe('architecture', () => {
     expect(findWords("type A = 'b' | 'a' | 'c'; const d = ['c', 'a', 'b'];")).toEqual(['a b c', 'a b c']);
   });
 
-  test('a file says in its first lines what it is for; of a command, its help does', () => {
+  test('a file’s first lines give its purpose; a command’s help does so for a command', () => {
     const silent = violations(({ path, text }) =>
       /^(?:#!.*\n)?\/\*\*/.test(text) || (path.includes('/cli/commands/') && text.includes('usage({'))
         ? []
@@ -545,7 +549,7 @@ describe('architecture', () => {
     expect(silent).toEqual([]);
   });
 
-  test('src holds only the rooms of the tour', () => {
+  test('src contains only the rooms in the tour', () => {
     const rooms = new Set(sources.map((file) => file.room));
     expect([...rooms].filter((room) => !(room in mayImport))).toEqual([]);
   });
@@ -575,7 +579,7 @@ describe('architecture', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('the core knows no node module, no clock and no randomness', () => {
+  test('the core uses no node module, no clock and no randomness', () => {
     const wrong = violations((file) =>
       core.includes(file.room)
         ? [
@@ -605,7 +609,7 @@ describe('architecture', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('no file of the core is over 250 lines', () => {
+  test('no file in the core is over 250 lines', () => {
     const wrong = violations((file) => {
       const lines = file.text.split('\n').length - 1;
       return core.includes(file.room) && lines > 250 ? [`${lines} lines`] : [];
@@ -613,7 +617,7 @@ describe('architecture', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('no function is over 80 lines, and no closure has more than five variables that change', () => {
+  test('no function is over 80 lines, and no closure has more than five changing variables', () => {
     const excepted: string[] = [];
     const wrong = violations(({ path, text }) =>
       excepted.includes(inSource(path)) ? [] : findLargeFunctions(path, text),
@@ -646,7 +650,7 @@ describe('architecture', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('no test compares a duration: what is slow is no failure, and times are for the bench', () => {
+  test('no test compares a duration: slowness is not a failure, and times are for the bench', () => {
     const tests = filesBelow(join(root, 'test'))
       .filter((path) => path.endsWith('.ts') && !path.startsWith(join(root, 'test', 'bench')))
       .filter((path) => path !== fileURLToPath(import.meta.url));
@@ -667,7 +671,7 @@ describe('architecture', () => {
     expect(findTimings('x.test.ts', 'expect(files.length).toBeLessThan(5);\nrun({ waitMs: 5 });')).toEqual([]);
   });
 
-  test('names say what a thing is, and nothing is a default export', () => {
+  test('names describe their things, and nothing is a default export', () => {
     const wrong = violations((file) => [
       ...(/(?:utils?|helpers?|manager|service|common|misc)\b/.test(name(file)) ? ['its name says nothing'] : []),
       ...(/^export default/m.test(file.text) ? ['has a default export'] : []),

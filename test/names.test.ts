@@ -26,7 +26,7 @@ import { propertyTest, quickTest as test } from './support/slow-test.ts';
 
 const date = new Date('2026-01-24T23:59:59.999Z');
 
-/** Refuses what `git check-ref-format` does, rule by rule as its manual lists them. */
+/** Refuses the same as `git check-ref-format`, rule by rule from its manual. */
 function isValidRef(ref: string): boolean {
   const parts = ref.split('/');
   return (
@@ -39,7 +39,7 @@ function isValidRef(ref: string): boolean {
   );
 }
 
-/** Free text in any script, and texts that come close to what git refuses. */
+/** Free text in any script, and texts that git would almost refuse. */
 const anyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 200 }),
   fc.string({
@@ -50,7 +50,7 @@ const anyText = fc.oneof(
 );
 
 describe('a session name', () => {
-  propertyTest('never yields an invalid ref, whatever it is made of', () => {
+  propertyTest('never yields an invalid ref, whatever the text', () => {
     fc.assert(
       fc.property(anyText, fc.integer({ min: 1, max: 30 }), fc.integer({ min: 1, max: 999 }), (text, attempt, turn) => {
         let name: string;
@@ -77,7 +77,7 @@ describe('a session name', () => {
     );
   });
 
-  propertyTest('stays as it is when it is one', () => {
+  propertyTest('stays unchanged if it is valid already', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const slug = text
@@ -106,15 +106,15 @@ describe('a session name', () => {
     [`${'word-'.repeat(12)}longer`, `${'word-'.repeat(12)}`.slice(0, -1)],
     ['x'.repeat(70), 'x'.repeat(64)],
     [`${'x'.repeat(64)}-y`, 'x'.repeat(64)],
-  ])('%j becomes %j', (text, name) => {
+  ])('is made from %j as %j', (text, name) => {
     expect(toSessionName(text)).toBe(name);
   });
 
-  test.each(['', '---', '\u200B\uFE0F', '!?', '🚀'])('%j makes none', (text) => {
+  test.each(['', '---', '\u200B\uFE0F', '!?', '🚀'])('is not made from %j', (text) => {
     expect(() => toSessionName(text)).toThrow(expect.objectContaining({ code: 'BAD_NAME' }));
   });
 
-  test('gets the day in UTC in front, and a number from the second attempt on', () => {
+  test('gets the UTC date in front, and a number from the second attempt on', () => {
     expect(toSessionId(date, 'x')).toBe('20260124-x');
     expect(toSessionId(date, 'x', 2)).toBe('20260124-x-2');
   });
@@ -141,23 +141,23 @@ describe('a session id', () => {
   });
 });
 
-describe('the file name of a run', () => {
+describe('a run’s file name', () => {
   const session = '20260124-add-login' as SessionId;
   const turn = '01' as TurnName;
   const name = (ref: string) => runName({ session, turn, ref: ref as RefName });
 
-  test('of a line by another name has that name percent-encoded, as it always was', () => {
+  test('percent-encodes the name of a line with another name, as always', () => {
     expect(name(mainLineRef(session))).toBe('20260124-add-login-01');
     expect(name('refs/heads/вход/é')).toBe('20260124-add-login-01--%D0%B2%D1%85%D0%BE%D0%B4%2F%C3%A9');
   });
 
-  test('keeps letters where it would be too long for a file name otherwise', () => {
+  test('keeps letters if it would be too long for a file name otherwise', () => {
     const long = name(`refs/heads/я/${'語'.repeat(30)}`);
     expect(long).toBe(`20260124-add-login-01--я%2F${'語'.repeat(30)}`);
   });
 });
 
-describe('the ref of a line', () => {
+describe('a line’s ref', () => {
   test.each([
     'refs/heads/teddy/global',
     'refs/heads/teddy',
@@ -193,7 +193,7 @@ describe('a turn name', () => {
     expect(turns.map(turnNumber)).toEqual([100, 2, 2, 99, 2, 1]);
   });
 
-  propertyTest('comes back from its number and branch', () => {
+  propertyTest('is reproduced from its number and branch', () => {
     const number = fc.integer({ min: 1, max: 100_000 });
     fc.assert(
       fc.property(number, fc.option(number, { nil: undefined }), (turn, branch) => {
@@ -207,7 +207,7 @@ describe('a turn name', () => {
 });
 
 describe('an archive', () => {
-  test('is below the month of its session, and reads back as its line', () => {
+  test('is below its session’s month, and reads back as its line', () => {
     const line = conversationBranchRef('20260124-add-login' as SessionId, '02-branch-01' as TurnName);
     expect(archiveRef(line)).toBe('refs/teddy/archive/2026-01/20260124-add-login--02-branch-01');
     expect(parseArchiveRef(archiveRef(line))).toEqual({ session: '20260124-add-login', branch: '02-branch-01', line });

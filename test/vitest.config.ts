@@ -25,13 +25,14 @@ if (isAll) {
   console.log(`Properties are tried from TEST_SEED=${process.env['TEST_SEED']}.`);
 }
 /**
- * These have a process of their own: those that put something else in the place of a module, for all who import it, and those that
- * start processes all the time, which takes longer from a process that has grown: 1 ms at 45 MB, and 3 to 10 for each 100 MB more.
+ * These run in a separate process: tests that replace a module for all its importers, and tests that start processes
+ * all the time, which takes longer from a process that has grown: 1 ms at 45 MB, and 3 to 10 ms more for each further
+ * 100 MB.
  */
 const isAlone = (name: string) =>
   (/^test\/(?:browser|contract|demo|e2e|faults|git)\//.test(name) && !startsFew.test(name)) ||
   read(name).includes('vi.mock(');
-/** Files of those rooms that start few processes: to load all modules anew would take longer than their tests. */
+/** Files in those rooms that start few processes: reloading all modules would take longer than their tests. */
 const startsFew =
   /^test\/(?:contract\/(?:files|store|workspace|writes)|git\/(?:object-writer|remote-errors|tree-decoder|trust|walk-first-parents))\./;
 const alone = new Set(files.filter(isAlone));
@@ -40,20 +41,20 @@ export default defineConfig({
   test: {
     root,
     setupFiles: ['test/support/properties.ts'],
-    // Node's own loader finds no index file of a directory, which clipanion imports.
+    // Node's own loader finds no index file in a directory, which clipanion imports.
     server: { deps: { inline: ['clipanion'] } },
     // The page's style sheet is part of what it renders.
     css: true,
     globalSetup: ['test/support/memory-disk.ts', 'test/support/isolate.ts'],
     reporters: ['default', './test/support/count-reporter.ts'],
-    // Three times what the longest takes on a slow machine: it ends what hangs, and judges nothing.
+    // Three times the duration of the longest test on a slow machine: it ends hanging tests, and judges nothing.
     testTimeout: 180_000,
     hookTimeout: 180_000,
-    // Things come when the machine gets to them; the time of the test is the only limit.
+    // Events come when the machine gets to them; the test's own time is the only limit.
     expect: { poll: { timeout: 170_000 } },
     maxWorkers: 3,
     projects: [
-      // Loading the same modules anew for each file takes longer than most of the tests.
+      // Reloading the same modules for each file takes longer than most of the tests.
       {
         extends: true,
         test: { name: 'shared', include: files.filter((name) => !alone.has(name)), isolate: false },

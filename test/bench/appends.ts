@@ -17,7 +17,10 @@ import { git, makeRepository, sessionRef } from './repositories.ts';
 type Env = NodeJS.ProcessEnv;
 const logBytes = 200 * 1024;
 
-/** Text that deflates about as well as source code, and is new each time. It is made in the time that is measured, so it is made fast. */
+/**
+ * Text that deflates about as well as source code, and is new each time. Making it is part of the measured time, so it
+ * is made fast.
+ */
 function makeLog(): string {
   const words = randomBytes(logBytes).toString('base64');
   const lines: string[] = [];
@@ -34,7 +37,7 @@ async function openBench(root: string, env: Env): Promise<Project> {
   });
 }
 
-/** 200 KB of log, a transcript, a list, the trees above them and the commit: durable, the ref not moved. */
+/** 200 KB of log, a transcript, a list, the trees above them and the commit: durable, with the ref unmoved. */
 export async function measureObjects(env: Env, runs: number): Promise<Row> {
   const root = makeRepository(env, 20);
   const project = await openBench(root, env);
@@ -190,7 +193,7 @@ async function compareAppends(
   return { oursMs: ours, againstMs: against, figure: ratio, unit: 'x' };
 }
 
-/** 1,000 turn directories in one commit: what an append reads and writes is the tree, not the history. */
+/** 1,000 turn directories in one commit: an append reads and writes the tree, not the history. */
 async function growSession(root: string, env: Env, turns: number): Promise<void> {
   const project = await openBench(root, env);
   const ref = sessionRef(root, env) as RefName;
@@ -206,7 +209,7 @@ async function growSession(root: string, env: Env, turns: number): Promise<void>
   await project.repository.close();
 }
 
-/** On the line the index is rewritten; so it is by `git commit`. */
+/** On the line the index is rewritten, as it is by `git commit`. */
 export async function measureOnLine(env: Env, runs: number, large: string): Promise<Row> {
   const other = makeRepository(env, 50_000);
   const appender = await openAppender(large, env);

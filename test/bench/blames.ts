@@ -1,4 +1,7 @@
-/** Who brought the lines of a file of 5,000 that a thousand landed sessions have changed: whole processes, beside git's own blame. */
+/**
+ * The authors of the lines in a file of 5,000 that a thousand landed sessions have changed: whole processes, beside
+ * git's own blame.
+ */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
@@ -42,7 +45,7 @@ export async function measureBlame(env: Env, runs: number): Promise<Row> {
   };
 }
 
-/** A landing names its line's tip, so each is made when that one is there. */
+/** A landing names its line's tip, so each is made when the tip exists. */
 async function importSessions(root: string, env: Env): Promise<void> {
   const importer = spawn('git', ['-c', 'core.fsync=none', 'fast-import', '--quiet', '--cat-blob-fd=3'], {
     cwd: root,

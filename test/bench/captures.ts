@@ -1,4 +1,4 @@
-/** Capture: what a hook costs its agent, and how soon an agent that waits has a verdict. */
+/** Capture: the cost of a hook for its agent, and how soon a waiting agent gets a verdict. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ export async function measureCaptures(env: NodeJS.ProcessEnv): Promise<Row[]> {
   return [measureHook(captured), await measureGate(captured)];
 }
 
-/** A repository with a hook as `teddy capture install` puts it there. */
+/** A repository with a hook as installed by `teddy capture install`. */
 function openCaptured(env: NodeJS.ProcessEnv): Captured {
   const root = realpathSync(makeRepository(env, 20));
   git(root, env, ['switch', '-q', 'main']);
@@ -37,7 +37,7 @@ function openCaptured(env: NodeJS.ProcessEnv): Captured {
   return { root, env, hook, log };
 }
 
-/** A drainer that runs already: the usual case in a turn. */
+/** A drainer that is already running: the usual case in a turn. */
 function measureHook({ root, env, hook, log }: Captured): Row {
   writeFileSync(join(root, '.git', 'teddy', 'spool', 'drainer'), `${process.pid}\n\n`);
   const times: number[] = [];
@@ -69,7 +69,7 @@ function payload(root: string, log: string, event: string, more: object = {}): s
   return JSON.stringify({ session_id: 'bench', transcript_path: log, cwd: root, hook_event_name: event, ...more });
 }
 
-/** An agent hands in its plan: from somebody's yes until the agent has it. */
+/** An agent submits its plan: the time from somebody's yes until the agent has it. */
 async function measureGate({ root, env, hook, log }: Captured): Promise<Row> {
   const path = join(dirname(log), 'plans.jsonl');
   const browser = join(dirname(log), 'browser');
@@ -103,7 +103,7 @@ async function measureGate({ root, env, hook, log }: Captured): Promise<Row> {
   return { what, against: '', oursMs, againstMs: null, figure: oursMs, unit: 'ms', aim: 500 };
 }
 
-/** Writes lines as Claude Code does, each the child of the one before it. */
+/** Writes lines like Claude Code, each a child of the one before. */
 function openWriter(cwd: string, sessionId = 'bench') {
   let [count, parent] = [0, null as string | null];
   const next = (type: string, message: object): string => {

@@ -1,4 +1,4 @@
-/** Histories of many turns, against `git log --format=%B` over commits that carry the same bytes: time and memory. */
+/** Histories of many turns, against `git log --format=%B` over commits with the same bytes: time and memory. */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -53,7 +53,7 @@ function requireDone({ status, stderr }: { status: number | null; stderr: Buffer
   if (status !== 0) throw new Error(stderr.toString());
 }
 
-/** A process that waits for its reader is still there to be looked at: its output comes in pieces, up to the last. */
+/** A process that waits for its reader can still be measured: its output comes in pieces, up to the last. */
 function readPeakKiB(command: string, args: string[], cwd: string, env: Env): Promise<number> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -70,7 +70,7 @@ function readPeakKiB(command: string, args: string[], cwd: string, env: Env): Pr
   });
 }
 
-/** A session of so many turns, and a branch whose commits carry the same bytes as messages, one for each entry. */
+/** A session with this many turns, and a branch whose commits have the same bytes as messages, one for each entry. */
 function makeHistories(env: Env, turns: number): string {
   const root = mkdtempSync(join(tmpdir(), 'teddy-bench-'));
   keepForRemoval(root);

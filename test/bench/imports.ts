@@ -1,4 +1,7 @@
-/** Imports of 100,000 records in many turns, and in as many as there can be: the whole process, its time for a thousand records, its memory. */
+/**
+ * Imports of 100,000 records in many turns, and in as many as possible: the whole process, its time per thousand
+ * records, its memory.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,18 +13,18 @@ interface Shape {
   turns: number;
   /** In each turn. */
   exchanges: number;
-  /** Milliseconds for a thousand records. */
+  /** Milliseconds per thousand records. */
   aimMs: number;
 }
 
 const shapes: Shape[] = [
   { what: '100,000 records in 1,000 turns', turns: 1000, exchanges: 49, aimMs: 500 },
-  // A message and its answer: a record alone ends no turn.
+  // A message and its answer: a record alone does not end a turn.
   { what: '100,000 records in 50,000 turns', turns: 50_000, exchanges: 0, aimMs: 667 },
 ];
 const timestamp = '2026-01-24T10:00:00.000Z';
 
-/** A message, tools at work, an answer. */
+/** A message, tool calls, an answer. */
 function makeTurn(turn: number, exchanges: number): object[] {
   const text = `Of turn ${turn}: ${'the quick brown fox jumps over the lazy dog, '.repeat(6)}`;
   const said = (role: 'user' | 'assistant') => ({

@@ -1,4 +1,4 @@
-/** Many sessions in one repository: lists, costs and what goes to a remote, as whole processes. */
+/** Many sessions in one repository: lists, costs and pushes, as whole processes. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeManySessions, nameSession } from './many-sessions.ts';
@@ -94,7 +94,7 @@ async function measureRemote(
   const session = nameSession(count - 1);
   const [ref, tracking] = [`refs/heads/teddy/${session}`, `refs/remotes/origin/teddy/${session}`];
   const before = git(root, env, ['rev-parse', `${ref}~1`]);
-  // The last entry of it is all that is pushed.
+  // Only its last entry is pushed.
   const back = () => {
     git(remote, env, ['update-ref', ref, before]);
     git(root, env, ['update-ref', tracking, before]);

@@ -1,6 +1,7 @@
 /**
- * The benchmarks: `npm run bench`, or with `-- --json`, `-- --quick` or `-- --sessions 100000`. With `-- --page` they write their part of
- * `docs/performance.md`. Each ratio is taken within one run. Each row guards an aim; there are at most 60.
+ * The benchmarks: `npm run bench`, or with `-- --json`, `-- --quick` or `-- --sessions 100000`. With `-- --page` they
+ * write their part of `docs/performance.md`. Each ratio is taken within one run. Each row guards a target; there are at
+ * most 60.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -21,12 +22,12 @@ import { measureWrites } from './writes.ts';
 const quick = process.argv.includes('--quick');
 const runs = quick ? 3 : 15;
 const reviewRuns = Math.min(runs, 5);
-// `-- --sessions 100000`: it takes minutes to make so many.
+// `-- --sessions 100000`: making this many takes minutes.
 const asked = process.argv[process.argv.indexOf('--sessions') + 1];
 const manySessions = process.argv.includes('--sessions') ? [Number(asked)] : quick ? [1000] : [1000, 10_000];
 const maxRows = 60;
 const env = benchEnvironment();
-// The library's own git children see the same home as the measured processes.
+// The library's own git children use the same home as the measured processes.
 process.env['HOME'] = env['HOME'];
 
 try {

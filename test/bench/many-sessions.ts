@@ -1,6 +1,6 @@
 /**
- * A repository with as many sessions as an organisation has. One session is recorded by teddy itself, with a plan that ran; the
- * others say the same under other names, with the trees that they would have: start, message, plan and report.
+ * A repository with as many sessions as an organisation has. One session is recorded by teddy itself, with a plan that
+ * ran; the others are copies under other names, with the matching trees: start, message, plan and report.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,13 +18,16 @@ type Env = NodeJS.ProcessEnv;
 
 const plan = '# Add a file\n\n## Action Plan\n\n### CREATE\n- **File Path:** made/file.txt\n\n```\nnew\n```\n';
 
-/** The commit of each step of the recorded session, oldest first, with what it added. */
+/** The commit for each step of the recorded session, oldest first, with its additions. */
 interface Step {
   message: string;
   files: { path: string; text: string }[];
 }
 
-/** HEAD is on `main`. Of ten sessions, one has not begun its first turn, one has a plan that waits, and eight have run theirs. */
+/**
+ * HEAD is on `main`. Of ten sessions, one has not begun its first turn, one has a waiting plan, and eight have run
+ * theirs.
+ */
 export async function makeManySessions(env: Env, count: number): Promise<string> {
   const root = makeRepository(env, 20);
   const file = join(mkdtempSync(join(tmpdir(), 'teddy-bench-plan-')), 'plan.md');
@@ -41,7 +44,7 @@ export async function makeManySessions(env: Env, count: number): Promise<string>
   return root;
 }
 
-/** `20260105-session-000004`: a day of January to October. */
+/** `20260105-session-000004`: a day from January to October. */
 export function nameSession(at: number): string {
   const [month, day] = [1 + (Math.floor(at / 28) % 10), 1 + (at % 28)];
   return `2026${String(month).padStart(2, '0')}${String(day).padStart(2, '0')}-session-${String(at).padStart(6, '0')}`;
@@ -81,7 +84,7 @@ async function importSessions(root: string, env: Env, recorded: string, steps: S
   if (code !== 0) throw new Error(`git fast-import ended with ${code}.`);
 }
 
-/** The request that the model was shown, in the name of another session. */
+/** The model's request, in another session's name. */
 function renameLog(log: string, session: SessionId, rename: (text: string) => string): string {
   const { frontMatter, sections } = parseContextLog(log);
   const { mode: _mode, tokens: _tokens, masked: _masked, boundary: _boundary, digest: _digest, ...info } = frontMatter;
@@ -99,7 +102,7 @@ interface Place {
   session: string;
   recorded: string;
   main: string;
-  /** Hashes of the recorded session's files, each with that of the file that stands for it. */
+  /** Hashes of the recorded session's files, each with that of its replacement. */
   hashes: Map<string, string>;
 }
 

@@ -7,7 +7,7 @@ export interface Row {
   /** Medians, in milliseconds. */
   oursMs: number;
   againstMs: number | null;
-  /** The figure that the aim is about: a ratio, milliseconds, or megabytes. */
+  /** The figure that the target is about: a ratio, milliseconds, or megabytes. */
   figure: number;
   unit: 'x' | 'ms' | 'MB';
   aim: number;
@@ -16,8 +16,8 @@ export interface Row {
 type Work = () => Promise<unknown> | void;
 
 /**
- * Once each unmeasured, then A B A B ...; the medians, and the median of the ratios pair by pair. `prepare` comes before each of them,
- * and its time counts for neither.
+ * Once each unmeasured, then A B A B ...; the medians, and the median of the ratios pair by pair. `prepare` precedes
+ * each of them, and its time does not count.
  */
 export async function comparePairs(
   runs: number,
@@ -61,7 +61,7 @@ export function median(values: number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-/** A whole process, its output thrown away; throws when it fails, since then nothing was measured. */
+/** A whole process, its output discarded; throws if it fails, since then nothing was measured. */
 export function runProcess(command: string, args: string[], cwd: string, env: NodeJS.ProcessEnv = process.env): void {
   const { status, stderr, error } = spawnSync(command, args, {
     cwd,

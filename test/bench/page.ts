@@ -1,10 +1,10 @@
-/** The part of `docs/performance.md` that a benchmark writes: which rows miss their aim, and the table. */
+/** The part of `docs/performance.md` that a benchmark writes: which rows miss their targets, and the table. */
 import { isMet, renderRows, type Row } from './measure.ts';
 
 const begin = '<!-- bench -->\n';
 const end = '<!-- end of bench -->\n';
 
-/** The page with its part from these rows; the rest of it stays. `about`: a line below the table. */
+/** The page with its part from these rows; the rest stays unchanged. `about`: a line below the table. */
 export function renderPage(page: string, rows: Row[], about: string): string {
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];
   if (from === -1 || to < from) throw new Error(`The page needs the lines ${begin.trim()} and ${end.trim()}.`);

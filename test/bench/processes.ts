@@ -80,13 +80,13 @@ async function measureTurns(runs: number, timer: Timer): Promise<Row[]> {
 
 let files = 0;
 
-/** Each has a file of its own. */
+/** Each has its own file. */
 function toPlan(): string {
   files += 1;
   return `# Add a file\n\n## Action Plan\n\n### CREATE\n- **File Path:** made/file${files}.txt\n\n\`\`\`\nnew\n\`\`\`\n`;
 }
 
-/** The time of the processor that node and its children took, as bash says it: in milliseconds, of the user and of the system. */
+/** The processor time that node and its children took, as reported by bash: in milliseconds, user and system. */
 function processorMs(args: string[], cwd: string, env: Env): number {
   const script = 'TIMEFORMAT="%U %S"; time "$@" >/dev/null 2>&1';
   const { status, stderr } = spawnSync('bash', ['-c', script, 'bash', node, ...args], { cwd, env, encoding: 'utf8' });
@@ -117,7 +117,7 @@ async function measureProvider(env: Env, runs: number, root: string): Promise<Ro
   let answer = () => 'This is an answer.';
   const server = await startModelServer({ answers: () => answer(), chunkSize: 1000 });
   const { url } = server;
-  // The server lives in this process, so the client must not block it.
+  // The server runs in this process, so the client must not block it.
   const timer: Timer = (args) =>
     timeMs(() => runBeside(node, args, root, { ...env, OPENAI_API_KEY: 'none', OPENAI_BASE_URL: url }));
   const measure = async (what: string, aim: number, more: string[] = []): Promise<Row> => {
@@ -141,7 +141,7 @@ async function runBeside(command: string, args: string[], cwd: string, env: Env)
   if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}`);
 }
 
-/** Branches that are named like sessions and are none: anybody who can push can make them. The first listing walks them. */
+/** Branches that are merely named like sessions: anybody who can push can make them. The first listing walks them. */
 export async function measureLookAlikes(env: Env, runs: number): Promise<Row[]> {
   const root = makeRepository(env, 1);
   const commits: string[] = ['blob\nmark :1\ndata 1\nx\n'];
@@ -163,7 +163,7 @@ export async function measureLookAlikes(env: Env, runs: number): Promise<Row[]> 
   ];
 }
 
-/** `plan` where walking over all files would be felt. */
+/** `plan`, where walking over all files would be noticeable. */
 export async function measureLargeContext(env: Env, runs: number, root: string): Promise<Row[]> {
   const answer = join(root, '..', `reply-${process.pid}.md`);
   writeFileSync(answer, 'This is an answer.\n');
@@ -187,7 +187,7 @@ export async function measureLargeContext(env: Env, runs: number, root: string):
   return rows;
 }
 
-/** Kept so that a run says on which git it was made. */
+/** Kept so that a run names the git version that made it. */
 export function gitVersion(): string {
   return spawnSync('git', ['version']).stdout.toString().trim();
 }

@@ -1,4 +1,7 @@
-/** A session of many turns, each planned and executed, as the commands would have recorded it: made by the core alone, for `git fast-import`. */
+/**
+ * A session of many turns, each planned and executed, as the commands would have recorded it: made by the core alone,
+ * for `git fast-import`.
+ */
 import { createHash } from 'node:crypto';
 import { encodeRecord } from '../../src/conversation/records/transcript.ts';
 import type { KnownRecord } from '../../src/conversation/records/record.ts';
@@ -34,12 +37,12 @@ const time = '2026-01-24T10:00:00.000Z';
 const ident = 'Ada Example <ada@example.org> 1769248800 +0000';
 const shownTurns = 5; // of the history
 
-/** The repository, and the words to say next in it. */
+/** The repository, and the next message in it. */
 interface MadeLine {
   code: Map<RepoPath, string>;
   /** The text of each turn in a later log. */
   histories: { turn: TurnName; text: string }[];
-  /** That the last turn has touched. */
+  /** Last changed by the last turn. */
   touched: RepoPath[];
   commits: string[];
   entries: number;

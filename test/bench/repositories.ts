@@ -1,4 +1,4 @@
-/** Repositories to measure in, made once for each run of the benchmarks. */
+/** Repositories for measurements, made once for each run of the benchmarks. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 export const executable = resolve('dist/main.cjs');
 const made: string[] = [];
 
-/** The same git for every machine, and no certificate file that slows every start of node. */
+/** The same git for every machine, and no certificate file that slows down every start of node. */
 export function benchEnvironment(): NodeJS.ProcessEnv {
   const home = mkdtempSync(join(tmpdir(), 'teddy-bench-home-'));
   made.push(home);
@@ -33,7 +33,7 @@ export function git(cwd: string, env: NodeJS.ProcessEnv, args: string[], input?:
   return stdout.toString().trim();
 }
 
-/** A repository with so many small files, committed, and a session whose branch HEAD is on. */
+/** A repository with this many small files, committed, and a session whose branch HEAD is on. */
 export function makeRepository(env: NodeJS.ProcessEnv, files: number): string {
   const root = mkdtempSync(join(tmpdir(), 'teddy-bench-'));
   made.push(root);
@@ -48,7 +48,7 @@ export function makeRepository(env: NodeJS.ProcessEnv, files: number): string {
   git(root, env, ['commit', '-qm', 'first']);
   git(root, env, ['gc', '-q']);
   teddy(root, env, ['session', 'new', 'bench']);
-  // Racy entries would be hashed again by every status; a second later the index is trusted.
+  // Racy entries would be rehashed by every status; a second later the index is trusted.
   spawnSync('sleep', ['1.1']);
   git(root, env, ['status']);
   return root;
@@ -68,15 +68,15 @@ export function sessionRef(root: string, env: NodeJS.ProcessEnv): string {
 }
 
 /**
- * Run in the process that is measured, at its end. It reads the peak of this program alone: `getrusage` counts what its process had as a
- * copy of its parent.
+ * Run in the measured process, at its end. It reads this program's own peak: `getrusage` includes the memory that its
+ * process had as a copy of its parent.
  */
 const reportPeak = `process.on('exit', () => {
   const { readFileSync, writeFileSync } = require('node:fs');
   writeFileSync(process.env.PEAK_FILE, /^VmHWM:\\s*(\\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'))[1]);
 });`;
 
-/** How teddy is started so that it leaves its peak memory, in megabytes, when it ends. */
+/** How teddy is started so that it records its peak memory, in megabytes, when it ends. */
 export function measuredStart(env: NodeJS.ProcessEnv, args: string[]) {
   const dir = mkdtempSync(join(tmpdir(), 'teddy-bench-peak-'));
   made.push(dir);
@@ -89,7 +89,7 @@ export function measuredStart(env: NodeJS.ProcessEnv, args: string[]) {
   };
 }
 
-/** A whole process of teddy: its time and its most memory. Throws when it fails, since then nothing was measured. */
+/** A whole teddy process: its time and its peak memory. Throws if it fails, since then nothing was measured. */
 export function measureProcess(
   root: string,
   env: NodeJS.ProcessEnv,

@@ -28,7 +28,7 @@ export async function measureReviews(env: Env, runs: number): Promise<Row[]> {
   ];
 }
 
-/** A bare repository, packed as what was cloned is. */
+/** A bare repository, packed like its origin. */
 async function makeRecorded(env: Env, root: string, length: number): Promise<string> {
   git(tmpdir(), env, ['init', '-q', '--bare', '-b', 'main', root]);
   const options = ['-c', 'fastimport.unpackLimit=1', '-c', 'core.fsync=none'];
@@ -56,7 +56,7 @@ async function measureReplay(env: Env, runs: number, root: string): Promise<Row>
   return toRow(`session replay of ${count} turns (${toRate(turns, ms)} turns/s)`, ms, (ms / turns) * 1000, 3333);
 }
 
-/** With what verify and replay find. */
+/** With the findings of verify and replay. */
 async function measurePage(env: Env, runs: number, dir: string): Promise<Row> {
   const root = await makeRecorded(env, join(dir, 'page.git'), pageTurns);
   const file = join(dir, 'page.html');
@@ -73,7 +73,7 @@ interface Places {
   root: string;
 }
 
-/** Each time to another repository, which has the code and nothing of the session. */
+/** Each time to another repository, which has the code but nothing from the session. */
 async function measurePush(env: Env, runs: number, { dir, root }: Places): Promise<Row> {
   const next = makePlaces(runs, dir, (place) =>
     git(dir, env, ['clone', '-q', '--bare', '--no-local', '--single-branch', '-b', 'main', root, place]),
@@ -90,7 +90,7 @@ async function measurePush(env: Env, runs: number, { dir, root }: Places): Promi
   );
 }
 
-/** Each time into another clone, which has the code and nothing of the session. */
+/** Each time into another clone, which has the code but nothing from the session. */
 async function measurePull(env: Env, runs: number, { dir, root }: Places): Promise<Row> {
   const next = makePlaces(runs, dir, (place) =>
     git(dir, env, ['clone', '-q', '--no-local', '--single-branch', '-b', 'main', root, place]),

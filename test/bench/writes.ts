@@ -60,7 +60,7 @@ async function measureSession(env: Env, runs: number): Promise<Row> {
   const { ours, against, ratio } = await comparePairs(
     Math.min(runs, 9),
     async () => {
-      // Another blob each time: one that is there already is not written again.
+      // Another blob each time: an existing one is not rewritten.
       content.write(String((file += 1)).padStart(6, '0'), '[\n  "'.length);
       await writeSession(project, `data/file${file}.json`, split(content, chunkBytes));
     },
@@ -123,7 +123,7 @@ function measureStdin(env: Env): Row {
   return toMemoryRow('on stdin', large.ms, large.peakMb - small.peakMb);
 }
 
-/** The same of the server, and of the client; the row is that of the one with more. */
+/** The same for the server, and for the client; the row shows the larger one. */
 async function measureHttp(env: Env): Promise<Row> {
   const root = makeRepository(env, 20);
   const stream = async (target: string, bytes: number) => {

@@ -31,7 +31,7 @@ async function open(answers: ServerAnswer[], chunkDelayMs = 0): Promise<void> {
   session = await project.begin('live');
 }
 
-/** The link that `teddy session view` prints. */
+/** The link printed by `teddy session view`. */
 async function view(...args: string[]): Promise<string> {
   const run = project.start(['session', 'view', '--no-open', ...args], { timeoutMs: 170_000 });
   running ??= run;
@@ -50,7 +50,7 @@ function inTwoParts(answer: string, rest: Promise<void>): ServerAnswer {
 const twoActions = planOf(createAction('a.txt', 'A\n'), executeAction('echo working on it; echo done > b.txt'));
 
 describe.runIf(hasChromium)('the live page', () => {
-  slowTest('a new user sees the sessions, says something, watches the answer, and decides', async () => {
+  slowTest('shows a new user the sessions, sends a message, streams the answer, and takes a decision', async () => {
     let sendRest = () => {};
     const rest = new Promise<void>((resolve) => (sendRest = resolve));
     const last = inTwoParts(planOf(createAction('d.txt', 'D\n')), rest);
@@ -64,7 +64,7 @@ describe.runIf(hasChromium)('the live page', () => {
     const text = page.locator('#live-text');
     await page.getByText('Connected.').waitFor();
 
-    // Text is there as it arrives, before the answer is whole.
+    // Text appears as it arrives, before the answer is complete.
     await page.getByLabel('What do you want?').fill('Make two files');
     await page.getByRole('button', { name: 'Ask for a plan' }).click();
     await page.locator('#t01').getByText('Make two files').first().waitFor();
@@ -107,7 +107,7 @@ describe.runIf(hasChromium)('the live page', () => {
     expect((await project.subjects()).filter((subject) => subject.includes('report'))).toHaveLength(2);
   });
 
-  slowTest('a plan is commented line by line, approved, and the next one rejected', async () => {
+  slowTest('takes comments on a plan line by line, an approval, and a rejection of the next one', async () => {
     await open([twoActions, twoActions]);
     const { page, faults } = await visit(await view());
     const ask = async (message: string) => {
@@ -146,7 +146,7 @@ describe.runIf(hasChromium)('the live page', () => {
     await page.getByText('rejected; none of its actions ran. No connection to teddy').waitFor();
   });
 
-  slowTest('a second view takes the server that runs, a link works once, and Ctrl-C ends it', async () => {
+  slowTest('opens a second view on the running server, with a link that works once, until Ctrl-C ends it', async () => {
     await open([]);
     const link = await view();
     const second = await view(session);
@@ -161,14 +161,14 @@ describe.runIf(hasChromium)('the live page', () => {
     await first.page.getByText('No connection to teddy').waitFor();
   });
 
-  slowTest('a stop in the page ends a command, and the report says so', async () => {
+  slowTest('can stop a command, and the report says so', async () => {
     await open([planOf(executeAction('echo started; sleep 600'), createAction('a.txt', 'A\n'))]);
     const { page, faults } = await visit(await view());
     await page.getByLabel('What do you want?').fill('Wait');
     await page.getByRole('button', { name: 'Ask for a plan' }).click();
     await page.getByRole('button', { name: 'Run the ticked actions' }).click();
     await expect.poll(() => page.locator('#live-text').textContent()).toBe('started\n');
-    // A page that is opened now shows what is under way.
+    // A page that is opened now shows the running command.
     const late = await page.context().newPage();
     await late.goto(page.url());
     await expect.poll(() => late.locator('#live-text').textContent()).toBe('started\n');
@@ -179,7 +179,7 @@ describe.runIf(hasChromium)('the live page', () => {
     expect(faults()).toEqual([]);
   });
 
-  slowTest('a message that became a turn is not there to be sent again, also where there is no model', async () => {
+  slowTest('does not offer a message again that became a turn, even without a model', async () => {
     await open([]);
     running = project.start(['session', 'view', '--no-open'], {
       env: { OPENAI_API_KEY: undefined, OPENAI_BASE_URL: undefined },
@@ -194,7 +194,7 @@ describe.runIf(hasChromium)('the live page', () => {
     await expect.poll(() => page.getByLabel('What do you want?').inputValue(), { timeout: 5_000 }).toBe('');
   });
 
-  slowTest('what a hostile session says does nothing in the page', async () => {
+  slowTest('is not affected by a hostile session’s texts', async () => {
     const image = '"><img src=http://example.org/x onerror=alert(1)>';
     const hostile = `${image}<script>alert(2)</script></textarea></main>\u202Etxt`;
     const plan = planOf(

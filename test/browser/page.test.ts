@@ -1,4 +1,4 @@
-/** The page of a session as a person uses it, in a browser: three recorded sessions, and one that means harm. */
+/** The session page as a person uses it, in a browser: three recorded sessions, and a hostile one. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -25,7 +25,7 @@ const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.
 
 let browser: TestBrowser;
 let directory: string;
-/** The page of the demo, as the built executable writes it. */
+/** The demo's page, as written by the built executable. */
 let demo: string;
 /** Every kind of entry. */
 let recorded: string;
@@ -58,7 +58,7 @@ afterAll(async () => {
   if (directory !== undefined) await rm(directory, { recursive: true, force: true });
 });
 
-/** With a window that is open and another one for each project, nothing is shared with the demo's own test. */
+/** With one window open and another one for each project, nothing is shared with the demo's own test. */
 async function playDemo(): Promise<string> {
   const bundle = join(root, 'dist', 'demo-for-browser.js');
   await bundleDemo(bundle);
@@ -92,7 +92,7 @@ async function hostileSession(): Promise<MemoryProject> {
   await run(project);
   await say(project, nasty, nasty);
   await project.commit(`${nasty.split('\n')[4]} <script>alert(8)</script>\n`, { 'own.txt': nasty });
-  // Nobody reads so much, and the page does not hold it.
+  // This is more than anybody reads, and the page does not contain it.
   await project.commit('Something large\n', { 'large.txt': 'x'.repeat(50_000_000) });
   await say(project, 'And something long', scriptedModel(`${nasty}${'<b>x</b>'.repeat(1_200_000)}`));
   return project;
@@ -109,7 +109,7 @@ async function findViolations({ page }: OpenedPage): Promise<string[]> {
   );
 }
 
-/** The types of a browser are not those of these tests. */
+/** A browser's types differ from those in these tests. */
 async function ask<Value>(page: Page, expression: string): Promise<Value> {
   return (await page.evaluate(expression)) as Value;
 }
@@ -120,7 +120,7 @@ async function openAll(page: Page): Promise<void> {
 
 describe.runIf(hasChromium)('the page', () => {
   test.each(['light', 'dark'] as const)(
-    'of three sessions has no fault of access in %s, folded or open',
+    'of three sessions has no accessibility fault in %s, folded or open',
     async (colorScheme) => {
       for (const url of sessions())
         for (const viewport of [
@@ -142,7 +142,7 @@ describe.runIf(hasChromium)('the page', () => {
     },
   );
 
-  test('draws itself in light, in dark and on paper', async () => {
+  test('renders in light, in dark and on paper', async () => {
     for (const url of sessions()) {
       const drawn = new Set<string>();
       for (const colorScheme of ['light', 'dark'] as const) {
@@ -163,7 +163,7 @@ describe.runIf(hasChromium)('the page', () => {
       expect(await page.locator('#tools').isVisible()).toBe(false);
       expect(await page.locator('.turn').first().isVisible()).toBe(true);
       expect(await ask(page, 'getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 255, 255)');
-      // Also for whoever reads it in the dark, a printer draws dark words on white paper.
+      // Even for a reader in dark mode, a printer prints dark text on white paper.
       expect(await ask(page, 'getComputedStyle(document.body).color')).toBe('rgb(28, 30, 33)');
       expect(await ask(page, `getComputedStyle(document.querySelector('.turn')).backgroundColor`)).toBe(
         'rgb(255, 255, 255)',
@@ -173,7 +173,7 @@ describe.runIf(hasChromium)('the page', () => {
     }
   });
 
-  test('the list of sessions keeps its words whole, also on a phone', async () => {
+  test('keeps the words in the list of sessions whole, even on a phone', async () => {
     const row = (session: string) => ({
       session,
       line: `teddy/${session}`,
@@ -219,7 +219,7 @@ describe.runIf(hasChromium)('the page', () => {
     expect(new URL(page.url()).hash).toBe('#t04');
   });
 
-  test('shows the exact request: its sections are the bytes of the log', async () => {
+  test('shows the exact request: its sections are the log’s bytes', async () => {
     const { page } = await browser.open(demo);
     const repository = demo.slice('file://'.length, -'.html'.length);
     const sections = await page.locator('#t01-context .request pre').allTextContents();
@@ -231,7 +231,7 @@ describe.runIf(hasChromium)('the page', () => {
     expect(sections.join('')).toBe(stdout);
   });
 
-  test('goes from turn to turn and from action to action by keys, and says which', async () => {
+  test('moves from turn to turn and from action to action by keys, and names each', async () => {
     const { page, faults } = await browser.open(demo, { viewport: { width: 1280, height: 700 } });
     const current = () => page.locator('#timeline [aria-current]').textContent();
     await page.keyboard.press('j');
@@ -252,7 +252,7 @@ describe.runIf(hasChromium)('the page', () => {
     expect(faults()).toEqual([]);
   });
 
-  test('search opens what is folded, counts, and goes on', async () => {
+  test('opens folded parts in a search, counts matches, and moves to the next', async () => {
     const { page } = await browser.open(demo);
     await page.keyboard.press('/');
     await page.keyboard.type('teddy-context: 1');
@@ -270,7 +270,7 @@ describe.runIf(hasChromium)('the page', () => {
     await expect.poll(() => page.locator('#tools [role=status]').textContent()).toBe('Nothing found');
   });
 
-  test('a link to an action, a file, a hunk or a part of a request opens what is folded around it', async () => {
+  test('opens the folded parts around a link to an action, a file, a hunk or a part of a request', async () => {
     for (const id of ['t03-a1', 't01-f1', 't01-f1-h1', 't03-r2', 'c-02-branch-01-02']) {
       const { page } = await browser.open(`${demo}#${id}`);
       const top = () => ask<number>(page, `document.getElementById('${id}').getBoundingClientRect().top`);
@@ -280,7 +280,7 @@ describe.runIf(hasChromium)('the page', () => {
     }
   });
 
-  test('puts the sides of a diff beside each other, and back, with every line of it', async () => {
+  test('puts the sides of a diff side by side, and back, with every line in it', async () => {
     const { page } = await browser.open(demo);
     const file = page.locator('#t02-branch-01-f1');
     const lines = (await file.locator('pre.diff').innerText()).split('\n').filter((line) => /^[-+ ]/.test(line));
@@ -310,7 +310,7 @@ describe.runIf(hasChromium)('the page', () => {
       expect(text).toContain(words);
   });
 
-  test('a session that means harm asks for nothing, says nothing, and changes nothing', async () => {
+  test('for a hostile session makes no request, opens no dialog, and changes nothing', async () => {
     const { page, faults } = await browser.open(hostile);
     await openAll(page);
     await page.getByRole('button', { name: 'Side by side' }).click();
@@ -329,14 +329,14 @@ describe.runIf(hasChromium)('the page', () => {
     expect((await stat(fileURLToPath(hostile))).size).toBeLessThan(1_500_000);
   });
 
-  test('its style sheet and script are at most 24 KB', async () => {
+  test('has a style sheet and a script of at most 24 KB', async () => {
     const html = await readFile(fileURLToPath(demo), 'utf8');
     const own = [...html.matchAll(/<(style|script)>(.*?)<\/\1>/gs)].map(([, , text = '']) => Buffer.byteLength(text));
     expect(own).toHaveLength(2);
     expect(own.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(24 * 1024);
   });
 
-  test('of a thousand turns is there at once, and every key works in it', async () => {
+  test('of a thousand turns appears immediately, and every key works in it', async () => {
     const turns = Array.from({ length: 1000 }, (_, at) => {
       const name = String(at + 1).padStart(2, '0');
       const parent = at === 0 ? null : String(at).padStart(2, '0');
@@ -357,7 +357,7 @@ describe.runIf(hasChromium)('the page', () => {
     expect(faults()).toEqual([]);
   });
 
-  test('the picture in the README is one of this page', async () => {
+  test('looks like the picture in the README', async () => {
     const file = join(root, 'docs', 'page.png');
     const { page } = await browser.open(demo, { viewport: { width: 1280, height: 860 }, colorScheme: 'light' });
     const picture = await page.screenshot();

@@ -1,4 +1,4 @@
-/** The files that a project copies for its CI: the script on clones as CI has them, and the workflow that calls it. */
+/** The files that a project copies for its CI: the script on clones as in CI, and the workflow that calls it. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
@@ -58,7 +58,7 @@ function run(cwd: string, args: string[], env: Record<string, string> = {}) {
 }
 
 test.each(['TEDDY_STRICT', 'TEDDY_REQUIRE_SESSION', 'TEDDY_RUN_COMMANDS'])(
-  'a word in %s is refused, whichever way it was meant',
+  'a word in %s is refused, whatever was meant',
   async (name) => {
     const { exitCode, output } = await run(bare, [], { [name]: 'false' });
     expect({ exitCode, output }).toMatchObject({
@@ -68,7 +68,7 @@ test.each(['TEDDY_STRICT', 'TEDDY_REQUIRE_SESSION', 'TEDDY_RUN_COMMANDS'])(
   },
 );
 
-test('a good session passes in a bare clone: all branches, and those of a change', async () => {
+test('a valid session passes in a bare clone: all branches, and those in a change', async () => {
   const results = join(temporary, 'results');
   await symlink(temporary, join(temporary, 'link'));
   expect(await run(bare, [line], { TEDDY_JUNIT_DIR: join(temporary, 'link/') })).toMatchObject({ exitCode: 2 });
@@ -99,7 +99,7 @@ test('entries that no named key has signed fail', async () => {
   }
 });
 
-test('plans that nobody else has approved fail where that is asked for', async () => {
+test('plans without somebody else’s approval fail if it is required', async () => {
   const wanted = { TEDDY_REQUIRE_APPROVAL: 'others' };
   for (const [args, env] of [[[line], {}] as const, [[], { BASE: 'main', HEAD: line }] as const]) {
     const found = await run(bare, [...args], { ...env, ...wanted });
@@ -125,7 +125,7 @@ test('a session that was tampered with is found by its branch and in the change 
   }
 });
 
-test('code that only a command explains fails, and passes where the user chose that, named in one line', async () => {
+test('code that only a command explains fails, or passes with a one-line note if the user chose that', async () => {
   const forged = await forgeEdit();
   await project.repo.git('push', '--quiet', bare, `${forged}:refs/heads/forged-edit`);
   const env = { BASE: 'main', HEAD: forged };
@@ -146,7 +146,10 @@ test('code that only a command explains fails, and passes where the user chose t
   expect(again.output).toContain('A session does not hold up.');
 });
 
-/** The line with one turn more, whose commit holds other bytes than its edit gives: report and commit agree in every hash, and no tree contradicts. */
+/**
+ * The line with one more turn, whose commit differs from its edit: report and commit agree in every hash, and no tree
+ * contradicts.
+ */
 async function forgeEdit(): Promise<string> {
   const { repo } = project;
   const before = await repo.git('rev-parse', line);
@@ -168,7 +171,7 @@ async function forgeEdit(): Promise<string> {
   return forged;
 }
 
-test('a merge of the genuine line that holds another plan and report fails, and an honest merge passes', async () => {
+test('a merge of the genuine line that has another plan and report fails, and an honest merge passes', async () => {
   const { repo } = project;
   const tip = await repo.git('rev-parse', line);
   const dir = `.teddy/sessions/${line.slice('teddy/'.length)}/01`;
@@ -194,7 +197,7 @@ test('a merge of the genuine line that holds another plan and report fails, and 
     );
   expect(found.output).toContain('A session does not hold up.');
 
-  // A forged entry beside the genuine one: its line is looked at too.
+  // A forged entry beside the genuine one: its line is checked too.
   const entry = `${line}~1`;
   await repo.write('evil.ts', 'evil\n');
   await repo.git('read-tree', entry);
@@ -211,7 +214,7 @@ test('a merge of the genuine line that holds another plan and report fails, and 
   expect(both.output).toContain('evil.ts: The commit changes a file that the report does not name.');
 });
 
-test('session files whose entries cannot be told as such do not pass as a change without a session', async () => {
+test('session files without recognizable entries do not pass as a change without a session', async () => {
   const { repo } = project;
   const [tip, tree] = [await repo.git('rev-parse', line), await repo.git('rev-parse', `${line}^{tree}`)];
   const message = await repo.git('log', '-1', '--format=%B', `${line}~1`);
@@ -228,7 +231,7 @@ test('session files whose entries cannot be told as such do not pass as a change
   expect(await repo.git('rev-parse', line)).toBe(tip);
 });
 
-test('a change without a session passes, and says so; what cannot be found out does not pass', async () => {
+test('a change without a session passes with a notice; an undecidable one does not pass', async () => {
   const none = { exitCode: 0, output: 'There is no teddy session in this change.\n' };
   expect(await run(bare, [], { BASE: 'main', HEAD: 'plain' })).toEqual(none);
   expect(await run(bare, ['teddy/20260124-no-such'])).toMatchObject({ exitCode: 2 });
@@ -239,7 +242,7 @@ test('a change without a session passes, and says so; what cannot be found out d
   const cut = await run(shallow, []);
   expect(cut).toMatchObject({ exitCode: 2, output: expect.stringContaining('git fetch --unshallow') as string });
   await openScratchRepository(shallow).git('fetch', '--quiet', '--unshallow');
-  // In a clone of one branch, others are not looked for.
+  // In a clone with one branch, others are not looked for.
   expect(await run(shallow, [])).toMatchObject({ exitCode: 1 });
 });
 
@@ -250,7 +253,7 @@ interface Step {
   with?: Record<string, unknown>;
 }
 
-test('the workflow runs the script of the target branch, on whole history, with rights to read and pinned actions', async () => {
+test('the workflow runs the target branch’s script, on full history, with read rights and pinned actions', async () => {
   const text = await readFile(join(directory, 'teddy.yml'), 'utf8');
   const workflow = parse(text) as {
     permissions: unknown;
@@ -265,12 +268,12 @@ test('the workflow runs the script of the target branch, on whole history, with 
   expect(steps.map(({ run: command }) => command)).toContain(
     'git show "$BASE:.github/teddy-verify.sh" > "$RUNNER_TEMP/teddy-verify.sh"',
   );
-  // The job must set for the script what the script says of itself.
+  // The job must set everything for the script that the script documents.
   const said = [...(await readFile(script, 'utf8')).matchAll(/^# {3}([A-Z_]+)=/gm)].map(([, name]) => name);
   const set = [job, ...steps]
     .flatMap(({ env = {} } = {}) => Object.keys(env))
     .filter((name) => name !== 'TEDDY_PACKAGE');
-  // A link in the checkout would lead them anywhere.
+  // A link in the checkout could lead them anywhere.
   const places = steps.flatMap(({ env, with: given }) => [env?.['TEDDY_JUNIT_DIR'], given?.['path']]);
   expect(places.filter((place) => place !== undefined)).toEqual(
     ['', '/'].map((end) => `\${{ runner.temp }}/teddy-results${end}`),

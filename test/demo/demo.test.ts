@@ -1,4 +1,4 @@
-/** The demo as a fresh clone runs it, without a terminal and without anything of the user's set-up. */
+/** The demo as run by a fresh clone, without a terminal and independent of the user's set-up. */
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,24 +25,24 @@ test('the demo ends with 0, without identity and without a terminal', () => {
   expect(demo.exitCode).toBe(0);
 });
 
-test('it says that the answers are recorded, and shows the graph with the failure and both lines', () => {
+test('it mentions that the answers are recorded, and shows the graph with the failure and both lines', () => {
   expect(demo.output).toContain('answers of the model are recorded');
   expect(demo.output).toMatch(/^\* \w+ turn 03 report: FAILURE/m);
   expect(demo.output).toMatch(/^\| \* \w+ turn 02 report: SUCCESS/m);
   expect(demo.output).toMatch(/^\|\/ /m);
 });
 
-test('it names a page, which is there and is what the repository gives', () => {
+test('it names a page, which exists and matches the repository', () => {
   const file = /^file:\/\/(\S+\.html)$/m.exec(demo.output)?.[1] ?? '';
   expect(readFileSync(file, 'utf8')).toContain('<meta name="generator" content="git-teddy ');
   expect(demo.output).toContain(`${file}: the same as the page rendered from the repository`);
 });
 
-test('it uses no colours where nobody sees them', () => {
+test('it uses no colours if nobody sees them', () => {
   expect(demo.output).not.toContain('\u001b');
 });
 
-test('what it suggests to try next works, and ends with nothing left behind', async () => {
+test('its suggestions for the next steps work, and leave nothing behind', async () => {
   const suggestions = toSuggestions(demo.output);
   expect(suggestions.length).toBeGreaterThan(8);
   const directory = /^cd '(.+)'$/.exec(suggestions[0] ?? '')?.[1] ?? '';
@@ -59,7 +59,7 @@ test('what it suggests to try next works, and ends with nothing left behind', as
   expect(existsSync(`${directory}.html`)).toBe(false);
 });
 
-test('it fails, and keeps the project, when a step goes another way', async () => {
+test('it fails, and keeps the project, if a step has another result', async () => {
   const code = readFileSync(join(root, 'dist', 'demo.js'), 'utf8');
   // The first step is the test that fails.
   const [first = ''] = /exitCode: 1,\s+maxLines: 6/.exec(code) ?? [];

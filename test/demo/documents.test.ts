@@ -1,4 +1,7 @@
-/** Holds the promises of README.md and docs/: their tours run as they stand, and their tables are compared with the program. */
+/**
+ * Checks the claims in README.md and docs/: their tours are run as written, and their tables are compared with the
+ * program.
+ */
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,22 +27,22 @@ afterAll(() => rmSync(temporary, { recursive: true }));
 
 interface TourStep {
   command: string;
-  /** Lines as the page shows them; `...` stands for any number of others. */
+  /** Lines as shown on the page; `...` stands for any number of others. */
   shown: string[];
 }
 
-/** Each page goes on where the one before it has ended. */
+/** Each page continues at the end of the one before. */
 const tours = [
   { pages: ['README.md'], least: 5 },
   { pages: ['docs/tour.md', 'docs/review.md', 'docs/sharing.md'], least: 20 },
 ];
 
-test('every page with commands that can be run belongs to a tour', () => {
+test('every page with runnable commands belongs to a tour', () => {
   const withCommands = pages.filter((path) => readTour(read(path)).length > 0);
   expect(withCommands.toSorted()).toEqual(tours.flatMap((tour) => tour.pages).toSorted());
 });
 
-test.each(tours)('every command of $pages prints what the page shows', { timeout: 300_000 }, async (tour) => {
+test.each(tours)('every command in $pages prints the output on the page', { timeout: 300_000 }, async (tour) => {
   const steps = tour.pages.flatMap((path) => readTour(read(path)));
   expect(steps.length).toBeGreaterThan(tour.least);
   const outputs = await runTour(steps);
@@ -50,7 +53,7 @@ test.each(tours)('every command of $pages prints what the page shows', { timeout
   }
 });
 
-test('the tour of the source names the commands that no list names', () => {
+test('the source tour names the commands that no list names', () => {
   for (const path of internalCommands) expect(read('src/README.md')).toContain(`\`teddy ${path}`);
 });
 
@@ -58,13 +61,13 @@ describe('the table of commands', () => {
   const rows = readCommandTable(read('docs/commands.md'));
   const common = rows.get('every command') ?? [];
 
-  test('names the commands that there are, and no other', async () => {
+  test('names exactly the existing commands', async () => {
     const named = [...rows.keys()].filter((name) => name.startsWith('teddy')).map(toPath);
     expect(named.toSorted()).toEqual(listCommands().toSorted());
   });
 
   test.each([...rows.keys()].filter((name) => name.startsWith('teddy')))(
-    '%s has the options that its help has, and no other',
+    '%s has exactly the options in its help',
     async (name) => {
       const { usage, options } = await readHelp(toPath(name));
       expect(name).toBe(usage);
@@ -80,7 +83,7 @@ test('the table of exit codes has each code that an error can end with', () => {
   expect(listed).toEqual([...new Set([0, ...Object.values(exitCodes)])]);
 });
 
-test('the table of settings has each setting that there is, with all that may set it', () => {
+test('the table of settings has each setting, with every source that may set it', () => {
   const rows = [...section(read('docs/settings.md'), 'Settings').matchAll(/^\| `teddy\.([\w.]+)` \|.*\|(.*)\|$/gm)];
   const listed = rows.map(([, name = '', also = '']) => ({ name, also: also.trim() }));
   const known = settings.map((setting) => {
@@ -92,7 +95,7 @@ test('the table of settings has each setting that there is, with all that may se
   expect(listed).toEqual(known);
 });
 
-test('the environment variables that the settings come from are among those that are listed', () => {
+test('the environment variables that set settings are among the listed ones', () => {
   const listed = section(read('docs/settings.md'), 'Environment variables');
   for (const { variable } of settings) if (variable !== undefined) expect(listed).toContain(`\`${variable}\``);
 });
@@ -102,19 +105,19 @@ test('the table of agents has each agent that comes with teddy', () => {
   expect(listed.toSorted()).toEqual(agentNames(new Map()));
 });
 
-test('the list of actions has each action that a plan may hold', () => {
+test('the list of actions has each action that a plan may contain', () => {
   const listed = section(read('docs/plans.md'), 'What a plan may do');
   const names = [...listed.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name ?? '');
   const runnable = actionTypes.map(({ type }) => type);
   expect(names.toSorted()).toEqual(runnable.toSorted());
 });
 
-test('the table of error codes has each code, and how a command ends with it', () => {
+test('the table of error codes has each code, and the exit code of a command that ends with it', () => {
   const listed = [...section(read('docs/errors.md'), 'Error codes').matchAll(/^\| `([A-Z_]+)` \| (\d+) \|/gm)];
   expect(listed.map(([, code, exit]) => [code, Number(exit)])).toEqual(Object.entries(exitCodes));
 });
 
-test.each(pages)('every file and heading that %s links to is there', (path) => {
+test.each(pages)('every file and heading that %s links to exists', (path) => {
   for (const [, target = '', heading] of read(path).matchAll(/\]\((?!https:)([^)#]*)(?:#([^)]+))?\)/g)) {
     const file = target === '' ? path : join(dirname(path), target);
     expect(() => read(file), target).not.toThrow();
@@ -122,7 +125,7 @@ test.each(pages)('every file and heading that %s links to is there', (path) => {
   }
 });
 
-test('the page of measurements names each row that misses its aim', () => {
+test('the page of measurements names each row that misses its target', () => {
   const text = read('docs/performance.md');
   const rows = [...text.matchAll(/^(\S.*?) {2,}.* (met|MISSED)$/gm)].map(([, what, aim]) => ({ what, aim }));
   const missed = rows.filter(({ aim }) => aim === 'MISSED').map(({ what }) => what);
@@ -136,7 +139,7 @@ test('the README is short enough to be read', () => {
   expect(Buffer.byteLength(read('README.md'))).toBeLessThan(10_000);
 });
 
-/** Forges make these anchors of headings. */
+/** Forges make these anchors from headings. */
 function listAnchors(text: string): string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
@@ -159,7 +162,10 @@ function readTour(text: string): TourStep[] {
   );
 }
 
-/** Runs all commands as one shell would, so that `cd` counts. The checkout is a directory of links, for the tour leaves it by `..`. */
+/**
+ * Runs all commands in one shell, so that `cd` counts. The checkout is a directory of links, because the tour leaves it
+ * by `..`.
+ */
 async function runTour(steps: TourStep[]): Promise<string[]> {
   const own = mkdtempSync(join(temporary, 'tour-'));
   const checkout = join(own, 'checkout');
@@ -186,7 +192,7 @@ async function runTour(steps: TourStep[]): Promise<string[]> {
   return outputs;
 }
 
-/** Gives what it has printed, and the directory in which it ended. */
+/** Returns its output, and the directory in which it ended. */
 function runShell(line: string, cwd: string, env: Record<string, string>): Promise<{ output: string; cwd: string }> {
   const mark = '@@ the directory @@';
   const script = `exec 2>&1 </dev/null\n${line}\necho '${mark}'; pwd\n`;
@@ -221,7 +227,7 @@ function section(text: string, title: string): string {
   return found;
 }
 
-/** Command with its arguments -> its options, as help writes them. */
+/** Command with its arguments -> its options, as printed by help. */
 function readCommandTable(text: string): Map<string, string[]> {
   const lines = section(text, 'Commands').split('\n');
   return new Map(
@@ -239,7 +245,9 @@ function toPath(name: string): string {
   return name.replace(/ (?:[<[]|--|[.]{3}).*$/, '');
 }
 
-/** From the source, since help is written by hand. `teddy memo` and its like, in help.ts, only print what there is. */
+/**
+ * From the source, since help is written by hand. `teddy memo` and the like, in help.ts, only print existing commands.
+ */
 function listCommands(): string[] {
   const table = readFileSync(join(root, 'src/cli/run-cli.ts'), 'utf8');
   const all = [...table.matchAll(/^ {2}(?:'([a-z -]+)'|([a-z]+)): async \(\) => \(await import\(/gm)];

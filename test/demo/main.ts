@@ -11,7 +11,7 @@ import { startModelServer, type ModelServer } from '../support/model-server.ts';
 import { paint, runQuietly, runStep, type Stage } from './run-step.ts';
 import { answers, beginning, toStory } from './story.ts';
 
-// The bundle lies in dist/.
+// The bundle is in dist/.
 const root = fileURLToPath(new URL('..', import.meta.url));
 const fixtures = join(root, 'fixtures', 'demo');
 const teddyPath = join(root, 'dist', 'main.cjs');
@@ -34,7 +34,7 @@ async function runDemo(): Promise<number> {
     const session = await playStory(stage);
     await checkResult(stage, server, session);
     await writePage(stage);
-    // Whoever goes on with a key of their own must not ask for a model that only the demo has.
+    // A reader who continues with their own key must not ask for a model that only the demo has.
     await runQuietly(stage, 'git config --unset teddy.model');
     tellWhatNext(stage, session, (performance.now() - startMs) / 1000);
     return 0;
@@ -47,7 +47,7 @@ async function runDemo(): Promise<number> {
   }
 }
 
-/** Nothing of the user's own set-up reaches the demo: no key, no setting of git, teddy or npm. */
+/** Nothing from the user's own set-up reaches the demo: no key, no setting of git, teddy or npm. */
 function toEnvironment(server: ModelServer): Record<string, string> {
   const own = Object.entries(process.env).filter(
     (entry): entry is [string, string] =>
@@ -120,7 +120,7 @@ async function checkResult(stage: Stage, server: ModelServer, session: string): 
   expectSame('that the first request shows src/ago.js', shown.includes(source), true);
 }
 
-/** Beside the project, in which it would be a new file. */
+/** Beside the project, where it would otherwise be a new file. */
 async function writePage(stage: Stage): Promise<void> {
   const file = toPagePath(stage);
   await runStep(stage, {

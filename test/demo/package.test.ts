@@ -1,4 +1,4 @@
-/** The package as a user gets it: packed, installed into an empty prefix without a network, and used. */
+/** The package as users get it: packed, installed into an empty prefix without a network, and used. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -29,17 +29,17 @@ test('installing brings one package, under 8 MB, and runs no script', async () =
   expect(await import(join(installed.directory, code))).toMatchObject({ readHistory: expect.any(Function) as unknown });
 });
 
-test('it comes with the licence of each package that is bundled', async () => {
+test('it comes with the licence of each bundled package', async () => {
   const text = await readFile(join(installed.directory, 'dist', 'THIRD-PARTY-LICENSES'), 'utf8');
   for (const name of ['clipanion', 'hono', 'isomorphic-git', 'openai', 'yaml', 'zod'])
     expect(text).toMatch(new RegExp(`^${name} \\d`, 'm'));
   const parts = text.split(`\n${'-'.repeat(80)}\n\n`).slice(1);
-  // Those under the same terms share them.
+  // Packages under the same terms share them.
   expect(text.match(/^\S+ \d\S*, \S/gm)?.length).toBeGreaterThan(30);
   expect(parts.filter((part) => part.length < 500)).toEqual([]);
 });
 
-/** Each release of Node that is supported; what is not the one of the tests comes from the registry. */
+/** Each supported release of Node; those other than the tests' own come from the registry. */
 test.for([20, 22, 24])(
   'a session begins, is planned, executed and landed on Node %i',
   { timeout: 300_000 },

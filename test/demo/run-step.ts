@@ -1,27 +1,27 @@
-/** Runs one line of a shell in the demo's project, shows it with its real output, and checks how it ended. */
+/** Runs one shell line in the demo's project, shows it with its real output, and checks its exit code. */
 import { spawn } from 'node:child_process';
 import { styleText } from 'node:util';
 
 export interface Step {
-  /** The reader is told this before. */
+  /** The explanation that the reader gets first. */
   say: string;
   /** One line for `sh`; `teddy` in it is the built executable. */
   line: string;
   /** 0 if not given. */
   exitCode?: number;
-  /** Shows only so many lines from the beginning, and the last few. */
+  /** Shows only this many lines from the beginning, and the last few. */
   maxLines?: number;
 }
 
 export interface Stage {
-  /** Where the lines run. */
+  /** The directory in which the lines run. */
   directory: string;
-  /** The whole environment of the lines. */
+  /** The complete environment of the lines. */
   env: Record<string, string>;
   hasColor: boolean;
 }
 
-/** Resolves to what was printed. Throws when the line ends with another exit code than the step expects. */
+/** Resolves to the output. Throws if the line ends with an exit code that the step does not expect. */
 export async function runStep(stage: Stage, { say, line, exitCode: expected = 0, maxLines }: Step): Promise<string> {
   process.stdout.write(`\n${say}\n${paint(stage, 'bold', `$ ${line}`)}\n`);
   const { exitCode, output } = await runLine(stage, line, maxLines === undefined ? showLive : () => undefined);
@@ -42,8 +42,8 @@ export function paint(stage: Stage, style: 'bold' | 'dim', text: string): string
   return stage.hasColor ? styleText(style, text, { validateStream: false }) : text;
 }
 
-// One pipe for both streams, so that their lines keep their order. The colours are asked for by flags: a variable such
-// as FORCE_COLOR would also reach the commands that a plan runs, and their reports.
+// One pipe for both streams, so their lines keep their order. The colours are requested by flags: a variable such as
+// FORCE_COLOR would also reach the commands that a plan runs, and their reports.
 const prelude = `exec 2>&1
 teddy() { "$DEMO_NODE" "$DEMO_TEDDY" "$@" $DEMO_TEDDY_COLOR; }
 git() { command git $DEMO_GIT_COLOR "$@"; }

@@ -1,7 +1,7 @@
-/** The story of the demo: its steps, and the recorded answers that they get, in this order. */
+/** The demo's story: its steps, and their recorded answers, in this order. */
 import type { Step } from './run-step.ts';
 
-/** Files of `fixtures/demo/answers`; each `plan` and `branch` takes the next one. */
+/** Files in `fixtures/demo/answers`; each `plan` and `branch` takes the next one. */
 export const answers = ['01.md', '02.md', '02-branch-01.md', '03.md', '04.md'];
 
 const messages = {
@@ -25,7 +25,7 @@ export const beginning: Step[] = [
   },
 ];
 
-/** `session` is the id that `session new` has made. */
+/** `session` is the id made by `session new`. */
 export function toStory(session: string): Step[] {
   return [
     {

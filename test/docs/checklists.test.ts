@@ -1,4 +1,4 @@
-/** The checklists of `src/README.md` are complete: what they name is all that has to change. */
+/** The checklists in `src/README.md` are complete: they name everything that has to change. */
 import { execFile } from 'node:child_process';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => rm(dir, { recursive: true }));
 
-/** Runs the executable that has grown; what it printed, and its exit code. */
+/** Runs the grown executable; returns its output and exit code. */
 async function teddy(...args: string[]): Promise<{ stdout: string; stderr: string; code: number }> {
   const env = { ...process.env, HOME: dir, XDG_CONFIG_HOME: dir };
   return promisify(execFile)(process.execPath, [join(dir, 'grown.cjs'), ...args], { cwd: dir, env }).then(
@@ -39,7 +39,7 @@ async function teddy(...args: string[]): Promise<{ stdout: string; stderr: strin
   );
 }
 
-test('each row of the tour names the files that change, and no other', async () => {
+test('each row in the tour names exactly the files that change', async () => {
   const tour = await readFile(join(root, 'src/README.md'), 'utf8');
   for (const [task, files] of Object.entries(additions)) {
     const row = tour.split('\n').find((line) => line.startsWith(`| ${task} |`));
@@ -54,7 +54,7 @@ test('each row of the tour names the files that change, and no other', async () 
 
 test('the compiler asks for no other change', () => compileGrown(dir));
 
-test('a command that was added so is run, helped, listed and completed, with its option and its error', async () => {
+test('an added command is run, helped, listed and completed, with its option and its error', async () => {
   expect(await teddy('frobnicate', 'a', '--often', '3')).toMatchObject({ stdout: 'a 3\n', code: 0 });
   expect((await teddy('frobnicate', '--help')).stdout).toContain('--often <n>');
   expect((await teddy('--help')).stdout).toMatch(/teddy frobnicate <file> +frobnicate a file/);
@@ -66,7 +66,7 @@ test('a command that was added so is run, helped, listed and completed, with its
   expect(failed.stderr).toContain('[NOT_FROBNICATED]');
 });
 
-test('a setting and a provider that were added so are known', async () => {
+test('an added setting and an added provider are recognized', async () => {
   await promisify(execFile)('git', ['init', '--quiet', dir]);
   const { stdout } = await teddy('config');
   expect(stdout).toContain('frobs');

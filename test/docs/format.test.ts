@@ -1,4 +1,4 @@
-/** Compares docs/format.md with what the program writes: kinds, files, trailers, keys and types. */
+/** Compares docs/format.md with the program's output: kinds, files, trailers, keys and types. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -64,13 +64,13 @@ test('the table of trailers has each trailer that an entry can have', () => {
   expect(namesIn(readRows('Entries').map(([first = '']) => first)).toSorted()).toEqual(written.toSorted());
 });
 
-test('every key of a report is in the page', () => {
+test('every key in a report is on the page', () => {
   const section = readSection('report.md');
   const { properties = {} } = reportJsonSchema() as Schema;
   for (const key of listKeys({ properties })) expect(section, key).toMatch(new RegExp(`[\`.]${key}[\`.]`));
 });
 
-test('the page says how tokens are written, in the trailer and in a record', () => {
+test('the page explains how tokens are written, in the trailer and in a record', () => {
   const tokens = { input: 3641, output: 512, cached: 3200, reasoning: 128 };
   const base = { kind: 'plan' as const, session, turn, id: '', created: '', title: '', details: [] };
   const [written = ''] = /(?<=^Teddy-Tokens: ).*$/m.exec(encodeEntry({ ...base, tokens })) ?? [];
@@ -117,7 +117,7 @@ function readSection(title: string): string {
   return found;
 }
 
-/** The cells of the section's table, without its head. */
+/** The cells in the section's table, without its head. */
 function readRows(title: string): string[][] {
   const lines = readSection(title).split('\n');
   const rows = lines.filter((line) => line.startsWith('| ')).slice(2);

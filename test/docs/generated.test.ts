@@ -1,4 +1,4 @@
-/** The pages that `npm run docs` writes are those that the definitions make now. */
+/** The pages written by `npm run docs` match the current definitions. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,6 +12,6 @@ const printed = execFileSync(process.execPath, [join(root, 'scripts', 'docs.mjs'
 });
 const pages = JSON.parse(printed) as [path: string, text: string][];
 
-test.each(pages)('%s is what `npm run docs` writes', (path, text) => {
+test.each(pages)('%s matches the output of `npm run docs`', (path, text) => {
   expect(readFileSync(join(root, path), 'utf8') === text ? 'fresh' : 'stale: run `npm run docs`').toBe('fresh');
 });

@@ -1,4 +1,4 @@
-/** `src/README.md` names only files and folders that exist, and leaves out no room. */
+/** `src/README.md` names only existing files and folders, and leaves out no room. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const tour = readFileSync(join(root, 'src', 'README.md'), 'utf8');
 const named = [...tour.matchAll(/`([a-z][\w./*-]*(?:\.(?:ts|md)|\/))`/g)].map(([, path = '']) => path);
 
-test('whatever the tour names exists', () => {
+test('every path that the tour names exists', () => {
   expect(named.length).toBeGreaterThan(50);
   const places = ['src', 'src/workflow', 'src/cli', '.'];
   expect(named.filter((path) => !places.some((place) => exists(join(root, place), path)))).toEqual([]);
@@ -21,7 +21,7 @@ test('the tour has every room, and every folder of the workflow', () => {
   expect(paths.filter((path) => !path.endsWith('.json') && !named.includes(path))).toEqual([]);
 });
 
-test('the tour says how large each room is, within a tenth, and is no longer than a hundred lines', () => {
+test('the tour gives each room’s size, within a tenth, and is no longer than a hundred lines', () => {
   const rows = [...tour.matchAll(/^\| `([a-z]+)\/` \|.*\| ([\d,]+) \|$/gm)];
   expect(rows.length).toBeGreaterThan(15);
   for (const [, room = '', said = ''] of rows) {

@@ -1,6 +1,6 @@
 /**
- * Bundles the child program as the product is bundled, with the file system and the processes exchanged. A sweep starts it many
- * times, so it keeps the code that V8 compiled, as the product does.
+ * Bundles the child program like the product, with the file system and the processes replaced. A sweep starts it many
+ * times, so it keeps V8's compiled code, like the product.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ const exchange: Plugin = {
 
 const oldValue = ' ${update.old ?? zeroOid(update.new)}';
 
-/** The control of the race: refs move whatever their value is. */
+/** The race's control: refs move whatever their value is. */
 const withoutOldValue: Plugin = {
   name: 'without-old-value',
   setup({ onLoad }) {
@@ -46,7 +46,7 @@ export async function buildChild(dir: string, variant: 'as-it-is' | 'without-old
     ...common,
     entryPoints: [join(here, 'child.ts')],
     outfile: code,
-    // A script of `vm` loads a module of Node by `require` alone.
+    // A `vm` script can load a Node module only by `require`.
     supported: { 'dynamic-import': false },
     define: { 'import.meta.url': 'moduleUrl' },
     banner: { js: "const moduleUrl = require('node:url').pathToFileURL(__filename).href;" },

@@ -1,4 +1,4 @@
-/** The moments at which a conversation is killed, and those at which what goes on with it is. */
+/** The moments at which a conversation is killed, and at which its continuation is. */
 import type { ScratchRepository } from '../support/scratch-repository.ts';
 import { checkChat, joinHeard } from './check-chat.ts';
 import type { ChatStage } from './chat-scenes.ts';
@@ -7,13 +7,15 @@ import { runChild, type ChildRun } from './run-child.ts';
 import type { Scene } from './scenes.ts';
 import { killAtFirst, sweepWith, wasKilled, type Tally } from './sweep.ts';
 
-/** How often it is passed before an answer is staged; with 2, before the calls of the first are noted beside it. */
+/**
+ * How often it is passed before an answer is staged; with 2, before the first answer's calls are recorded beside it.
+ */
 export function countBefore({ step: steps }: Points, name: string, staged = 1): number {
   const made = steps.flatMap((one, at) => (one === 'answer-begun' ? [at] : []));
   return countOf(steps.slice(0, made[staged - 1]), name);
 }
 
-/** A process has died there; another one goes on, and dies at the first step of each name. Returns these names. */
+/** A process has died there; another one continues, and dies at the first step of each name. Returns these names. */
 export async function killRecovery(stage: ChatStage, scene: Scene, fault: Fault, tally: Tally): Promise<string[]> {
   const { program } = stage;
   const { operation } = scene;

@@ -1,4 +1,4 @@
-/** Repositories in which a conversation is about to begin, or was ended by a crash. */
+/** Repositories in which a conversation is about to begin, or was interrupted by a crash. */
 import { cp, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ export async function openChatStage(): Promise<ChatStage> {
   return { ...copiesIn(dir, program), scenes: await makeScenes(dir) };
 }
 
-/** There is a turn before, and the user has edits. */
+/** There is an earlier turn, and the user has edits. */
 async function makeScenes(dir: string): Promise<ChatStage['scenes']> {
   const first = await makeScratchRepository({
     'src/kept.txt': 'kept\n',

@@ -1,6 +1,5 @@
 /**
- * The messages of the conversations that the faults happen to: each process says something else, so that nothing is there twice
- * unseen.
+ * The messages in the conversations with faults: each process sends a different one, so that duplicates are noticed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Model, ModelEvent, ModelMessage, ModelToolCall } from '../../src/ports/model.ts';
@@ -25,7 +24,7 @@ export function writtenTextOf(name: string): string {
   return lines(`content of ${name}`, 60);
 }
 
-/** The call of the process that writes to the log. */
+/** The call by the process that writes to the log. */
 export function commandIdOf(name: string): string {
   return `${name}-run-command`;
 }
@@ -36,14 +35,14 @@ function lines(text: string, count: number): string {
 
 export interface Script {
   scene: ChatSceneName;
-  /** The name of the process. */
+  /** The process's name. */
   name: string;
   /** Between two pieces of an answer. */
   pieceMs: number;
   onAsked?: (callIds: string[]) => void;
 }
 
-/** It says what its request calls for, whichever process asks: so another one can go on. */
+/** The answer depends only on the request, whichever process asks, so another one can continue. */
 export function scriptedModel(script: Script): Model {
   return {
     provider: 'recorded',
@@ -99,7 +98,7 @@ function writeBatches(name: string): Answered[] {
   return [{ text: textsOf(name).first, calls: [call] }];
 }
 
-/** One message and all that comes of it; every tool is approved. Without `said` the turn that waits is answered. */
+/** One message and all its consequences; every tool is approved. Without `said` the waiting turn is answered. */
 export function converse(
   project: Project,
   script: Script,

@@ -1,4 +1,4 @@
-/** The fast part of the faults and races that happen to a conversation, and to one that is imported. */
+/** The fast part of the faults and races in a conversation, and in an imported one. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { countBefore } from './chat-kills.ts';
 import { openChatStage, type ChatStage } from './chat-scenes.ts';
@@ -16,10 +16,10 @@ let stage: ChatStage;
 beforeAll(async () => void (stage = await openChatStage()));
 afterAll(() => stage.close());
 
-/** How the last answer comes to the line. */
+/** How the last answer reaches the line. */
 const lastOfInterest = ['answer-noted', 'ref-moved', 'done'];
 
-test('a kill at the steps of a conversation and at any time loses nothing that was said, and nothing is there twice', async () => {
+test('a kill at the steps of a conversation, or at any time, loses no message and doubles none', async () => {
   const scene = stage.scenes.chat;
   const { points, durationMs } = await readPoints(stage, scene);
   const names = [...new Set(points.step)].filter((step) => !appendSteps.includes(step)).toSorted();
@@ -35,7 +35,7 @@ test('a kill at the steps of a conversation and at any time loses nothing that w
   expect([...tally.hits.keys()].toSorted()).toEqual([...new Set([...names, ...lastOfInterest])].toSorted());
 });
 
-test('a kill while the model writes a file leaves its call with a result, and the file is committed once or never', async () => {
+test('a kill while the model writes a file leaves its call with a result, and the file committed at most once', async () => {
   const scene = stage.scenes['chat-write'];
   const { points, durationMs } = await readPoints(stage, scene);
   const names = [...new Set(points.step)].filter((step) => step.startsWith('write-')).toSorted();
@@ -47,7 +47,7 @@ test('a kill while the model writes a file leaves its call with a result, and th
   expect([...tally.hits.keys()].toSorted()).toEqual(names);
 });
 
-test('four processes that speak on one line, half of it the same, are each heard once', async () => {
+test('four processes that send messages to one line, half of them the same, are each recorded once', async () => {
   const scene = stage.scenes.chat;
   const repository = await stage.copy(scene);
   const { failures, acknowledged, commits, ids, wanted } = await raceToSay(stage, scene, repository, {
@@ -63,7 +63,7 @@ test('four processes that speak on one line, half of it the same, are each heard
   await repository.fsck();
 });
 
-test('what is said on a line gets there beside a git that packs and prunes all the time', async () => {
+test('messages reach a line while a git packs and prunes all the time', async () => {
   const tally = emptyGcTally();
   await runBesideGc(stage, stage.scenes.chat, 30, tally);
   reportGc(tally);
@@ -71,7 +71,7 @@ test('what is said on a line gets there beside a git that packs and prunes all t
   expect(tally.done.get('say')).toBe(30);
 });
 
-test('a kill of an import leaves no session or the whole one, and the next import makes it once', async () => {
+test('a kill of an import leaves no session or a complete one, and the next import makes it once', async () => {
   const scene = await openImportScene(stage);
   const { program } = stage;
   const { root } = await stage.copy(scene);

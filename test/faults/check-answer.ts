@@ -1,16 +1,16 @@
-/** Checks an answer that was killed while it arrived. */
+/** Checks an answer whose process was killed while it arrived. */
 import { decodeTranscript } from '../../src/conversation/history/decode-transcript.ts';
 import { listAnswerFiles, readSavedSize } from '../support/saved-answer.ts';
 import type { ScratchRepository } from '../support/scratch-repository.ts';
 import { slowAnswerText } from './plans.ts';
 import type { Scene } from './scenes.ts';
 
-/** The part of the answer that a save had confirmed; empty when none had. */
+/** The part of the answer that a save had confirmed; empty if there was none. */
 export async function readConfirmed({ root }: ScratchRepository): Promise<string> {
   return slowAnswerText.slice(0, await readSavedSize(root));
 }
 
-/** After the command that comes next. */
+/** After the next command. */
 export async function checkAnswer(repository: ScratchRepository, scene: Scene, confirmed: string): Promise<string[]> {
   const changed = await repository.git('diff', '--name-only', scene.oldTip, scene.ref ?? 'HEAD');
   const path = changed.split('\n').find((name) => name.endsWith('/transcript.jsonl'));

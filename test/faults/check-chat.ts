@@ -1,4 +1,4 @@
-/** Checks a conversation that was killed: every message is there, once, and the next command ends it. */
+/** Checks a conversation that was killed: every message exists, once, and the next command ends it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openProject } from '../../src/app.ts';
 import { decodeTranscript } from '../../src/conversation/history/decode-transcript.ts';
@@ -28,10 +28,10 @@ import {
 import type { ChildRun } from './run-child.ts';
 import { readStatus, type Scene } from './scenes.ts';
 
-/** A run's own words about itself; those of several are joined. */
+/** A run's own output; that of several is joined. */
 export type Heard = Pick<ChildRun, 'acknowledged' | 'asked' | 'results'>;
 
-/** Joins those of a process that was killed and of the one that went on. */
+/** Joins the output of a killed process and of the one that continued. */
 export function joinHeard(one: Heard, other: Heard): Heard {
   return {
     acknowledged: [...one.acknowledged, ...other.acknowledged],
@@ -44,7 +44,7 @@ interface Known {
   scene: Scene;
   repository: ScratchRepository;
   heard: Heard;
-  /** The names of the processes that have spoken, the next one included. */
+  /** The names of the processes that have sent messages, including the next one. */
   names: string[];
   problems: string[];
 }
@@ -55,25 +55,25 @@ interface Entry {
   turn: string;
   id: string;
   status: string;
-  /** The write session that it is of. */
+  /** The write session that it belongs to. */
   write: string;
 }
 
 /** The line as it was found, read once. */
 interface Line {
   entries: Entry[];
-  /** The records of the turns that came since. */
+  /** The records in the turns that came since. */
   records: KnownRecord[];
 }
 
 const ways = ['without a message', 'with the same message', 'after somebody else spoke'] as const;
 type Way = (typeof ways)[number] | 'another message' | 'the first message';
 
-/** How often each way on was gone. */
+/** How often each way to continue was taken. */
 export const wentOn = new Map<Way, number>();
 let choices = 0;
 
-/** Returns what is wrong, one sentence each; none is right. */
+/** Returns the faults, one sentence each; empty if all is right. */
 export async function checkChat(
   scene: Scene,
   repository: ScratchRepository,
@@ -102,7 +102,7 @@ export async function checkChat(
   return known.problems;
 }
 
-/** Where only teddy was killed, its command runs on for a moment, and nobody goes on with the line before it has ended. */
+/** If only teddy was killed, its command runs on for a moment, and nothing continues the line before it has ended. */
 async function awaitCommands({ journal, shellOf }: Project): Promise<void> {
   for (const { facts } of await journal.left(commandKind))
     while (facts?.group && (await shellOf(facts.root).findRunning(facts.group)).length > 0) await sleep(10);
@@ -126,7 +126,7 @@ function expectThat({ problems }: Pick<Known, 'problems'>, isTrue: boolean, what
   if (!isTrue) problems.push(what);
 }
 
-// --- what is there ---------------------------------------------------------------------------------------------------
+// --- contents ---------------------------------------------------------------------------------------------------
 
 async function readSince({ repository, scene }: Known, project: Project): Promise<Line> {
   const field = (name: string) => `%(trailers:key=Teddy-${name},valueonly,separator=)`;
@@ -198,7 +198,7 @@ async function checkReached(known: Known, { entries, records }: Line): Promise<v
   expectThat(known, head === scene.ref, `HEAD is on ${head}`);
 }
 
-/** A tool may have made it; a file that is being written when its process is killed stays until somebody goes on. */
+/** A tool may have made it; a file that is being written when its process is killed stays until a continuation. */
 function isOwnRow(row: string): boolean {
   return row === ` M ${logPath}` || row === `?? ${writtenPath}` || /^\?\? (?:.*\/)?\.teddy-tmp-[0-9a-f]{16}$/.test(row);
 }
@@ -235,21 +235,21 @@ async function goOn({ scene }: Known, project: Project, way: Way): Promise<void>
   if (outcome.kind !== 'answered') throw new Error(`The next command has ended ${outcome.kind}.`);
 }
 
-/** A file whose content was cut is taken up with its own command. */
+/** A file whose content was cut is resumed with its own command. */
 async function settleWrite(known: Known, project: Project): Promise<void> {
   for (const view of await listWrites(project)) {
     const { entries } = await readSince(known, project);
     const isWritten = entries.some(({ write }) => write !== '' && write !== view.id);
     if (view.stage !== 'committed') await settleOne(known, project, view, isWritten);
   }
-  // The slot is free for another one, also where its holder has died.
+  // The slot is free for another one, even if its holder has died.
   const wish = { intent: 'next', target: 'next.txt', operation: 'create', hasController: false };
   const { record } = await beginWrite(project, wish);
   await cancelWrite(project, record.id);
   await cleanWrites(project);
 }
 
-/** With `isWritten` the model has written the file anew meanwhile, in another session. */
+/** With `isWritten` the model has rewritten the file meanwhile, in another session. */
 async function settleOne(
   { problems, names }: Known,
   project: Project,
@@ -295,7 +295,7 @@ function checkOnce(known: Known, { entries, records }: Line): void {
   );
 }
 
-/** Whose it is, and which; an answer that was interrupted is a beginning of it. */
+/** The author and the text; an interrupted answer is the beginning of it. */
 function toAnswerName({ names, problems }: Known, text: string): string {
   for (const name of names) {
     const { first, last } = textsOf(name);
@@ -306,7 +306,7 @@ function toAnswerName({ names, problems }: Known, text: string): string {
   return text;
 }
 
-/** The line has what was heard of, and what a save had confirmed. */
+/** The line has everything that was reported, and everything that a save had confirmed. */
 function checkKept(known: Known, { records }: Line, staged: Staged[]): void {
   const results = resultsOf(records);
   for (const { callId, output } of known.heard.results) {
@@ -346,7 +346,7 @@ async function checkEnd(known: Known, before: Line, { entries, records }: Line, 
   expectThat(known, strange.length === 0 && rows.includes('?? src/untracked.txt'), `at the end ${rows.join(' | ')}`);
 }
 
-/** No command was run again by itself, and what the line says of it is true. */
+/** No command was rerun without being asked, and the line's record of each is true. */
 async function checkLog(known: Known, records: KnownRecord[]): Promise<void> {
   const log = await readLog(known);
   for (const name of known.names) {
@@ -354,7 +354,7 @@ async function checkLog(known: Known, records: KnownRecord[]): Promise<void> {
     const result = resultsOf(records).find((one) => one.tool_call_id === commandIdOf(name));
     expectThat(known, times <= 1, `the command of ${name} was run ${times} times`);
     const isDone = result !== undefined && result.reason === undefined;
-    // The result of one that could not be started says why.
+    // The result of a command that could not be started gives the reason.
     const isRun = times === 1 || (result?.is_error === true && !String(result.output).startsWith('Exit code'));
     expectThat(known, !isDone || isRun, `the command of ${name} has a result, and was run ${times} times`);
     expectThat(known, times === 0 || result !== undefined, `the command of ${name} was run, and nothing says so`);

@@ -1,4 +1,4 @@
-/** Every history that is rebuilt from a line is valid at each of its commits, in every format, with nothing to repair. */
+/** Every history that is rebuilt from a line is valid at each of its commits, in every format, without repairs. */
 import { checkHistory } from '../support/check-history.ts';
 import { toHistory } from '../../src/conversation/history/fold-history.ts';
 import type { History, HistoryFormat } from '../../src/conversation/history/history.ts';
@@ -18,7 +18,7 @@ const renderers: Record<HistoryFormat, (history: History) => unknown> = {
   markdown: renderMarkdown,
 };
 
-/** A line only grows, so its commits are all that it has ever been. */
+/** A line only grows, so its commits are its complete past. */
 export async function checkHistories(
   project: Project,
   repository: ScratchRepository,

@@ -1,4 +1,4 @@
-/** Checks a run that was killed: no riddle, nothing half written, nothing done twice, and three ways on. */
+/** Checks a killed run: no unclear state, nothing half written, nothing done twice, and three ways to continue. */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runTeddy, type RunResult } from '../support/run-teddy.ts';
@@ -11,10 +11,10 @@ import type { Scene } from './scenes.ts';
 const ways = ['resume', 'rollback', 'keep'] as const;
 let checks = 0;
 
-/** How often each way on was gone. */
+/** How often each way to continue was taken. */
 export const settled = new Map<string, number>();
 
-/** Returns what is wrong, one sentence each; none is right. */
+/** Returns the faults, one sentence each; empty if all is right. */
 export async function checkInterrupted(
   scene: Scene,
   repository: ScratchRepository,
@@ -64,7 +64,7 @@ export async function checkInterrupted(
     `git status shows ${rows.join(' | ')}`,
   );
   problems.push(...(await findLeftovers(repository)));
-  // The claim of a process that died when all was done may stay: nobody claims that turn again.
+  // The claim of a process that died after all its work may stay: nobody claims that turn again.
   const runs = (await repository.list('.git/teddy/runs')).filter((name) => !name.endsWith('.json'));
   expectThat(runs.length === 0, `${runs.join()} is left of the run`);
   await repository.fsck().catch((error: Error) => problems.push(error.message));
@@ -79,7 +79,7 @@ async function settle(scene: Scene, repository: ScratchRepository, way: (typeof 
   expectThat([0, 1].includes(result.exitCode), `exit ${result.exitCode}: ${result.stderr}`);
   const ran = await readRan(repository);
   expectThat(!hasTwice(ran), `run again: ${ran}`);
-  // The first script may have outlived the run; the second is the next action's.
+  // The first script may have outlived the run; the second belongs to the next action.
   if (way === 'keep') expectThat(ran.includes('two') === ranBefore.includes('two'), 'keep has run a script');
   if (way !== 'rollback') return problems;
   const wanted = await readFiles(
@@ -97,7 +97,7 @@ async function settle(scene: Scene, repository: ScratchRepository, way: (typeof 
   return problems;
 }
 
-/** Where nothing of the run was done yet. */
+/** If nothing in the run was done yet. */
 function cleanTemplate({ template }: Scene): string {
   return template.replace(/killed$/, 'run');
 }
@@ -129,7 +129,10 @@ async function findHalfWritten(repository: ScratchRepository): Promise<string[]>
   return problems;
 }
 
-/** Where the disk would not be looked at after a command, what it changed is in no report, and stays for the user to see. */
+/**
+ * If the disk could not be examined after a command, the command's changes are in no report, and stay for the user to
+ * see.
+ */
 function isPlanRow(row: string): boolean {
   return /^.. (new\/|out\/|end\.txt|notes\.txt|src\/(edited|kept|gone)\.txt)/.test(row);
 }
@@ -143,7 +146,7 @@ async function readRan({ root }: ScratchRepository): Promise<string> {
   return readFile(`${root}${ranSuffix}`, 'utf8').catch(() => '');
 }
 
-/** Mode and content of everything but the session's own. */
+/** Mode and content of everything except the session's own files. */
 async function readFiles(repository: ScratchRepository): Promise<Record<string, string>> {
   const { workTree } = await repository.fingerprint();
   return Object.fromEntries(Object.entries(workTree).filter(([path]) => !path.startsWith('.teddy/')));

@@ -1,4 +1,4 @@
-/** Checks a repository after a fault, and after the command that comes next. */
+/** Checks a repository after a fault, and after the next command. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openProject } from '../../src/app.ts';
@@ -10,7 +10,7 @@ import { checkInterrupted } from './check-interrupted.ts';
 import { runChild, type ChildRun } from './run-child.ts';
 import { isRun, readStatus, type Scene, type Stage } from './scenes.ts';
 
-/** Returns what is wrong, one sentence each; none is right. */
+/** Returns the faults, one sentence each; empty if all is right. */
 export async function checkRun(
   stage: Stage,
   scene: Scene,
@@ -50,7 +50,7 @@ export async function checkRun(
   return problems;
 }
 
-/** The repair that every command begins with, alone: what follows would hide what it has left. */
+/** Only the repair that every command begins with: later steps would hide its leftovers. */
 export async function repair(repository: ScratchRepository): Promise<void> {
   const notices = { info: () => undefined, warn: () => undefined };
   const project = await openProject({ cwd: repository.root, env: process.env, notices });
@@ -84,7 +84,7 @@ function isPlanRow(row: string): boolean {
   return planRows.includes(row) || /^\?\? src\/\.teddy-tmp-[0-9a-f]{16}$/.test(row);
 }
 
-/** The user can see the plan's changes before there is a report, and after one that says that git took no change. */
+/** The user can see the plan's changes before there is a report, and after one which says that git made no change. */
 async function isCodeOutside(repository: ScratchRepository, scene: Scene, added: string[]): Promise<boolean> {
   if (scene.name === 'undo') return added.length === 0;
   if (scene.operation !== 'execute' || !added.includes('report')) return scene.operation === 'execute';
@@ -102,7 +102,7 @@ async function runNext(stage: Stage, scene: Scene, { root }: ScratchRepository):
     const result = await teddy('execute', '-y', '--memos=yes');
     if (!result.stderr.includes('RUN_INTERRUPTED')) return result;
     const resumed = await teddy('execute', '-y', '--interrupted=resume');
-    // It reports the action that was interrupted as failed.
+    // It reports the interrupted action as failed.
     return resumed.exitCode === 1 && resumed.stdout.startsWith('FAILURE') ? { ...resumed, exitCode: 0 } : resumed;
   };
   if (scene.name === 'reject') {
@@ -131,7 +131,7 @@ async function checkMemos(repository: ScratchRepository, scene: Scene): Promise<
     : [`the memo is ${line}x on the line, ${global}x global, in ${entries} entries, ${commits} commits`];
 }
 
-/** An agent that waited has its end on the line once what it waits for was noted; the next drain sees to it. */
+/** An agent's wait is closed on the line once its plan was recorded; the next drain ensures that. */
 async function closeGate(stage: Stage, scene: Scene, repository: ScratchRepository): Promise<string[]> {
   const countVerdicts = async () => (await readAdded(repository, scene)).filter((kind) => kind === 'approval').length;
   const listNotes = async () => (await repository.list('.git/teddy/journal').catch(() => [])).filter(isGateNote);
@@ -146,7 +146,7 @@ function isGateNote(name: string): boolean {
   return /^gate-[0-9a-f]{16}\.json$/.test(name);
 }
 
-/** Each linked work tree is whole and has its line, git knows all that are there, and no note is left. */
+/** Each linked work tree is intact and has its line, git lists all of them, and no note is left. */
 async function checkWorkTrees(repository: ScratchRepository): Promise<string[]> {
   const rows = (await repository.git('worktree', 'list', '--porcelain')).split('\n');
   const roots = rows.flatMap((row) => (row.startsWith('worktree ') ? [row.slice('worktree '.length)] : [])).slice(1);

@@ -18,7 +18,7 @@ import type { ChildRun } from './run-child.ts';
 import { readStatus, type Scene } from './scenes.ts';
 import { afterOf, contentOf, isWriteSceneName, writeWishes, type WriteScene } from './write-cases.ts';
 
-/** How often each way on was gone. */
+/** How often each way to continue was taken. */
 export const wentOn = new Map<string, number>();
 
 interface Known {
@@ -29,7 +29,7 @@ interface Known {
   problems: string[];
 }
 
-/** Returns what is wrong, one sentence each; none is right. */
+/** Returns the faults, one sentence each; empty if all is right. */
 export async function checkWrite(scene: Scene, repository: ScratchRepository, run: Known['run']): Promise<string[]> {
   if (!isWriteSceneName(scene.name)) throw new Error(`${scene.name} is no scene of a write session.`);
   const known: Known = { scene, repository, wish: writeWishes[scene.name], run, problems: [] };
@@ -68,7 +68,7 @@ interface WriteEntry {
   id: string;
 }
 
-/** All of write sessions, wherever they are reachable from. */
+/** Everything from write sessions, wherever it is reachable from. */
 async function readEntries({ repository }: Pick<Known, 'repository'>): Promise<WriteEntry[]> {
   const format = '--format=%H %(trailers:key=Teddy-Write-Session,valueonly,separator=)';
   const rows = (await repository.git('log', '--all', format)).split('\n');
@@ -78,7 +78,7 @@ async function readEntries({ repository }: Pick<Known, 'repository'>): Promise<W
   });
 }
 
-/** HEAD, the index but for the target, and the user's files. */
+/** HEAD, the index except for the target, and the user's files. */
 async function checkUntouched(known: Known): Promise<void> {
   const { repository, scene, wish } = known;
   const found = await look(repository, wish);
@@ -104,7 +104,7 @@ interface Look {
   files: Record<string, string>;
 }
 
-/** The looks of the templates. */
+/** The patterns for the templates. */
 const looks = new Map<Scene, Look>();
 
 async function look(repository: ScratchRepository, wish: WriteScene): Promise<Look> {
@@ -116,7 +116,7 @@ async function look(repository: ScratchRepository, wish: WriteScene): Promise<Lo
   };
 }
 
-/** A file that is being installed when a process is killed stays until somebody goes on. */
+/** A file that is being installed when a process is killed stays until a continuation. */
 function isOwnRow(row: string, { target }: WriteScene): boolean {
   return row.slice(3) === target || /^\?\? (?:.*\/)?\.teddy-tmp-[0-9a-f]{16}$/.test(row);
 }
@@ -135,7 +135,7 @@ async function readTarget({ repository, wish }: Known): Promise<string | null> {
   });
 }
 
-/** The target is the old one or the new one, and what was acknowledged is somewhere. */
+/** The target is the old one or the new one, and all acknowledged content exists somewhere. */
 async function checkReached(
   known: Known,
   entries: WriteEntry[],
@@ -206,7 +206,7 @@ const ways = {
   'nothing left': async () => undefined,
   'begin anew': writeWhole,
   async finalize({ problems, repository }, project, id) {
-    // By the command as well, now and then: it starts slowly.
+    // Occasionally by the command as well, since it starts slowly.
     if ((wentOn.get('finalize') ?? 0) % 8 !== 1) return expectWritten(problems, await finalizeLeft(project, id, false));
     const { exitCode, stderr } = await runTeddy(['write', 'recover', id, '--finalize'], { cwd: repository.root });
     if (exitCode !== 0) problems.push(`teddy write recover exits with ${exitCode}: ${stderr}`);

@@ -1,4 +1,7 @@
-/** Operations of conversations: each thing that has left, has ended or is on the line is printed at once. */
+/**
+ * Operations in conversations: each request that was sent, tool that ended and entry on the line is printed
+ * immediately.
+ */
 import { openSource } from '../../src/app.ts';
 import { appendRecords } from '../../src/workflow/line/append-records.ts';
 import { importSession } from '../../src/workflow/conversation/import-session.ts';
@@ -27,7 +30,7 @@ function chat(scene: ChatSceneName): ChildOperation {
 export const chatOperations: Record<ChatSceneName | 'say' | 'import', ChildOperation> = {
   chat: chat('chat'),
   'chat-write': chat('chat-write'),
-  /** The name is the path of the file. */
+  /** The name is the file's path. */
   import: acknowledging(async (project, { name }) => {
     const { signal } = new AbortController();
     return (await importSession(project, { source: await openSource(name, process.cwd()), signal })).commit;

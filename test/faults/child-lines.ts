@@ -1,4 +1,4 @@
-/** Operations of lines, of answers, of runs and of what captures other agents. */
+/** Operations on lines, answers and runs, and those that capture other agents. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openCapture } from '../../src/app.ts';
 import { toWorldError } from '../../src/errors.ts';
@@ -48,7 +48,7 @@ const operations: Record<string, (project: Project, task: ChildTask) => Promise<
   async 'work-tree'(project) {
     return (await newSession(project, { name: 'second', switch: false, worktree: true })).commit;
   },
-  /** The agent goes away before anybody has decided. */
+  /** The agent leaves before anybody has decided. */
   async gate(project) {
     const { state, ref } = await prepareLine(project, 'first');
     const { session, latest } = await readLine(project.repository.store, state.tip);
@@ -115,7 +115,7 @@ const operations: Record<string, (project: Project, task: ChildTask) => Promise<
   },
 };
 
-/** The command line turns what the system refused into an error of ours. */
+/** The command line turns the system's refusals into our errors. */
 function failAsCommand(error: unknown): never {
   throw toWorldError(error) ?? error;
 }
@@ -137,7 +137,7 @@ async function execute(project: Project, rollback: boolean): Promise<string> {
   return (await executePlan(project, { approver, memos: { kind: 'yes' }, rollback, signal })).commit;
 }
 
-/** `count` entries, each with a new file of the session's. */
+/** `count` entries, each with a new file in the session's directory. */
 const append: ChildOperation = async (project, { count, name }) => {
   for (let number = 1; number <= count; number += 1) {
     const act = () => appendNote(project, name, number);

@@ -1,4 +1,4 @@
-/** Tells the child program which operation, and in which repository. */
+/** Tells the child program the operation and its repository. */
 import { TeddyError } from '../../src/errors.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { print } from './fault-points.ts';
@@ -12,12 +12,12 @@ export interface ChildTask {
 
 export type ChildOperation = (project: Project, task: ChildTask) => Promise<void>;
 
-/** Prints the commit that an operation has made. */
+/** Prints the commit by an operation. */
 export function acknowledging(act: (project: Project, task: ChildTask) => Promise<string>): ChildOperation {
   return async (project, task) => print({ line: 'acknowledged', commit: await act(project, task) });
 }
 
-/** Tries again as writers of a race do: a refusal has changed nothing, and says so. */
+/** Retries like the writers in a race: a refusal has changed nothing, and reports that. */
 export async function persist<Result>(act: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {

@@ -1,4 +1,4 @@
-/** Operations of write sessions: each thing that they are told of a save or a commit is printed at once. */
+/** Operations on write sessions: each acknowledged save or commit is printed immediately. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../../src/errors.ts';
@@ -25,14 +25,14 @@ const operationOf = (scene: WriteSceneName): ChildOperation => {
   return (project) => writeStream(project, wish);
 };
 
-/** Writes the way a controller does, which receives the content itself. */
+/** Writes like a controller that receives the content itself. */
 async function writeStream(project: Project, wish: WriteScene): Promise<void> {
   const { held } = await beginHeldWrite(project, toRequest(wish, true));
   print({ line: 'begun', id: held.record.id });
   await finishStream(project, held, wish.pieces);
 }
 
-/** Goes on after another process: the pieces that it had no confirmation of come again. */
+/** Continues after another process: the unconfirmed pieces are sent again. */
 async function goOn(project: Project, wish: WriteScene): Promise<void> {
   const [found] = await project.writes.list();
   const held = await claimWrite(project, found?.id ?? '');
@@ -73,7 +73,7 @@ function announceSaves(staged: StagedWrite): void {
   };
 }
 
-/** Writes the way separate commands do, or the calls of the API. */
+/** Writes like separate commands, or like calls to the API. */
 async function writeInCommands(project: Project, wish: WriteScene): Promise<void> {
   const id = await beginAndAppend(project, wish);
   const content = wish.replacement === null ? undefined : Buffer.from(wish.replacement);
@@ -96,7 +96,7 @@ async function beginAndAppend(project: Project, wish: WriteScene): Promise<strin
   return id;
 }
 
-/** Against one other process, `count` times: both begin, and whoever could ends it when both have tried. */
+/** Against one other process, `count` times: both begin, and the successful one ends it when both have tried. */
 async function raceToBegin(project: Project, task: ChildTask): Promise<void> {
   for (let round = 1; round <= task.count; round += 1) {
     await meet(task, `${round}-start`);
@@ -120,7 +120,7 @@ async function tryToBegin(project: Project): Promise<string | null> {
   }
 }
 
-/** Goes on when the other process has come here as well. */
+/** Continues when the other process has reached this point as well. */
 async function meet({ root, name }: ChildTask, place: string): Promise<void> {
   const at = (who: string) => `${root}.${who}-${place}`;
   writeFileSync(at(name), '');

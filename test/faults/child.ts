@@ -1,6 +1,6 @@
 /**
- * The program that faults happen to: `child <operation> <repository> [count] [name] [startAtMs]`, one operation of the product in one
- * process. Each success is printed as soon as the product has reported it.
+ * The program in which faults happen: `child <operation> <repository> [count] [name] [startAtMs]`, one operation of the
+ * product in one process. Each success is printed as soon as the product has reported it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openProject } from '../../src/app.ts';
@@ -30,10 +30,10 @@ async function run(): Promise<void> {
     notices: { info: () => undefined, warn: (text) => print({ line: 'warned', text }) },
     onStep: passStep,
   });
-  // Each piece of a file is saved at once.
+  // Each piece of a file is saved immediately.
   const project = { ...opened, writeLimits: { ...opened.writeLimits, saveLines: 1, saveGapMs: 1 } };
   try {
-    // Those of a race begin together.
+    // The processes in a race begin together.
     await sleep(Math.max(0, Number(startAtMs) - Date.now()));
     await act(project, { operation, root, count: Number(count), name });
   } finally {
@@ -42,7 +42,7 @@ async function run(): Promise<void> {
 }
 
 async function main(): Promise<void> {
-  // The exit code of Node for a module that never comes to its end.
+  // Node's exit code for a module that never finishes.
   process.exitCode = 13;
   try {
     await run();

@@ -8,7 +8,7 @@ afterAll(() => stage.close());
 const slotRounds = 200;
 const claimRounds = 1000;
 
-test('of two processes that begin a write session at once exactly one succeeds, each time', async () => {
+test('exactly one of two processes that begin a write session simultaneously succeeds, each time', async () => {
   const racers = stage.startRacers(2);
   const rounds = await raceForSlot(stage, racers, slotRounds);
   await Promise.all(racers.map((racer) => racer.end()));
@@ -17,7 +17,7 @@ test('of two processes that begin a write session at once exactly one succeeds, 
   expect(right).toHaveLength(slotRounds);
 });
 
-test('of eight processes exactly one has the claim of dead ones, each time', async () => {
+test('exactly one of eight processes gets a dead one’s claim, each time', async () => {
   const racers = stage.startRacers(8);
   const rounds = await raceForClaims(stage, racers, claimRounds);
   await Promise.all(racers.map((racer) => racer.end()));

@@ -19,18 +19,18 @@ function start(count: number): Racer[] {
   return racers;
 }
 
-test('of two processes that begin a write session at once exactly one succeeds', async () => {
+test('exactly one of two processes that begin a write session simultaneously succeeds', async () => {
   const rounds = await raceForSlot(stage, start(2), 20);
   expect(rounds).toEqual(Array.from({ length: 20 }, () => ['WRITE_ACTIVE', 'begun', '1 there']));
 });
 
-test('of eight processes exactly one has the claim of dead ones, and nothing is left of the race', async () => {
+test('exactly one of eight processes gets a dead one’s claim, and the race leaves nothing', async () => {
   const rounds = await raceForClaims(stage, start(8), 40);
   const one = [...Array.from({ length: 7 }, () => 'held'), 'taken', 'slot.claim'];
   expect(rounds).toEqual(Array.from({ length: 40 }, () => one));
 });
 
-test('processes that are killed in the middle of a takeover, one after the other, leave the claim to the next', async () => {
+test('processes that are killed one after another during a takeover leave the claim to the next', async () => {
   const path = join(stage.dir, 'killed.claim');
   const kill = async (dieAt: string | undefined) => {
     const [racer] = start(1);
@@ -48,7 +48,7 @@ test('processes that are killed in the middle of a takeover, one after the other
   expect(left).toEqual(['killed.claim']);
 });
 
-test('a process that is killed while it begins a session leaves the slot to the next, or a whole session', async () => {
+test('a process that is killed while beginning a session leaves a free slot or a complete session', async () => {
   for (const [dieAt, next] of [
     ['write-metadata', 'begun'],
     ['write-made', 'WRITE_ACTIVE'],

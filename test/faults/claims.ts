@@ -10,7 +10,7 @@ import { readBootId } from '../../src/disk/process-identity.ts';
 import type { ClaimJob } from '../support/claim-child.ts';
 
 export interface Racer {
-  /** Resolves with its answer; `died` when it does not answer. */
+  /** Resolves with its answer; `died` if there is none. */
   send(job: ClaimJob): Promise<string>;
   end(): Promise<void>;
 }
@@ -52,7 +52,7 @@ function startRacer(program: string): Racer {
 
 const headStartMs = 15;
 
-/** The answers of each round, sorted. In each the claim is of a dead holder, or of a chain of them, or of none. */
+/** The answers in each round, sorted. In each round the claim belongs to a dead holder, a chain of them, or none. */
 export async function raceForClaims(stage: ClaimStage, racers: Racer[], rounds: number): Promise<string[][]> {
   const answers: string[][] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -71,7 +71,7 @@ export async function raceForClaims(stage: ClaimStage, racers: Racer[], rounds: 
 
 async function plantDead(path: string): Promise<string> {
   const nonce = randomBytes(16).toString('hex');
-  // No process has so high a number.
+  // No process has a number this high.
   await writeFile(path, JSON.stringify({ pid: 2 ** 30, bootId: await readBootId(), nonce }));
   return nonce;
 }

@@ -1,4 +1,7 @@
-/** The fast part of the faults and races of a line, and of an answer while it arrives; the whole of it is in the files named `*.full.test.ts`. */
+/**
+ * The fast part of the faults and races on a line, and in an arriving answer; the complete sweeps are in
+ * `*.full.test.ts`.
+ */
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runTeddy } from '../support/run-teddy.ts';
@@ -38,7 +41,7 @@ test('a kill at each step of an append on the line leaves the old tip or the new
   expect(steps).toEqual(appendSteps.toSorted());
 });
 
-test('a kill of plan --instead leaves the refused plan, or its report with the message and the next plan, and what comes next works', async () => {
+test('a kill of plan --instead leaves the refused plan, or its report with the new turn, and the next command works', async () => {
   const scene = stage.scenes.instead;
   const { points } = await readPoints(stage, scene);
   const jobs = killAtEach(scene, points, ['ref', 'ref-moved']);
@@ -49,7 +52,7 @@ test('a kill of plan --instead leaves the refused plan, or its report with the m
   expect(jobs.length).toBeGreaterThanOrEqual(3);
 });
 
-test('a kill of reject leaves the plan, the verdict on it, or its report as well, and what comes next works', async () => {
+test('a kill of reject leaves the plan, the verdict on it, or its report as well, and the next command works', async () => {
   const scene = stage.scenes.reject;
   const { points } = await readPoints(stage, scene);
   const jobs = killAtEach(scene, points, ['ref', 'ref-moved', 'index']);
@@ -60,10 +63,10 @@ test('a kill of reject leaves the plan, the verdict on it, or its report as well
   expect(jobs.length).toBeGreaterThanOrEqual(4);
 });
 
-test('a kill of context add leaves the old list or the new one, and edits of the user as they were', async () => {
+test('a kill of context add leaves the old list or the new one, and the user’s edits unchanged', async () => {
   const scene = stage.scenes.context;
   const { points } = await readPoints(stage, scene);
-  // It is one append and nothing else.
+  // It is a single append.
   expect([...new Set(points.step)].toSorted()).toEqual(appendSteps.toSorted());
   const tally = emptyTally();
   const jobs = killAtFirst(scene, ['object', 'ref', 'ref-moved']);
@@ -72,7 +75,7 @@ test('a kill of context add leaves the old list or the new one, and edits of the
   expect(tally.problems).toEqual([]);
 });
 
-test('file-system calls that fail give an error with a code, and the next command works', async () => {
+test('failing file system calls give an error with a code, and the next command works', async () => {
   const tally = emptyTally();
   const scene = stage.scenes['append-on-line'];
   const { points } = await readPoints(stage, scene);
@@ -87,7 +90,7 @@ test('file-system calls that fail give an error with a code, and the next comman
   expect(tally.problems).toEqual([]);
 });
 
-test('a memo that had reached only teddy/global is on the line after the next command, once and under the same id', async () => {
+test('a memo that was only on teddy/global is on the line after the next command, once and under the same id', async () => {
   const scene = stage.scenes.memo;
   const repository = await stage.copy(scene);
   const { root } = repository;
@@ -101,7 +104,7 @@ test('a memo that had reached only teddy/global is on the line after the next co
   expect(await repository.git('show', 'teddy/global:memos.yaml')).toContain(memoText);
   expect(await repository.git('show', `${scene.ref}:.teddy/memos.yaml`)).not.toContain(memoText);
 
-  // Without --memos nobody decides anything: what was decided is only finished.
+  // Without --memos nobody decides anything: earlier decisions are only completed.
   const next = await runTeddy(['session', 'execute', '-y'], { cwd: root });
   expect(next.exitCode, next.stderr).toBe(0);
   expect(await readAdded(repository, scene)).toEqual(['memo', 'report']);
@@ -143,7 +146,7 @@ test('objects and their directories are on disk before the ref moves, and the in
     true,
   );
   expect(isSynced(ref.paths[0] ?? '', -1, ref.begin), 'the new value of the ref is fsynced').toBe(true);
-  // The journal of a file system keeps changes of names in order: with the index, the ref has its name as well.
+  // A file system's journal keeps name changes in order: with the index, the ref has its name as well.
   expect(isSynced(join(root, '.git'), index.end, Infinity), 'and its name, with that of the index').toBe(true);
   expect(index.begin).toBeGreaterThan(ref.end);
   console.log(`faults: fsync order: ${objects.length} objects before the ref, as strace saw it`);
@@ -177,12 +180,12 @@ test.for(['execute', 'snapshot'] as const)(
   },
 );
 
-/** In a folder of objects, under its own name. */
+/** In an object folder, under its own name. */
 function isObject(path: string): boolean {
   return /\/objects\/[0-9a-f]{2}\/[0-9a-f]{38}$/.test(path);
 }
 
-test('a kill while an answer arrives, at each step of a save and at any time, keeps what was saved, once', async () => {
+test('a kill while an answer arrives, at each step of a save or at any time, keeps the saved part, once', async () => {
   const scene = stage.scenes.answer;
   const { points, durationMs } = await readPoints(stage, scene);
   expect(new Set(points.step)).toEqual(new Set([...points.step, ...answerSteps]));
@@ -197,7 +200,7 @@ test('a kill while an answer arrives, at each step of a save and at any time, ke
   expect([...tally.hits.keys()].toSorted()).toEqual(answerSteps.toSorted());
 });
 
-test('a kill of the command that recovers an answer, at each step of its own, keeps the answer once', async () => {
+test('a kill of the command that recovers an answer, at each of its steps, keeps the answer once', async () => {
   const scene = stage.scenes.answer;
   const { program } = stage;
   const killed = await stage.copy(scene);
@@ -218,7 +221,7 @@ test('a kill of the command that recovers an answer, at each step of its own, ke
   for (const step of steps) {
     const repository = await stage.copy(template);
     const { root } = repository;
-    // The first of each name is one of the recovery.
+    // The first of each name belongs to the recovery.
     const run = await runChild({ program, operation: 'plan', root, fault: killAt(step) });
     tally.runs += 1;
     if (run.hit !== null) tally.hits.set(run.hit, (tally.hits.get(run.hit) ?? 0) + 1);
@@ -248,7 +251,7 @@ test('three processes that append to one line at the same time lose nothing', as
   await repository.fsck();
 });
 
-test('of two plans at the same time exactly one gets its turn, and the other is refused with a reason', async () => {
+test('exactly one of two simultaneous plans gets its turn, and the other is refused with a reason', async () => {
   for (let round = 1; round <= rounds; round += 1) {
     const scene = stage.scenes.plan;
     const repository = await stage.copy(scene);
@@ -263,7 +266,7 @@ test('of two plans at the same time exactly one gets its turn, and the other is 
   }
 });
 
-test('of two executes at the same time exactly one runs the plan, and the other is refused with a reason', async () => {
+test('exactly one of two simultaneous executes runs the plan, and the other is refused with a reason', async () => {
   for (let round = 1; round <= rounds; round += 1) {
     const scene = stage.scenes.execute;
     const repository = await stage.copy(scene);

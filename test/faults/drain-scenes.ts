@@ -1,4 +1,4 @@
-/** A repository in whose spool the hooks of agents have called, the logs that they tell of, and what a drain has to make of both. */
+/** A repository with agents' hook calls in its spool, the logs that they name, and the expected result of a drain. */
 import { cp, mkdir, mkdtemp, readdir, realpath, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -12,13 +12,13 @@ import { copiesIn, dirty, type Copies, type Scene } from './scenes.ts';
 
 export interface DrainStage extends Copies {
   scene: Scene;
-  /** The lines after a drain in which nothing goes wrong, as `readLines` tells of them. */
+  /** The lines after a drain without faults, as returned by `readLines`. */
   expected: DrainedLine[];
 }
 
 export interface DrainedLine {
   ref: string;
-  /** Its records, those of the lines that it leaves first. */
+  /** Its records, with those of the lines that it forks from first. */
   records: string;
   /** The kinds of its entries, and the code at its tip. */
   steps: string;
@@ -32,8 +32,9 @@ interface Told {
 }
 
 /**
- * The logs of an agent, and its calls: a turn with a tool and a sub-agent, one more, one in its place; in another session a message;
- * and in a third one a turn, which was captured `before`, and one more, which has to leave the message that waits after it.
+ * An agent's logs, and its calls: a turn with a tool and a sub-agent, a further turn, and one in its place; a message
+ * in another session; and in a third session a turn, which was captured `before`, and a further one, which has to
+ * branch off behind the waiting message.
  */
 function tell(root: string): { before: Told; now: Told } {
   const logs = join(`${root}.home`, '.claude/projects', root.replaceAll(/[^A-Za-z0-9]/g, '-'));
@@ -99,7 +100,7 @@ async function write(root: string, { files, bells }: Told): Promise<void> {
   }
 }
 
-/** A turn is captured, and the user says something on its line that nobody answers. */
+/** A turn is captured, and the user sends a message on its line that nobody answers. */
 async function prepare({ root }: ScratchRepository, program: string): Promise<void> {
   await write(root, tell(root).before);
   const drained = await runChild({ program, operation: 'drain', root });
@@ -183,8 +184,8 @@ async function readLine(repository: ScratchRepository, ref: string): Promise<Dra
 }
 
 /**
- * Returns what is wrong after a drain that was disturbed and the one that follows it. Where it could go on after a failure it has
- * dealt with the calls: then a sweep follows, which takes the records, and no snapshots.
+ * Returns the faults after a disturbed drain and the one that follows it. If it could continue after a failure, it has
+ * processed the calls: then a sweep follows, which takes the records, but makes no snapshots.
  */
 export async function checkDrain(
   stage: DrainStage,

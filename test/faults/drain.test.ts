@@ -1,4 +1,4 @@
-/** The fast part of the faults that happen to a drain. */
+/** The fast part of the faults in a drain. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checkDrain, openDrainStage, type DrainStage } from './drain-scenes.ts';
 import { countOf, killAt } from './fault.ts';
@@ -8,15 +8,15 @@ let stage: DrainStage;
 beforeAll(async () => void (stage = await openDrainStage()));
 afterAll(() => stage.close());
 
-/** Between the lines and what is noted of them: the state of a log, and the calls that were dealt with. */
+/** Between the lines and the notes about them: a log's state, and the processed calls. */
 const ownCalls = ['rename follower state', 'unlink spool', 'rename drainer claim'];
 
-test('a drain that nothing disturbs leaves a turn that waits to the user, and the agent goes on beside it', () => {
+test('an undisturbed drain leaves a waiting turn to the user, and the agent continues beside it', () => {
   const found = stage.expected.filter(({ ref }) => ref.includes('ask-6')).map(({ records }) => records);
   expect(found).toEqual(['u5,a5,u7', 'u5,a5,u6,a6']);
 });
 
-test('a drain that is killed leaves every record to the next one, which has each of them once', async () => {
+test('a killed drain leaves every record to the next one, which stores each of them once', async () => {
   const { scene } = stage;
   const { points } = await readPoints(stage, scene);
   const jobs: Job[] = [

@@ -1,4 +1,4 @@
-/** Runs in the child program: counts the points that it passes, and lets the chosen one go wrong. */
+/** Runs in the child program: counts the points that it passes, and makes the chosen one fail. */
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -40,10 +40,10 @@ function pass(at: PointKind, name: string): number {
   return nth;
 }
 
-/** A script that does something else than to start this git. */
+/** A script that does something other than starting this git. */
 type OtherThanStart = 'refused' | 'killed' | 'answer-lost' | 'kill-in-transaction' | { script: string };
 
-/** The thing to do instead of starting this git. */
+/** The action in place of starting this git. */
 export function passGit(args: string[]): 'start' | OtherThanStart {
   const name = args.find((arg, at) => !arg.startsWith('-') && args[at - 1] !== '-c') ?? '';
   const nth = pass('git', name);
@@ -66,17 +66,17 @@ function asHit<Wish>(point: string, wish: Wish): Wish {
   return wish;
 }
 
-/** Its lock is still there then, and whatever it has made so far. */
+/** Its lock still exists then, with everything it has made so far. */
 const dieAtWork = `exec strace -f -qq -o /dev/null -e signal=none -e trace=${namingCalls} -e inject=${namingCalls}:signal=KILL git "$@"`;
 
-/** strace ends as the git does that it follows. */
+/** strace ends like the git that it traces. */
 function toTraceScript(log: string): string {
   return `exec strace -f -qq -y -s 200 -o '${log}' -e signal=none -e trace=openat,${changingCalls} git "$@"`;
 }
 
 /**
- * strace counts for each process and name: where the call is git's own, it must not hit a child that is sooner there. The
- * script announces the kill itself, once it has happened.
+ * strace counts for each process and name: if the call is git's own, the kill must not hit a child that gets there
+ * first. The script announces the kill itself, once it has happened.
  */
 function toKillScript({ name, call, isChild, everything }: Extract<Fault, { kind: 'kill-in-git' }>, git: string) {
   const filter = `-e signal=none -e trace=${name} -e inject=${name}:signal=KILL:when=${call}`;

@@ -1,4 +1,4 @@
-/** The fault that happens in a run of the child program. */
+/** The fault in a run of the child program. */
 
 export type Fault =
   /** Nothing; the run lists the points that it passed. */
@@ -25,13 +25,13 @@ export type Fault =
 
 export type FailCode = 'ENOSPC' | 'EIO' | 'EMFILE' | 'EACCES';
 
-/** Steps that the product names (`onStep`), its calls to the file system, and the gits that it starts. */
+/** Steps that the product names (`onStep`), its file system calls, and the git processes that it starts. */
 export type PointKind = 'step' | 'call' | 'git';
 
-/** The names of the points that a run without a fault passes, in order. */
+/** The names of the points passed by a run without a fault, in order. */
 export type Points = Record<PointKind, string[]>;
 
-/** A kill at a step; of a name that comes several times, at the first. */
+/** A kill at a step; for a name that comes several times, at the first. */
 export function killAt(name: string, nth = 1, at: PointKind = 'step'): Fault {
   return { kind: 'kill', at, name, nth };
 }
@@ -40,7 +40,7 @@ export function countOf(points: readonly string[], name: string): number {
   return points.filter((point) => point === name).length;
 }
 
-/** The lines that the child prints; each is written before what it announces. */
+/** The child's output lines; each is written before the event it announces. */
 export type ChildLine =
   | { line: 'hit'; point: string }
   | { line: 'acknowledged'; commit: string }
@@ -59,8 +59,8 @@ export type ChildLine =
 
 export const faultVariable = 'FAULT_OF_THIS_RUN';
 
-/** System calls by which git gives a file its name, or takes it away. */
+/** System calls by which git names a file, or removes it. */
 export const namingCalls = 'rename,renameat,renameat2,link,linkat,unlink,unlinkat';
 
-/** System calls by which git changes files; what it writes to a pipe is among them. */
+/** System calls by which git changes files, including writes to a pipe. */
 export const changingCalls = `write,pwrite64,fsync,fdatasync,ftruncate,${namingCalls},mkdir,rmdir,chmod,fchmod`;

@@ -1,10 +1,10 @@
-/** Stands in for `node:fs/promises` in the child program: the same calls, each of which is a point. */
+/** Replaces `node:fs/promises` in the child program: the same calls, each of which is a point. */
 import * as real from 'node:fs/promises';
 import { constants } from 'node:os';
 import type { FileHandle } from 'node:fs/promises';
 import { passCall } from './fault-points.ts';
 
-/** Which of the product's files a path is; in the order in which they are tried. */
+/** The product's file that a path belongs to; in the order in which they are tried. */
 const places: [pattern: RegExp, name: string][] = [
   [/\/objects\/..\/tmp_obj/, 'temporary object'],
   [/\/objects\/..\/./, 'object'],
@@ -55,14 +55,14 @@ function toSystemError(code: string, call: string, path: unknown): NodeJS.ErrnoE
 
 type Call<Args extends unknown[], Result> = (...args: Args) => Promise<Result>;
 
-/** `place` is the argument that names what is changed: for a rename or a link, where it ends. */
+/** `place` is the argument that names the changed path: the target of a rename or a link. */
 function guard<Args extends unknown[], Result>(
   name: string,
   call: Call<Args, Result>,
   place: number = 0,
 ): Call<Args, Result> {
   return async (...args) => {
-    // A look at all processes of the machine takes another number of calls each time.
+    // A look at all processes on the machine takes a different number of calls each time.
     const isScan = /^\/proc(?:\/\d+\/fd.*)?$/.test(String(args[place]));
     const code = isScan ? null : passCall(`${name} ${placeOf(args[place])}`);
     if (code !== null) throw toSystemError(code, name, args[place]);
@@ -96,7 +96,7 @@ function guardHandle(handle: FileHandle, path: unknown): FileHandle {
         if (code === null) return call(...args);
         if (key === 'writeFile') await writeHalf(target, args[0]);
         if (key === 'write') await writeHalf(target, args[0], Number(args[3]));
-        // A close that fails has still let go of the file.
+        // A failing close still releases the file.
         if (key === 'close') await target.close();
         throw toSystemError(code, String(key), path);
       };

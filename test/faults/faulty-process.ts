@@ -1,4 +1,4 @@
-/** Stands in for `node:child_process` in the child program: each git that is started is a point. */
+/** Replaces `node:child_process` in the child program: each started git is a point. */
 import { spawn as realSpawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { passGit } from './fault-points.ts';
 

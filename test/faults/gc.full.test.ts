@@ -1,4 +1,4 @@
-/** Every verb that writes, beside a git that packs and prunes all the time. */
+/** Every writing verb, beside a git that packs and prunes all the time. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openChatStage, type ChatStage } from './chat-scenes.ts';
 import { emptyGcTally, reportGc, runBesideGc } from './gc.ts';

@@ -8,10 +8,10 @@ import type { ScratchRepository } from '../support/scratch-repository.ts';
 import { runChild } from './run-child.ts';
 import type { Copies, Scene } from './scenes.ts';
 
-/** The second one does nothing but what is in the way: it removes folders of objects that are empty. */
+/** The second one does only the harmful part: it removes empty object folders. */
 const loops = 'while :; do git gc -q; git repack -adq; git prune-packed; done & while :; do git prune-packed; done';
 
-/** Ends when the work has ended; the repository is whole afterwards, or this throws. */
+/** Ends when the work has ended, and throws unless the repository is intact afterwards. */
 export async function besideGc<Value>(repository: ScratchRepository, work: () => Promise<Value>): Promise<Value> {
   const child = spawn('sh', ['-c', loops], {
     cwd: repository.root,
@@ -23,19 +23,19 @@ export async function besideGc<Value>(repository: ScratchRepository, work: () =>
     return await work();
   } finally {
     const ended = once(child, 'close');
-    // With its gits, which are in its group.
+    // With its git processes, which are in its group.
     process.kill(-(child.pid ?? 0), 'SIGTERM');
     await ended;
-    // git's graph of commits is a cache: a repack that drops what no ref has leaves it in there until the next gc.
+    // git's commit graph is a cache: a repack that drops unreferenced objects leaves them in there until the next gc.
     await rm(join(repository.root, '.git/objects/info/commit-graph'), { force: true });
     await repository.fsck();
   }
 }
 
 export interface GcTally {
-  /** Counts what was done beside git, by the scene's name. */
+  /** Counts the operations done beside git, by the scene's name. */
   done: Map<string, number>;
-  /** REF_MOVED and LOCKED: the writer was told to try again. */
+  /** REF_MOVED and LOCKED: the writer was told to retry. */
   refusals: number;
   failures: string[];
 }
@@ -44,7 +44,7 @@ export function emptyGcTally(): GcTally {
   return { done: new Map(), refusals: 0, failures: [] };
 }
 
-/** `count` times in one process: only an append and a say can be repeated. */
+/** `count` times in one process: only appends and messages can be repeated. */
 export async function runBesideGc(copies: Copies, scene: Scene, count: number, tally: GcTally): Promise<void> {
   const { program, copy, discard } = copies;
   const operation = scene.name === 'chat' ? 'say' : scene.operation;

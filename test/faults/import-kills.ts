@@ -1,4 +1,4 @@
-/** Checks an import that was killed: there is no session of it, or the whole one; and one after the next. */
+/** Checks a killed import: there is no session, or a complete one; and one after the next import. */
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openProject, openSource } from '../../src/app.ts';
@@ -74,14 +74,14 @@ export async function checkImport(
   return problems;
 }
 
-/** A pack without an index is seen by nobody, and git clears none away that has its final name. */
+/** A pack without an index is invisible, and git removes none that has its final name. */
 async function findBarePacks({ root }: ScratchRepository): Promise<string[]> {
   const names = await readdir(join(root, '.git/objects/pack'));
   const bare = names.filter((name) => name.endsWith('.pack') && !names.includes(name.replace(/pack$/, 'idx')));
   return bare.map((name) => `${name} has no index`);
 }
 
-/** The branches that were not there before. */
+/** The new branches. */
 async function readLines({ ref }: Scene, repository: ScratchRepository): Promise<string[]> {
   const refs = (await repository.git('for-each-ref', '--format=%(refname)', 'refs/heads/teddy/')).split('\n');
   return refs.filter((one) => one !== ref && one !== 'refs/heads/teddy/global');

@@ -1,9 +1,11 @@
-/** The steps that the product names, as they are written in its source: one that is added there has to be hit. */
+/** The steps that the product names, as written in its source: a step that is added there has to be hit. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Those of `src/git`, `src/system` and `src/disk`, without what only an import or a transfer between lines passes. */
+/**
+ * Steps in `src/git`, `src/system` and `src/disk`, except those passed only by an import or a transfer between lines.
+ */
 export function readKnownSteps(): string[] {
   return readAllSteps().filter((name) => !isImportStep(name) && !sharingSteps.includes(name));
 }
@@ -11,7 +13,10 @@ export function readKnownSteps(): string[] {
 /** The steps of `sync`, `pull`, `push` and `land`. */
 export const sharingSteps: readonly string[] = ['fetched', 'pushed', 'checked-out', 'fast-forwarded'];
 
-/** The steps of any append. `crash.test.ts` kills an append at each of them, and the full sweep kills every operation there. */
+/**
+ * The steps of any append. `crash.test.ts` kills an append at each of them, and the full sweep kills every operation
+ * there.
+ */
 export const appendSteps: readonly string[] = [
   'object',
   'object-written',
@@ -27,16 +32,16 @@ export const appendSteps: readonly string[] = [
   'done',
 ];
 
-/** Those of the note of an answer, as long as that arrives. */
+/** Steps of an answer's note, while it arrives. */
 export const answerSteps: readonly string[] = ['answer-begun', 'answer-made', 'answer-staged', 'answer-noted'];
 
-/** Those of the other notes of the journal. Only a gate that cannot be closed notes more. */
+/** Steps of the other notes in the journal. Only a gate that cannot be closed records more. */
 export const noteSteps: readonly string[] = [
   ...['begun', 'made', 'noted', 'done'].map((step) => `command-${step}`),
   ...['begun', 'made', 'done'].map((step) => `gate-${step}`),
 ];
 
-/** Those of a line that is written as one pack. */
+/** Steps of a line that is written as one pack. */
 export function readImportSteps(): string[] {
   return readAllSteps().filter(isImportStep);
 }
@@ -57,12 +62,12 @@ function readAllSteps(): string[] {
   );
 }
 
-/** Those that only a write session passes, or whoever goes on with one. */
+/** Steps passed only by a write session, or its continuation. */
 export function isWriteStep(name: string): boolean {
   return /^(?:write-|claim-|staging-)/.test(name);
 }
 
-/** Under the names that a write session gives them. */
+/** Under a write session's names for them. */
 export function readWriteSteps(): string[] {
   const names = readKnownSteps().filter((name) => isWriteStep(name) || name.startsWith('staging-'));
   return [...new Set(names.map((name) => name.replace('staging-', 'write-')))];

@@ -1,4 +1,4 @@
-/** Kills of gits that hold a lock, found in a trace of a run in which nothing goes wrong. */
+/** Kills of git processes that hold a lock, found in a trace of a run without faults. */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,11 +9,11 @@ import type { Copies, Scene } from './scenes.ts';
 import type { CheckOutcome, Job, Tally } from './sweep.ts';
 import { sharedName } from './sync-scenes.ts';
 
-/** A git, and one of its changes of a file while a lock is held. */
+/** A git, and one of its file changes while a lock is held. */
 export interface LockedCall {
   at: number;
   name: string;
-  /** Counted for each name in each process by itself, as strace counts. */
+  /** Counted separately for each name in each process, like strace does. */
   call: number;
   /** It is a process that this git has started. */
   isChild: boolean;
@@ -21,10 +21,10 @@ export interface LockedCall {
 
 const changing = new Set(changingCalls.split(','));
 
-/** They change files of the user's, index and HEAD: each moment of them counts. */
+/** These change the user's files, index and HEAD: each moment counts. */
 const checkouts = ['switch', 'merge', 'worktree'];
 
-/** Locks of indexes that are teddy's own, and nobody else's, do not count, nor do those of a remote: its server sees to them. */
+/** Locks on indexes that are only teddy's own do not count, nor do a remote's: its server handles them. */
 export async function findLockedCalls(copies: Copies, scene: Scene): Promise<LockedCall[]> {
   const { root } = await copies.copy(scene);
   const dir = await mkdtemp(join(tmpdir(), 'teddy-trace-'));
@@ -63,19 +63,21 @@ function isLock(path: string): boolean {
   return path.endsWith('.lock') && !/\/teddy\/(?:snapshot|index)-/.test(path);
 }
 
-/** `every`: of the calls, so many are left out between two. */
+/** `every`: this many calls are skipped between two. */
 export function toJobs(scene: Scene, calls: LockedCall[], everything: boolean): Job[] {
   return calls.map((call) => ({ scene, fault: { kind: 'kill-in-git', ...call, everything } }));
 }
 
-/** Whoever lost a git has come to its end without it, or says so with a code; killed with it, it says nothing. */
+/**
+ * A process that lost its git has finished without it, or reports that with a code; killed with it, it reports nothing.
+ */
 export const diedOrWentOn: CheckOutcome = ({ failure, signal, timedOut, acknowledged }) => {
   if (timedOut) return ['it hangs'];
   if (signal !== null || acknowledged.length > 0) return [];
   return failure?.code == null ? [`not an error of ours: ${failure?.text}`] : [];
 };
 
-/** Now and then a run makes a call less, and nothing is killed; where that is usual, the sweep proves nothing. */
+/** Occasionally a run makes one call less, and nothing is killed; if that is usual, the sweep proves nothing. */
 export function expectKills({ runs, hits }: Tally): void {
   const kills = [...hits.values()].reduce((sum, count) => sum + count, 0);
   expect(kills).toBeGreaterThan(0.9 * runs);

@@ -1,4 +1,4 @@
-/** Gits that are killed while they hold a lock, alone or together with teddy: the next command removes it. */
+/** Git processes that are killed while they hold a lock, alone or together with teddy: the next command removes it. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { diedOrWentOn, expectKills, findLockedCalls, toJobs } from './lock-kills.ts';
 import { openStage, otherScenes, type Scene, type Stage } from './scenes.ts';
@@ -6,10 +6,10 @@ import { emptyTally, report, sweep, type Job } from './sweep.ts';
 import { planKills, sweepSync } from './sync-kills.ts';
 import { openSyncStage, type SyncStage } from './sync-scenes.ts';
 
-/** The sweep tries so many of all kills in each of the two ways. */
+/** The sweep tries this many of all kills in each of the two ways. */
 const most = Number(process.env['FAULT_LOCK_KILLS'] ?? 500);
 
-/** All of them, or those that are named, with a comma between two. */
+/** All of them, or the named ones, separated by commas. */
 const names = process.env['FAULT_LOCK_SCENES']?.split(',');
 
 let stage: Stage;
@@ -23,7 +23,7 @@ afterAll(() => Promise.all([stage.close(), sharing.close()]));
 test.each([
   ['alone', false],
   ['together with teddy', true],
-])('a git that is killed %s while it holds a lock leaves nothing that needs a hand', async (_, everything) => {
+])('a git that is killed %s while it holds a lock leaves nothing to repair by hand', async (_, everything) => {
   const all = [...otherScenes(stage), ...Object.values(sharing.scenes)];
   const scenes = all.filter(({ name }) => names?.includes(name) ?? true);
   const jobs: Job[] = [];
@@ -58,7 +58,7 @@ async function jobsOf(scene: Scene, everything: boolean): Promise<Job[]> {
   return toJobs(scene, await findLockedCalls(copies, scene), everything);
 }
 
-/** Evenly, from all scenes; again from the start where there are fewer. */
+/** Evenly, from all scenes; again from the start if there are fewer. */
 function choose(jobs: Job[]): Job[] {
   const step = jobs.length / most;
   return Array.from({ length: most }, (_, at) => jobs[Math.floor(at * step) % jobs.length]).filter(

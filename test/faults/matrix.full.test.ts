@@ -1,4 +1,7 @@
-/** The kill matrix: whatever of teddy is cut off, wherever, by whatever, the next command goes on and nothing is lost. */
+/**
+ * The kill matrix: whichever part of teddy is interrupted, anywhere and by anything, the next command continues and
+ * nothing is lost.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { wentOn as conversationsWentOn } from './check-chat.ts';
 import { settled } from './check-interrupted.ts';
@@ -15,38 +18,44 @@ import { faultRows, kinds, measure, type FaultRow, type Kind, type Measured } fr
 import { emptyTally, report, sweepWith, type Job, type Tally } from './sweep.ts';
 import { canTrace } from './system-calls.ts';
 
-/** At how many places of a kind a call or a git of a name goes wrong; each more makes the matrix about as long again. */
+/**
+ * At how many places in a kind a call or a git of each name fails; each further place makes the matrix longer by about
+ * the same time.
+ */
 const depth = Number(process.env['FAULT_DEPTH'] ?? 1);
 /** Only the kinds with this in their titles are tried. */
 const wanted = process.env['FAULT_KIND'] ?? '';
 const tried = kinds.filter(({ title }) => title.includes(wanted));
 
-/** Kind, point and fault that have met: the cells of the matrix. */
+/** Combinations of kind, point and fault that occurred: the cells of the matrix. */
 const met = new Map<string, FaultRow>();
 let total = 0;
 
-describe.each(tried)('whatever cuts off $title, nothing is lost and the next command goes on', ({ title, open }) => {
-  let kind: Kind;
-  let measured: Measured[];
-  beforeAll(async () => {
-    kind = await open();
-    measured = await measure(kind);
-  }, 600_000);
-  afterAll(() => kind.copies.close());
+describe.each(tried)(
+  'whatever interrupts $title, nothing is lost and the next command continues',
+  ({ title, open }) => {
+    let kind: Kind;
+    let measured: Measured[];
+    beforeAll(async () => {
+      kind = await open();
+      measured = await measure(kind);
+    }, 600_000);
+    afterAll(() => kind.copies.close());
 
-  test.for(faultRows)('$title', async (row, { skip }) => {
-    skip(row.needsTrace === true && !(await canTrace()), 'strace is not installed');
-    const tally = emptyTally();
-    const missed = await sweepRow(kind, row, row.jobs(measured, depth), tally);
-    report(`${title}, ${row.title}`, tally);
-    total += tally.runs;
-    for (const point of tally.hits.keys()) met.set(`${title} x ${point} x ${row.title}`, row);
-    expect(tally.problems).toEqual([]);
-    expect(missed).toEqual([]);
-  });
-});
+    test.for(faultRows)('$title', async (row, { skip }) => {
+      skip(row.needsTrace === true && !(await canTrace()), 'strace is not installed');
+      const tally = emptyTally();
+      const missed = await sweepRow(kind, row, row.jobs(measured, depth), tally);
+      report(`${title}, ${row.title}`, tally);
+      total += tally.runs;
+      for (const point of tally.hits.keys()) met.set(`${title} x ${point} x ${row.title}`, row);
+      expect(tally.problems).toEqual([]);
+      expect(missed).toEqual([]);
+    });
+  },
+);
 
-/** Returns the names of points at which nothing went wrong: with what happens at the same time, a run may pass one more or less. */
+/** Returns the names of points that never failed: depending on simultaneous events, a run may pass one more or less. */
 async function sweepRow(kind: Kind, row: FaultRow, jobs: readonly Job[], tally: Tally): Promise<string[]> {
   const { name } = kind;
   const missed = () => jobs.filter((job) => 'fault' in job && 'name' in job.fault && !tally.hits.has(job.fault.name));
@@ -59,7 +68,7 @@ async function sweepRow(kind: Kind, row: FaultRow, jobs: readonly Job[], tally: 
   return next.flatMap((job) => ('fault' in job && 'name' in job.fault ? [job.fault.name] : []));
 }
 
-test('every step that the product names was one of a kill, and each way on was gone', ({ skip }) => {
+test('every step that the product names was killed once, and each way to continue was taken', ({ skip }) => {
   const points = [...met].flatMap(([cell, { isKill }]) => (isKill ? [cell.split(' x ')[1]] : []));
   console.log(`faults: the matrix: ${total} runs, ${met.size} cells of kind x point x fault`);
   skip(wanted !== '', 'only some kinds were tried');

@@ -1,4 +1,7 @@
-/** All that a fault may cut off, and the faults: kinds of operations x the points that they pass x faults, as one table. */
+/**
+ * Everything that a fault may interrupt, and the faults: kinds of operations x the points that they pass x faults, as
+ * one table.
+ */
 import { checkChat } from './check-chat.ts';
 import { openChatStage } from './chat-scenes.ts';
 import { checkRun } from './check-run.ts';
@@ -19,9 +22,9 @@ import { openWriteStage } from './write-scenes.ts';
 export interface Kind {
   copies: Copies;
   scenes: readonly Scene[];
-  /** The name of the child process, where the operation needs one. */
+  /** The child process's name, if the operation needs one. */
   name?: string;
-  /** Says what is wrong after a fault and after the command that comes next, one sentence each. */
+  /** Reports the faults after the fault and after the next command, one sentence each. */
   check(scene: Scene, repository: ScratchRepository, run: ChildRun, isKilled: boolean): Promise<string[]>;
 }
 
@@ -47,7 +50,7 @@ export const kinds: readonly { title: string; open(): Promise<Kind> }[] = [
     title: 'captures',
     async open() {
       const copies = await openDrainStage();
-      // Where a drain could go on after a failure, a sweep takes what it has left.
+      // If a drain could continue after a failure, a sweep takes the records it has left.
       const check: Kind['check'] = (_, repository, run, isKilled) =>
         checkDrain(copies, repository, run, isKilled ? 'drain' : 'sweep');
       return { copies, scenes: [copies.scene], check };
@@ -81,14 +84,14 @@ async function openLines(choose: (stage: Stage) => Scene[]): Promise<Kind> {
   return { copies, scenes: choose(copies), check };
 }
 
-/** The points of each scene of a kind. */
+/** The points in each scene of a kind. */
 export async function measure({ copies, scenes, name }: Kind): Promise<Measured[]> {
   const measured: Measured[] = [];
   for (const scene of scenes) measured.push({ scene, ...(await readPoints(copies, scene, name)) });
   return measured;
 }
 
-/** A scene, and what a run of it in which nothing goes wrong passes. */
+/** A scene, and the points passed by its run without faults. */
 export interface Measured {
   scene: Scene;
   points: Points;
@@ -106,13 +109,13 @@ export interface FaultRow {
 const codes = ['ENOSPC', 'EIO', 'EMFILE', 'EACCES'] as const;
 const hows = ['refused', 'killed', 'answer-lost'] as const;
 
-/** `depth`: at how many places of a kind each point of a name goes wrong. */
+/** `depth`: at how many places in a kind each point of a name fails. */
 export const faultRows: readonly FaultRow[] = [
   {
     title: 'SIGKILL at a named step',
     isKill: true,
     outcome: wasKilledOrDone,
-    // Each stands between two things that are durable: at several places of each scene.
+    // Each is between two durable states: at several places in each scene.
     jobs: (measured, depth) => measured.flatMap((one) => atNames([one], 'step', 4 * depth, toKill('step'))),
   },
   {
@@ -179,8 +182,8 @@ function toKill(at: PointKind) {
 }
 
 /**
- * A fault at `depth` places of each name that the scenes pass, as far apart as can be. `shift`, a part of 1, begins at another one, so
- * that faults of one kind hit different places.
+ * A fault at `depth` places of each name that the scenes pass, as far apart as possible. `shift`, a fraction of 1,
+ * starts at another one, so that faults of one kind hit different places.
  */
 function atNames(
   measured: readonly Measured[],

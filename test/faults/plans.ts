@@ -1,4 +1,4 @@
-/** The plans of these tests. Running one of them twice comes to the same, so that a second try can succeed. */
+/** The plans in these tests. Running one of them twice has the same result, so a second try can succeed. */
 
 const actions = `## Action Plan
 
@@ -24,16 +24,16 @@ export const answerText = `# Make a file\n\n${actions}`;
 export const memoText = 'Faults are tested.';
 export const memoAnswerText = `# Make a file\n\n## Memos\n- [+] ${memoText}\n\n${actions}`;
 
-/** Long enough to be saved several times while it arrives; no plan. */
+/** Long enough to be saved several times while it arrives; not a plan. */
 export const slowAnswerText = Array.from({ length: 240 }, (_, at) => `Line ${at + 1} of an answer.\n`).join('');
 
-/** Its scripts write beside the repository which of them were started. */
+/** Its scripts record beside the repository which of them were started. */
 export const ranSuffix = '.ran';
 const note = (word: string) => `echo ${word} >> "../$(basename "$PWD")${ranSuffix}"`;
 
-/** Everything that a plan can do to files, and two scripts that must not be run again by themselves. */
+/** Everything that a plan can do to files, and two scripts that must not be rerun without being asked. */
 export const runText = planOfRun('true');
-/** The same, and its last action fails. */
+/** The same, with a failing last action. */
 export const failingText = planOfRun('false');
 
 function planOfRun(last: string): string {

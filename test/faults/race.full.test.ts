@@ -27,7 +27,7 @@ describe('eight processes that append to one session', () => {
     await repository.fsck();
   });
 
-  test('lose none of 64 entries on the line, and leave the index and the user as they were', async () => {
+  test('lose none of 64 entries on the line, and leave the index and the user’s files unchanged', async () => {
     const scene = stage.scenes['append-on-line'];
     const repository = await stage.copy(scene);
     const result = await raceAppends(stage.program, scene, repository, { writers: 8, each: 8 });
@@ -52,7 +52,7 @@ describe('eight processes that append to one session', () => {
   });
 });
 
-test('eight processes that speak on one line, half of it the same, are each heard once', async () => {
+test('eight processes that send messages to one line, half of them the same, are each recorded once', async () => {
   const chat = await openChatStage();
   const scene = chat.scenes.chat;
   const repository = await chat.copy(scene);
@@ -69,7 +69,7 @@ test('eight processes that speak on one line, half of it the same, are each hear
   await chat.close();
 });
 
-test('of two processes that begin at the same time exactly one gets its session, 200 times', async () => {
+test('exactly one of two processes that begin at the same time gets its session, 200 times', async () => {
   const writes = await openWriteStage();
   const repository = await writes.copy(writes.scenes['write-create']);
   const { begun, refused, failures } = await raceToBegin(writes, repository, 200);

@@ -1,20 +1,20 @@
-/** Several processes that append to one line at the same time, and what of it is there afterwards. */
+/** Several processes that append to one line at the same time, and their result. */
 import type { ScratchRepository } from '../support/scratch-repository.ts';
 import { runChild } from './run-child.ts';
 import type { Scene } from './scenes.ts';
 
 export interface RaceResult {
-  /** Ids of the commits that the writers were told are on the line. */
+  /** Ids of the commits that were acknowledged to the writers. */
   acknowledged: string[];
-  /** REF_MOVED and LOCKED, after which the writer tried again. */
+  /** REF_MOVED and LOCKED, after which the writer retried. */
   refusals: number;
-  /** Errors of the writers, with their codes. */
+  /** The writers' errors, with their codes. */
   failures: string[];
-  /** Ids of the commits that are on the line. */
+  /** Ids of the commits on the line. */
   reachable: string[];
   /** Entry ids on the line, each once. */
   entryIds: Set<string>;
-  /** Files that the entries brought, in the tip's tree. */
+  /** The entries' files, in the tip's tree. */
   notes: number;
   /** Commits with more than one parent. */
   merges: number;

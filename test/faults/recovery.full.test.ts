@@ -1,4 +1,4 @@
-/** SIGKILL of what goes on after a conversation that was killed. */
+/** SIGKILL of the command that continues a killed conversation. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { countBefore, killRecovery } from './chat-kills.ts';
 import { openChatStage, type ChatStage } from './chat-scenes.ts';
@@ -9,10 +9,10 @@ let stage: ChatStage;
 beforeAll(async () => void (stage = await openChatStage()));
 afterAll(() => stage.close());
 
-test('a kill of the command that goes on does as well, wherever the one before has died', async () => {
+test('a kill of the continuing command is harmless too, wherever the one before has died', async () => {
   const { chat, 'chat-write': write } = stage.scenes;
   const { points } = await readPoints(stage, chat);
-  // Beside the text that came before them stand its calls, noted and not run.
+  // The earlier text is followed by its calls, recorded and not run.
   const withCalls = killAt('answer-noted', countBefore(points, 'answer-noted', 2) + 1);
   const deaths = [
     killAt('asked', 1),

@@ -1,4 +1,4 @@
-/** Starts the child program with one fault, and tells what came of it. */
+/** Starts the child program with one fault, and reports the result. */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { environmentOf } from '../support/run-teddy.ts';
@@ -7,19 +7,19 @@ import { faultVariable, type ChildLine, type Fault, type Points } from './fault.
 export interface ChildRun {
   exitCode: number | null;
   signal: NodeJS.Signals | null;
-  /** The point that went wrong; null when the run did not come so far. */
+  /** The point that failed; null if the run did not come that far. */
   hit: string | null;
   acknowledged: string[];
-  /** Ids of write sessions that were begun. */
+  /** Ids of the write sessions that were begun. */
   begun: string[];
-  /** Bytes of content of which the last save said that they are safe. */
+  /** Bytes of content that the last save confirmed as safe. */
   savedBytes: number;
-  /** For each request of a conversation that has left: the calls whose results are in it. */
+  /** For each request in a conversation that was sent: the calls whose results are in it. */
   asked: string[][];
-  /** The results of a conversation's tools that its listener has heard. */
+  /** The results of a conversation's tools that reached its listener. */
   results: { callId: string; output: string }[];
   warnings: string[];
-  /** Refusals after which a writer of a race tried again. */
+  /** Refusals after which a writer in a race retried. */
   refusals: number;
   failure: { code: string | null; text: string } | null;
   points: Points | null;
@@ -36,11 +36,13 @@ export interface ChildJob {
   count?: number;
   name?: string | undefined;
   startAtMs?: number;
-  /** SIGKILL after this time; with `everything`, the gits that it has started die at the same moment. */
+  /** SIGKILL after this time; with `everything`, the git processes that it has started die at the same moment. */
   kill?: { afterMs: number; everything: boolean };
 }
 
-/** Whatever takes longer hangs: each of eight writers waits for the seven others, on a machine that may be busy. */
+/**
+ * Anything that takes longer hangs: each of eight writers waits for the seven others, on a machine that may be busy.
+ */
 const [hangMs, hangEachMs] = [60_000, 10_000];
 
 export function runChild(job: ChildJob): Promise<ChildRun> {
@@ -75,7 +77,10 @@ export function runChild(job: ChildJob): Promise<ChildRun> {
   });
 }
 
-/** Our gits are in process groups of their own, so they are found as children; the stop keeps the list complete. */
+/**
+ * Our git processes are in separate process groups, so they are found as children; stopping them keeps the list
+ * complete.
+ */
 function killAt(pid: number, everything: boolean): void {
   try {
     if (everything) process.kill(pid, 'SIGSTOP');

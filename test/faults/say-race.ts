@@ -1,4 +1,4 @@
-/** Several processes that say something on one line at the same time; half of it is said by all of them. */
+/** Several processes that send messages to one line at the same time; half of the messages are sent by all of them. */
 import type { KnownRecord } from '../../src/conversation/records/record.ts';
 import { decodeTranscript } from '../../src/conversation/history/decode-transcript.ts';
 import type { ScratchRepository } from '../support/scratch-repository.ts';
@@ -7,7 +7,7 @@ import type { Copies, Scene } from './scenes.ts';
 
 const headStartMs = 1500;
 
-/** One unit: a message, a note, an answer or a call with its result. Every other one is the same of each writer. */
+/** One unit: a message, a note, an answer or a call with its result. Every second one is the same for each writer. */
 export function toSaid(writer: string, number: number): KnownRecord[] {
   const who = number % 2 === 0 ? 'everybody' : writer;
   const id = `${who}-${number}`;
@@ -29,13 +29,13 @@ export function toSaid(writer: string, number: number): KnownRecord[] {
 }
 
 export interface SayRace {
-  /** Commits that the writers were told of. */
+  /** Commits that were acknowledged to the writers. */
   acknowledged: string[];
-  /** Commits that are on the line since. */
+  /** New commits on the line. */
   commits: string[];
   /** The ids of the records on the line, in order. */
   ids: string[];
-  /** ... and of those that were said, each once. */
+  /** ... and of those that were sent, each once. */
   wanted: string[];
   refusals: number;
   failures: string[];

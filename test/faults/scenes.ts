@@ -35,10 +35,10 @@ export type SceneName =
 
 export interface Scene {
   name: SceneName | WriteSceneName | ChatSceneName | SyncSceneName | 'drain';
-  /** The operation of the child program. */
+  /** The child program's operation. */
   operation: string;
   template: string;
-  /** The line that the operation works on; null when it makes one. */
+  /** The line that the operation works on; null if it makes one. */
   ref: string | null;
   oldTip: string;
   /** The operation appends these, in this order. */
@@ -52,10 +52,10 @@ export interface Stage extends Copies {
   scenes: Record<SceneName, Scene>;
 }
 
-/** A run needs these of a stage. */
+/** The parts of a stage that a run needs. */
 export interface Copies {
   program: string;
-  /** A copy of a scene's repository; `into` is another directory than the stage's own. */
+  /** A copy of a scene's repository; `into` is a directory other than the stage's own. */
   copy(scene: Scene, into?: string): Promise<ScratchRepository>;
   discard(copy: ScratchRepository): Promise<void>;
   close(): Promise<void>;
@@ -63,7 +63,7 @@ export interface Copies {
 
 const run = promisify(execFile);
 
-/** All but runs of plans with scripts, which are settled in their own way. */
+/** All except runs of plans with scripts, which are settled in their own way. */
 export function otherScenes({ scenes }: Stage): Scene[] {
   return Object.values(scenes).filter((scene) => !isRun(scene));
 }
@@ -131,7 +131,7 @@ async function makeScenes(dir: string, program: string): Promise<Stage['scenes']
     await teddy('session', 'plan', '-m', 'Begin.', '--from', join(dir, 'answer.md'));
     const runs = await takeRuns(first, dir, program, teddy, take);
     const execute = await take('execute', 'execute', ['report']);
-    // The hook that holds an agent has noted the call first.
+    // The hook that holds an agent has recorded the call first.
     await mkdir(join(first.root, '.git/teddy/spool'));
     const gate = await take('gate', 'gate', ['approval']);
     const instead = await take('instead', 'instead', ['report', 'message', 'plan']);
@@ -160,7 +160,10 @@ async function makeScenes(dir: string, program: string): Promise<Stage['scenes']
 
 type Take = (name: SceneName, operation: Scene['operation'], entries: string[]) => Promise<Scene>;
 
-/** A run of everything, one that fails and puts its files back, and one that was killed in the middle and is put back. */
+/**
+ * A run with everything, one that fails and restores its files, and one that was killed in the middle and is rolled
+ * back.
+ */
 async function takeRuns(
   repository: ScratchRepository,
   dir: string,
@@ -172,7 +175,7 @@ async function takeRuns(
   await repository.write('notes.txt', 'notes of the user\n');
   await teddy('session', 'plan', '-m', 'Do it all.', '--from', join(dir, 'run.md'));
   const run = await take('run', 'execute', ['report']);
-  // The last script has begun, and its end was not written down.
+  // The last script has begun, and its end was not recorded.
   const { points } = await runChild({
     program,
     operation: 'execute',
@@ -196,7 +199,7 @@ export async function copyTo({ root }: ScratchRepository, dir: string, name: str
   return openScratchRepository(join(dir, name));
 }
 
-/** Work of the user's that every operation has to leave as it is, or to take into a snapshot. */
+/** The user's work, which every operation has to leave unchanged, or to take into a snapshot. */
 export async function dirty(repository: ScratchRepository): Promise<void> {
   await repository.write('src/staged.txt', 'staged\n');
   await repository.git('add', 'src/staged.txt');

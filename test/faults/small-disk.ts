@@ -11,12 +11,12 @@ export const pageBytes = 4096;
 
 export interface SmallDisk {
   dir: string;
-  /** Leaves so many bytes free; returns the file that takes the others. */
+  /** Leaves this many bytes free; returns the file that fills the rest. */
   fill(freeBytes: number): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Null where only root can mount one. */
+/** Null if only root can mount one. */
 export async function mountSmallDisk(size: string): Promise<SmallDisk | null> {
   const dir = await mkdtemp(join(tmpdir(), 'teddy-disk-'));
   const isMounted = await run('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', dir]).then(

@@ -1,4 +1,4 @@
-/** Runs faults in many copies of a scene, two at a time, and counts what was hit. */
+/** Runs faults in many copies of a scene, two at a time, and counts the points that were hit. */
 import { killAt, type Fault, type Points } from './fault.ts';
 import { checkRun } from './check-run.ts';
 import { runChild, type ChildJob, type ChildRun } from './run-child.ts';
@@ -7,12 +7,12 @@ import type { Copies, Scene, Stage } from './scenes.ts';
 
 export interface Tally {
   runs: number;
-  /** How often each point went wrong. */
+  /** How often each point failed. */
   hits: Map<string, number>;
   problems: string[];
 }
 
-/** `name`: of the process, where another one has been there before. */
+/** `name`: the process's, if another one has run there before. */
 export type Job = { scene: Scene; name?: string } & ({ fault: Fault } | { kill: NonNullable<ChildJob['kill']> });
 
 export type CheckOutcome = (run: ChildRun, job: Job) => string[];
@@ -23,7 +23,7 @@ export function emptyTally(): Tally {
   return { runs: 0, hits: new Map(), problems: [] };
 }
 
-/** Returns the faults after a run, one sentence each; none when all is right. */
+/** Returns the faults after a run, one sentence each; empty if all is right. */
 type Check = (scene: Scene, repository: ScratchRepository, run: ChildRun) => Promise<string[]>;
 
 export async function sweep(stage: Stage, jobs: Job[], tally: Tally, checkOutcome: CheckOutcome): Promise<void> {
@@ -54,7 +54,7 @@ async function runJob(copies: Copies, job: Job, tally: Tally, checkOutcome: Chec
   const found = [...checkOutcome(run, job), ...(await check(scene, repository, run).catch(toProblems))];
   const where = `${scene.name}, ${JSON.stringify(wish)} at ${run.hit ?? 'no point'}`;
   for (const problem of found) {
-    // At once: a sweep takes minutes.
+    // Immediately, since a sweep takes minutes.
     console.log(`  ${where}: ${problem}`);
     tally.problems.push(`${where}: ${problem}`);
   }
@@ -65,7 +65,7 @@ function toProblems(error: unknown): string[] {
   return [`the check itself failed: ${String(error)}`];
 }
 
-/** The points of a run in which nothing goes wrong, and how long it takes. */
+/** The points in a run without faults, and its duration. */
 export async function readPoints(
   copies: Copies,
   scene: Scene,
@@ -83,7 +83,7 @@ export function killAtFirst(scene: Scene, names: readonly string[]): Job[] {
   return names.map((name) => ({ scene, fault: killAt(name) }));
 }
 
-/** Every second one with its gits. Nothing happens before the program has been loaded. */
+/** Every second one with its git processes. Nothing happens before the program has been loaded. */
 export function atRandomTimes(scene: Scene, durationMs: number, count: number): Job[] {
   return Array.from({ length: count }, (_, at) => {
     return { scene, kill: { afterMs: durationMs * (0.25 + 0.8 * Math.random()), everything: at % 2 === 0 } };
@@ -94,7 +94,7 @@ export function wasKilled({ signal, hit }: ChildRun): string[] {
   return signal === 'SIGKILL' && hit !== null ? [] : [`it was not killed (${String(signal)})`];
 }
 
-/** How many calls a run makes differs a little, with what happens at the same time; the last ones may not be reached. */
+/** The number of calls in a run varies a little with simultaneous events; the last ones may not be reached. */
 export function wasKilledOrDone(run: ChildRun): string[] {
   return run.hit === null && run.exitCode === 0 ? [] : wasKilled(run);
 }

@@ -1,4 +1,7 @@
-/** The fast part of the kills while lines go from one place to another, of teddy and of its gits that hold a lock. */
+/**
+ * The fast part of the kills while lines move from one place to another, of teddy and of its git processes that hold a
+ * lock.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { killAt, type Fault } from './fault.ts';
 import { sharingSteps } from './known-steps.ts';
@@ -12,7 +15,7 @@ let stage: SyncStage;
 beforeAll(async () => void (stage = await openSyncStage()));
 afterAll(() => stage.close());
 
-/** Between here and there, and between the refs and what follows them. */
+/** Between here and there, and between the refs and the steps after them. */
 const kills: Partial<Record<SyncSceneName, Fault[]>> = {
   sync: [killAt('fetched'), killAt('ref-moved'), killAt('pushed')],
   pull: [killAt('checked-out'), killAt('fast-forwarded'), { kind: 'kill-in-transaction', at: 2 }],
@@ -20,7 +23,7 @@ const kills: Partial<Record<SyncSceneName, Fault[]>> = {
   archive: [killAt('ref'), { kind: 'kill-in-transaction', at: 1 }, killAt('ref-moved')],
 };
 
-test('a kill of a sync, a pull, a landing and an archiving leaves each ref old or new, and the next one ends as if nothing had been', async () => {
+test('a kill of a sync, pull, landing or archiving leaves each ref old or new, and the next run completes it', async () => {
   const names = Object.keys(kills) as SyncSceneName[];
   const plans = await Promise.all(names.map((name) => planKills(stage, stage.scenes[name])));
   const jobs = names.flatMap((name) => (kills[name] ?? []).map((fault): Job => ({ scene: stage.scenes[name], fault })));

@@ -1,4 +1,4 @@
-/** Checks a clone and its remote after a kill, and after the same command has been run again. */
+/** Checks a clone and its remote after a kill, and after rerunning the same command. */
 import { readdir, readlink } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dirname } from 'node:path';
@@ -10,7 +10,7 @@ import type { Scene } from './scenes.ts';
 import { sweepWith, type CheckOutcome, type Job, type Tally } from './sweep.ts';
 import { sharedOf, type SyncStage } from './sync-scenes.ts';
 
-/** Ref, or HEAD of the clone, to what it is at; `shared ` stands before those of the remote. */
+/** Ref, or the clone's HEAD, to its value; `shared ` precedes those of the remote. */
 type State = ReadonlyMap<string, string>;
 
 export interface KillPlan {
@@ -23,7 +23,7 @@ export interface KillPlan {
 
 const maxOrphanMs = 5000;
 
-/** Records the steps and the result of a run in which nothing goes wrong. */
+/** Records the steps and the result of a run without faults. */
 export async function planKills(stage: SyncStage, scene: Scene): Promise<KillPlan> {
   const repository = await stage.copy(scene);
   const before = await readState(repository);
@@ -115,7 +115,7 @@ async function readState(repository: ScratchRepository): Promise<State> {
   return state;
 }
 
-/** A merge and a landing are made at another time when they are made again; a mark only has to be there. */
+/** A repeated merge or landing has another time; a mark only has to exist. */
 function toValue(ref: string, oid: string, tree: string): string {
   if (ref.startsWith('refs/teddy/keep/')) return 'there';
   return /\/(?:main|global)$/.test(ref) ? tree : oid;
@@ -132,7 +132,7 @@ async function findLost(scene: Scene, repository: ScratchRepository): Promise<st
   return lost.length === 0 ? [] : [`${place} has lost ${lost.join()}`];
 }
 
-/** Gits whose teddy was killed go on to their end. */
+/** Git processes whose teddy was killed run to their end. */
 async function orphansEnded(dir: string): Promise<void> {
   const deadline = performance.now() + maxOrphanMs;
   while (performance.now() < deadline && (await hasProcessIn(dir))) await sleep(10);

@@ -1,4 +1,7 @@
-/** A clone, and the repository that it shares its sessions with, in which lines are about to go from one place to another. */
+/**
+ * A clone, and the repository that it shares its sessions with, in which lines are about to move from one place to
+ * another.
+ */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,7 +26,7 @@ export interface SyncStage extends Copies {
 }
 
 const run = promisify(execFile);
-/** Below a scene's directory: the clone in which something happens, and what it shares with. */
+/** Below a scene's directory: the clone in which something happens, and its remote. */
 const clone = 'work';
 /** The remote of all clones. */
 export const sharedName = 'shared.git';
@@ -81,7 +84,8 @@ async function tellStory(
   await turn(ada, 'a.txt');
   await sync(ada);
   await sync(bea);
-  // There is more there: of a line that is checked out, of one that is not, of teddy/global; one is new, one was archived.
+  // The remote has more commits: on a checked-out line, on another one, on teddy/global; one line is new, one was
+  // archived.
   await turn(ada, 'b.txt');
   await say(ada, 'Think', null, { selector: 'second' });
   await addMemo(ada, 'Use pnpm');
@@ -91,7 +95,7 @@ async function tellStory(
   const root = bea.repository.workspace?.root ?? '';
   gitText(root, ['switch', '--quiet', `teddy/${session}`]);
   const pull = await take('pull');
-  // And there is something of each here as well.
+  // And each has new commits here as well.
   await turn(bea, 'c.txt');
   await addMemo(bea, 'Use vitest');
   await begin(bea, 'fifth');
@@ -105,12 +109,12 @@ async function tellStory(
   const land = await take('land');
   gitText(root, ['switch', '--quiet', 'main']);
   const others = { push, land, 'land-here': await take('land-here'), archive: await take('archive') };
-  // The files of the line are in the work tree as it has them, but for one that is missing.
+  // The line's files are unchanged in the work tree, except for a missing one.
   gitText(root, ['restore', `--source=teddy/${session}`, '--', ':/', ':!.teddy', ':!c.txt']);
   return { ...scenes, ...others, 'land-over': await take('land-over') };
 }
 
-/** Its remote is named by a path that a copy of all of it can follow. */
+/** Its remote is named by a path that works in a copy of everything. */
 async function openClone(dir: string, name: string, url: string): Promise<Project> {
   const root = join(dir, name);
   gitText(dir, ['clone', '--quiet', join(root, url), name]);

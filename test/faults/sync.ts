@@ -1,4 +1,7 @@
-/** Clones that work on the same sessions at once, whatever they are kept in: random steps, then syncs until nothing changes. */
+/**
+ * Clones that work on the same sessions simultaneously, with any storage: random steps, then syncs until nothing
+ * changes.
+ */
 import type { Project } from '../../src/ports/project.ts';
 import { decodeEntry } from '../../src/session/entries/entry.ts';
 import {
@@ -30,7 +33,7 @@ export function randomFrom(seed: number): Random {
 
 const kinds = ['append', 'append', 'append', 'branch', 'memo', 'memo', 'archive', 'session', 'sync', 'sync'] as const;
 
-/** One step in one of the clones; what it was. */
+/** Makes one step in one of the clones; returns its description. */
 export async function takeStep(clones: readonly Project[], random: Random): Promise<string> {
   const project = clones[random(clones.length)] as Project;
   const kind = kinds[random(kinds.length)] as (typeof kinds)[number];
@@ -48,12 +51,12 @@ export async function takeStep(clones: readonly Project[], random: Random): Prom
   return kind;
 }
 
-/** Its name is nobody else's: two sessions of one name are never taken for one. */
+/** Its name is unique: two sessions of one name are never taken for one. */
 export async function beginSession(project: Project): Promise<void> {
   await newSession(project, { name: `work-${project.ids.entryId()}`, switch: false });
 }
 
-/** Fails the test where something keeps a line from being shared: here nothing stands in the way. */
+/** Fails the test if something keeps a line from being shared: here nothing is in the way. */
 export async function sync(project: Project): Promise<number> {
   const { lines, refusal } = await syncSessions(project, { all: true, signal: new AbortController().signal });
   const problem = refusal ?? lines.find((line) => line.problem !== null)?.problem;
@@ -61,7 +64,7 @@ export async function sync(project: Project): Promise<number> {
   return lines.filter(({ did }) => did.length > 0).length;
 }
 
-/** Each in turn, in any order, until a whole round has changed nothing; how many rounds that took. */
+/** Each in turn, in any order, until a whole round has changed nothing; returns the number of rounds. */
 export async function settle(clones: readonly Project[], random: Random): Promise<number> {
   for (let round = 1; round <= 10; round += 1) {
     const order = clones.toSorted(() => random(3) - 1);
@@ -77,7 +80,7 @@ async function refsOf({ repository: { store } }: Project): Promise<Record<string
   return Object.fromEntries(tips.map(({ ref, oid }) => [ref, oid]));
 }
 
-/** Those that all clones have in the end: a branch that an archive has all of stays where nobody has put it away. */
+/** The refs of all clones in the end: a branch whose commits are all in an archive stays if nobody has archived it. */
 export async function sharedRefsOf({ store }: Pick<Project['repository'], 'store'>): Promise<Record<string, Oid>> {
   const tips = await store.listRefs('refs/heads/teddy/', 'refs/teddy/archive/');
   const kept = new Map(tips.map(({ ref, oid }) => [ref, oid]));
@@ -90,7 +93,7 @@ export async function sharedRefsOf({ store }: Pick<Project['repository'], 'store
   return Object.fromEntries(tips.flatMap(({ ref, oid }, at) => (isStale[at] ? [] : [[ref, oid]])));
 }
 
-/** The ids of every entry that a line, an archive or `teddy/global` holds. */
+/** The ids of every entry on a line, in an archive or on `teddy/global`. */
 export async function entryIdsOf(project: Project): Promise<Set<string>> {
   const { store } = project.repository;
   const waiting = Object.values(await refsOf(project));
@@ -131,7 +134,7 @@ async function branch(project: Project, { ref, oid }: { ref: RefName; oid: Oid }
   await project.repository.store.updateRefs([made], 'branch');
 }
 
-/** Does the work of `teddy session archive`: what the archive has is never lost to it. */
+/** Does the work of `teddy session archive`: archived commits are never lost to it. */
 async function archive(project: Project, { ref, oid }: { ref: RefName; oid: Oid }): Promise<void> {
   const { store } = project.repository;
   const [kept] = await store.listRefs(archiveRef(ref));

@@ -1,4 +1,4 @@
-/** The order in which things reach the disk, as the kernel saw it. */
+/** The order in which data reaches the disk, as seen by the kernel. */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -9,9 +9,9 @@ const written = 'write,pwrite64';
 
 export interface SystemCall {
   name: string;
-  /** The paths in the trace: quoted names, or what a descriptor is open on. */
+  /** The paths in the trace: quoted names, or the files that descriptors are open on. */
   paths: string[];
-  /** The text in the trace; of written bytes, the beginning. */
+  /** The text in the trace; for written bytes, the beginning. */
   text: string;
   /** Places in the trace. */
   begin: number;
@@ -25,7 +25,7 @@ export function canTrace(): Promise<boolean> {
   );
 }
 
-/** Traces the command and all its children; `log` is where the trace is kept. */
+/** Traces the command and all its children; `log` is the trace file. */
 export async function traceSystemCalls(
   command: string[],
   log: string,
@@ -36,7 +36,7 @@ export async function traceSystemCalls(
   return parseTrace(await readFile(log, 'utf8'));
 }
 
-/** One call may stand in two lines, where another thread came between its begin and its end. */
+/** One call may take two lines, if another thread came between its begin and its end. */
 function parseTrace(text: string): SystemCall[] {
   const open = new Map<string, SystemCall>();
   const calls: SystemCall[] = [];

@@ -1,4 +1,7 @@
-/** Every way to change what an entry says, each commit after it made to fit; the table in docs/security.md quotes the counts. */
+/**
+ * Every way to change an entry's contents, with each commit after it made to fit; the table in docs/security.md quotes
+ * the counts.
+ */
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { findRecorded } from '../../src/workflow/line/find-recorded.ts';
@@ -7,7 +10,7 @@ import { tryTamperings, unbacked, withRealIds } from '../support/tamper-entries.
 import { line } from '../support/turns.ts';
 
 const trailers = (...names: string[]) => names.map((name) => `trailer ${name}`);
-/** How a row of the page begins -> the kinds that it counts. */
+/** How a row on the page begins -> the kinds that it counts. */
 const pageRows: Record<string, string[]> = {
   'plan, report, log': ['plan.md', 'report.md', '_context.log', 'transcript.jsonl', 'turn.context', 'memos.yaml'],
   'the code of a turn': ['code', 'snapshot of the user’s edits', 'another file'],
@@ -23,7 +26,7 @@ const pageRows: Record<string, string[]> = {
   'author, committer': ['author', 'committer'],
 };
 
-test('what is changed in an entry is found, but for what no file of the session backs', async () => {
+test('a change in an entry is found, except where no file in the session backs the text', async () => {
   const project = await recordedSession(withRealIds);
   const rows = await tryTamperings(project, await findRecorded(project, line));
   const sum = (of: 'runs' | 'caught') => [...rows.values()].reduce((total, row) => total + row[of], 0);
@@ -43,6 +46,6 @@ test('what is changed in an entry is found, but for what no file of the session 
     expect(row, words).toContain(`| ${caught} of ${runs} |`);
   }
   expect(Object.values(pageRows).flat().toSorted()).toEqual([...rows.keys()].toSorted());
-  // A kind that is said to pass, and does not, is proven by now.
+  // A kind that is documented as undetected, but is detected, is proven by now.
   for (const kind of Object.keys(unbacked)) expect(rows.get(kind)?.passed, kind).not.toEqual([]);
 });

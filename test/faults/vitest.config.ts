@@ -6,7 +6,7 @@ export default defineConfig({
     include: ['test/faults/**/*.test.ts'],
     globalSetup: ['test/support/isolate.ts'],
     reporters: ['verbose', './test/support/count-reporter.ts'],
-    // It ends what hangs: the longest takes half an hour, on a machine that does nothing else.
+    // It ends hanging tests: the longest takes half an hour, on an otherwise idle machine.
     testTimeout: 90 * 60_000,
     hookTimeout: 60_000,
     maxWorkers: 2,

@@ -1,4 +1,4 @@
-/** The write sessions that faults happen to. Doing one of them twice would show: its entry would be there twice. */
+/** The write sessions with faults. Repeating one of them would show: its entry would appear twice. */
 import type { Operation } from '../../src/session/settings/write-limits.ts';
 
 export type WriteSceneName =
@@ -16,9 +16,9 @@ export interface WriteScene {
   operation: Operation;
   /** The pieces in the order in which they come; each is saved before the next. */
   pieces: string[];
-  /** The content that replaces the pieces at the end; null when they are the content. */
+  /** The content that replaces the pieces at the end; null if they are the content. */
   replacement: string | null;
-  /** The target before; null: there is none. */
+  /** The target before; null if there is none. */
   before: string | null;
 }
 
@@ -48,7 +48,7 @@ export const writeWishes: Record<WriteSceneName, WriteScene> = {
   'write-cancel': made,
 };
 
-/** The whole of what was received. */
+/** All received content. */
 export function contentOf({ pieces, replacement }: WriteScene): string {
   return replacement ?? pieces.join('');
 }

@@ -1,4 +1,4 @@
-/** Write sessions on file systems that are really full: that of the staging, of the target, of the objects. */
+/** Write sessions on file systems that are really full: the staging area's, the target's, the objects'. */
 import { execFile } from 'node:child_process';
 import { mkdir, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const run = promisify(execFile);
 const pageBytes = 4096;
 const places = ['.git/teddy/write_sessions', 'new/dir', '.git/objects'] as const;
 type DiskTarget = (typeof places)[number];
-/** Where a session needs more, no more free pages are tried. */
+/** If a session needs more, no more free pages are tried. */
 const mostPages: Record<DiskTarget, number> = { '.git/teddy/write_sessions': 16, 'new/dir': 3, '.git/objects': 12 };
 
 let stage: WriteStage;
@@ -30,7 +30,7 @@ beforeAll(async () => {
   isRoot = process.getuid?.() === 0 && (await canMount());
 });
 afterAll(async () => {
-  // A test that failed has left them.
+  // A failed test has left them.
   for (const path of mounted) await run('umount', [path]);
   await stage.close();
 });
@@ -68,9 +68,7 @@ test.for(places)(
   },
 );
 
-test('a controller keeps in memory what a full disk does not take, warns once, and saves it when there is space again', async ({
-  skip,
-}) => {
+test('a controller keeps data that a full disk refuses in memory, warns once, and saves it later', async ({ skip }) => {
   skip(!isRoot, 'only root can mount a small file system');
   const scene = stage.scenes['write-create'];
   const wish = writeWishes['write-create'];
@@ -131,12 +129,12 @@ async function canMount(): Promise<boolean> {
 }
 
 interface Disk {
-  /** Leaves so many bytes free; the path of what fills the rest. */
+  /** Leaves this many bytes free; returns the path of the file that fills the rest. */
   fill(freeBytes: number): Promise<string>;
   close(): Promise<void>;
 }
 
-/** A small file system in the place of a directory, with what stood there. */
+/** A small file system in place of a directory, with its contents. */
 async function mountOver(path: string): Promise<Disk> {
   await mkdir(path, { recursive: true });
   await run('cp', ['-a', path, `${path}.before`]);

@@ -5,7 +5,7 @@ import type { Copies, Scene } from './scenes.ts';
 
 const headStartMs = 1500;
 
-/** Two processes begin at the same time, so often. */
+/** Two processes begin at the same time, this many times. */
 export async function raceToBegin(
   { program }: Copies,
   { root }: ScratchRepository,
@@ -25,7 +25,7 @@ export async function raceToBegin(
   return { begun, refused, failures };
 }
 
-/** A session whose content is whole, and so many processes that finalize it together. */
+/** A session whose content is complete, and this many processes that finalize it together. */
 export async function raceToFinalize(
   { program }: Copies,
   scene: Scene,

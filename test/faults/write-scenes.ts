@@ -60,7 +60,7 @@ async function take(repository: ScratchRepository, dir: string, name: WriteScene
   return { name, operation: name, template, ref: isOnLine ? ref : null, oldTip, entries: ['write'], status };
 }
 
-/** Its controller died in a save: what came last is there, and no state confirms it. */
+/** Its controller died during a save: the last bytes are written, and no state confirms them. */
 async function takeLeft(copies: Copies, create: Scene): Promise<Scene> {
   const { root } = await copies.copy(create);
   const { program } = copies;

@@ -1,4 +1,4 @@
-/** The fast part of the faults that happen to write sessions. */
+/** The fast part of the faults in write sessions. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checkWrite } from './check-write.ts';
@@ -11,7 +11,7 @@ let stage: WriteStage;
 beforeAll(async () => void (stage = await openWriteStage()));
 afterAll(() => stage.close());
 
-test('a kill at any step of a write session loses nothing that was acknowledged, and it is committed once', async () => {
+test('a kill at any step of a write session loses no acknowledged content, which is committed once', async () => {
   const scene = stage.scenes['write-create'];
   const { points } = await readPoints(stage, scene);
   const steps = [...new Set(points.step)].filter((step) => /^write-|^(?:ref|index)/.test(step)).toSorted();
@@ -24,7 +24,7 @@ test('a kill at any step of a write session loses nothing that was acknowledged,
   expect(steps).toEqual(expect.arrayContaining(['ref-moved', 'write-content', 'write-made', 'write-state']));
 });
 
-test('of two processes that begin at the same time exactly one gets its session, each time', async () => {
+test('exactly one of two processes that begin at the same time gets its session, each time', async () => {
   const repository = await stage.copy(stage.scenes['write-create']);
   const { begun, refused, failures } = await raceToBegin(stage, repository, 10);
   expect(failures).toEqual([]);
@@ -32,7 +32,7 @@ test('of two processes that begin at the same time exactly one gets its session,
   expect(await repository.list('.git/teddy/write_sessions')).toEqual([]);
 });
 
-test('eight processes that finalize one session at the same time make one commit, and all of them tell which', async () => {
+test('eight processes that finalize one session at the same time make one commit, which all of them report', async () => {
   const scene = stage.scenes['write-create'];
   const repository = await stage.copy(scene);
   const { runs, commits } = await raceToFinalize(stage, scene, repository, 8);
@@ -42,7 +42,9 @@ test('eight processes that finalize one session at the same time make one commit
   await repository.fsck();
 });
 
-test('content is on disk before it is acknowledged, and each phase before what it announces', async ({ skip }) => {
+test('content is on disk before it is acknowledged, and each phase before the action it announces', async ({
+  skip,
+}) => {
   skip(!(await canTrace()), 'strace is not installed');
   const scene = stage.scenes['write-create'];
   const { root } = await stage.copy(scene);
@@ -96,7 +98,7 @@ test('content is on disk before it is acknowledged, and each phase before what i
 interface Save {
   phase: string;
   dir: string;
-  /** The place in the trace at which the new state gets its name. */
+  /** The place in the trace where the new state gets its name. */
   begin: number;
   /** ... and where its directory has been synced. */
   durable: number;

@@ -1,6 +1,7 @@
 /**
- * `npm run oracle`: compares all that two executables print and serve of the same repositories, byte for byte. The older one is that of
- * the commit in `base`, or of another: `npm run oracle -- <commit>`, `npm run oracle -- <path of a main.cjs>`.
+ * `npm run oracle`: compares everything that two executables print and serve for the same repositories, byte for byte.
+ * The older one is from the commit in `base`, or another: `npm run oracle -- <commit>`, `npm run oracle -- <path of a
+ * main.cjs>`.
  */
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,10 +12,10 @@ import { meant } from './meant.ts';
 import { readRepository, type Readings } from './readings.ts';
 import { makeZoo } from './zoo.ts';
 
-/** The commit in which the reading side had become one. */
+/** The commit that unified the reading side. */
 const base = 'c09dc1579566717bc5110307fa3d744e66adc003';
 
-// The bundle lies in dist/.
+// The bundle is in dist/.
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 process.exitCode = await compare(process.argv[2] ?? base);
@@ -59,7 +60,7 @@ function findDifferences(before: Readings, now: Readings): Difference[] {
   });
 }
 
-/** Takes out what is meant, and what is of the moment: ages, ports, nonces. */
+/** Removes intended differences, and transient values: ages, ports, nonces. */
 function mask(question: string, text: string): string {
   return meant
     .filter(({ asked }) => asked.test(question))

@@ -1,9 +1,9 @@
-/** The differences that a change means, each with its reason. The list is emptied when that change is complete. */
+/** The intended differences of a change, each with its reason. The list is emptied when that change is complete. */
 export interface MeantDifference {
   reason: string;
-  /** Matches what was asked, as `teddy list --all` or `GET /api/sessions`. */
+  /** Matches the request, such as `teddy list --all` or `GET /api/sessions`. */
   asked: RegExp;
-  /** Stands in what one of the two executables says, and not in what the other one does. */
+  /** Occurs in one executable's output, but not in the other's. */
   text: RegExp;
 }
 

@@ -1,4 +1,7 @@
-/** Everything that an executable says of a repository: commands, calls over HTTP, tools over MCP, and the library without git. */
+/**
+ * Everything that an executable reports about a repository: commands, calls over HTTP, tools over MCP, and the library
+ * without git.
+ */
 import { spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -10,7 +13,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { memoryContext } from '../support/cli-context.ts';
 
-/** By what was asked: `show: session show 01 --json`. */
+/** By request: `show: session show 01 --json`. */
 export type Readings = Map<string, string>;
 
 export interface Executable {
@@ -26,7 +29,7 @@ interface Line {
 
 const formats = ['openai', 'anthropic', 'jsonl', 'markdown'];
 
-/** Nothing of what another executable has remembered of the repository is used. */
+/** Nothing that another executable has cached about the repository is used. */
 export async function readRepository(executable: Executable, root: string): Promise<Readings> {
   const known = join(root, '.git/teddy/cache');
   rmSync(known, { recursive: true, force: true });
@@ -40,7 +43,7 @@ export async function readRepository(executable: Executable, root: string): Prom
   return readings;
 }
 
-/** By git alone, so that both executables are asked the same. */
+/** Only by git, so that both executables get the same requests. */
 function listLines({ env }: Executable, root: string): Line[] {
   const git = (...args: string[]) =>
     spawnSync('git', args, { cwd: root, env, encoding: 'utf8' }).stdout.split('\n').filter(Boolean);

@@ -21,7 +21,7 @@ export interface Zoo {
   close(): Promise<void>;
 }
 
-// The bundle lies in dist/.
+// The bundle is in dist/.
 const fixtures = fileURLToPath(new URL('../fixtures', import.meta.url));
 
 const plan = (...actions: string[]) =>
@@ -50,7 +50,7 @@ const answers: ServerAnswer[] = [
   { cutAfter: 2, text: 'An answer that is cut off in the middle of a sentence.' },
 ];
 
-/** Throws with all that was printed where a step of the script fails. */
+/** Throws with the complete output if a step in the script fails. */
 export async function makeZoo(teddyPath: string, directory: string): Promise<Zoo> {
   const server = await startModelServer({ answers });
   const home = join(directory, 'home');
@@ -133,7 +133,7 @@ function openSteps(teddyPath: string, env: Record<string, string>) {
     },
     plan: (root: string, message: string, answer: string, ...more: string[]) =>
       teddy(root, ['plan', '--from', '-', '-m', message, ...more], answer),
-    /** The plan may fail, or be in part denied. */
+    /** The plan may fail, or be denied in part. */
     execute: (root: string) => teddy(root, ['execute', '-y'], '', [0, 1, 3, 5]),
   };
 }
@@ -183,7 +183,7 @@ async function makeOwn(step: Steps, root: string): Promise<void> {
   await step.begin(root, 'empty');
 }
 
-/** Questions, a talk with tools, spoken words, a large file, an answer that was cut off. */
+/** Questions, a conversation with tools, spoken words, a large file, an interrupted answer. */
 async function makeTalk(step: Steps, root: string): Promise<void> {
   step.git(root, 'stash', '-qu');
   await step.begin(root, 'talk');
@@ -211,7 +211,7 @@ async function makeForeign(step: Steps, root: string, directory: string): Promis
   await step.teddy(root, ['session', 'export', '-s', 'ran', '--bundle', bundle]);
 }
 
-/** Long texts, controls, secrets, a damaged transcript, a turn that nobody has begun, a report that is none. */
+/** Long texts, control characters, secrets, a damaged transcript, an empty turn, an invalid report. */
 async function makeHostile(step: Steps, root: string): Promise<void> {
   await step.begin(root, 'hostile');
   await step.plan(

@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => project.close());
 
-/** A command whose output is no part of it. */
+/** A command whose output does not contain it. */
 const runs = (number: string) => `echo call-${number} | sed s/call/out/`;
 const slowly: ScriptedAnswer = { says: 'say-0a It takes its time to say all this. '.repeat(40), chunkDelayMs: 60 };
 
@@ -23,7 +23,7 @@ async function idOfLog(): Promise<string> {
 describe(`capturing ${agent.name} ${agent.version}`, () => {
   afterEach(() => project.expectUntouched());
 
-  test('an answer', async () => {
+  test('includes an answer', async () => {
     project.model.script('K1', [{ says: 'say-01 It is so.' }]);
     const { exitCode } = await project.run({ prompt: 'K1 ask-01 Is it so?' }).result;
     expect(exitCode).toBe(0);
@@ -32,7 +32,7 @@ describe(`capturing ${agent.name} ${agent.version}`, () => {
     expect(await project.lines()).toHaveLength(1);
   });
 
-  test('tool calls, with their code', async () => {
+  test('includes tool calls, with their code', async () => {
     project.model.script('K1', [
       { says: 'say-01 I write.', runs: `${runs('01')}; echo new > made.txt` },
       { runs: runs('02') },
@@ -43,11 +43,11 @@ describe(`capturing ${agent.name} ${agent.version}`, () => {
     expect(await project.expectAllOnce()).toEqual('ask-01 call-01 call-02 out-01 out-02 say-01 say-02'.split(' '));
     const [line = ''] = await project.lines();
     expect(await project.repo.git('show', `${line}:made.txt`)).toBe('new');
-    // It is the agent's own doing, not that of capture.
+    // It is the agent's own work, not that of capture.
     await rm(`${project.repo.root}/made.txt`);
   });
 
-  test('a denied call', async () => {
+  test('includes a denied call', async () => {
     project.model.script('K1', [{ runs: 'echo call-01 > denied.txt' }, { says: 'say-01 I may not.' }]);
     await project.run({ prompt: 'K1 ask-01 Write it.', mayRun: false }).result;
     await project.settle();
@@ -55,7 +55,7 @@ describe(`capturing ${agent.name} ${agent.version}`, () => {
   });
 
   test.each(['SIGINT', 'SIGKILL'] as const)(
-    'an answer that %s has cut off, and the session that goes on',
+    'includes an answer that %s has cut off, and the session that continues',
     async (signal) => {
       project.model.script('K1', [slowly]);
       const run = project.run({ prompt: 'K1 ask-01 Tell me.' });
@@ -71,7 +71,7 @@ describe(`capturing ${agent.name} ${agent.version}`, () => {
     },
   );
 
-  test('a resumed session, on the same line', async () => {
+  test('includes a resumed session, on the same line', async () => {
     for (const number of ['1', '2', '3']) {
       project.model.script(`K${number}`, [{ says: `say-0${number}` }]);
       const resume = number === '1' ? {} : { resume: await idOfLog() };
@@ -82,7 +82,7 @@ describe(`capturing ${agent.name} ${agent.version}`, () => {
     expect(await project.lines()).toHaveLength(1);
   });
 
-  test.runIf(agent.canFork)('a fork, as a branch of the conversation', async () => {
+  test.runIf(agent.canFork)('includes a fork, as a conversation branch', async () => {
     project.model.script('K1', [{ says: 'say-01' }]);
     project.model.script('K2', [{ says: 'say-02' }]);
     await project.run({ prompt: 'K1 ask-01' }).result;
@@ -92,7 +92,7 @@ describe(`capturing ${agent.name} ${agent.version}`, () => {
     expect(await project.lines()).toHaveLength(2);
   });
 
-  test.runIf(agent.name === 'claude-code')('a sub-agent', async () => {
+  test.runIf(agent.name === 'claude-code')('includes a sub-agent', async () => {
     const input = { description: 'Look', prompt: 'K2 ask-02 Look into it.', subagent_type: 'general-purpose' };
     const name = agent.version === '2.1.330' ? 'Agent' : 'Task';
     project.model.script('K1', [
@@ -104,14 +104,14 @@ describe(`capturing ${agent.name} ${agent.version}`, () => {
     await project.settle();
     const found = await project.captured();
     expect([...found.keys()].sort()).toEqual(expect.arrayContaining(['ask-01', 'say-01', 'say-03']));
-    // The sub-agent's own words are folded below the call that started it: they are no messages of the line.
+    // The sub-agent's own messages are folded below the call that started it, and are not messages on the line.
     expect([...found.values()].every((count) => count === 1)).toBe(true);
     const [line = ''] = await project.lines();
     const all = await project.repo.git('grep', '-h', '-o', '-E', '(call|out|say)-02', line, '--', '.teddy/sessions');
     expect(new Set(all.split('\n'))).toEqual(new Set(['call-02', 'out-02', 'say-02']));
   });
 
-  test('two at once, each on a line of its own', async () => {
+  test('includes two simultaneous sessions, each on its own line', async () => {
     project.model.script('K1', [{ says: 'say-01', runs: runs('01') }, { says: 'say-02' }]);
     project.model.script('K2', [{ says: 'say-03', runs: runs('03') }, { says: 'say-04' }]);
     const both = [project.run({ prompt: 'K1 ask-01 One.' }), project.run({ prompt: 'K2 ask-02 Two.' })];
@@ -121,7 +121,7 @@ describe(`capturing ${agent.name} ${agent.version}`, () => {
     expect(await project.lines()).toHaveLength(2);
   });
 
-  test('a linked work tree, on a line of the same repository', async () => {
+  test('includes a linked work tree, on a line in the same repository', async () => {
     const tree = `${project.home}/linked`;
     await project.repo.git('worktree', 'add', '--quiet', '--detach', tree);
     await agent.prepare(project.home, project.model.url, tree);
@@ -134,7 +134,7 @@ describe(`capturing ${agent.name} ${agent.version}`, () => {
     await project.repo.git('worktree', 'remove', '--force', tree);
   });
 
-  test('a log that is deleted right after the last hook', async () => {
+  test('includes a log that is deleted right after the last hook', async () => {
     project.model.script('K1', [{ says: 'say-01 It is so.' }]);
     await project.run({ prompt: 'K1 ask-01 Is it so?' }).result;
     const logs = await agent.logs(project.home);
@@ -143,7 +143,7 @@ describe(`capturing ${agent.name} ${agent.version}`, () => {
     expect(await project.expectAllOnce({ logs: logs.map(({ text }) => text) })).toEqual(['ask-01', 'say-01']);
   });
 
-  test('nothing, where TEDDY_CAPTURE=0 leaves the session out', async () => {
+  test('includes nothing if TEDDY_CAPTURE=0 excludes the session', async () => {
     project.model.script('K1', [{ says: 'say-01' }]);
     await project.run({ prompt: 'K1 ask-01', env: { TEDDY_CAPTURE: '0' } }).result;
     await project.settle();

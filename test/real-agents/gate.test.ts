@@ -1,4 +1,4 @@
-/** The gate, with Claude Code in plan mode at a terminal: in print mode it does not plan. */
+/** The gate, with Claude Code in plan mode in a terminal: in print mode it does not plan. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readlinkSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -34,7 +34,7 @@ const teddy = async (...args: string[]) => {
   return result.stdout;
 };
 const line = async () => ((await project.lines())[0] ?? '').replace('refs/heads/', '');
-/** The entries of the line, oldest first, each with its kind and its turn. */
+/** The entries on the line, oldest first, each with its kind and its turn. */
 const story = async () => {
   const format = '%(trailers:key=Teddy-Entry,valueonly,separator=) %(trailers:key=Teddy-Turn,valueonly,separator=)';
   const log = await project.repo.git('log', '--reverse', `--format=${format}`, await line());
@@ -45,13 +45,13 @@ const waits = (turn: string) =>
     .poll(async () => ((await line()) === '' ? [] : story()), { timeout: 60_000, interval: 100 })
     .toContain(`plan ${turn}`);
 
-/** An agent of its newer versions has to look for the tool first. */
+/** A newer version of the agent has to look for the tool first. */
 const find = agent.version.startsWith('2.1.1')
   ? []
   : [{ calls: { name: 'ToolSearch', input: { query: 'select:ExitPlanMode', max_results: 5 } } }];
 const handIn = (plan: string) => ({ calls: { name: 'ExitPlanMode', input: { plan } } });
 
-/** The dialog takes no key for a moment. */
+/** The dialog accepts no key for a moment. */
 async function answerYes(): Promise<void> {
   const answer = () => {
     const text = screen();
@@ -90,7 +90,7 @@ async function startPlanning(prompt: string): Promise<void> {
 }
 
 describe.skipIf(agent.name !== 'claude-code' || !hasTerminal)('a plan', () => {
-  test('waits, is told why it was rejected, is made anew, and goes on with a yes', async () => {
+  test('waits, is returned with the reason for its rejection, is remade, and continues after a yes', async () => {
     const [first, second] = ['# First plan\n\n1. Write a.txt\n', '# Second plan\n\n1. Write b.txt\n'];
     project.model.script('K1', [...find, handIn(first), handIn(second), { says: 'Carried out.' }]);
     await startPlanning('K1 Plan it');
@@ -117,29 +117,26 @@ describe.skipIf(agent.name !== 'claude-code' || !hasTerminal)('a plan', () => {
     await project.expectUntouched();
   });
 
-  test.each(['SIGKILL', 'SIGTERM'] as const)(
-    'is asked about by the agent where the gate ends by %s',
-    async (signal) => {
-      project.model.script('K2', [...find, handIn('# Only plan\n'), { says: 'Carried out.' }]);
-      await startPlanning('K2 Plan it');
-      await waits('01');
-      const gates = () =>
-        execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' })
-          .split('\n')
-          .filter((row) => row.includes(`main.cjs capture gate ${agent.name}`))
-          .map((row) => Number.parseInt(row, 10))
-          // Nobody else's is killed.
-          .filter((pid) => readlinkSync(`/proc/${pid}/cwd`) === project.repo.root);
-      await expect.poll(gates).not.toEqual([]);
-      for (const pid of gates()) process.kill(pid, signal);
-      await shows(/Yes, |Would you like to proceed|Exit plan mode\?/);
-      await answerYes();
-      await project.settle();
-      const text = await project.repo.git('log', '--format=%B', await line());
-      expect(text).toContain('Teddy-Verdict: none');
-      expect(text).not.toContain('Teddy-Verdict: approved');
-      expect((await project.teddy('session', 'verify', await line(), '--require-approval')).exitCode).toBe(1);
-      expect((await project.teddy('session', 'verify', await line())).exitCode).toBe(0);
-    },
-  );
+  test.each(['SIGKILL', 'SIGTERM'] as const)('is asked about by the agent if the gate ends by %s', async (signal) => {
+    project.model.script('K2', [...find, handIn('# Only plan\n'), { says: 'Carried out.' }]);
+    await startPlanning('K2 Plan it');
+    await waits('01');
+    const gates = () =>
+      execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' })
+        .split('\n')
+        .filter((row) => row.includes(`main.cjs capture gate ${agent.name}`))
+        .map((row) => Number.parseInt(row, 10))
+        // Nobody else's is killed.
+        .filter((pid) => readlinkSync(`/proc/${pid}/cwd`) === project.repo.root);
+    await expect.poll(gates).not.toEqual([]);
+    for (const pid of gates()) process.kill(pid, signal);
+    await shows(/Yes, |Would you like to proceed|Exit plan mode\?/);
+    await answerYes();
+    await project.settle();
+    const text = await project.repo.git('log', '--format=%B', await line());
+    expect(text).toContain('Teddy-Verdict: none');
+    expect(text).not.toContain('Teddy-Verdict: approved');
+    expect((await project.teddy('session', 'verify', await line(), '--require-approval')).exitCode).toBe(1);
+    expect((await project.teddy('session', 'verify', await line())).exitCode).toBe(0);
+  });
 });

@@ -31,14 +31,14 @@ async function killDrainer(): Promise<boolean> {
     process.kill(pid, 'SIGKILL');
     return true;
   } catch {
-    // It has just ended by itself.
+    // It has just ended on its own.
     return false;
   }
 }
 
 describe(`${agent.name} ${agent.version}, killed at any time`, () => {
   test(
-    `loses nothing that its log has, and repeats nothing, over ${kills} kills (AGENT_SEED=${seed})`,
+    `loses nothing in its log, and repeats nothing, over ${kills} kills (AGENT_SEED=${seed})`,
     async () => {
       const random = openRandom(seed);
       let killed = 0;
@@ -51,7 +51,7 @@ describe(`${agent.name} ${agent.version}, killed at any time`, () => {
           { says: `say-${number}1`, runs: call },
           { says, chunkDelayMs: 15 },
         ]);
-        // A session of its own, or one that goes on after a kill.
+        // A new session, or one that continues after a kill.
         const known = await agent.logs(project.home);
         const resume = random(3) === 0 ? known[random(known.length)]?.id : undefined;
         const run: RunningAgent = project.run({
@@ -60,7 +60,7 @@ describe(`${agent.name} ${agent.version}, killed at any time`, () => {
         });
         let isOver = false;
         void run.result.then(() => (isOver = true));
-        // About one in four ends by itself.
+        // About one in four ends on its own.
         const untilMs = Date.now() + 300 + random(2500);
         while (!isOver && Date.now() < untilMs) {
           await sleep(20);

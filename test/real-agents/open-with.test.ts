@@ -59,14 +59,14 @@ async function open(target: string): Promise<{ id: string; path: string }> {
   return JSON.parse(stdout) as { id: string; path: string };
 }
 
-/** Returns those of these that the model is shown, in order. */
+/** Returns those among these that the model is shown, in order. */
 const shown = (messages: { text: string; calls: string[] }[]) =>
   messages.flatMap(({ text, calls }) => [text, ...calls].join('\n').match(/\b(?:ask|say|call|out)-[0-9a-f]+\b/g) ?? []);
 
 describe.runIf(openableAgents.some((name) => name === agent.name))(
   `a session opened with ${agent.name} ${agent.version}`,
   () => {
-    test('is resumed with its whole history, in order, and goes on in the same file', async () => {
+    test('is resumed with its whole history, in order, and continues in the same file', async () => {
       await beginTalk();
       const { id, path } = await open('talk');
       const before = await readFile(path, 'utf8');
@@ -95,7 +95,7 @@ describe.runIf(openableAgents.some((name) => name === agent.name))(
       ]);
     });
 
-    test('has the plans and reports of teddy, up to the turn that was asked for', async () => {
+    test('has teddy’s plans and reports, up to the requested turn', async () => {
       const session = await project.begin('add-login');
       await project.plan(createPlan('a.txt', 'A\n'), 'ask-01 Make a file.');
       await project.ok('session', 'execute', '--yes');
@@ -110,7 +110,7 @@ describe.runIf(openableAgents.some((name) => name === agent.name))(
       expect(messages.filter((message) => /^(?:ask|say)-02/.test(message.text))).toEqual([]);
     });
 
-    test('of the same agent comes back to it', async () => {
+    test('by the same agent can return to it', async () => {
       model.script('K1', [
         { says: 'say-01 I look.', runs: 'echo call-01 | sed s/call/out/' },
         { says: 'say-02 It says so.' },

@@ -7,7 +7,7 @@ import { startTeddy } from '../support/run-teddy.ts';
 
 const agent = requireAgent();
 
-/** The transcripts of every line, by their paths: snapshots of the code come only with hooks. */
+/** The transcripts of every line, by their paths: code snapshots come only with hooks. */
 async function transcriptsOf(repo: CapturedProject['repo']): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   const refs = await repo.git('for-each-ref', '--format=%(refname)', 'refs/heads/teddy');
@@ -19,9 +19,9 @@ async function transcriptsOf(repo: CapturedProject['repo']): Promise<Record<stri
   return found;
 }
 
-test(`without the hooks, a sweep makes the same entries of ${agent.name} ${agent.version}`, async () => {
+test(`without the hooks, a sweep makes the same entries for ${agent.name} ${agent.version}`, async () => {
   const project = await openCapturedProject(agent);
-  // The same repository, as it was before the agent came; the logs name the folder in which they began.
+  // The same repository before the agent's run; the logs name the folder in which they began.
   const copy = `${project.home}/before`;
   await cp(project.repo.root, copy, { recursive: true });
   project.model.script('K1', [{ says: 'say-01', runs: 'echo call-01 | sed s/call/out/' }, { says: 'say-02' }]);
@@ -38,7 +38,7 @@ test(`without the hooks, a sweep makes the same entries of ${agent.name} ${agent
   await project.teddy('capture', 'sweep');
   const hooked = await transcriptsOf(project.repo);
   await project.expectAllOnce();
-  // The copy takes the place of the repository.
+  // The copy replaces the repository.
   await rm(project.repo.root, { recursive: true });
   await cp(copy, project.repo.root, { recursive: true });
   const env = { HOME: project.home, XDG_DATA_HOME: undefined };

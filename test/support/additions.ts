@@ -1,4 +1,4 @@
-/** The additions of a contributor, by the row of the checklists in `src/README.md` that says how. */
+/** A contributor's additions, by the row in the checklists of `src/README.md` that describes each. */
 import type { Change } from './grown-source.ts';
 
 const eighth = `

@@ -1,4 +1,7 @@
-/** Logs in each agent's format and version, with every type of line that its reader knows; the texts are the project's own. */
+/**
+ * Logs in each agent's format and version, with every type of line that its reader supports; the texts are the
+ * project's own.
+ */
 import { claudePlans, codexPlans, geminiPlans, qwenPlans } from './agent-plan-fixtures.ts';
 
 type Line = Record<string, unknown>;
@@ -6,7 +9,7 @@ type Line = Record<string, unknown>;
 const cwd = '/home/ada/shop';
 const session = '0190f5fe-0000-7000-8000-00000000abcd';
 
-/** Ids and times that grow by one. */
+/** Increasing ids and times. */
 function openCounter() {
   let count = 0;
   return {

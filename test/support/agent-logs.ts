@@ -1,4 +1,4 @@
-/** Logs of agents: the project's own fixtures, and the samples of real agents where their folder is there. */
+/** Agents' logs: the project's own fixtures, and real agents' samples if their folder exists. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { agentNames, type AgentName } from '../../src/agents/agents.ts';
@@ -19,7 +19,7 @@ export interface AgentLogFile {
   lines: AgentLine[];
 }
 
-/** It lies beside the project, where it is there. */
+/** It is beside the project, if it exists. */
 const samples = fileURLToPath(new URL('../../../shared/agents', import.meta.url));
 const fixtures = fileURLToPath(new URL('../../fixtures/agents', import.meta.url));
 
@@ -36,7 +36,7 @@ export function readAgentLogs(): AgentLogFile[] {
   );
 }
 
-/** The logs among the project's own fixtures, whole. */
+/** The logs among the project's own fixtures, complete. */
 export function readAgentFixtures(): [AgentName, string][] {
   return listFiles(fixtures).map((path) => [agentOf(path), readFileSync(path, 'utf8')]);
 }
@@ -89,7 +89,7 @@ export function forksOf(steps: readonly AgentStep[]): AgentFork[] {
   return steps.flatMap((step) => ('fork' in step ? [step.fork] : []));
 }
 
-/** The lines that opencode keeps, of a document that `opencode export` has printed; the first says what the session is. */
+/** The lines that opencode keeps, from a document printed by `opencode export`; the first one describes the session. */
 export function toAgentLines(document: string): string[] {
   const { info, messages } = JSON.parse(document) as { info: object; messages: object[] };
   return [JSON.stringify({ session: info }), ...messages.map((message) => JSON.stringify(message))];

@@ -25,9 +25,9 @@ export interface AgentModel {
   /** Without a path. */
   url: string;
   script(key: string, answers: ScriptedAnswer[]): void;
-  /** The requests that the script of a key has answered, in order. */
+  /** The requests that a key's script has answered, in order. */
   requests(key: string): SeenRequest[];
-  /** Resolves when so many have come. */
+  /** Resolves when this many have arrived. */
   waitForRequests(key: string, count: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export interface SeenRequest {
 
 type Shell = (command: string) => object;
 const described: Shell = (command) => ({ command, description: 'Run it' });
-/** The names that the agents have for their shell. */
+/** The agents' names for their shell. */
 const shells: Record<string, Shell> = {
   Bash: described,
   exec_command: (cmd) => ({ cmd }),
@@ -51,7 +51,7 @@ export async function startAgentModel(): Promise<AgentModel> {
   const mock = new LLMock({ port: 0, host: '127.0.0.1', logLevel: 'silent' });
   const scripts = new Map<string, ScriptedAnswer[]>();
   const seen = new Map<string, SeenRequest[]>();
-  // Never matches: it adds the fixture that does, made for this one request.
+  // Never matches: it adds the matching fixture, made for this one request.
   mock.addFixture({
     match: {
       predicate(request) {
@@ -91,7 +91,7 @@ export async function startAgentModel(): Promise<AgentModel> {
   };
 }
 
-/** A key counts where a user says it; a title, or a summary of what was said, is asked for without one of its own. */
+/** A key counts only in a user's message; requests for a title or a summary come without one. */
 function findScript(
   { messages }: ChatCompletionRequest,
   scripts: ReadonlyMap<string, ScriptedAnswer[]>,

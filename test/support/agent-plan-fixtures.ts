@@ -1,4 +1,4 @@
-/** Logs of sessions in plan mode, in each agent's format: a plan that is refused, one that is approved, and the work after it. */
+/** Logs of sessions in plan mode, in each agent's format: a refused plan, an approved one, and the work after it. */
 type Line = Record<string, unknown>;
 
 const cwd = '/home/ada/shop';
@@ -16,7 +16,7 @@ function openTimes() {
   };
 }
 
-/** 2.1.330 says the plan in the call that hands it in; in this log of 2.1.197, the file that was written has it. */
+/** 2.1.330 puts the plan in the call that submits it; in this log of 2.1.197, the written file has it. */
 export function claudePlans(version: '2.1.197' | '2.1.330'): Line[] {
   const next = openTimes();
   const lines: Line[] = [];
@@ -77,7 +77,7 @@ export function claudePlans(version: '2.1.197' | '2.1.330'): Line[] {
   return lines;
 }
 
-/** The item of the plan stands before the answer with its tags. */
+/** The plan's item comes before the answer with its tags. */
 export function codexPlans(): Line[] {
   const next = openTimes();
   const lines: Line[] = [];
@@ -110,7 +110,7 @@ export function codexPlans(): Line[] {
   return lines;
 }
 
-/** The plan is handed in by the name of its file, which the model has written before. */
+/** The plan is submitted by the name of its file, which the model has written before. */
 export function geminiPlans(): Line[] {
   const next = openTimes();
   const lines: Line[] = [];
@@ -140,7 +140,7 @@ export function geminiPlans(): Line[] {
   return lines;
 }
 
-/** The plan stands in the call. */
+/** The plan is in the call. */
 export function qwenPlans(): Line[] {
   const next = openTimes();
   const lines: Line[] = [];

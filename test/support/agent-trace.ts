@@ -1,4 +1,4 @@
-/** Reads a record of Agent Trace 0.1.0, written from the rules of its schema, and some that its text adds. */
+/** Reads an Agent Trace 0.1.0 record, written from its schema's rules, and some that its text adds. */
 import { z } from 'zod';
 
 const contributor = z.object({
@@ -37,7 +37,7 @@ export interface TracedLine {
 
 export interface ReadTrace {
   record: z.infer<typeof record>;
-  /** For each file whose a line is, by its number; no line has two. */
+  /** The author of each line in each file, by line number; no line has two. */
   files: Map<string, Map<number, TracedLine>>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Reads an authorship log, written from the text of the Git AI Standard v3.0.0 alone: what the standard says a log MUST be, a log that
- * is read here is.
+ * Reads an authorship log, written only from the text of the Git AI Standard v3.0.0: a log that is accepted here has
+ * everything that the standard says it MUST have.
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
@@ -22,7 +22,7 @@ const metadata = z.object({
       overriden_lines: z.number().int(),
     }),
   ),
-  // Records of sessions have neither messages nor statistics.
+  // Session records have neither messages nor statistics.
   sessions: z
     .record(
       z.string().regex(/^s_[0-9a-f]{14}$/),
@@ -36,7 +36,7 @@ export type AuthorshipMetadata = z.infer<typeof metadata>;
 type AgentId = z.infer<typeof agentId>;
 
 export interface ReadLog {
-  /** For each file the agent that brought a line, by the number of the line, and the trace. */
+  /** For each file, the agent that added a line, by line number, and the trace. */
   files: Map<string, Map<number, AgentId & { trace: string; askedBy: string }>>;
   metadata: AuthorshipMetadata;
 }
@@ -84,7 +84,7 @@ function readPath(row: string): string {
   return row;
 }
 
-/** Ascending, from 1, and one range for lines that follow each other. */
+/** Ascending, from 1, with one range for consecutive lines. */
 function readRanges(text: string): number[] {
   const numbers: number[] = [];
   for (const part of text.split(',')) {

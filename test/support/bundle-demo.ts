@@ -1,8 +1,8 @@
-/** The same call as `npm run demo`, without building the executable again under the feet of other tests. */
+/** The same call as `npm run demo`, without rebuilding the executable while other tests use it. */
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-/** `outfile` has to lie in `dist/`: the demo finds the executable beside itself. */
+/** `outfile` has to be in `dist/`: the demo finds the executable beside itself. */
 export async function bundleDemo(outfile: string): Promise<void> {
   await build({
     absWorkingDir: fileURLToPath(new URL('../..', import.meta.url)),

@@ -1,4 +1,4 @@
-/** Turns of another agent on a line of its own, as capture writes them, without a log to follow. */
+/** Another agent's turns on its own line, as capture writes them, without a log to follow. */
 import type { AgentUnit } from '../../src/conversation/logs/agent-log.ts';
 import type { AgentName } from '../../src/agents/agents.ts';
 import type { Oid, RepoPath, TurnName } from '../../src/names.ts';
@@ -10,13 +10,13 @@ import { appendUnits, startLine } from '../../src/workflow/capture/open-line.ts'
 import { appendCode } from '../../src/workflow/capture/work-tree-snapshot.ts';
 
 export interface CapturedTurn {
-  /** Null: the log does not name it. */
+  /** Null if the log does not name it. */
   model: string | null;
-  /** The files that the agent writes, null: it deletes one; none: it only talks. */
+  /** The files that the agent writes; null deletes one, and without files it only talks. */
   files?: Record<string, string | null>;
 }
 
-/** HEAD stays where it is, and the files of the work tree as they are. */
+/** HEAD and the files in the work tree stay unchanged. */
 export async function captureTurns(
   project: Project,
   agent: AgentName,
@@ -59,7 +59,7 @@ export async function captureTurns(
   return line;
 }
 
-/** Writes units on a line as its follower does; the state after them. */
+/** Writes units on a line like its follower; returns the state after them. */
 export async function writeUnits(
   project: Project,
   line: BranchLine,
@@ -72,7 +72,7 @@ export async function writeUnits(
   return written?.next ?? state;
 }
 
-/** The turn that is open. */
+/** The open turn. */
 export function turnOf(state: FollowState): TurnName | null {
   return state.places[0]?.turn ?? null;
 }

@@ -1,4 +1,4 @@
-/** A repository in which a real agent is captured, and what its lines hold of what the agent's own logs say. */
+/** A repository in which a real agent is captured, and its lines compared with the agent's own logs. */
 import { mkdtemp, readFile, readdir, realpath, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,22 +15,22 @@ export interface CapturedProject {
   /** Starts the agent in the repository. */
   run(options: Partial<AgentRunOptions> & { prompt: string }): RunningAgent;
   teddy(...args: string[]): Promise<RunResult>;
-  /** Waits until the spool is empty and nobody drains. */
+  /** Waits until the spool is empty and no drainer is running. */
   settle(): Promise<void>;
   /** The drainer's process, while there is one. */
   drainer(): Promise<number | null>;
-  /** How often each token stands on the lines, each record counted once, on however many lines it is. */
+  /** How often each token occurs on the lines, counting each record once, on however many lines it is. */
   captured(): Promise<Map<string, number>>;
   /** The branches of all lines. */
   lines(): Promise<string[]>;
-  /** Expects every token of every complete record of the agent's logs on the lines, once, and no other token. */
+  /** Expects every token in every complete record of the agent's logs on the lines, once, and no other token. */
   expectAllOnce(more?: { logs?: string[] }): Promise<string[]>;
-  /** Expects that what is the user's own is as it was when capturing began. */
+  /** Expects that the user's own state is the same as when capturing began. */
   expectUntouched(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** `hooks`: as `teddy capture install` adds them. */
+/** `hooks`: as added by `teddy capture install`. */
 export async function openCapturedProject(agent: RealAgent, { hooks = true } = {}): Promise<CapturedProject> {
   const model = await startAgentModel();
   const repo = await makeScratchRepository();
@@ -76,7 +76,7 @@ export async function openCapturedProject(agent: RealAgent, { hooks = true } = {
       for (const path of files.filter((name) => name.endsWith('transcript.jsonl'))) {
         const text = await repo.git('show', `${line}:${path}`);
         const rows = text.split('\n').filter((row) => row !== '');
-        // A branch of the conversation has the turns before it at the same places.
+        // A conversation branch has the turns before it in the same places.
         for (const [at, row] of rows.entries())
           records.set(`${path} ${at} ${row}`, JSON.parse(row) as Record<string, any>);
       }
@@ -102,7 +102,7 @@ export async function openCapturedProject(agent: RealAgent, { hooks = true } = {
       const texts = logs ?? (await agent.logs(home)).map(({ text }) => text);
       const expected = [...new Set(texts.flatMap((text) => agent.saidIn(text)))].sort();
       const found = await captured();
-      // A prompt of an agent that was killed before it wrote its log is known from the hook alone.
+      // A prompt to an agent that was killed before it wrote its log is known only from the hook.
       for (const token of found.keys()) if (token.startsWith('ask') && !expected.includes(token)) found.delete(token);
       expect(Object.fromEntries([...found].sort())).toEqual(Object.fromEntries(expected.map((token) => [token, 1])));
       return expected;
@@ -120,7 +120,7 @@ export async function openCapturedProject(agent: RealAgent, { hooks = true } = {
   };
 }
 
-/** A token is on a line where a record of its kind says it: a sub-agent's task is in the call that starts it, too. */
+/** A token is on a line if a record of its kind contains it: a sub-agent's task is also in the call that starts it. */
 function tokensOf(record: Record<string, any>): string[] {
   switch (record['type']) {
     case 'user':
@@ -141,7 +141,7 @@ function ofKind(kind: string, value: unknown): string[] {
   return tokensIn(JSON.stringify(value ?? '')).filter((token) => token.startsWith(kind));
 }
 
-/** Without the lines of teddy. */
+/** Without teddy's lines. */
 async function userOwn(repo: ScratchRepository): Promise<Fingerprint> {
   const all = await repo.fingerprint();
   return { ...all, refs: all.refs.filter((ref) => !/\brefs\/(?:heads\/)?teddy\//.test(ref)) };

@@ -1,4 +1,4 @@
-/** A conversation in a line of a test each, with a listener that notes everything. */
+/** A conversation in one line of a test each, with a listener that records everything. */
 import type { Model, ModelToolCall } from '../../src/ports/model.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { chatTurn } from '../../src/workflow/chat/turn.ts';
@@ -10,7 +10,7 @@ export interface NotedListener extends ChatListener {
   noted: string[];
 }
 
-/** `approve`: yes or no to whatever is asked; null: nobody is there to ask. */
+/** `approve`: yes or no to every question; null if no one can be asked. */
 export function notedListener(
   approve: boolean | null | ((call: ShownCall) => Promise<CallDecision>) = true,
 ): NotedListener {
@@ -34,7 +34,7 @@ export function notedListener(
   };
 }
 
-/** `model`: what answers, or its one answer; null leaves the turn open. */
+/** `model`: the model, or its only answer; null leaves the turn open. */
 export function chat(
   project: Project,
   message: string | undefined,

@@ -1,17 +1,17 @@
-/** The rules of Anthropic's messages. */
+/** The rules for Anthropic's messages. */
 import { findNameFault, findTextFault, isObject, isWellFormedValue, toList } from './check-values.ts';
 
 type Fields = Record<string, unknown>;
 
 interface Walk {
-  /** Calls of the answer before that have no result yet. */
+  /** Calls in the previous answer that have no result yet. */
   open: Set<string>;
-  /** All ids of calls until now. */
+  /** All ids of calls so far. */
   ids: Set<string>;
   last: unknown;
 }
 
-/** A sentence for each violation. An answer at the end is allowed. */
+/** One sentence for each violation. An answer at the end is allowed. */
 export function checkAnthropic(messages: unknown): string[] {
   if (!Array.isArray(messages)) return ['The messages are not an array.'];
   const walk: Walk = { open: new Set(), ids: new Set(), last: 'assistant' };

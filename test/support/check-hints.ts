@@ -1,6 +1,6 @@
 /**
- * Runs what teddy prints: every command of a `hint:` and of a `Next:` that an end-to-end test gets to see is run once, where it
- * was printed, in a copy of the repository. A command that is refused there is a defect of the hint.
+ * Runs teddy's suggestions: every command in a `hint:` or a `Next:` that an end-to-end test sees is run once, in a copy
+ * of the repository where it was printed. A command that is refused there is a defect in the hint.
  */
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -15,7 +15,7 @@ import { readWords } from './shell-words.ts';
 const execute = promisify(execFile);
 
 export interface PrintedHint {
-  /** Commands in their order; each alternative by itself. */
+  /** Commands in order; each alternative separately. */
   alternatives: string[][];
   text: string;
 }
@@ -43,7 +43,7 @@ function splitHint(hint: string): string[][] {
     const between = hint.slice(end, found.index);
     end = found.index + found[0].length;
     if (!/^(?:teddy|git|cd) /.test(found[1] ?? '')) continue;
-    // Only what a comma or a `then` joins is one way.
+    // Only parts joined by a comma or `then` are one way.
     const goesOn = /^(?:, (?:then )?|; then |:? *then )$/.test(between);
     if (!goesOn && (alternatives.at(-1)?.length ?? 0) > 0) alternatives.push([]);
     alternatives.at(-1)?.push(found[1] ?? '');
@@ -51,15 +51,16 @@ function splitHint(hint: string): string[][] {
   return alternatives.filter((commands) => commands.length > 0);
 }
 
-/** They need a terminal, or never end by themselves. */
+/** Commands that need a terminal, or never end on their own. */
 const interactive = /^teddy (?:session chat|serve|write recover(?: \S+)?$)|--edit\b/;
 /**
- * A server outside of the copy; a guide for a person; the ambiguous name of a command that may well be refused; a
- * command for a person, printed to an agent. */
+ * A server outside the copy; a guide for a person; the ambiguous name of a command that may be refused; a command for a
+ * person, printed to an agent.
+ */
 const notForCopies = /--server |^hint: {2}(?:A person approves|By hand|The newest is|Is it|Say what you want)/;
-/** Not approved without a terminal; no model, or none that answers: the command itself was right. */
+/** Not approved without a terminal; no model, or none that answers: the command itself was correct. */
 const accepted = new Set([0, 4, 5]);
-/** The command has looked, and says what it has found, or what an action did. */
+/** The command has finished its check, and reports its findings or an action's result. */
 const mayFind = /^teddy (?:session (?:verify|replay|execute|resume|show|sync|pull|push)|doctor|write)\b/;
 
 export interface CheckedHint {
@@ -68,7 +69,7 @@ export interface CheckedHint {
   stderr: string;
 }
 
-/** Runs what the output says, once for each text that differs in more than names. Throws where a command is refused. */
+/** Runs the commands in the output, once for texts that differ only in names. Throws if a command is refused. */
 export async function checkHints(
   teddyPath: string,
   { cwd, env, output }: { cwd: string; env: Record<string, string>; output: string },
@@ -87,7 +88,7 @@ export async function checkHints(
   }
 }
 
-/** The same hint with another id, date or path is the same. */
+/** The same hint with another id, date or path counts as the same. */
 async function isFirst(seen: string, text: string): Promise<boolean> {
   const shape = text
     .replace(/[0-9a-f]{7,64}/g, '#')
@@ -101,7 +102,7 @@ async function isFirst(seen: string, text: string): Promise<boolean> {
   );
 }
 
-/** Null: they work, or need a terminal. */
+/** Null if they work, or need a terminal. */
 export async function tryCommands(
   teddyPath: string,
   { cwd, env, commands }: { cwd: string; env: Record<string, string>; commands: string[] },
@@ -118,7 +119,7 @@ export async function tryCommands(
     if (existsSync(settings)) await cp(settings, join(copy.directory, '.gitconfig'));
     for (const command of commands) {
       const local = command.replaceAll(new RegExp(`${copy.root}(?=$|[/\\s'"])`, 'g'), copy.copied);
-      // A copy of a scene names the work tree that it was copied from, and there it would change what others copy.
+      // A copied scene names the work tree that it was copied from, and would change that one, from which others copy.
       if (local.startsWith('cd /') && !local.includes(copy.copied)) return null;
       const { exitCode, stderr } = await run(local, copy.cwd, {
         ...withoutModel(env),
@@ -128,7 +129,7 @@ export async function tryCommands(
         PATH: `${bin}:${env['PATH'] ?? ''}`,
       });
       const isFine = accepted.has(exitCode) || (exitCode === 1 && mayFind.test(command));
-      // The journal of a run names the work tree that was copied.
+      // A run's journal names the work tree that was copied.
       if (!isFine && !stderr.includes('[NO_INTERRUPTED_RUN]'))
         return `${command}: exit code ${exitCode}: ${stderr.trim()}`;
     }
@@ -138,7 +139,7 @@ export async function tryCommands(
   }
 }
 
-/** With copies of the remotes beside it; null for what is no repository, and for a linked work tree. */
+/** With copies of the remotes beside it; null for anything but a repository, and for a linked work tree. */
 async function copyRepository(
   cwd: string,
 ): Promise<{ directory: string; root: string; copied: string; cwd: string } | null> {
@@ -151,7 +152,7 @@ async function copyRepository(
     await execute('cp', ['-a', top, copied]);
   } catch (error) {
     await rm(directory, { recursive: true, force: true });
-    // Another command is at work there: what it removes meanwhile cannot be copied.
+    // Another command is running there, and files that it removes meanwhile cannot be copied.
     if (String(error).includes('No such file or directory')) return null;
     throw error;
   }
@@ -169,25 +170,25 @@ async function copyRepository(
   return { directory, root: top, copied, cwd: join(copied, relative(top, cwd)) };
 }
 
-/** The work tree around it. */
+/** The surrounding work tree. */
 function findTop(cwd: string): string | null {
   if (cwd.split(sep).includes('.git')) return existsSync(join(cwd, '.git')) ? cwd : null;
   if (existsSync(join(cwd, '.git'))) return cwd;
   return dirname(cwd) === cwd ? null : findTop(dirname(cwd));
 }
 
-/** The answers of a test's model are for the test. */
+/** A test model's answers are for the test. */
 function withoutModel(env: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter(([key]) => !key.startsWith('OPENAI_')));
 }
 
-/** In this process, where no shell is needed. */
+/** In this process, if no shell is needed. */
 function run(command: string, cwd: string, env: Record<string, string>): Promise<{ exitCode: number; stderr: string }> {
   const [program, ...words] = readWords(command) ?? [];
   return program === 'teddy' ? runHere({ words, cwd, env }) : runInShell(command, cwd, env);
 }
 
-/** In its own process group, which ends with it: a command that goes on for ever was started, and that is all. */
+/** In its own process group, which ends with it: starting an endless command is enough. */
 function runInShell(
   command: string,
   cwd: string,

@@ -1,4 +1,4 @@
-/** The rules of every format, stated apart from what renders them. */
+/** The rules for every format, stated independently of the renderers. */
 import { checkAnthropic } from './check-anthropic.ts';
 import { checkJsonl } from './check-jsonl.ts';
 import { checkMarkdown } from './check-markdown.ts';
@@ -13,8 +13,8 @@ const checks: Record<HistoryFormat, (messages: unknown) => string[]> = {
 };
 
 /**
- * A sentence for each violation, with the index of the message (from 0) or the number of the line (from 1); none: it is
- * valid. `messages`: an array, of `jsonl` and `markdown` the text.
+ * One sentence for each violation, with the index of the message (from 0) or the number of the line (from 1); empty if
+ * it is valid. `messages`: an array, or the text for `jsonl` and `markdown`.
  */
 export function checkHistory(format: HistoryFormat, messages: unknown): string[] {
   return checks[format](messages);

@@ -1,22 +1,22 @@
-/** The rules of records, one a line, that nothing has happened to. */
+/** The rules for intact records, one per line. */
 import { isObject, toList } from './check-values.ts';
 import { parseJson } from '../../src/session/text/parse-object.ts';
 
 type Fields = Record<string, unknown>;
 
 interface Walk {
-  /** Calls whose results have to come before anything else is said. */
+  /** Calls whose results have to come before any other record. */
   open: Set<string>;
   callIds: Set<string>;
   ids: Set<string>;
-  /** The type of the last record. */
+  /** The last record's type. */
   lastType: unknown;
 }
 
-/** Records that cut nothing, and may stand anywhere. */
+/** Records that cut nothing, and may come anywhere. */
 const silent = new Set<unknown>(['voice_interrupted', 'orchestrator_meta', 'note', 'thinking', 'plan', 'approval']);
 
-/** A sentence for each violation. */
+/** One sentence for each violation. */
 export function checkJsonl(text: unknown): string[] {
   if (typeof text !== 'string') return ['The records are not a text.'];
   if (text === '') return [];

@@ -1,9 +1,9 @@
-/** The rules of a conversation as Markdown: who speaks in turn, calls with their results, and nothing outside of it. */
+/** The rules for a conversation as Markdown: alternating speakers, calls with their results, and nothing outside. */
 
 interface Walk {
-  /** The fence that is open; null: none. */
+  /** The open fence; null if there is none. */
   fence: string | null;
-  /** Who speaks. */
+  /** The current speaker. */
   who: string | null;
   /** A call still needs its result. */
   wants: 'result' | null;
@@ -11,7 +11,7 @@ interface Walk {
   said: number;
 }
 
-/** A sentence for each violation. */
+/** One sentence for each violation. */
 export function checkMarkdown(text: unknown): string[] {
   if (typeof text !== 'string') return ['The conversation is not a text.'];
   if (text === '') return [];

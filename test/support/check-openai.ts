@@ -1,19 +1,19 @@
-/** The rules of OpenAI's chat completions, and of those who speak like them: the strictest one of each counts. */
+/** The rules for OpenAI's chat completions, and for compatible servers: the strictest of each counts. */
 import { findNameFault, findTextFault, isObject, isWellFormedValue, toList } from './check-values.ts';
 import { parseJson } from '../../src/session/text/parse-object.ts';
 
 type Message = Record<string, unknown>;
 
 interface Walk {
-  /** Calls of the last answer that have no result yet. */
+  /** Calls in the last answer that have no result yet. */
   open: Set<string>;
-  /** All ids of calls until now. */
+  /** All ids of calls so far. */
   ids: Set<string>;
   /** The role of the last message that is neither the system's nor a tool's. */
   last: string | null;
 }
 
-/** A sentence for each violation. A leading message of the system is allowed, and an answer at the end. */
+/** One sentence for each violation. A leading system message is allowed, and an answer at the end. */
 export function checkOpenai(messages: unknown): string[] {
   if (!Array.isArray(messages)) return ['The messages are not an array.'];
   const walk: Walk = { open: new Set(), ids: new Set(), last: null };

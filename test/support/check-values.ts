@@ -1,6 +1,6 @@
-/** The checks of all formats ask these of values. The renderers have their own: a mistake must not be in both. */
+/** Value checks for all formats. The renderers have their own: a mistake must not be in both. */
 
-/** The faults among the answers of several checks. */
+/** The faults in several checks' results. */
 export function toList(...faults: (string | false | null)[]): string[] {
   return faults.filter((fault) => typeof fault === 'string');
 }
@@ -9,14 +9,14 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A sentence about a text that no provider takes, or null. */
+/** A sentence about a text that no provider accepts, or null. */
 export function findTextFault(text: unknown, what: string): string | null {
   if (typeof text !== 'string') return `${what} is not a text.`;
   if (/^[\s\p{Cc}]*$/u.test(text)) return `${what} is empty.`;
   return isWellFormed(text) ? null : `${what} holds half a surrogate pair.`;
 }
 
-/** All texts and keys of a value. */
+/** All texts and keys in a value. */
 export function isWellFormedValue(value: unknown): boolean {
   const json = JSON.stringify(value) ?? '';
   return !json.includes('\\ud') || !/(?<!\\)(?:\\\\)*\\ud[89a-f]/.test(json);
@@ -28,7 +28,7 @@ export function findNameFault(name: unknown, what: string): string | null {
 }
 
 function isWellFormed(text: string): boolean {
-  // Most texts hold no half at all, and a text of Latin letters alone is known not to.
+  // Most texts contain no half at all, and a text with only Latin letters cannot.
   if (!/[\ud800-\udfff]/.test(text)) return true;
   for (let at = 0; at < text.length; at += 1) {
     const unit = text.charCodeAt(at);

@@ -15,7 +15,7 @@ if (!hasChromium && process.env['TEST_ALL'] === '1')
 
 export interface OpenedPage {
   page: Page;
-  /** Errors in the console, reports of the content policy, failed requests and dialogs, as far as there were any. */
+  /** Console errors, content policy reports, failed requests and dialogs, if there were any. */
   faults(): string[];
 }
 
@@ -27,14 +27,14 @@ export interface TestBrowser {
 }
 
 export async function openChromium(): Promise<TestBrowser> {
-  // Most runs of the tests open none.
+  // Most test runs open none.
   const { chromium } = await import('playwright-core');
   const browser = await chromium.launch({ executablePath: path, args: ['--no-sandbox'] });
   return {
     browser,
     async open(url, options = {}) {
       const context = await browser.newContext(options);
-      // The test as a whole has a minute: a step that waits in vain is to be named.
+      // The whole test has a minute: a step that waits in vain has to be named.
       context.setDefaultTimeout(20_000);
       const page = await context.newPage();
       const found: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * A process of its own that takes claims and begins write sessions, for tests that let several race or kill one. It reads a
- * job a line from stdin, as JSON, and answers each with a line.
+ * A separate process that takes claims and begins write sessions, for tests that let several race or kill one. It reads
+ * one job per line from stdin, as JSON, and answers each with a line.
  */
 import { createInterface } from 'node:readline';
 import { isAlive, readBootId } from '../../src/disk/process-identity.ts';

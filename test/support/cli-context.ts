@@ -13,7 +13,7 @@ export interface ContextOptions {
 }
 
 export interface MemoryContext extends CliContext {
-  /** Everything that was printed so far; `printed` is both, in their order. */
+  /** Everything that was printed so far; `printed` is both, in order. */
   read(): { stdout: string; stderr: string; printed: string };
 }
 
@@ -35,7 +35,7 @@ export function memoryContext({ words = [], cwd = '/', env = {}, stdin = '' }: C
     },
     cwd: () => cwd,
     main: teddyPath,
-    // Whoever runs the tests may be an agent.
+    // The tests may be run by an agent.
     tree: { chain: async () => [], environment: async () => ({}), connected: async () => 1 },
     read: () => ({ stdout: stdout.text(), stderr: stderr.text(), printed: toText(printed) }),
   };

@@ -1,10 +1,10 @@
-/** Logs of conversations for properties: well kept ones, and what crashes and disks make of them. */
+/** Conversation logs for properties: intact ones, and those damaged by crashes and disks. */
 import fc from 'fast-check';
 import type { KnownRecord } from '../../src/conversation/records/record.ts';
 import { encodeRecord } from '../../src/conversation/records/transcript.ts';
 import { assistant, call, interrupted, meta, note, partial, result, user } from './conversations.ts';
 
-// Some of these have a meaning to one of the formats; none of the formats expects the others.
+// Some of these have a meaning in one of the formats; none of the formats expects the others.
 const marks = [
   '\ud800',
   '\udc00',
@@ -71,7 +71,7 @@ const exchanged: fc.Arbitrary<Unit> = fc
     ];
   });
 
-/** teddy writes logs of this form: the user begins, and calls stand with all their results. */
+/** teddy writes logs of this form: the user begins, and calls are followed by all their results. */
 export const keptLog: fc.Arbitrary<KnownRecord[]> = fc
   .tuple(said, fc.array(fc.oneof(said, answered, cutOff, silent, exchanged), { maxLength: 7 }))
   .map(([first, rest]) => [first, ...rest].flatMap((unitOf, turn) => unitOf(turn)));
@@ -146,7 +146,7 @@ const damage: fc.Arbitrary<Damage> = fc.oneof(
 
 const flips = fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 3 });
 
-/** The text of a log after a few mishaps; in the end some of its bytes are others. */
+/** The text of a log after a few mishaps, finally with some of its bytes changed. */
 export const damagedText: fc.Arbitrary<string> = fc
   .tuple(keptLog, fc.array(damage, { maxLength: 4 }), flips)
   .map(([records, mishaps, flipped]) => {

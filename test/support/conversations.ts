@@ -1,4 +1,4 @@
-/** Records of a conversation, short to write, and what becomes of them in every format. */
+/** Records of a conversation, in short form, and their result in every format. */
 import { checkHistory } from './check-history.ts';
 import { decodeTranscript } from '../../src/conversation/history/decode-transcript.ts';
 import { toHistory } from '../../src/conversation/history/fold-history.ts';
@@ -67,7 +67,8 @@ const renderers: Record<HistoryFormat, (history: History) => unknown> = {
 };
 
 /**
- * Collects the findings of every check about every renderer's result, and the places where reading it again makes a difference.
+ * Collects the findings of every check on every renderer's result, and the places where rereading it makes a
+ * difference.
  */
 export function findFaults(history: History): string[] {
   const faults = historyFormats.flatMap((format) =>
@@ -78,7 +79,7 @@ export function findFaults(history: History): string[] {
   return again === text ? faults : [...faults, `jsonl: read again it is\n${again}and was\n${text}`];
 }
 
-/** In one line a message: `user: hi`, `assistant: text -> c1 read_file {"path":"a.ts"}`, `tool c1: done`. */
+/** One message per line: `user: hi`, `assistant: text -> c1 read_file {"path":"a.ts"}`, `tool c1: done`. */
 export function outline(history: History): string[] {
   return renderOpenai(history).map((message) => {
     if (message.role === 'tool') return `tool ${message.tool_call_id}: ${message.content}`;

@@ -1,4 +1,4 @@
-/** A disk of plain values: paths and what stands there. Directories follow from the paths. */
+/** A disk of plain values: paths and their contents. Directories follow from the paths. */
 import type { FileTarget } from '../../src/ports/files.ts';
 import type { RepoPath } from '../../src/names.ts';
 

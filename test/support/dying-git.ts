@@ -1,4 +1,4 @@
-/** A git that takes the command that has started it with it, both by SIGKILL, at a moment of its move of a ref. */
+/** A git that kills itself and the command that started it with SIGKILL, at a certain moment of moving a ref. */
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ScratchRepository } from './scratch-repository.ts';
@@ -6,7 +6,7 @@ import type { ScratchRepository } from './scratch-repository.ts';
 /** `prepared`: the refs are locked, and at their old place. `committed`: they have moved. */
 export type RefMoment = 'prepared' | 'committed';
 
-/** The environment in which a command finds this git. Its hook runs only where teddy moves a line. */
+/** The environment in which a command finds this git. Its hook runs only when teddy moves a line. */
 export async function makeDyingGit(repo: ScratchRepository, moment: RefMoment): Promise<Record<string, string>> {
   const place = join(repo.root, '.git/dying');
   const path = process.env['PATH'] ?? '';

@@ -16,17 +16,17 @@ export interface ReceivedEvent {
 export interface EventClient {
   status: number;
   headers: IncomingMessage['headers'];
-  /** Whole events, as they have come. */
+  /** Complete events, as received. */
   events: ReceivedEvent[];
   /** The raw text that was sent. */
   text(): string;
-  /** Waits until there are so many events. */
+  /** Waits until this many events have arrived. */
   until(count: number): Promise<ReceivedEvent[]>;
-  /** Takes nothing any more. */
+  /** Stops reading. */
   pause(): void;
   resume(): void;
   close(): void;
-  /** Resolves when the server has ended the stream, or the connection is gone. */
+  /** Resolves when the server has ended the stream, or the connection is closed. */
   ended: Promise<void>;
 }
 
@@ -76,7 +76,7 @@ function toClient(response: IncomingMessage): EventClient {
   };
 }
 
-/** Comments and hints are no events. */
+/** Comments and hints do not count as events. */
 function parseEvent(block: string): ReceivedEvent[] {
   const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(block)?.[1] ?? null;
   const data = field('data');

@@ -1,4 +1,4 @@
-/** Reads fenced blocks back, to compare them with what was rendered. */
+/** Reads fenced blocks back, to compare them with the rendered text. */
 import type { LogSection } from '../../src/session/context/context-log-sections.ts';
 
 const noFinalNewline = '\\ No newline at end of file\n';
@@ -16,7 +16,7 @@ export function parseFenced(block: string): string | null {
   return complete && text !== '' && !text.endsWith('\n') ? null : text;
 }
 
-/** The exact text of a shown file, or of the memos; null when the section does not show one. */
+/** The exact text of a shown file, or of the memos; null if the section shows none. */
 export function sectionText({ name, provenance, body }: LogSection): string | null {
   return provenance.kind === 'shown' && (name === 'file' || name === 'memos') ? parseFenced(body) : null;
 }

@@ -1,4 +1,4 @@
-/** A log of Claude Code in a test's own words, followed in a repository in memory, and what the lines have of it. */
+/** A Claude Code log in a test's own words, followed in an in-memory repository, and the resulting lines. */
 import { decodeTranscript } from '../../src/conversation/history/decode-transcript.ts';
 import { shortRef } from '../../src/names.ts';
 import {
@@ -27,7 +27,7 @@ export const answered = (uuid: string, parentUuid: string, text: string) =>
     message: { id: uuid, role: 'assistant', content: [{ type: 'text', text }], stop_reason: 'end_turn' },
   });
 
-/** The agent's part is over: all of it is taken. `text`: the whole log by now. */
+/** The agent's part is over: everything is captured. `text`: the complete log so far. */
 export async function capture(project: MemoryProject, logs: MemoryCapture, text: string): Promise<Follower> {
   logs.files.set(path, text);
   const follower = await openFollower(project, logs, { agent: 'claude-code', path }, options);
@@ -44,7 +44,7 @@ export async function filesOf(project: MemoryProject, line: string, name: string
   return files;
 }
 
-/** Returns what was said, by turn. */
+/** Returns the messages, by turn. */
 export async function textsOf(project: MemoryProject, line: string): Promise<Record<string, string[]>> {
   const files = Object.entries(await filesOf(project, line, 'transcript.jsonl'));
   return Object.fromEntries(

@@ -1,4 +1,7 @@
-/** A line whose report was rewritten together with its commit: every hash, trailer and label agrees with the forged text. */
+/**
+ * A line whose report was rewritten together with its commit: every hash, trailer and label agrees with the forged
+ * text.
+ */
 import { labelReport } from '../../src/workflow/line/entry-labels.ts';
 import { parseReport, renderReport } from '../../src/plan/report/report-yaml.ts';
 import type { ActionLog, Report, ReportedChange } from '../../src/plan/report/report.ts';
@@ -14,15 +17,15 @@ export interface Forgery {
   turn?: string;
   plan?: (text: string) => string;
   report?: (report: Report) => Report;
-  /** The files that the report's commit changes: a row of `changes` for each, by this action. */
+  /** The files that the report's commit changes: a row in `changes` for each, by this action. */
   files?: Tampering[];
-  /** The action that is said to have changed the files; the trees from there on are made to agree. */
+  /** The action that supposedly changed the files; the trees from there on are made to agree. */
   by?: number;
-  /** The report is one without trees, as those of earlier versions. */
+  /** The report has no trees, like those from earlier versions. */
   isOld?: boolean;
 }
 
-/** The tip of a line like that up to `tip`, with the forgery in it. */
+/** The tip of a line like the one up to `tip`, with the forgery in it. */
 export async function forge(project: MemoryProject, tip: Oid, forgery: Forgery): Promise<Oid> {
   const planned = forgery.plan === undefined ? tip : await forgePlan(project, tip, forgery.plan, forgery.turn ?? '01');
   return forgeReport(project, planned, forgery);
@@ -58,7 +61,7 @@ async function forgeReport(project: MemoryProject, tip: Oid, forgery: Forgery): 
 }
 
 /**
- * Lists the rows of the forged commit's changes; each file of the forgery by the action `by`, the others unchanged from the
+ * Lists the rows in the forged commit's changes; each forged file by the action `by`, the others unchanged from the
  * report.
  */
 async function listRows(
@@ -76,7 +79,7 @@ async function listRows(
   });
 }
 
-/** After each action from `by` on: the code before, with all that is said to have been changed until then. */
+/** After each action from `by` on: the earlier code, with all supposed changes up to then. */
 async function forgeTrees(
   { repository: { store } }: MemoryProject,
   base: Oid,
@@ -113,7 +116,7 @@ export function withoutTree(log: ActionLog): ActionLog {
   return old;
 }
 
-/** The same report with other logs of actions. */
+/** The same report with other action logs. */
 export function withLogs(change: (log: ActionLog) => ActionLog): (report: Report) => Report {
   return (report) => ({ ...report, action_logs: report.action_logs.map(change) });
 }

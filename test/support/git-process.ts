@@ -1,4 +1,4 @@
-/** git as a child process of a test, with exact bytes in and out. */
+/** git as a test's child process, with exact bytes in and out. */
 import { execFileSync } from 'node:child_process';
 import { environmentOf } from './run-teddy.ts';
 

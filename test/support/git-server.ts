@@ -17,7 +17,10 @@ import { join } from 'node:path';
 import { gitText } from './git-process.ts';
 import { environmentOf } from './run-teddy.ts';
 
-/** `times`: so many requests, then it works again. `path`: only requests whose URL holds it (`git-receive-pack`, `info/refs`). */
+/**
+ * `times`: this many requests fail, then it works again. `path`: only requests whose URL contains it
+ * (`git-receive-pack`, `info/refs`).
+ */
 export type GitServerFault = { times: number; path?: string } & (
   | { kind: 'status'; status: number }
   /** The connection ends after so many bytes of the answer. */
@@ -29,16 +32,16 @@ export type GitServerFault = { times: number; path?: string } & (
 export interface GitServer {
   /** Without a `/` at its end. */
   url: string;
-  /** The directory that holds the repositories. */
+  /** The directory with the repositories. */
   root: string;
   fault: GitServerFault | null;
-  /** Each request waits so long before it is answered. */
+  /** Each request waits this long before it is answered. */
   delayMs: number;
-  /** Who may come in; null: everybody. */
+  /** Who may connect; null for everybody. */
   account: { user: string; password: string } | null;
   /** `GET /shared.git/info/refs?service=git-upload-pack`, one for each request. */
   requests: string[];
-  /** Makes an empty bare repository; its URL. */
+  /** Makes an empty bare repository; returns its URL. */
   create(name: string): Promise<string>;
   close(): Promise<void>;
 }
@@ -75,7 +78,7 @@ export async function startGitServer(): Promise<GitServer> {
   return server;
 }
 
-/** The fault, if it is this request's, and one time less of it. */
+/** The fault, if it is this request's, with one time less left. */
 function takeFault(server: GitServer, request: IncomingMessage): GitServerFault | null {
   const { fault } = server;
   if (fault === null || fault.times === 0 || !request.url?.includes(fault.path ?? '')) return null;

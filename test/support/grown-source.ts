@@ -14,7 +14,7 @@ import { build } from 'esbuild';
 
 export const root = new URL('../..', import.meta.url).pathname;
 
-/** The whole text of a new file, or pairs of a text that the file has exactly once and the text that takes its place. */
+/** The full text of a new file, or pairs of a text that the file has exactly once and its replacement. */
 export type Change = string | [before: string, after: string][];
 
 /** Returns the directory of the copy. The caller removes it. */
@@ -50,7 +50,7 @@ export async function bundleGrown<Grown>(dir: string, entry: string): Promise<Gr
   return (await import(pathToFileURL(outfile).href)) as Grown;
 }
 
-/** Rejects with the compiler's messages when the copy does not compile. */
+/** Rejects with the compiler's messages if the copy does not compile. */
 export async function compileGrown(dir: string): Promise<void> {
   await writeFile(join(dir, 'grown.json'), JSON.stringify({ extends: './tsconfig.json', include: ['src'] }));
   const tsc = join(root, 'node_modules/typescript/bin/tsc');

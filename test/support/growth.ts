@@ -1,19 +1,19 @@
 /**
- * How the cost of work grows with its input. Nothing here says how fast a machine has to be: the same amount of input is worked on as
- * a whole and in parts, in turn, and the processor's times of the two are compared. Other programs make no difference to them.
+ * How the cost of work grows with its input, independent of the machine's speed: the same amount of input is processed
+ * as a whole and in parts, in turn, and the processor times of the two are compared. Other programs make no difference.
  */
 import { expect } from 'vitest';
 
 /** Linear work takes as long on the whole as on all parts, quadratic work this many times as long. */
 const parts = 64;
 /**
- * The collector takes up to five times as long on large objects as on many small ones, so linear work is given more than that; work
- * fails whose quadratic share is at least ten times its linear one.
+ * The collector takes up to five times as long on large objects as on many small ones, so linear work has a wider limit
+ * than that; work fails if its quadratic share is at least ten times its linear one.
  */
 const mostTimes = 9;
 /** A slow round proves nothing: a compiler or a collector may have run in it. */
 const rounds = 8;
-/** Times below this are noise. Quadratic work on inputs of the sizes that tests give takes many times as long. */
+/** Times below this are noise. Quadratic work on inputs of the tests' sizes takes many times as long. */
 const noiseMs = 8;
 
 /** Passes when the work on `make(size)` takes at most nine times as long as on its parts, in the best of several rounds. */
@@ -25,7 +25,10 @@ export function expectLinear<Input>(
   return expectGrowth(size, make, work, { parts, times: mostTimes });
 }
 
-/** The same for other growth: work on `make(size)` takes at most `times` as long as `parts` times that on `make(size / parts)`. */
+/**
+ * The same for other growth: work on `make(size)` takes at most `times` as long as `parts` times that on `make(size /
+ * parts)`.
+ */
 export async function expectGrowth<Input>(
   size: number,
   make: (size: number) => Input,

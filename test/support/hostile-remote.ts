@@ -1,14 +1,14 @@
-/** A bare repository that holds what no honest one does, made with git's own plumbing. */
+/** A bare repository with contents that no honest one has, made with git's own plumbing. */
 import { gitText } from './git-process.ts';
 
 export interface HostileRefs {
-  /** Ref -> what is wrong with it; git itself refuses these objects. */
+  /** Ref -> its fault; git itself refuses these objects. */
   bad: string[];
-  /** git takes it; whoever lists its paths never comes to an end. */
+  /** git accepts it; listing its paths never ends. */
   bomb: string;
 }
 
-/** `honest`: a commit that is there, on which all of them build. */
+/** `honest`: an existing commit, on which all of them build. */
 export function addHostileRefs(path: string, honest: string): HostileRefs {
   const run = (args: string[], input?: string) => gitText(path, args, input === undefined ? {} : { input });
   const blob = run(['hash-object', '-w', '--stdin'], 'x\n');

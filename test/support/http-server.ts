@@ -27,15 +27,15 @@ export interface TestServer {
   /** The logged requests. */
   lines: RequestLine[];
   failures: unknown[];
-  /** Sessions that were cleared away. */
+  /** Cleared sessions. */
   cleaned: string[];
   /** With the token, and an object as JSON. */
   call(method: string, path: string, body?: unknown, headers?: OutgoingHttpHeaders): Promise<Answer>;
-  /** A session for a new file; its answer. */
+  /** A session for a new file; returns its response. */
   begin(target: string, more?: Record<string, unknown>): Promise<{ session_id: string } & Record<string, unknown>>;
   append(id: string, offset: number, data: string): Promise<Answer>;
   finalize(id: string, more?: Record<string, unknown>): Promise<Answer>;
-  /** A connection on which a test may send what it likes. */
+  /** A connection on which a test may send anything. */
   open(): RawConnection;
   stop(): Promise<void>;
 }
@@ -43,7 +43,7 @@ export interface TestServer {
 export interface Answer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
-  /** Empty when it is no JSON. */
+  /** Empty if it is not JSON. */
   body: Record<string, unknown>;
   text: string;
 }
@@ -52,7 +52,7 @@ export interface RawConnection {
   socket: Socket;
   /** Resolves when it has left. */
   send(text: string): Promise<void>;
-  /** All that was received, when the server has closed it. */
+  /** All received data, once the server has closed it. */
   closed: Promise<string>;
 }
 
@@ -154,7 +154,7 @@ function openConnection(port: number): RawConnection {
   const socket = connect({ host: '127.0.0.1', port });
   let text = '';
   socket.setEncoding('utf8').on('data', (part: string) => (text += part));
-  // A server that has had enough may reset the connection.
+  // A server that stops reading may reset the connection.
   socket.on('error', () => undefined);
   const closed = new Promise<string>((resolve) => socket.on('close', () => resolve(text)));
   const send = (part: string) => new Promise<void>((resolve) => socket.write(part, () => resolve()));

@@ -12,7 +12,7 @@ interface Certificate {
   cert: string;
 }
 
-/** Null where there is no openssl. */
+/** Null if there is no openssl. */
 export function makeCertificate(...names: string[]): Certificate | null {
   const dir = mkdtempSync(join(tmpdir(), 'teddy-certificate-'));
   const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')];

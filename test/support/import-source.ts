@@ -41,7 +41,7 @@ export function importPieces(format: ImportFormat, pieces: readonly string[]): I
   return { units, report: importer.report(), title: importer.title() };
 }
 
-/** A line for each unit, a word for each record: to compare at a glance. */
+/** One line for each unit, one word for each record: to compare at a glance. */
 export function outline(units: readonly ImportUnit[]): string[] {
   return units.map(({ kind, records }) => `${kind}: ${records.map(inShort).join(' | ')}`);
 }
@@ -65,7 +65,7 @@ function inShort(record: KnownRecord): string {
   }
 }
 
-/** Finds the faults of units, a sentence each; none when they keep an importer's promises. */
+/** Finds faults in units, one sentence each; empty if they keep an importer's contract. */
 export function faultsOf(units: readonly ImportUnit[]): string[] {
   const ids = units.flatMap(({ records }) => records.map(({ id }) => id));
   const callIds = units.flatMap(({ records }) =>

@@ -9,10 +9,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { expect } from 'vitest';
 import type { TeddyProject } from './teddy-project.ts';
 
-/** For a script: says that it has come so far, and waits. */
+/** For a script: reports that it has come this far, and waits. */
 export const waitHere = 'echo "waits in $$"; sleep 60';
 
-/** Kills only teddy; the process group of the command, which goes on. */
+/** Kills only teddy, not the command's process group. */
 export async function killRun(project: TeddyProject, ...args: string[]): Promise<number> {
   return killIn(project, ['session', 'execute', '-y', ...args]);
 }
@@ -22,7 +22,7 @@ export async function killChat(project: TeddyProject, ...args: string[]): Promis
   return killIn(project, ['session', 'chat', '-y', ...args]);
 }
 
-/** When the command speaks, its process group is on record. */
+/** When the command prints something, its process group is on record. */
 async function killIn(project: TeddyProject, args: string[]): Promise<number> {
   const run = project.start(args);
   await run.waitForOutput(/waits in \d+\n/);
@@ -37,7 +37,7 @@ export async function endGroup(group: number): Promise<void> {
   await expect.poll(() => runningInGroup(group), { timeout: 20_000, interval: 10 }).toEqual([]);
 }
 
-/** Processes of a group that still run; who is dead but not yet fetched by its parent does not count. */
+/** The running processes in a group; a dead process that its parent has not reaped yet does not count. */
 export async function runningInGroup(group: number): Promise<string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')));

@@ -1,4 +1,4 @@
-/** Gives every test the same git, whatever the machine's own configuration says. */
+/** Gives every test the same git, independent of the machine's own configuration. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { knownPrograms } from '../../src/agents/traces.ts';
 
 export default function setup(): () => void {
   const home = mkdtempSync(join(tmpdir(), 'teddy-home-'));
-  // Without the samples of hooks, which every new repository and each copy of one would hold.
+  // Without the sample hooks, which every new repository and each copy would contain.
   const template = join(home, 'template');
   for (const name of ['hooks', 'info']) mkdirSync(join(template, name), { recursive: true });
   writeFileSync(join(template, 'info', 'exclude'), '');

@@ -1,6 +1,6 @@
 /**
- * A repository in which it is known who wrote each line: a line is written once, and remembered with its author. Lines that many
- * write, such as a brace, have all of these for authors.
+ * A repository in which each line's author is known: a line is written once, and remembered with its author. Lines that
+ * many people write, such as a brace, have all of these as authors.
  */
 import { expect } from 'vitest';
 import { openProject } from '../../src/app.ts';
@@ -15,7 +15,7 @@ import type { Oid, RepoPath, SessionId, TurnName } from '../../src/names.ts';
 import { makeScratchRepository, type ScratchRepository } from './scratch-repository.ts';
 import { planOf, run, say } from './turns.ts';
 
-/** How a text is changed: `at` and `count` are places and lengths in a thousandth of the text. */
+/** How a text is changed: `at` and `count` are places and lengths in thousandths of the text. */
 export interface TextChange {
   at: number;
   count: number;
@@ -26,26 +26,29 @@ export interface TextChange {
 export interface AuthoredRepository {
   repo: ScratchRepository;
   project: Project;
-  /** The session that is worked on; null: none. */
+  /** The current session; null if there is none. */
   session: SessionId | null;
-  /** The files of the work tree, without `.teddy`. */
+  /** The files in the work tree, without `.teddy`. */
   files(): Promise<string[]>;
   begin(name: string): Promise<SessionId>;
   /** A turn that gives the file other content. */
   turn(path: string, change: TextChange): Promise<void>;
-  /** The person's own edit, which no commit has yet. */
+  /** The person's own uncommitted edit. */
   edit(path: string, change: TextChange): Promise<void>;
   commit(message: string): Promise<void>;
   rename(path: string, to: string): Promise<void>;
   undo(): Promise<void>;
-  /** False: it could not be landed. */
+  /** False if it could not be landed. */
   land(): Promise<boolean>;
-  /** Does it as a forge, with one commit that has this message. False: there was a conflict. */
+  /** Merges like a forge, with one commit that has this message. False if there was a conflict. */
   squash(message: string): Promise<boolean>;
-  /** Does it as a forge: `merge` with a merge commit, `rebase` with all commits again. False: there was a conflict. */
+  /**
+   * Merges like a forge: `merge` with a merge commit, `rebase` with all commits rewritten. False if there was a
+   * conflict.
+   */
   integrate(how: 'merge' | 'rebase'): Promise<boolean>;
   archive(): Promise<void>;
-  /** Expects each line of each file to be its author's, or unknown; how many are unknown, of how many. */
+  /** Expects each line in each file to be its author's, or unknown; returns how many of how many are unknown. */
   expectTruth(revision?: string): Promise<{ unknown: number; all: number }>;
   close(): Promise<void>;
 }
@@ -104,7 +107,7 @@ export async function openAuthoredRepository(): Promise<AuthoredRepository> {
     },
     async edit(path, wanted) {
       await repo.write(path, await change(person, path, wanted));
-      // A file that git does not know would be the turn's if that wrote it again.
+      // An untracked file would be the turn's if the turn rewrote it.
       await repo.git('add', '--', path);
     },
     async commit(message) {
@@ -193,7 +196,7 @@ function nameOf(author: Author): string {
   return author.kind === 'turn' ? `${author.session} ${author.turn satisfies TurnName}` : person;
 }
 
-/** These are answers: whatever was tried is not possible now. */
+/** With these results, the attempted step is not possible now. */
 function passOver(...codes: string[]): (error: unknown) => undefined {
   return (error) => {
     if (!(error instanceof TeddyError) || !codes.includes(error.code)) throw error;

@@ -17,9 +17,9 @@ export interface McpClient {
   client: Client;
   /** Expects an answer that fits its schema, which the client checks. */
   call(name: string, input?: object): Promise<{ answer: Record<string, any>; text: string }>;
-  /** Expects a refusal; its text. */
+  /** Expects a refusal; returns its text. */
   refuses(name: string, input?: object): Promise<string>;
-  /** The faults of teddy itself. */
+  /** Faults in teddy itself. */
   defects: unknown[];
   close(): Promise<void>;
 }

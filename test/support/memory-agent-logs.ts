@@ -1,4 +1,4 @@
-/** Logs of agents in memory: a test writes them, and capture follows them. */
+/** Agents' logs in memory: a test writes them, and capture follows them. */
 import { createHash } from 'node:crypto';
 import type { AgentName } from '../../src/agents/agents.ts';
 import type { FoundLog, LogLine, LogPosition } from '../../src/ports/agent-logs.ts';
@@ -8,7 +8,7 @@ export interface MemoryCapture extends Capture {
   /** The bytes of each log, by its path. */
   files: Map<string, string>;
   saved: Map<string, Record<string, unknown>>;
-  /** How many bytes were read in all. */
+  /** How many bytes were read in total. */
   read: number;
 }
 

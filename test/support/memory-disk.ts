@@ -1,6 +1,6 @@
 /**
- * Scratch directories in memory, where the machine has a large enough file system for that: the tests sync files many
- * thousand times, and it is not the disk that they test. What a crash or a full disk leaves is tested by `npm run test:faults`, on the disk.
+ * Scratch directories in memory, if the machine has a large enough file system for that: the tests sync files many
+ * thousand times, but do not test the disk. `npm run test:faults` tests crashes and full disks, on the disk.
  */
 import { accessSync, constants, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The port `ProjectFiles` on memfs. Without symlinks: those are for the tests of the real one. */
+/** The port `ProjectFiles` on memfs. Without symlinks, which are left to the tests of the real one. */
 import { TeddyError } from '../../src/errors.ts';
 import type { ProjectFiles } from '../../src/ports/disk.ts';
 import type { FileTarget } from '../../src/ports/files.ts';

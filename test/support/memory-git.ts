@@ -1,6 +1,6 @@
 /**
- * The few git commands that tests use to look at a repository and to work in it by hand, for a repository in memory. All others
- * throw, because whatever depends on git itself is tested with real git.
+ * The few git commands that tests use to inspect a repository and to work in it by hand, for an in-memory repository.
+ * All others throw, because everything that depends on git itself is tested with real git.
  */
 import type { Oid } from '../../src/names.ts';
 import type { RepoPath } from '../../src/names.ts';

@@ -1,4 +1,4 @@
-/** Hooks in memory: a place that a test chooses, and files by their path. */
+/** In-memory hooks: a place that a test chooses, and files by their path. */
 import { TeddyError } from '../../src/errors.ts';
 import type { HookFile, HookTarget, Hooks } from '../../src/ports/git.ts';
 

@@ -5,7 +5,7 @@ export interface MemoryOperation {
   kind: string;
   /** Null when the note is damaged. */
   facts: Record<string, unknown> | null;
-  /** The process that is at work on it lives. */
+  /** The process that works on it is running. */
   isAlive: boolean;
   staged: Uint8Array;
 }

@@ -8,7 +8,7 @@ import { root, type MemoryDisk } from './memory-objects.ts';
 
 export interface MemoryJournal {
   place: RunDirs;
-  /** The text of the file. */
+  /** The file's text. */
   text: string;
   kept: Uint8Array[];
   /** The files that were moved aside, by path. */

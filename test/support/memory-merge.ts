@@ -1,4 +1,4 @@
-/** Merges and ancestry in memory: whole files, no renames. What git itself makes of a merge is for tests on real git. */
+/** Merges and ancestry in memory: whole files, no renames. git's own merges are left to tests on real git. */
 import type { Store, TreeFile, TreeMode } from '../../src/ports/git.ts';
 import type { Oid, RepoPath } from '../../src/names.ts';
 import { listFiles, readCommit, type MemoryDisk } from './memory-objects.ts';

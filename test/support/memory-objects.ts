@@ -1,4 +1,4 @@
-/** The objects of a repository in memory: isomorphic-git on memfs, so nothing of `src/git` is in it. */
+/** The objects of an in-memory repository: isomorphic-git on memfs, without any part of `src/git`. */
 import { createHash } from 'node:crypto';
 import git from 'isomorphic-git';
 import { createFsFromVolume, Volume, type IFs } from 'memfs';
@@ -16,8 +16,8 @@ export interface MemoryDisk {
 }
 
 /**
- * isomorphic-git hashes and deflates on another thread where it can. For objects as small as these, the way there and back took a fifth
- * of the processor's time.
+ * isomorphic-git hashes and deflates on another thread if it can. For objects as small as these, the round trip took a
+ * fifth of the processor time.
  */
 Reflect.deleteProperty(globalThis, 'CompressionStream');
 const digest = crypto.subtle.digest.bind(crypto.subtle);
@@ -35,8 +35,8 @@ export async function memoryDisk(): Promise<MemoryDisk> {
 }
 
 /**
- * isomorphic-git learns whether a file system makes promises by reading no file, twice at each call. memfs then makes an error with its
- * stack, which took a tenth of the time of some tests.
+ * isomorphic-git detects promise-based file systems by reading no file, twice for each call. memfs then makes an error
+ * with its stack, which took a tenth of the time in some tests.
  */
 function answerProbes({ promises }: IFs): void {
   const read = promises.readFile.bind(promises);
@@ -63,7 +63,7 @@ export function readTree(disk: MemoryDisk, treeish: Oid): Promise<{ oid: Oid; en
   });
 }
 
-/** git sorts a directory as if its name ended in `/`; isomorphic-git hands out the entries by name. */
+/** git sorts a directory as if its name ended in `/`; isomorphic-git returns the entries by name. */
 function toSortKey({ mode, name }: TreeEntry): Buffer {
   return Buffer.from(mode === '40000' ? `${name}/` : name);
 }
@@ -104,7 +104,7 @@ export async function listFiles(disk: MemoryDisk, treeish: Oid, prefix = ''): Pr
 
 let batches = 0;
 
-/** The objects are made in a directory of their own, and nobody sees them before they are copied from there. */
+/** The objects are made in a separate directory, and are not visible before they are copied from there. */
 export function memoryBatch({ fs }: MemoryDisk): ObjectBatch {
   const staging = `/staging/${(batches += 1)}`;
   const made = new Set<Oid>();

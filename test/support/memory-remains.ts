@@ -1,4 +1,4 @@
-/** The port `Remains` in memory: what a test puts there is found, until it is cleared. */
+/** The port `Remains` in memory: items that a test puts there are found until they are cleared. */
 import type { DamagedObject, Remain, Remains } from '../../src/ports/disk.ts';
 import type { Oid } from '../../src/names.ts';
 

@@ -1,4 +1,4 @@
-/** The port `Remotes` in memory: other repositories, each on a disk of its own, with leases that hold or do not. */
+/** The port `Remotes` in memory: other repositories, each on its own disk, with leases that hold or do not. */
 import { TeddyError } from '../../src/errors.ts';
 import type { RefUpdate, Remotes, Store } from '../../src/ports/git.ts';
 import { gitdir, memoryDisk, type MemoryDisk } from './memory-objects.ts';
@@ -7,7 +7,7 @@ import { memoryStore } from './memory-store.ts';
 export interface MemoryRemote {
   disk: MemoryDisk;
   store: Store;
-  /** The updates that were pushed, push by push. */
+  /** The pushed updates, push by push. */
   pushed: RefUpdate[][];
   /** Happens once, before the next push is decided: somebody else is faster. */
   meanwhile: (() => Promise<unknown>) | null;
@@ -19,7 +19,7 @@ export async function memoryRemote(): Promise<MemoryRemote> {
   return { disk, store: memoryStore(disk, { ident: () => null, settings: new Map() }), pushed: [], meanwhile: null };
 }
 
-/** `remotes`: by name; what has a `/` in it is no name but an address. A test may change it. */
+/** `remotes`: by name; anything with a `/` in it is an address. A test may change it. */
 export function memoryRemotes(here: { disk: MemoryDisk; store: Store }, remotes: Map<string, MemoryRemote>): Remotes {
   const find = (name: string) => {
     const remote = remotes.get(name);
@@ -58,7 +58,7 @@ export function memoryRemotes(here: { disk: MemoryDisk; store: Store }, remotes:
   };
 }
 
-/** Objects never change: what is there already is left alone. */
+/** Objects never change: existing ones are left alone. */
 export async function copyObjects(from: MemoryDisk, to: MemoryDisk): Promise<void> {
   const objects = `${gitdir}/objects`;
   for (const dir of (await from.fs.promises.readdir(objects)) as string[]) {

@@ -1,6 +1,6 @@
 /**
- * A whole project in memory for the workflows: repository, files, scripted commands, a clock that ticks a second a look,
- * ids in order, notices in a list; and the few things that a user does with git between two commands.
+ * A whole project in memory for the workflows: repository, files, scripted commands, a clock that advances a second
+ * with every look, ids in order, notices in a list; and the few things that a user does with git between two commands.
  */
 import type { IFs } from 'memfs';
 import { createHash } from 'node:crypto';
@@ -37,10 +37,10 @@ import { memoryWorkTrees, type MemoryWorkTree } from './memory-work-trees.ts';
 import { keepDisk, memoryWorkspace, writeFiles, writeTreeOf, type MemoryWorkspaceState } from './memory-workspace.ts';
 
 export interface MemoryProject extends Project {
-  /** Holds the repository, at `/project/.git`. */
+  /** Has the repository, at `/project/.git`. */
   fs: IFs;
   repository: Repository & { workspace: Workspace };
-  /** Every notice, warnings with `warning: ` in front. */
+  /** Every notice, warnings with the prefix `warning: `. */
   said: string[];
   configuration: Map<string, string>;
   state: MemoryWorkspaceState;
@@ -50,26 +50,26 @@ export interface MemoryProject extends Project {
   hooked: MemoryHooks;
   /** Other repositories, by name or address. */
   remotes: Map<string, MemoryRemote>;
-  /** Null: git does not know the user. */
+  /** Null if git does not know the user. */
   identity: { text: string | null };
-  /** Secret -> its kind: what the masker masks. */
+  /** Secret -> its kind: the masker's secrets. */
   secrets: Map<string, string>;
   /** URL -> text. */
   web: Map<string, string>;
-  /** Answers that arrived and are neither on the line nor discarded; a test adds those of a dead process. */
+  /** Received answers that are neither on the line nor discarded; a test adds those of a dead process. */
   staged: StagedText[];
-  /** Limits of write sessions, which a test may change. */
+  /** Limits for write sessions, which a test may change. */
   writeLimits: Limits;
   /** Write sessions, by id. */
   writing: Map<string, MemoryWrite>;
-  /** Files that a command was given to read, by path, as long as they are there. */
+  /** Files that a command got to read, by path, as long as they exist. */
   scratched: Map<string, Uint8Array>;
-  /** A test says here that an agent has started this, or is behind a call over HTTP. */
+  /** Set by a test if an agent has started this, or is behind a call over HTTP. */
   agent: { trace: AgentTrace | null; behind: AgentTrace | null };
   trusted: Set<Oid>;
-  /** Journals, by the name of their run: what was appended, and what was kept. */
+  /** Journals, by the name of their run: appended records and kept files. */
   left: Map<string, MemoryJournal>;
-  /** Operations that a crash may cut off, in the order in which they began. */
+  /** Operations that a crash may interrupt, in the order in which they began. */
   noted: MemoryOperation[];
   remains: MemoryRemains;
   /** The effect of a plan's command; it may use `write`. */
@@ -81,37 +81,37 @@ export interface MemoryProject extends Project {
       env?: Record<string, string>,
     ) => Promise<Partial<CommandResult>>;
   };
-  /** Writes files of the work tree; null removes one. */
+  /** Writes files in the work tree; null removes one. */
   write(files: Record<string, string | null>): Promise<void>;
   read(path: string): Promise<string | null>;
   /** Drops an object, as a `git gc` drops an unreachable one. */
   drop(oid: Oid): Promise<void>;
   stage(...paths: string[]): Promise<void>;
-  /** Does the work of `git commit -a`: the tracked files as they are on disk, and what is staged. */
+  /** Does the work of `git commit -a`: commits the tracked files as they are on disk, and staged ones. */
   commit(message: string, files?: Record<string, string | null>): Promise<Oid>;
-  /** Does the work of `git update-ref`, with no check. */
+  /** Does the work of `git update-ref`, without any check. */
   setRef(ref: string, oid: Oid): Promise<void>;
-  /** Does the work of `git switch`, with `-c` when `at` is given. */
+  /** Does the work of `git switch`, with `-c` if `at` is given. */
   switchTo(branch: string, at?: Oid): Promise<void>;
   detach(): Promise<void>;
   tipOf(branch: string): Promise<Oid>;
-  /** A file of a commit, as text; null when there is none. */
+  /** A file in a commit, as text; null if it does not exist. */
   readAt(commit: Oid, path: string): Promise<string | null>;
 }
 
 interface StagedText extends Partial<LeftAnswer> {
-  /** Null: damaged. */
+  /** Null if damaged. */
   place: AnswerTarget | null;
   text: string;
-  /** Its process is at work on it. */
+  /** Its process is working on it. */
   isAlive?: boolean;
-  /** That is another one than this. */
+  /** By another process than this one. */
   isElsewhere?: boolean;
   /** It was saved on purpose. */
   isSaved?: boolean;
 }
 
-/** With a first commit of `files` on `main`; null leaves `main` unborn. */
+/** With a first commit with `files` on `main`; null leaves `main` unborn. */
 export async function memoryProject(
   files: Record<string, string> | null = { 'README.md': '# Notes\n' },
 ): Promise<MemoryProject> {
@@ -159,7 +159,7 @@ export async function memoryProject(
         read: async (key) => derived.get(key) ?? null,
         write: async (key, pieces) => void derived.set(key, Buffer.concat(pieces)),
       },
-      // git alone knows which commit brought a line: what is made of that is tested on real repositories.
+      // Only git knows which commit added a line: the use of that is tested on real repositories.
       blame: {
         lines: () => Promise.reject(new Error('There is no git here.')),
         ignored: () => Promise.reject(new Error('There is no git here.')),
@@ -181,7 +181,7 @@ export async function memoryProject(
     },
     clock,
     ids: {
-      // A millisecond apart, since the id of an entry is later than that of the one before.
+      // A millisecond apart, since an entry's id is later than that of the one before.
       entryId: () => {
         ids += 1;
         return `019bf000-${ids.toString(16).padStart(4, '0')}-7000-8000-${String(ids).padStart(12, '0')}`;
@@ -389,7 +389,7 @@ const succeeded: CommandResult = {
   durationMs: 1,
 };
 
-/** The same project, where something happens once between a decision and its publication. */
+/** The same project, in which something happens once between a decision and its publication. */
 export function withRace(project: MemoryProject, meanwhile: () => Promise<unknown>): MemoryProject {
   const { repository } = project;
   let pending: typeof meanwhile | null = meanwhile;

@@ -1,4 +1,4 @@
-/** `Repository.openScratch` in memory: the one work tree that there is, put back as it was. Commands of a test write there. */
+/** `Repository.openScratch` in memory: the only work tree, restored afterwards. A test's commands write there. */
 import type { Repository, Store, Workspace } from '../../src/ports/git.ts';
 import type { Oid } from '../../src/names.ts';
 import { listFiles, root, type MemoryDisk } from './memory-objects.ts';

@@ -1,4 +1,4 @@
-/** The server's record in memory: who has claimed it is alive. */
+/** The server's record in memory: its claimant is alive. */
 import { TeddyError } from '../../src/errors.ts';
 import type { ServerRecord, ServerRecords } from '../../src/ports/disk.ts';
 

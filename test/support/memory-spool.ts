@@ -1,4 +1,4 @@
-/** A spool in memory: a test puts bells into `bells`, and nobody else drains. */
+/** An in-memory spool: a test puts bells into `bells`, and nobody else drains. */
 import type { Bell, Spool } from '../../src/ports/capture.ts';
 
 export interface MemorySpool extends Spool {
@@ -6,7 +6,7 @@ export interface MemorySpool extends Spool {
   isOpen: boolean;
   /** The time at which it is paused or resumed. */
   nowMs: number;
-  /** `take` says this of unreadable lines, once. */
+  /** `take` reports this about unreadable lines, once. */
   unreadable: number;
 }
 

@@ -1,4 +1,4 @@
-/** The port `Store` on a repository in memory: isomorphic-git reads and writes, a queue makes ref updates atomic. */
+/** The port `Store` on an in-memory repository: isomorphic-git reads and writes, a queue makes ref updates atomic. */
 import git from 'isomorphic-git';
 import picomatch from 'picomatch';
 import { TeddyError } from '../../src/errors.ts';
@@ -19,12 +19,12 @@ import {
 import { searchTexts } from './memory-search.ts';
 
 export interface MemoryStoreOptions {
-  /** `author` and `committer`; null: git would not know who the user is. */
+  /** `author` and `committer`; null if git would not know the user. */
   ident(): string | null;
   settings: Map<string, string>;
 }
 
-/** A pipe gives so much at once. */
+/** A pipe yields this much at a time. */
 const pieceBytes = 65_536;
 
 export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOptions): Store {
@@ -187,7 +187,7 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
   return store;
 }
 
-/** The files of a tree, which may be named `<commit>:<path>`; or a blob as a file without a path. */
+/** The files in a tree, which may be named `<commit>:<path>`; or a blob as a file without a path. */
 async function listNamed(disk: MemoryDisk, name: string): Promise<{ path: string; oid: Oid }[]> {
   const [treeish = '', ...path] = name.split(':');
   const found = path.length === 0 ? null : await findEntry(disk, treeish as Oid, path.join(':') as RepoPath);
@@ -196,7 +196,7 @@ async function listNamed(disk: MemoryDisk, name: string): Promise<{ path: string
   return object?.type === 'blob' ? [{ path: '', oid: treeish as Oid }] : listFiles(disk, treeish as Oid);
 }
 
-/** Runs one task after the other. */
+/** Runs the tasks one after another. */
 function queue(): <Value>(task: () => Promise<Value>) => Promise<Value> {
   let last: Promise<unknown> = Promise.resolve();
   return (task) => {

@@ -19,16 +19,16 @@ import { startModelServer, type ModelServer } from './model-server.ts';
 import { toVerbs, type TeddyVerbs } from './teddy-project.ts';
 
 export interface MemoryTeddy extends TeddyVerbs {
-  /** The repository, as a user works in it. */
+  /** The repository, as the user works in it. */
   repo: MemoryScratch;
   /** The project that the commands work on. */
   memory: MemoryProject;
   server: ModelServer;
-  /** The environment with which commands ask the model of the server. */
+  /** The environment with which commands ask the server's model. */
   env: Record<string, string>;
   /** Runs a command in a terminal in memory. */
   inTerminal(words: string[], options?: { env?: ContextOptions['env']; timeoutMs?: number }): TerminalRun;
-  /** The subjects of a branch's commits, newest first; of HEAD's without a name. */
+  /** The subjects of a branch's commits, newest first; HEAD's without a name. */
   subjects(revision?: string): Promise<string[]>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Linked work trees in memory: what git would have on record of each, and what would be in it. */
+/** Linked work trees in memory: git's record of each, and its contents. */
 import { TeddyError } from '../../src/errors.ts';
 import type { LinkedWorkTree, Repository, Workspace } from '../../src/ports/git.ts';
 import { shortRef, type RefName, type RepoPath } from '../../src/names.ts';
@@ -20,7 +20,7 @@ type WorkTrees = Pick<
   | 'openWorkspace'
 >;
 
-/** `trees` is theirs, and a test may change it. The linked ones have no files of their own. */
+/** `trees` is the list, and a test may change it. The linked ones have no files of their own. */
 export function memoryWorkTrees(
   { store, workspace }: { store: Repository['store']; workspace: Workspace },
   trees: MemoryWorkTree[],
@@ -57,7 +57,7 @@ export function memoryWorkTrees(
   };
 }
 
-/** Makes one the way teddy does. */
+/** Makes one like teddy. */
 export function memoryWorkTree(ref: RefName, more: Partial<MemoryWorkTree> = {}): MemoryWorkTree {
   return {
     root: `/linked/${shortRef(ref).replace('teddy/', '')}`,

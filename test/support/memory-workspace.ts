@@ -13,7 +13,7 @@ export interface StagedFile {
 
 export interface MemoryWorkspaceState {
   index: Map<RepoPath, StagedFile>;
-  /** The operation that git is in the middle of. */
+  /** The git operation in progress. */
   operation: string | null;
   unmerged: RepoPath[];
 }
@@ -200,7 +200,7 @@ async function fastForward(
   await store.updateRefs([{ ref: ref ?? ('HEAD' as RefName), old: oid, new: commit }], 'fast-forward');
 }
 
-/** Changes nothing unless the files that differ between the two commits are those of the first. */
+/** Changes nothing unless the files that differ between the two commits are the first commit's. */
 async function checkOut(
   disk: MemoryDisk,
   store: Store,
@@ -258,7 +258,7 @@ async function readDisk({ fs }: MemoryDisk, path: RepoPath): Promise<Uint8Array 
   );
 }
 
-/** The file as it would be staged; null when there is none. */
+/** The file as it would be staged; null if it does not exist. */
 async function hashDisk(disk: MemoryDisk, path: RepoPath): Promise<StagedFile | null> {
   const bytes = await readDisk(disk, path);
   if (bytes === null) return null;

@@ -1,4 +1,4 @@
-/** The port `WriteStaging` in memory. A test may age, damage or orphan what is there by changing it. */
+/** The port `WriteStaging` in memory. A test may age, damage or orphan sessions by changing them. */
 import { TeddyError } from '../../src/errors.ts';
 import type { FoundWrite, NewWrite, StagedWrite, WriteStaging } from '../../src/ports/disk.ts';
 import type { Clock } from '../../src/ports/project.ts';
@@ -7,12 +7,12 @@ import { isExpired } from '../../src/write/step.ts';
 import { areRivals, isOver, type WriteRecord, type WriteState } from '../../src/write/write.ts';
 
 export interface MemoryWrite {
-  /** Null: damaged. */
+  /** Null if damaged. */
   record: WriteRecord | null;
-  /** Null: damaged. */
+  /** Null if damaged. */
   state: WriteState | null;
   content: Uint8Array;
-  /** Behind the content, and never confirmed. */
+  /** After the content, and never confirmed. */
   tail: Uint8Array;
   aside: { name: string; bytes: Uint8Array }[];
   savedAt: Date;
@@ -23,7 +23,7 @@ export interface MemoryWrite {
 
 const bootId = 'memory';
 
-/** `writes`: by id, in the order in which they were begun. `disk` may refuse: it throws then. */
+/** `writes`: by id, in the order in which they were begun. `disk` may refuse, by throwing. */
 export function memoryWrites(
   clock: Clock,
   writes: Map<string, MemoryWrite>,
@@ -89,7 +89,7 @@ export function memoryWrites(
     };
   }
 
-  /** Null: there is none. */
+  /** Null if there is none. */
   function open(id: string): { write: MemoryWrite; record: WriteRecord; state: WriteState } | null {
     const write = writes.get(id);
     if (write === undefined) return null;

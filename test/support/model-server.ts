@@ -38,18 +38,18 @@ interface CutAnswer {
 
 interface TextAnswer {
   text: string;
-  /** The API's word; `stop` if not given. */
+  /** The API's value; `stop` if not given. */
   finishReason?: string;
   usage?: { prompt_tokens: number; completion_tokens: number };
-  /** Thinking, which is streamed before the text and is no part of the answer. */
+  /** Thinking, which is streamed before the text and is not part of the answer. */
   reasoning?: string;
   /** The calls after the text, streamed in pieces of the chunk size. The finish reason is `tool_calls` if not given. */
   toolCalls?: { name: string; arguments: string; id?: string }[];
 }
 
 /**
- * These bytes as a 200 event stream, or as what `contentType` says, one write each, then the end of the response, or of
- * the socket if `destroy`. What comes after a promise is not sent before that resolves.
+ * These bytes as a 200 event stream, or with the type `contentType`, one write each, then the end of the response, or
+ * of the socket if `destroy`. Anything after a promise is sent only once that resolves.
  */
 interface RawAnswer {
   raw: (string | Uint8Array | Promise<void>)[];
@@ -72,18 +72,18 @@ interface ReceivedRequest {
 export interface ModelServer {
   /** For OPENAI_BASE_URL; ends in `/v1`. */
   url: string;
-  /** The requests that have arrived until now, in order; also after `close`. `x-request-id` is the server's. */
+  /** The requests received so far, in order; also after `close`. `x-request-id` is the server's. */
   requests(): ReceivedRequest[];
   /** Drops connections that are still open. */
   close(): Promise<void>;
-  /** Resolves when so many requests have arrived; rejects after 20 s. */
+  /** Resolves when this many requests have arrived; rejects after 20 s. */
   waitForRequests(count: number): Promise<void>;
 }
 
 interface ModelServerOptions {
   answers:
     ServerAnswer[] | ((request: { model: string; messages: { role: string; content: string }[] }) => ServerAnswer);
-  /** Characters (UTF-16 units, so that emoji are torn apart) in a chunk; 16 if not given. */
+  /** Characters (UTF-16 units, so that emoji are split) per chunk; 16 if not given. */
   chunkSize?: number;
   /** Waits before each chunk, e.g. 200 so that a test can interrupt in mid-stream. */
   chunkDelayMs?: number;
@@ -100,7 +100,7 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
     return queue?.shift() ?? { status: 400, body: { message: 'The test has given the model server no answer more.' } };
   }
 
-  // Never matches: it adds the fixture that does, made for this one request, and aimock's search comes to it at last.
+  // Never matches: it adds the matching fixture, made for this one request, which aimock's search finally reaches.
   mock.addFixture({
     match: {
       predicate(request) {
@@ -148,8 +148,8 @@ function toFixture(
   return { ...pace, response: { ...(text === '' ? {} : { content: text }), toolCalls, ...overrides } };
 }
 
-// aimock destroys the socket in the tick of the last chunk, which therefore never leaves; the first has no text. Without a
-// pause none would leave at all, and the client would see a failed connection instead of a cut answer.
+// aimock destroys the socket in the tick of the last chunk, which therefore is never sent; the first has no text.
+// Without a pause none would be sent at all, and the client would see a failed connection instead of a cut answer.
 function toCutFixture(
   { cutAfter, text }: CutAnswer,
   pace: { chunkSize: number; latency: number },
@@ -169,12 +169,15 @@ function isRaw(answer: ServerAnswer | undefined): answer is RawAnswer | ErrorAns
 }
 
 interface Door extends Mountable {
-  /** Headers as they were; the journal hides the values that are secret. */
+  /** The original headers; the journal hides secret values. */
   headersOf(entry: JournalEntry): Record<string, string>;
   disconnect(): void;
 }
 
-/** Sees every request first. Answers what aimock cannot, when it is the next in the queue, and enters it into the journal. */
+/**
+ * Sees every request first. Sends the answers that aimock cannot send, if one is next in the queue, and adds it to the
+ * journal.
+ */
 function openDoor(queue: ServerAnswer[]): Door {
   const seen = new Map<string | undefined, Record<string, string>>();
   const sockets = new Set<Socket>();
@@ -219,7 +222,7 @@ async function sendRaw(
     const bytes = await part;
     if (bytes === undefined) continue;
     await new Promise<unknown>((resolve) => response.write(bytes, resolve));
-    // Lets the bytes arrive by themselves, so that a character may be torn apart between two reads.
+    // Lets the bytes arrive separately, so that a character may be split between two reads.
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   if (destroy) response.destroy();
@@ -234,7 +237,7 @@ function sendError(response: ServerResponse, { status, headers, body }: ErrorAns
 }
 
 function toReceived(entry: JournalEntry, headers: Record<string, string>): ReceivedRequest {
-  // aimock notes these two in the body that it received.
+  // aimock adds these two to the received body.
   const { _endpointType, _context, ...body } = (entry.body ?? {}) as Record<string, unknown>;
   return {
     path: entry.path,

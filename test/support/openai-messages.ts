@@ -1,4 +1,4 @@
-/** The messages of a request as OpenAI has them, for the checks of that form. */
+/** A request's messages in OpenAI's form, for the checks of that form. */
 import type { OpenaiMessage } from '../../src/conversation/history/render-openai.ts';
 import type { ModelMessage } from '../../src/ports/model.ts';
 

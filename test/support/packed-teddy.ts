@@ -1,4 +1,4 @@
-/** The package as npm makes it, installed as a user installs it, and a session with what was installed. */
+/** The package as npm makes it, installed as by a user, and a session with the installed one. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
@@ -12,23 +12,23 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
 
 export interface PackedTeddy {
-  /** Names of the packages that the installation has brought. */
+  /** Names of the installed packages. */
   packages: string[];
-  /** Bytes of all files that were installed. */
+  /** Bytes in all installed files. */
   size: number;
-  /** Where the package lies. */
+  /** The package's place. */
   directory: string;
-  /** `teddy` on the PATH of the installation. */
+  /** The installation's `teddy` on the PATH. */
   executable: string;
   close(): Promise<void>;
 }
 
-/** Without a network, and with a cache that holds nothing: whatever is missing from the package makes it fail. */
+/** Without a network, and with an empty cache: anything missing from the package makes it fail. */
 export async function installPacked(): Promise<PackedTeddy> {
   const scratch = await realpath(await mkdtemp(join(tmpdir(), 'teddy-package-')));
   const npm = (...args: string[]) =>
     run('npm', args, { cwd: scratch, env: { ...process.env, npm_config_cache: join(scratch, 'cache') } });
-  // The build is that of the run: `prepare` would make another one under the feet of other tests.
+  // The build is the run's: `prepare` would make another one while other tests use it.
   const packed = await npm('pack', root, '--ignore-scripts', '--json', '--pack-destination', scratch);
   const [{ filename }] = JSON.parse(packed.stdout) as [{ filename: string }];
   const prefix = join(scratch, 'prefix');
@@ -44,7 +44,7 @@ export async function installPacked(): Promise<PackedTeddy> {
   };
 }
 
-/** The core loop on a repository of its own: what `main` holds in the end. `node` runs the executable. */
+/** The core loop in a separate repository: returns the final contents of `main`. `node` runs the executable. */
 export async function playSession({ executable }: PackedTeddy, node: string): Promise<string> {
   const repository = await realpath(await mkdtemp(join(tmpdir(), 'teddy-package-')));
   try {
@@ -68,7 +68,7 @@ export async function playSession({ executable }: PackedTeddy, node: string): Pr
   }
 }
 
-/** Another release of Node, as npm has it, or why it cannot be had. */
+/** Another release of Node, from npm, or the reason why it is unavailable. */
 export async function fetchNode(release: number): Promise<{ path: string } | { reason: string }> {
   // The package `node` would choose this one, by a script.
   const name = `node-${process.platform}-${process.arch}`;

@@ -1,4 +1,4 @@
-/** A page made by hand, with one of everything, for tests of how it is rendered. */
+/** A handmade page, with one of everything, for tests of rendering. */
 import { createHash } from 'node:crypto';
 import { parsePlan } from '../../src/plan/parse/parse.ts';
 import type { Report } from '../../src/plan/report/report.ts';

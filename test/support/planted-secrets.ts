@@ -1,6 +1,6 @@
 /**
- * Secrets of every kind that a rule looks for, and what only looks like one. All are made up here, and put together from
- * pieces, so that scanners of this repository find nothing.
+ * Secrets of every kind that a rule looks for, and look-alikes. All are made up here, and assembled from pieces, so
+ * that scanners find nothing in this repository.
  */
 
 export interface PlantedSecret {
@@ -12,7 +12,7 @@ export interface PlantedSecret {
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
-/** So many letters and digits, the same ones for the same seed. */
+/** This many letters and digits, the same ones for the same seed. */
 export function letters(length: number, seed: number, from = alphabet): string {
   let state = seed * 2654435761 + 12345;
   return Array.from({ length }, () => {
@@ -34,7 +34,7 @@ function pem(type: string, body: string): string {
 
 const rsa = 'RSA PRIVATE' + ' KEY';
 const openssh = 'OPENSSH PRIVATE' + ' KEY';
-/** JSON in base64 that ends as the tokens do: the closing brace is the first of three bytes. */
+/** JSON in base64 that ends like the tokens: the closing brace is the first of three bytes. */
 const opsToken = (seed: number) => {
   const head = `{"email":"ada","secretKey":"${letters(99, seed)}"`;
   return `ops_${Buffer.from(`${head}${' '.repeat((3 - (head.length % 3)) % 3)}}`)
@@ -42,7 +42,7 @@ const opsToken = (seed: number) => {
     .replace(/=+$/, '')}`;
 };
 
-/** By rule of the preset. */
+/** By rule in the preset. */
 export const secretsByRule: Record<string, PlantedSecret[]> = {
   aws: [
     secretOf('aws access key', 'AK' + `IA${upper(16, 1)}`),
@@ -129,7 +129,7 @@ export const secretsByRule: Record<string, PlantedSecret[]> = {
   ],
 };
 
-/** By rule of the preset: what must stay as it is. */
+/** By rule in the preset: text that must stay unchanged. */
 export const lookAlikes: Record<string, string[]> = {
   aws: [
     `${'AK' + 'IA'}${upper(17, 1)} is too long, ${'AK' + 'IA'}${upper(12, 1)} is too short`,

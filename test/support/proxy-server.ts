@@ -1,21 +1,21 @@
-/** A proxy on this machine: it makes tunnels and passes plain requests on, or refuses both. */
+/** A local proxy: it makes tunnels and passes plain requests on, or refuses both. */
 import { createServer, request as ask } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 
 export interface ProxyServer {
   /** `127.0.0.1:port`. */
   host: string;
-  /** `CONNECT host:port`, or `GET http://host/path`, with the `Proxy-Authorization` that came with it. */
+  /** `CONNECT host:port`, or `GET http://host/path`, with its `Proxy-Authorization`. */
   asked: string[];
   close(): Promise<void>;
 }
 
 interface ProxyOptions {
-  /** Answered to everything in place of passing it on. */
+  /** Answers everything with this instead of passing it on. */
   refuses?: number;
-  /** Nothing is answered at all. */
+  /** Answers nothing at all. */
   isSilent?: boolean;
-  /** Where every name leads. */
+  /** The target of every name. */
   leadsTo?: number;
 }
 

@@ -1,9 +1,9 @@
-/** One step of a line, made on what is there: code and session files are added, changed and removed. */
+/** One step on a line, based on the current state: code and session files are added, changed and removed. */
 import type { Publication, Repository, TreeEntry } from '../../src/ports/git.ts';
 import type { Oid, RefName } from '../../src/names.ts';
 import { path } from './disk.ts';
 
-/** Its commit and objects are there; publishing it is left to the test. An unborn branch is fine. */
+/** Its commit and objects exist; publishing it is left to the test. An unborn branch is fine. */
 export async function publicationOf(
   repository: Repository,
   ref: RefName = 'refs/heads/main' as RefName,

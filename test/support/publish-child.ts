@@ -1,6 +1,6 @@
 /**
- * A process of its own that publishes or repairs, for tests that crash it:
- * `publish-child <root> crash <step>` kills itself there, `hold <step>` says `held` and stays, `repair` prints what it did.
+ * A separate process that publishes or repairs, for tests that crash it: `publish-child <root> crash <step>` kills
+ * itself there, `hold <step>` prints `held` and stays, `repair` prints its work.
  */
 import { openRepository } from '../../src/git/repository.ts';
 import { publicationOf } from './publication.ts';

@@ -15,13 +15,13 @@ export interface AgentRunOptions {
   home: string;
   cwd: string;
   prompt: string;
-  /** The agent's id of the session to go on with. */
+  /** The agent's id for the session to resume. */
   resume?: string;
-  /** Goes on in a copy of the resumed session. */
+  /** Continues in a copy of the resumed session. */
   fork?: boolean;
   /** Without it, the agent may not run commands. */
   mayRun?: boolean;
-  /** It may call the tools of `teddy mcp`, which this file tells Claude Code to start. */
+  /** It may call the tools in `teddy mcp`, which this file tells Claude Code to start. */
   mcpConfig?: string;
   env?: Record<string, string>;
 }
@@ -37,7 +37,7 @@ export interface RunningAgent {
   /** The id of the agent's process group. */
   pid: number;
   result: Promise<AgentResult>;
-  /** To the agent alone, as a person's Ctrl-C reaches it; SIGKILL goes to all that it has started. */
+  /** To the agent alone, like a person's Ctrl-C; SIGKILL goes to all processes it has started. */
   kill(signal: NodeJS.Signals): void;
 }
 
@@ -47,9 +47,9 @@ export interface RealAgent {
   canFork: boolean;
   prepare(home: string, url: string, cwd: string): Promise<void>;
   run(options: AgentRunOptions): RunningAgent;
-  /** Its own logs, the oldest first. */
+  /** Its own logs, oldest first. */
   logs(home: string): Promise<{ path: string; id: string; text: string }[]>;
-  /** The tokens (see `tokensIn`) of the complete records of a log that say or call something. */
+  /** The tokens (see `tokensIn`) in the complete records of a log that have a message or a call. */
   saidIn(log: string): string[];
 }
 
@@ -104,7 +104,7 @@ const kinds: Partial<Record<AgentName, Kind>> = {
   },
 };
 
-/** The one that this run of the tests is about. */
+/** The agent that this test run is about. */
 export function requireAgent(): RealAgent {
   const { AGENT_NAME = '', AGENT_VERSION = '', AGENT_PROGRAM = '' } = process.env;
   const kind = kinds[AGENT_NAME as AgentName];
@@ -144,9 +144,9 @@ export function requireAgent(): RealAgent {
   };
 }
 
-/** Words that stand for something said (`say-1f`), called (`call-1f`) or brought (`out-1f`), each of which occurs once. */
+/** Words that stand for a message (`say-1f`), a call (`call-1f`) or a result (`out-1f`), each of which occurs once. */
 export function tokensIn(text: string): string[] {
-  // The letter of an escape in JSON is no part of a word.
+  // The letter of a JSON escape is not part of a word.
   return [...new Set(text.replace(/\\+[nrt]/g, ' ').match(/\b(?:ask|say|call|out)-[0-9a-f]+\b/g))];
 }
 

@@ -9,7 +9,7 @@ import { assistant, user } from './records.ts';
 import { scriptedModel } from './scripted-model.ts';
 import { command, create, edit, line, memos, planOf, run, say, start, turn } from './turns.ts';
 
-/** `prepare`: what is done to the project before anything is recorded. */
+/** `prepare`: changes to the project before anything is recorded. */
 export async function recordedSession(prepare: (project: MemoryProject) => unknown = () => {}): Promise<MemoryProject> {
   const project = await memoryProject({ 'README.md': '# Notes\n', 'src/a.ts': 'one\ntwo\n' });
   prepare(project);

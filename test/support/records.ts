@@ -1,4 +1,4 @@
-/** Records of a transcript, in a line of a test each. */
+/** Records in a transcript, in one line of a test each. */
 import { decodeTranscript } from '../../src/conversation/history/decode-transcript.ts';
 import type { KnownRecord, TranscriptRecord } from '../../src/conversation/records/record.ts';
 import type { MemoryProject } from './memory-repository.ts';
@@ -26,7 +26,7 @@ export function result(id: string, output: unknown = 'done', isError = false): K
   return { type: 'tool_result', id: `${id}-result`, timestamp, tool_call_id: id, output, is_error: isError };
 }
 
-/** Reads the line's records of a turn. */
+/** Reads a turn's records from the line. */
 export async function recordsOf(project: MemoryProject, turn = '01'): Promise<TranscriptRecord[]> {
   const text = await project.readAt(await project.tipOf(line), `.teddy/sessions/${session}/${turn}/transcript.jsonl`);
   return decodeTranscript(text ?? '').records;

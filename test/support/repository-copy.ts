@@ -1,4 +1,4 @@
-/** A repository that is kept in memory, and copies of it: no git is started for them. */
+/** A repository in memory, and copies of it, made without starting git. */
 import { createHash } from 'node:crypto';
 import {
   lstatSync,
@@ -33,7 +33,7 @@ export function keepRepository(root: string): KeptRepository {
   return { entries };
 }
 
-/** Into a directory that is there and empty. */
+/** Into an existing empty directory. */
 export function writeRepository({ entries }: KeptRepository, root: string): void {
   for (const { path, stats, content } of entries) {
     const mode = Number(stats.mode & 0o777n);
@@ -47,8 +47,8 @@ export function writeRepository({ entries }: KeptRepository, root: string): void
 }
 
 /**
- * The index for the files of a copy: git would take them all for changed, since other files are there. Those that differ from the
- * index already are left as they are.
+ * The index for a copy's files: git would take all of them for changed, since they are other files. Those that differ
+ * from the index already are left unchanged.
  */
 function moveIndex(index: Buffer, entries: KeptRepository['entries'], root: string): Buffer {
   const moved = Buffer.from(index);
@@ -78,11 +78,11 @@ function digest(hash: string, index: Buffer): Buffer {
   return createHash(hash).update(index.subarray(0, -length)).digest();
 }
 
-/** The form that an entry of the index begins with. */
+/** The start of an index entry. */
 function encodeStats(stats: BigIntStats): Buffer {
   const { ctimeNs, mtimeNs, dev, ino, mode, uid, gid, size } = stats;
   const second = 1_000_000_000n;
-  // git keeps of a mode whether it is a link, and whether it is executable.
+  // git only stores if a mode is a link, and if it is executable.
   const kept = stats.isSymbolicLink() ? 0o120000n : (mode & 0o100n) === 0n ? 0o100644n : 0o100755n;
   const numbers = [
     ctimeNs / second,

@@ -1,4 +1,4 @@
-/** A command of teddy in this process, from the built code: a start of the executable takes longer than most commands. */
+/** A teddy command in this process, from the built code: starting the executable takes longer than most commands. */
 import { createRequire } from 'node:module';
 import { memoryContext, type ContextOptions } from './cli-context.ts';
 

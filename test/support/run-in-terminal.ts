@@ -14,7 +14,7 @@ export const hasTerminal = spawnSync('script', ['-qec', 'true', '/dev/null']).st
 export const ctrlC = '\u0003';
 export const ctrlD = '\u0004';
 
-/** `shows` is a part of the text that the terminal showed since the row before, up to `sees`. */
+/** `shows` is part of the text that the terminal showed since the row before, up to `sees`. */
 export type TerminalStep = readonly [sees: string, keys: string, shows?: string | RegExp];
 
 export interface TerminalRun {
@@ -23,7 +23,7 @@ export interface TerminalRun {
   waitFor(text: string): Promise<string>;
   /** Waits for each row's text, checks what the terminal showed before it, and types the row's keys. */
   play(...rows: TerminalStep[]): Promise<void>;
-  /** All until now, with colours and whatever else was sent to the terminal. */
+  /** Everything so far, with colours and any other codes sent to the terminal. */
   raw(): string;
   /** The same as `raw`, without colours, and with plain newlines. */
   text(): string;
@@ -38,7 +38,7 @@ export function runInTerminal(
     cwd: string;
     env?: Record<string, string | undefined>;
     timeoutMs?: number;
-    /** The shell of the terminal runs the command with this; `exec` if not given. */
+    /** The terminal's shell runs the command with this; `exec` if not given. */
     through?: string;
   },
 ): TerminalRun {

@@ -14,15 +14,15 @@ export { teddyPath };
 
 export interface RunOptions {
   cwd: string;
-  /** Added to the environment; undefined takes a variable away. */
+  /** Added to the environment; undefined removes a variable. */
   env?: Record<string, string | undefined>;
   /** Text for stdin, which is closed after it; none if not given. */
   stdin?: string | Uint8Array;
   /** Kills with SIGKILL after it, and the result says so; 100,000 if not given. */
   timeoutMs?: number;
-  /** Started as a process of its own: its start, its end or what its children draw is the subject. */
+  /** Started as a separate process: its start, its end or its children's output is the subject. */
   asProcess?: boolean;
-  /** Starts this one in place of the built one; for `startTeddy` alone. */
+  /** Starts this executable instead of the built one; only for `startTeddy`. */
   executable?: string;
 }
 
@@ -39,14 +39,14 @@ export interface RunningTeddy {
   result: Promise<RunResult>;
   /** Resolves when stdout and stderr together match; rejects when the process ends without. */
   waitForOutput(pattern: RegExp): Promise<void>;
-  /** All that it has printed so far. */
+  /** All output so far. */
   output(): string;
   kill(signal: NodeJS.Signals): void;
 }
 
 /**
- * In this process, from the built code: a start of the executable takes longer than most commands. The commands that it prints
- * as next steps are tried as well, in a copy of the repository.
+ * In this process, from the built code: starting the executable takes longer than most commands. The commands that it
+ * suggests as next steps are tried as well, in a copy of the repository.
  */
 export async function runTeddy(args: string[], options: RunOptions): Promise<RunResult> {
   const { cwd, stdin = '' } = options;
@@ -67,7 +67,7 @@ export function startTeddy(args: string[], options: RunOptions): RunningTeddy {
   const child = spawn(process.execPath, [options.executable ?? teddyPath, ...args], {
     cwd: options.cwd,
     env: environmentOf(options.env),
-    // A session of its own: no terminal can be reached, not even as /dev/tty.
+    // A separate session: no terminal can be reached, not even as /dev/tty.
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
   });
@@ -78,7 +78,7 @@ export function startTeddy(args: string[], options: RunOptions): RunningTeddy {
   const notify = () => listeners.forEach((listen) => listen());
   child.stdout.setEncoding('utf8').on('data', (text: string) => ((stdout += text), notify()));
   child.stderr.setEncoding('utf8').on('data', (text: string) => ((stderr += text), notify()));
-  // A program that does not read its stdin closes it; that is no failure of the test.
+  // A program that does not read its stdin closes it, which does not fail the test.
   child.stdin.on('error', () => undefined);
   child.stdin.end(options.stdin ?? '');
 

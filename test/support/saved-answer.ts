@@ -1,4 +1,4 @@
-/** The answers that commands are receiving, as the journal has them. */
+/** The answers that commands are receiving, according to the journal. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -35,7 +35,7 @@ export async function readSavedAnswers(root: string): Promise<SavedAnswer[]> {
   return found.flat();
 }
 
-/** How many bytes of the answer under way a save has confirmed. */
+/** How many bytes of the arriving answer a save has confirmed. */
 export async function readSavedSize(root: string): Promise<number> {
   return (await readSavedAnswers(root))[0]?.confirmed.length ?? 0;
 }

@@ -26,7 +26,7 @@ import { dirname, join } from 'node:path';
 import { keepRepository, writeRepository, type KeptRepository } from './repository-copy.ts';
 
 export interface ScratchRepository {
-  /** The root of the work tree; absolute, without links on the way. */
+  /** The root of the work tree; absolute, without links in the path. */
   root: string;
   /** Runs git in the work tree; its stdout without the last newline. Throws with stderr when git fails. */
   git(...args: string[]): Promise<string>;
@@ -34,9 +34,9 @@ export interface ScratchRepository {
   gitSucceeds(...args: string[]): Promise<boolean>;
   write(path: string, content: string | Uint8Array): Promise<void>;
   read(path: string): Promise<string>;
-  /** Sorted; empty when there is no such directory. */
+  /** Sorted; empty if the directory does not exist. */
   list(path: string): Promise<string[]>;
-  /** Writes the files, adds exactly them and commits. The commit's id. */
+  /** Writes the files, adds exactly them and commits. Returns the commit's id. */
   commit(files: Record<string, string>, message?: string): Promise<string>;
   fingerprint(): Promise<Fingerprint>;
   /** Throws what `git fsck --strict` finds. */
@@ -45,12 +45,12 @@ export interface ScratchRepository {
   close(): Promise<void>;
 }
 
-/** All that a command which may not touch the repository must leave alone. Compare with `toEqual`. */
+/** Everything that a command without permission to touch the repository must leave alone. Compare with `toEqual`. */
 export interface Fingerprint {
   head: string;
-  /** sha256 of the index file; `none` when there is none. */
+  /** sha256 of the index file; `none` if it does not exist. */
   index: string;
-  /** The reflog of the stash; `none` when there is none. */
+  /** The reflog of the stash; `none` if it does not exist. */
   stash: string;
   config: string;
   refs: string[];
@@ -99,7 +99,7 @@ async function writeScratch(repository: KeptRepository): Promise<ScratchReposito
   return openScratchRepository(root);
 }
 
-/** A copy in a place of its own: a scene that many tests begin with is made once. */
+/** A copy in its own place: a scene that many tests begin with is made once. */
 export function copyScratchRepository(from: ScratchRepository): Promise<ScratchRepository> {
   return writeScratch(keepRepository(from.root));
 }
@@ -115,7 +115,7 @@ export function sceneOf(make: () => Promise<ScratchRepository>): () => Promise<S
   };
 }
 
-/** The same view on a repository that is there already: a clone, a linked work tree. */
+/** The same view of an existing repository: a clone, a linked work tree. */
 export function openScratchRepository(root: string): ScratchRepository {
   const git = (...args: string[]) => runGit(root, args);
   const write = async (path: string, content: string | Uint8Array) => {
@@ -126,7 +126,7 @@ export function openScratchRepository(root: string): ScratchRepository {
     const info = await Promise.all(
       ['info', 'pack'].map((name) => readdir(join(root, '.git', 'objects', name)).catch(() => null)),
     );
-    // Git starts a process for each of these, whether there is one or not.
+    // Git starts a process for each of these, whether it exists or not.
     const none = info.every((names) => names?.every((name) => /\.(?:pack|idx|rev)$/.test(name)));
     const settings = none ? ['-c', 'core.commitGraph=false', '-c', 'core.multiPackIndex=false'] : [];
     await git(...settings, 'fsck', '--strict', '--no-dangling', '--no-progress');
@@ -177,7 +177,7 @@ async function takeFingerprint(root: string): Promise<Fingerprint> {
     head: await readFile(join(gitDir, 'HEAD'), 'utf8'),
     index: await orNone(readFile(join(gitDir, 'index')).then(sha256)),
     stash: await orNone(readFile(join(commonDir, 'logs/refs/stash'), 'utf8')),
-    // Other files hold the settings that it includes.
+    // Other files have the settings that it includes.
     config: /^\s*\[include/im.test(config)
       ? await runGit(root, ['config', '--list', '--local', '--show-origin'])
       : config,
@@ -186,7 +186,7 @@ async function takeFingerprint(root: string): Promise<Fingerprint> {
   };
 }
 
-/** Git is asked only where a repository has another form than most of them. */
+/** Git is asked only if a repository differs from most of them. */
 async function findGitDirs(root: string): Promise<{ gitDir: string; commonDir: string }> {
   const usual = join(root, '.git');
   const stats = await lstat(usual).catch(() => null);

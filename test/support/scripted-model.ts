@@ -1,4 +1,4 @@
-/** A model that answers from a list, and remembers what it was asked. */
+/** A model that answers from a list, and remembers its requests. */
 import type { Model, ModelEvent, ModelRequest, ModelToolCall } from '../../src/ports/model.ts';
 
 export interface ScriptedAnswer {
@@ -7,14 +7,14 @@ export interface ScriptedAnswer {
   usage?: Omit<Extract<ModelEvent, { type: 'usage' }>, 'type'>;
   /** Before the texts. */
   thoughts?: string[];
-  /** After the texts; the answer then ends with `tool_calls`, if nothing else is said. */
+  /** After the texts; the answer then ends with `tool_calls`, unless another reason is given. */
   calls?: ModelToolCall[];
   finish?: 'stop' | 'length' | 'tool_calls' | 'other';
   /** The endpoint's own word for its end. */
   said?: string;
   /** Thrown after the texts, instead of a finish. */
   error?: Error;
-  /** Runs after the texts: what happens elsewhere while the model is still speaking. */
+  /** Runs after the texts: events elsewhere while the model is still answering. */
   meanwhile?: () => Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export interface ScriptedModel extends Model {
   readonly requests: ModelRequest[];
 }
 
-/** A string is a whole answer; an error is thrown before anything was said. */
+/** A string is a complete answer; an error is thrown before any content. */
 export function scriptedModel(...script: (string | Error | ScriptedAnswer)[]): ScriptedModel {
   const requests: ModelRequest[] = [];
   return {

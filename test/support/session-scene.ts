@@ -1,4 +1,4 @@
-/** Repositories on real git in which a session is checked out, and has had some turns. */
+/** Repositories on real git in which a session is checked out, after some turns. */
 import { openProject } from '../../src/app.ts';
 import { newSession } from '../../src/workflow/line/new-session.ts';
 import { makeScratchRepository, sceneOf, type ScratchRepository } from './scratch-repository.ts';
@@ -7,7 +7,7 @@ import { planOf, run, say } from './turns.ts';
 interface SessionScene {
   files: Record<string, string>;
   name: string;
-  /** The actions of the plan of each. */
+  /** The actions in each turn's plan. */
   turns?: string[][];
   objectFormat?: 'sha1' | 'sha256';
 }
@@ -27,7 +27,7 @@ export function sessionScene({ files, name, turns = [], objectFormat = 'sha1' }:
   });
 }
 
-/** The branch that is checked out, read as git writes it. */
+/** The checked-out branch, read from git's own file. */
 export async function headOf(repo: ScratchRepository): Promise<string> {
   return (await repo.read('.git/HEAD')).trim().replace('ref: ', '');
 }

@@ -1,4 +1,7 @@
-/** The values that commands print of a session, as schemas; those that the API and the tools for agents print, too, are in src/view. */
+/**
+ * The values that commands print about a session, as schemas; those that the API and the tools for agents also print
+ * are in src/view.
+ */
 import * as z from 'zod';
 import { runStatuses } from '../../src/session/entries/entry-trailers.ts';
 import { entryKinds, verdicts, type Entry } from '../../src/session/entries/entry.ts';
@@ -48,14 +51,14 @@ const entry = z.object({
 });
 entry satisfies z.ZodType<Entry>;
 
-/** A commit of a line. */
+/** A commit on a line. */
 export const logged = z.object({ commit, at, author, entry: entry.nullable(), subject: z.string() });
 logged satisfies z.ZodType<LoggedEntry>;
 
 export const cutFile = z.object({ file: z.string(), characters: count, command: z.string() });
 cutFile satisfies z.ZodType<CutFile>;
 
-/** The fields of a turn that every command has which shows one. */
+/** The fields of a turn in every command that shows one. */
 export const turnSummary = z.object({
   status: z.enum(['open', 'planned', 'closed']),
   messages: labels,
@@ -74,7 +77,7 @@ export const turnSummary = z.object({
 });
 turnSummary satisfies z.ZodType<TurnSummary>;
 
-/** The turn as far as the labels of its commits describe it; the commits themselves are `logged`. */
+/** The turn as described by its commits' labels; the commits themselves are `logged`. */
 export const turnLabel = z.object({
   turn,
   title: z.string(),

@@ -1,4 +1,6 @@
-/** The words of a command line, as a shell makes them of it; null where only a shell knows: pipes, variables, patterns, escapes. */
+/**
+ * The words in a command line, as a shell splits them; null if only a shell could: pipes, variables, patterns, escapes.
+ */
 export function readWords(line: string): string[] | null {
   const words: string[] = [];
   let rest = line.trim();

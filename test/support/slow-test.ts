@@ -1,4 +1,4 @@
-/** How the tests of a quick file are shared out: `npm test` runs the quick ones, `npm run test:all` those that it has left. */
+/** How the tests in a quick file are divided: `npm test` runs the quick ones, `npm run test:all` the others. */
 import { test } from 'vitest';
 
 const isAll = process.env['TEST_ALL'] === '1';

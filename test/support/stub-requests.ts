@@ -1,4 +1,4 @@
-/** Answers every request in the place of `web/request.ts`; `vi.restoreAllMocks()` ends it. */
+/** Answers every request in place of `web/request.ts`; `vi.restoreAllMocks()` ends it. */
 import { vi } from 'vitest';
 import * as web from '../../src/web/request.ts';
 import { Headers, Response } from '../../src/web/response.ts';

@@ -1,4 +1,7 @@
-/** Every way in which somebody who may rewrite commits can change what a line says of one of its entries, later commits made to fit. */
+/**
+ * Every way in which somebody who may rewrite commits can change one of a line's entries, with later commits made to
+ * fit.
+ */
 import { expect } from 'vitest';
 import type { Commit, ObjectBatch } from '../../src/ports/git.ts';
 import type { Project } from '../../src/ports/project.ts';
@@ -16,7 +19,7 @@ import { listSteps } from './tampering.ts';
 export interface EntryTampering {
   /** The kind of change, by its name in the table of docs/security.md. */
   kind: string;
-  /** Which one, for a person. */
+  /** A description of the change, for a person. */
   what: string;
   /** The tip of the forged line. */
   forge(): Promise<Oid>;
@@ -25,13 +28,13 @@ export interface EntryTampering {
 interface Rewrite {
   /** The entry itself; null drops it. */
   commit?: (commit: Commit) => Commit | null;
-  /** Files of it and of every later commit. */
+  /** Files in it and in every later commit. */
   files?: { path: RepoPath; bytes: Uint8Array | null }[];
-  /** Records that are in the transcript of no commit any more. */
+  /** Records that are no longer in any commit's transcript. */
   unsaid?: { path: RepoPath; bytes: Uint8Array };
 }
 
-/** The commits from the entry on again, each on top of the one before. */
+/** The commits from the entry on, rebuilt, each on top of the one before. */
 async function rewrite(project: Project, tip: Oid, at: Oid, change: Rewrite): Promise<Oid> {
   const { store } = project.repository;
   const steps = await listSteps(project, tip);
@@ -68,23 +71,23 @@ async function leaveOut(
   return [{ path, entry: left === '' ? null : { mode: '100644' as const, oid: await batch.blob(left) } }];
 }
 
-/** Entries get ids that begin with the time, as outside of tests. */
+/** Entries get ids that begin with the time, unlike in other tests. */
 export function withRealIds(project: MemoryProject): void {
   Object.assign(project, { ids: systemIds(project.clock) });
 }
 
-/** An id of another moment. */
+/** An id from another moment. */
 function toId(ms: number): string {
   const time = ms.toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7abc-8def-0123456789ab`;
 }
 
-/** Somebody else's program has appended what was said. */
+/** Another program has appended these messages. */
 function isSaid({ kind, agent }: Entry): boolean {
   return (kind === 'exchange' || kind === 'message') && agent === undefined;
 }
 
-/** The messages of these commits anew. */
+/** These commits' messages, rewritten. */
 async function rewriteAll(
   project: Project,
   tip: Oid,
@@ -104,7 +107,7 @@ async function rewriteAll(
   return parent ?? tip;
 }
 
-/** Two neighbouring entries change places, and so do their records in the transcript of every commit. */
+/** Two neighbouring entries change places, and so do their records in every commit's transcript. */
 async function swapSaid(project: Project, tip: Oid, first: Oid, second: Oid): Promise<Oid> {
   const { store } = project.repository;
   const [path, ...others] = (await store.diffTrees((await store.readCommit(first)).parents[0] ?? null, second)).flatMap(
@@ -120,7 +123,7 @@ async function swapSaid(project: Project, tip: Oid, first: Oid, second: Oid): Pr
   const at = steps.indexOf(first);
   for (const oid of [...steps.slice(0, at), second, first, ...steps.slice(at + 2)]) {
     const commit = await store.readCommit(oid);
-    // The commit that comes first now has but its own record.
+    // The commit that comes first now has only its own record.
     const text =
       oid === second ? before + two : (await read(oid === first ? second : oid)).replace(one + two, two + one);
     const tree = oid === first ? (await store.readCommit(second)).tree : commit.tree;
@@ -136,7 +139,7 @@ const trailer = (key: string, value: string) => (message: string) =>
   message.replace(new RegExp(`^Teddy-${key}: .*$`, 'm'), `Teddy-${key}: ${value}`);
 const without = (key: string) => (message: string) => message.replace(new RegExp(`^Teddy-${key}: .*\n`, 'm'), '');
 
-/** Another value that the trailer could have. */
+/** Another possible value for the trailer. */
 const otherValues: Record<string, string> = {
   Session: '20260125-another',
   Entry: 'memo',
@@ -158,7 +161,7 @@ const otherValues: Record<string, string> = {
   'Import-Format': 'another',
 };
 
-/** Lists tamperings of each entry of a line. */
+/** Lists tamperings with each entry on a line. */
 export async function listTamperings(project: Project, tip: Oid): Promise<EntryTampering[]> {
   const { store } = project.repository;
   const found: EntryTampering[] = [];
@@ -251,7 +254,7 @@ function kindOf(path: RepoPath, { kind }: Entry): string {
   return name.endsWith('.context') && name !== 'turn.context' ? 'list of the user’s' : name;
 }
 
-/** Still readable as what it is. */
+/** Still readable as the same kind. */
 function changeText(path: RepoPath, bytes: Uint8Array): Uint8Array {
   const text = Buffer.from(bytes).toString('utf8');
   if (path.endsWith('.jsonl')) {
@@ -266,11 +269,11 @@ function changeText(path: RepoPath, bytes: Uint8Array): Uint8Array {
 export interface TamperingRow {
   runs: number;
   caught: number;
-  /** Forgeries that `verify` has no word against. */
+  /** Forgeries that `verify` cannot detect. */
   passed: string[];
 }
 
-/** Counts what `verify` finds, by kind. `stride`: one of so many is tried. */
+/** Counts `verify`'s findings, by kind. `stride`: only every n-th is tried. */
 export async function tryTamperings(
   project: Project,
   line: RecordedLine,
@@ -290,9 +293,10 @@ export async function tryTamperings(
   return rows;
 }
 
-/** No file of a session backs these: only a signature tells. docs/security.md says the same. */
+/** No file in a session backs these: only a signature reveals a change. docs/security.md agrees. */
 export const unbacked: Readonly<Record<string, RegExp>> = {
-  // Between the entry before and the next one, nothing tells of a few moments, or, without a dated file, of more.
+  // Between the entry before and the next one, a change of a few moments is undetectable, or, without a dated file, of
+  // more.
   'entry id': /of the moment before$|^start: of a day before$/,
   author: /./,
   committer: /./,

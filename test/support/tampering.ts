@@ -1,4 +1,4 @@
-/** A line whose commits hold something else than was published, with every id of git's own consistent. */
+/** A line whose commits differ from the published ones, with all of git's own ids consistent. */
 import type { TreeEntry } from '../../src/ports/git.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { decodeEntry, type Entry } from '../../src/session/entries/entry.ts';
@@ -10,7 +10,7 @@ interface RecordedStep {
   entry: Entry | null;
 }
 
-/** The commits from the start of the session to `tip`, oldest first. */
+/** The commits from the session's start to `tip`, oldest first. */
 export async function listSteps({ repository: { store } }: Project, tip: Oid): Promise<RecordedStep[]> {
   const steps: RecordedStep[] = [];
   for await (const { oid, commit } of store.firstParents(tip)) {
@@ -25,14 +25,14 @@ export interface Tampering {
   path: RepoPath;
   /** Null removes the file. */
   bytes: Uint8Array | null;
-  /** Changes the message of the commit itself. */
+  /** Changes the commit's own message. */
   message?: (message: string) => string;
   mode?: TreeEntry['mode'];
-  /** The message of a commit that changes nothing, and is put before it. */
+  /** The message of an empty commit, which is inserted before it. */
   before?: string;
 }
 
-/** The tip of a line like that up to `tip`, where `at` and every commit after it hold other bytes at some paths. */
+/** The tip of a line like the one up to `tip`, where `at` and every commit after it have other bytes at some paths. */
 export async function tamper(project: Project, tip: Oid, at: Oid, changes: Tampering[]): Promise<Oid> {
   const { store } = project.repository;
   const steps = await listSteps(project, tip);
@@ -58,7 +58,7 @@ export async function tamper(project: Project, tip: Oid, at: Oid, changes: Tampe
   return parent;
 }
 
-/** The same bytes with one of them changed, and still text. */
+/** The same bytes with one of them changed, still valid text. */
 export function flip(bytes: Uint8Array, at: number): Uint8Array {
   const flipped = Uint8Array.from(bytes);
   flipped[at] = (flipped[at] ?? 0) ^ 1;

@@ -13,25 +13,25 @@ import { startModelServer, type ModelServer } from './model-server.ts';
 import { runTeddy, startTeddy, type RunningTeddy, type RunOptions, type RunResult } from './run-teddy.ts';
 import { copyScratchRepository, makeScratchRepository, type ScratchRepository } from './scratch-repository.ts';
 
-/** Commands of teddy, and what a test expects of each. */
+/** teddy commands, and a test's expectations for each. */
 export interface TeddyVerbs {
   run(args: string[], options?: Partial<RunOptions>): Promise<RunResult>;
   /** Expects exit code 0; returns stdout. */
   ok(...args: string[]): Promise<string>;
-  /** Expects this error, a hint, the exit code, and that nothing in the repository has changed; returns stderr. */
+  /** Expects this error, a hint, the exit code, and an unchanged repository; returns stderr. */
   refuses(code: string, exitCode: number, args: string[], options?: Partial<RunOptions>): Promise<string>;
   /** Runs `session new`, and returns the session's id. */
   begin(name: string, ...args: string[]): Promise<string>;
-  /** Plans a turn that is answered with this text: no model is asked. */
+  /** Plans a turn that is answered with this text, without asking a model. */
   plan(answer: string, message?: string, ...args: string[]): Promise<RunResult>;
-  /** Returns the last report of the branch, as `session show --json` prints it. */
+  /** Returns the branch's last report, as `session show --json` prints it. */
   report(turn?: string): Promise<ShownReport>;
 }
 
 export interface TeddyProject extends TeddyVerbs {
   repo: ScratchRepository;
   server: ModelServer;
-  /** The environment with which commands ask the model of the server. */
+  /** The environment with which commands ask the server's model. */
   env: Record<string, string>;
   start(args: string[], options?: Partial<RunOptions>): RunningTeddy;
   subjects(revision?: string): Promise<string[]>;
@@ -71,7 +71,9 @@ afterAll(async () => {
   scenes.clear();
 });
 
-/** A project in which HEAD is on a session of this name, and its id; `session new` is run once for all tests of a file. */
+/**
+ * A project in which HEAD is on a session of this name, and its id; `session new` is run once for all tests in a file.
+ */
 export async function openBegun(
   name: string,
   options: OpenOptions = {},

@@ -1,4 +1,4 @@
-/** Calling the tools of a conversation on a line, as the model would. */
+/** Calling a conversation's tools on a line, like the model. */
 import { parseCall } from '../../src/conversation/prompts/chat-tools.ts';
 import type { Project } from '../../src/ports/project.ts';
 import type { TurnName } from '../../src/names.ts';
@@ -7,7 +7,7 @@ import type { CallContext } from '../../src/workflow/chat/files.ts';
 import { performCall } from '../../src/workflow/chat/perform-call.ts';
 import type { ToolOutcome } from '../../src/workflow/chat/chat.ts';
 
-/** `selector`: of the line, when HEAD is not on it. */
+/** `selector`: the line's, if HEAD is not on it. */
 export async function callTool(
   project: Project,
   name: string,

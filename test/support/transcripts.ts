@@ -1,4 +1,4 @@
-/** Turns as they stand in a tree, written in one commit, for histories that no command has made. */
+/** Turns as in a tree, written in one commit, for histories that no command has made. */
 import type { TranscriptRecord } from '../../src/conversation/records/record.ts';
 import { encodeRecord } from '../../src/conversation/records/transcript.ts';
 import type { Project } from '../../src/ports/project.ts';
@@ -6,7 +6,7 @@ import { parseLineRef, turnDir, type Oid, type RefName, type RepoPath, type Turn
 import { append } from '../../src/workflow/line/append.ts';
 
 export interface WrittenTurn {
-  /** Records, or lines as they are. */
+  /** Records, or raw lines. */
   records?: (TranscriptRecord | string)[];
   plan?: string;
   report?: string;
@@ -26,7 +26,7 @@ export function assistantSays(content: string, source = 'text'): TranscriptRecor
   return { type: 'assistant', ...toBase(), message: { role: 'assistant', content }, source };
 }
 
-/** `plan.md`, `report.md`, or what is neither. */
+/** `plan.md`, `report.md`, or another file. */
 export function assistantWrites(file: string): TranscriptRecord {
   return { type: 'assistant', ...toBase(), message: { role: 'assistant', file }, source: 'plan' };
 }
@@ -39,7 +39,7 @@ export function brings(callId: string, output: unknown, isError = false): Transc
   return { type: 'tool_result', ...toBase(), tool_call_id: callId, output, is_error: isError };
 }
 
-/** One `reply` entry with these turns on the branch; its commit. */
+/** One `reply` entry with these turns on the branch; returns its commit. */
 export async function writeTurns(project: Project, branch: string, turns: Record<string, WrittenTurn>): Promise<Oid> {
   const ref = `refs/heads/${branch}` as RefName;
   const session = parseLineRef(ref)?.session;

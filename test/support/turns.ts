@@ -1,4 +1,4 @@
-/** Saying and doing things in a session, in a line of a test each. */
+/** Saying and doing things in a session, in one line of a test each. */
 import type { Model } from '../../src/ports/model.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { decodeEntry } from '../../src/session/entries/entry.ts';
@@ -17,7 +17,7 @@ export function start(project: Project, name = 'add-login'): Promise<NewSession>
   return newSession(project, { name, switch: true });
 }
 
-/** A plan with these actions; `more` are whole sections. */
+/** A plan with these actions; `more` has complete sections. */
 export function planOf(actions: string[], ...more: string[]): string {
   const plan = actions.length === 0 ? [] : [`## Action Plan\n\n${actions.join('\n')}`];
   return `${['# Do it', ...more, ...plan].join('\n\n')}\n`;
@@ -39,7 +39,7 @@ export function memos(...changes: string[]): string {
   return `## Memos\n\n\`\`\`\n${changes.join('\n')}\n\`\`\``;
 }
 
-/** `model`: what answers, or its one answer; null leaves the turn open. */
+/** `model`: the model, or its only answer; null leaves the turn open. */
 export function say(
   project: Project,
   message: string | undefined,
@@ -63,7 +63,7 @@ export interface ScriptedApprover extends Approver {
   shown: string[];
 }
 
-/** Decides in this order, then says yes. With `answer`, whoever is asked answers that. */
+/** Decides in this order, then answers yes. With `answer`, every question gets that answer. */
 export function approver(
   decisions: (Approval['decision'] | Approval)[] = [],
   answer: string | null = null,
@@ -101,7 +101,9 @@ export function run(project: Project, more: Partial<ExecuteRequest> = {}): Promi
   return executePlan(project, { approver: approveAll(), memos: { kind: 'none' }, signal, ...more });
 }
 
-/** The next command of the plan is the last thing that happens: nothing comes after it, as when the process is killed. */
+/**
+ * The next command in the plan is the last thing that happens: nothing comes after it, as if the process were killed.
+ */
 export async function runUntilKilled(project: MemoryProject, more: Partial<ExecuteRequest> = {}): Promise<void> {
   const { run: before } = project.command;
   project.command.run = async (...args) => {
@@ -115,13 +117,13 @@ export async function runUntilKilled(project: MemoryProject, more: Partial<Execu
   project.command.run = before;
 }
 
-/** A whole turn: a message, its plan, its report. */
+/** A complete turn: a message, its plan, its report. */
 export async function turn(project: MemoryProject, message: string, ...actions: string[]): Promise<Executed> {
   await say(project, message, planOf(actions));
   return run(project);
 }
 
-/** The entries of a branch, oldest first: `plan 02`; a commit of the user's is its subject in quotes. */
+/** The entries on a branch, oldest first: `plan 02`; a user's commit is its subject in quotes. */
 export async function storyOf(project: MemoryProject, from: Oid): Promise<string[]> {
   const story: string[] = [];
   for await (const { commit } of project.repository.store.firstParents(from)) {

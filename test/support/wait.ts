@@ -1,6 +1,6 @@
-/** The order of two events, where one of them is a wait: a machine that is slow delays both. */
+/** The order of two events, where one is a wait: a slow machine delays both. */
 export interface Wait {
-  /** Whether the wait had ended when this was asked. */
+  /** True if the wait had ended at this point. */
   isOver(): boolean;
 }
 
