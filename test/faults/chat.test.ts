@@ -35,7 +35,7 @@ test('a kill at the steps of a conversation, or at any time, loses no message an
   expect([...tally.hits.keys()].toSorted()).toEqual([...new Set([...names, ...lastOfInterest])].toSorted());
 });
 
-test('a kill while the model writes a file leaves its call with a result, and the file committed at most once', async () => {
+test('a kill while the model writes a file leaves its call with a result, and commits the file at most once', async () => {
   const scene = stage.scenes['chat-write'];
   const { points, durationMs } = await readPoints(stage, scene);
   const names = [...new Set(points.step)].filter((step) => step.startsWith('write-')).toSorted();

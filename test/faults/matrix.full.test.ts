@@ -32,7 +32,7 @@ const met = new Map<string, FaultRow>();
 let total = 0;
 
 describe.each(tried)(
-  'whatever interrupts $title, nothing is lost and the next command continues',
+  'nothing is lost, and the next command continues, after an interruption of $title',
   ({ title, open }) => {
     let kind: Kind;
     let measured: Measured[];

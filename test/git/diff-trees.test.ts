@@ -40,7 +40,7 @@ const tree = fc.array(file, { maxLength: 8 }).map((files) => {
   return [...kept.values()];
 });
 
-test('for any contents, nested, in each other’s way, with another mode or another name', async () => {
+test('two trees of any contents differ as in git: nested, in each other’s way, with another mode or name', async () => {
   const write = async (files: { path: string; text: string; mode: string }[]) => {
     await rm(join(repo.root, '.git', 'index'), { force: true });
     for (const { path, text, mode } of files) {

@@ -43,7 +43,7 @@ async function expectClean(commit: string): Promise<void> {
   expect(await scratch.git('diff-files', '--name-only')).toBe('');
 }
 
-test('keeps files that are equal: edits, new, ignored, deleted, links, modes, files become directories', async () => {
+test('a fast-forward keeps files that are equal: edits, new, ignored, deleted, links, modes, files become directories', async () => {
   const ahead = await workAhead(
     async () => {
       await scratch.write('edited.txt', 'after!\n');
@@ -75,7 +75,7 @@ test('keeps files that are equal: edits, new, ignored, deleted, links, modes, fi
   await scratch.write('.git/info/exclude', '');
 });
 
-test('compares them like git if line ends or a filter make another file from a blob', async () => {
+test('a fast-forward compares files like git if line ends or a filter make another file from a blob', async () => {
   const ahead = await workAhead(
     async () => {
       await scratch.write('dos.txt', 'one\r\ntwo\r\n');
@@ -110,38 +110,43 @@ test.each<[string, (() => Promise<unknown>)[], string]>([
   ['a staged change', [() => stage('edited.txt', 'staged\n')], 'edited.txt'],
   ['a new file’s staged content', [() => stage('new.txt', 'staged\n')], 'new.txt'],
   ['a deletion that is only staged', [() => scratch.git('rm', '--quiet', '--cached', 'edited.txt')], 'edited.txt'],
-])('is refused if %s differs, which is the only one named, and changes nothing', async (_, spoil, name) => {
-  const ahead = await workAhead(async () => {
-    await scratch.write('edited.txt', 'after\n');
-    await scratch.write('new.txt', 'new\n');
-    await scratch.write('new.log', 'new\n');
-    await scratch.write('equal.txt', 'equal\n');
-    await symlink('edited.txt', path('link'));
-  });
-  await scratch.write('.git/info/exclude', '*.log\n');
-  for (const step of spoil) await step();
-  const before = await scratch.fingerprint();
-  const error = await forward(ahead).then(String, (reason: unknown) => reason);
-  expect(error).toMatchObject({
-    code: 'FILES_IN_THE_WAY',
-    message: `main was not fast-forwarded: ${name} is in the way.`,
-  });
-  expect(String(error)).not.toContain('equal.txt');
-  const rehearsed = await repository.workspace?.rehearse(await treeOf(ahead)).then(String, (reason: unknown) => reason);
-  expect(rehearsed).toMatchObject({
-    code: 'FILES_IN_THE_WAY',
-    message: `main would not be fast-forwarded: ${name} is in the way.`,
-    hint: (error as { hint: string }).hint,
-  });
-  expect(await scratch.fingerprint()).toEqual(before);
-  expect(await scratch.list('.git/teddy')).toEqual([]);
-  const [, stash = 'false'] = /in (?:\/\S+) \(`(git -C \/.+?)`\)/.exec((error as { hint: string }).hint) ?? [];
-  execFileSync('sh', ['-c', stash], { cwd: '/', stdio: 'ignore' });
-  await repository.workspace?.rehearse(await treeOf(ahead));
-  await forward(ahead);
-  await scratch.git('stash', 'drop', '--quiet');
-  await scratch.write('.git/info/exclude', '');
-});
+])(
+  'a fast-forward is refused if %s differs, which is the only one named, and changes nothing',
+  async (_, spoil, name) => {
+    const ahead = await workAhead(async () => {
+      await scratch.write('edited.txt', 'after\n');
+      await scratch.write('new.txt', 'new\n');
+      await scratch.write('new.log', 'new\n');
+      await scratch.write('equal.txt', 'equal\n');
+      await symlink('edited.txt', path('link'));
+    });
+    await scratch.write('.git/info/exclude', '*.log\n');
+    for (const step of spoil) await step();
+    const before = await scratch.fingerprint();
+    const error = await forward(ahead).then(String, (reason: unknown) => reason);
+    expect(error).toMatchObject({
+      code: 'FILES_IN_THE_WAY',
+      message: `main was not fast-forwarded: ${name} is in the way.`,
+    });
+    expect(String(error)).not.toContain('equal.txt');
+    const rehearsed = await repository.workspace
+      ?.rehearse(await treeOf(ahead))
+      .then(String, (reason: unknown) => reason);
+    expect(rehearsed).toMatchObject({
+      code: 'FILES_IN_THE_WAY',
+      message: `main would not be fast-forwarded: ${name} is in the way.`,
+      hint: (error as { hint: string }).hint,
+    });
+    expect(await scratch.fingerprint()).toEqual(before);
+    expect(await scratch.list('.git/teddy')).toEqual([]);
+    const [, stash = 'false'] = /in (?:\/\S+) \(`(git -C \/.+?)`\)/.exec((error as { hint: string }).hint) ?? [];
+    execFileSync('sh', ['-c', stash], { cwd: '/', stdio: 'ignore' });
+    await repository.workspace?.rehearse(await treeOf(ahead));
+    await forward(ahead);
+    await scratch.git('stash', 'drop', '--quiet');
+    await scratch.write('.git/info/exclude', '');
+  },
+);
 
 /** The index gets other content than the work tree has. */
 async function stage(name: string, text: string): Promise<void> {
@@ -151,7 +156,7 @@ async function stage(name: string, text: string): Promise<void> {
   await scratch.write(name, kept);
 }
 
-test('keeps staged changes elsewhere, and accepts staged content that is equal', async () => {
+test('a fast-forward keeps staged changes elsewhere, and accepts staged content that is equal', async () => {
   const ahead = await workAhead(() => scratch.write('new.txt', 'new\n'));
   await stage('run.sh', 'staged\n');
   await scratch.git('add', '--intent-to-add', 'new.txt');
@@ -160,7 +165,7 @@ test('keeps staged changes elsewhere, and accepts staged content that is equal',
   expect(await scratch.git('show', ':run.sh')).toBe('staged');
 });
 
-test('also works on a branch without a commit, and as a switch', async () => {
+test('equal files are kept on a branch without a commit, and by a switch as well', async () => {
   const ahead = await workAhead(() => scratch.write('new.txt', 'new\n'));
   await scratch.git('branch', '--force', 'other', ahead);
   await repository.workspace?.switchTo('refs/heads/other' as RefName);

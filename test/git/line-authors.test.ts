@@ -280,7 +280,7 @@ test('an untracked file that a plan edited is the person’s except for the edit
   expect(await blame('notes.txt')).toEqual(['mine: person', 'by the model: one 01']);
 });
 
-test('a file by a plan’s command is the turn’s; one left by a chat’s command is unknown', async () => {
+test('a file made by a plan’s command is the turn’s; one left by a chat’s command is unknown', async () => {
   await begin();
   await turn(command('echo made > made.txt'));
   expect(await blame('made.txt')).toEqual(['made: one 01']);

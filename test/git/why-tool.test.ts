@@ -32,7 +32,7 @@ afterAll(async () => {
   await repo.close();
 });
 
-test('returns the history of a line as data', async () => {
+test('why returns the history of a line as data', async () => {
   const { answer, text } = await mcp.call('why', { place: 'src/a.txt:2' });
   expect(answer).toMatchObject({
     path: 'src/a.txt',
@@ -56,13 +56,13 @@ test('returns the history of a line as data', async () => {
   );
 });
 
-test('leaves out parts that are too long, with a notice', async () => {
+test('why leaves out parts that are too long, with a notice', async () => {
   const { answer, text } = await mcp.call('why', { place: 'src/a.txt', maxChars: 500 });
   expect(answer).toMatchObject({ stories: [{ kind: 'person', lines: [{ line: 1 }, { line: 3 }] }], cut: 1 });
   expect(text).toContain('Stories that are left out: 1.');
 });
 
-test('refuses anything but a line in a file', async () => {
+test('why refuses anything but a line in a file', async () => {
   expect(await mcp.refuses('why', { place: 'src/none.txt:1' })).toContain('FILE_NOT_FOUND: There is no file');
   expect(await mcp.refuses('why', { place: '../../etc/passwd' })).toContain('FILE_NOT_FOUND');
   expect(await mcp.refuses('why', { place: 'src/a.txt:9' })).toContain('USAGE: src/a.txt has 3 lines.');

@@ -233,7 +233,7 @@ describe('an invalid record', () => {
     expect(server.failures).toEqual([]);
   });
 
-  slowTest('is not one of 10 MiB, although JSON escapes make it six times as long, but more is 413', async () => {
+  slowTest('does not include one of 10 MiB, although JSON escapes make it six times as long; more is 413', async () => {
     const message = (text: string) => `{"type":"user","id":"u1","message":{"role":"user","content":"${text}"}}`;
     const known = Buffer.byteLength('typeuseridu1messageroleusercontent');
     const fitting = '\\u0061'.repeat(maxBytes - known);

@@ -68,7 +68,7 @@ describe('slow and broken clients', () => {
     expect(appended).toEqual(['A\n']);
   });
 
-  test('a client that takes too long for its headers is told, and its connection is closed', async () => {
+  test('a client that takes too long for its headers gets an error, and its connection is closed', async () => {
     await openNoting({ patience: { headersMs: 100, requestMs: 300 } });
     const connection = server.open();
     void connection.send('GET /openapi.json HTTP/1.1\r\nHost:');
@@ -78,7 +78,7 @@ describe('slow and broken clients', () => {
     expect(server.lines).toMatchObject([{ status: 408, method: null, code: 'REQUEST_TIMEOUT' }]);
   });
 
-  test('a client that takes too long for its body is told, and the body has no effect', async () => {
+  test('a client that takes too long for its body gets an error, and the body has no effect', async () => {
     const appended = await openNoting({ patience: { headersMs: 100, requestMs: 200 } });
     const connection = server.open();
     void connection.send(`${appendHead(body.length)}${body.slice(0, 10)}`);

@@ -309,7 +309,7 @@ describe('the server over two streams', () => {
     expect((await readLine(store, await project.tipOf(line))).latest).toMatchObject({ status: 'planned' });
   });
 
-  test('answers a hundred simultaneous calls, of which a few read at a time', async () => {
+  test('answers a hundred simultaneous calls, reading only a few of them at a time', async () => {
     await start(project);
     await say(project, 'Tell me', 'Words.');
     let [running, most] = [0, 0];

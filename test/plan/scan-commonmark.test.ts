@@ -162,7 +162,7 @@ describe('against CommonMark', () => {
   });
 });
 
-describe('where it differs from CommonMark, on purpose', () => {
+describe('intended differences from CommonMark', () => {
   test('HTML does not hide headings and fences', () => {
     expect(scanBlocks('<!--\n# a\n-->\n<pre>\n```\n</pre>\n```\n').map(({ kind }) => kind)).toEqual([
       'paragraph',

@@ -347,7 +347,7 @@ describe('values of variables', () => {
       expect(await mask(`> ${lines.join('\n')}.`, { root })).toBe('> [masked: env A_KEY].');
     });
 
-    test('are MASKING_FAILED if the root is missing, not an unmasked text', async () => {
+    test('fail with MASKING_FAILED if the root is missing, instead of staying unmasked', async () => {
       const gone = join(root, 'gone');
       await expect(mask('text', { root: gone })).rejects.toMatchObject({ code: 'MASKING_FAILED' });
     });

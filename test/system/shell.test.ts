@@ -258,7 +258,7 @@ describe('the command that failed', () => {
     expect(result.stderr).toMatch(/^bash: .*line \d: syntax error/);
   });
 
-  test('is not needed for a signal, which gives 128 plus its number', async () => {
+  test('is not named for a script that a signal ends, which has exit code 128 plus its number', async () => {
     expect(await run('kill -KILL $$')).toMatchObject({ exitCode: 137, timedOut: false, aborted: false });
     expect(await run('kill -HUP $$')).toMatchObject({ exitCode: 129 });
   });

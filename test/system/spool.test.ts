@@ -38,7 +38,7 @@ async function takeAll(from = opened()): Promise<Bell[]> {
   return bells;
 }
 
-test('returns the hooks’ entries in the order of time, and then no more', async () => {
+test('the spool returns the hooks’ entries in the order of time, and then no more', async () => {
   await append(`\n${line(3)}\n\n${line(1)}\n`);
   await append(`${JSON.stringify({ v: 1, agent: 'gemini', at: 2, ppid: 0, payload: null })}\n`, 'gemini');
   expect(await takeAll()).toEqual([
@@ -50,7 +50,7 @@ test('returns the hooks’ entries in the order of time, and then no more', asyn
   expect(await readdir(inSpool('taken'))).toEqual([]);
 });
 
-test('returns them again to the next drainer until they were processed', async () => {
+test('the spool returns them again to the next drainer until they were processed', async () => {
   await append(`${line(1)}\n`);
   expect(numbers((await opened().take()).bells)).toEqual([1]);
   await append(`${line(2)}\n`);
@@ -58,7 +58,7 @@ test('returns them again to the next drainer until they were processed', async (
   expect(await takeAll()).toEqual([]);
 });
 
-test('loses no other line to a line that was cut anywhere', async () => {
+test('the spool loses no other line to a line that was cut anywhere', async () => {
   const whole = Buffer.from(line(2, { text: 'Größe \\ "100 %"' }));
   for (let cut = 1; cut < whole.length; cut += 1) {
     await append(`\n${line(1)}\n`);
@@ -77,7 +77,7 @@ test.each([
   ['a later version', JSON.stringify({ v: 2, agent: 'codex', at: 2, ppid: 7, payload: {} })],
   ['no object', '[1]'],
   ['a payload that is not an object', line(2, 'text')],
-])('sets a line of %s aside once, unchanged, even after a crash', async (_, bad) => {
+])('the spool sets a line of %s aside once, unchanged, even after a crash', async (_, bad) => {
   await append(Buffer.concat([Buffer.from(bad), Buffer.from(`\n${line(3)}\n`)]));
   const taken = await opened().take();
   expect(taken.unreadable).toBe(1);
@@ -90,7 +90,7 @@ test.each([
   expect(await readFile(inSpool('unreadable', name))).toEqual(Buffer.from(bad));
 });
 
-test('takes a payload of 50 MB from a separate file', async () => {
+test('the spool takes a payload of 50 MB from a separate file', async () => {
   const text = 'x'.repeat(50_000_000);
   await writeFile(inSpool('codex.1-2.json'), `${line(1, { text })}\n`);
   const { bells, done } = await opened().take();
@@ -100,7 +100,7 @@ test('takes a payload of 50 MB from a separate file', async () => {
   expect(await listed()).toEqual(['seen']);
 });
 
-test('leaves a file that a hook is writing, and sets it aside if nobody has finished it', async () => {
+test('the spool leaves a file that a hook is writing, and sets it aside if nobody has finished it', async () => {
   await writeFile(inSpool('codex.1-2.tmp'), line(1).slice(0, 20));
   await utimes(inSpool('codex.1-2.tmp'), now, now);
   expect(await takeAll()).toEqual([]);
@@ -110,7 +110,7 @@ test('leaves a file that a hook is writing, and sets it aside if nobody has fini
   expect(await readdir(inSpool('unreadable'))).toEqual(['codex.1-2.tmp']);
 });
 
-test('returns entries that a hook appends to the old file after it was taken', async () => {
+test('the spool returns entries that a hook appends to the old file after it was taken', async () => {
   await append(`${line(1)}\n`);
   const hook = spawn('sh', [
     '-c',
@@ -130,7 +130,7 @@ test('returns entries that a hook appends to the old file after it was taken', a
   expect(await readdir(inSpool('taken'))).toEqual([]);
 });
 
-test('keeps entries appended during a drain for the next one', async () => {
+test('the spool keeps entries appended during a drain for the next one', async () => {
   await append(`${line(1)}\n`);
   const drainer = opened();
   const { done } = await drainer.take();
@@ -140,7 +140,7 @@ test('keeps entries appended during a drain for the next one', async () => {
   expect(numbers(await takeAll(drainer))).toEqual([2]);
 });
 
-test('takes each line once while several processes append', async () => {
+test('the spool takes each line once while several processes append', async () => {
   const script = `i=0; while [ $i -lt 150 ]; do i=$((i + 1)); l='\n{"v":1,"agent":"codex","at":'"$2$i"',"ppid":0,"payload":{}}\n'; printf "$l" >> "$1"; done`;
   const hooks = ['1000', '2000', '3000'].map((first) =>
     spawn('sh', ['-c', script, 'sh', inSpool('codex.jsonl'), first]),
@@ -157,7 +157,7 @@ test('takes each line once while several processes append', async () => {
   expect((await drainer.look()).unreadable).toBe(0);
 });
 
-test('is drained by one process at a time; a hook can read which one, and since when', async () => {
+test('the spool is drained by one process at a time; a hook can read which one, and since when', async () => {
   const claim = await opened().claim();
   if ('heldBy' in claim) throw new Error('It is held.');
   expect(await readFile(inSpool('drainer'), 'utf8')).toBe(`${process.pid}\n${await readStartTime()}\n`);
@@ -167,7 +167,7 @@ test('is drained by one process at a time; a hook can read which one, and since 
   expect(await listed()).toEqual([]);
 });
 
-test('passes a dead process’s claim on', async () => {
+test('the spool passes a dead process’s claim on', async () => {
   const dead = spawn('true');
   await once(dead, 'close');
   const holder = { pid: dead.pid, bootId: await readBootId(), startTime: '1', nonce: 'a'.repeat(32) };
@@ -180,14 +180,14 @@ test('passes a dead process’s claim on', async () => {
   if ('release' in claim) await claim.release();
 });
 
-test('tells a hook when the machine was started', async () => {
+test('the spool tells a hook when the machine was started', async () => {
   const [boot, since] = (await readFile(inSpool('clock'), 'utf8')).split('\n');
   expect(boot).toBe(await readBootId());
   const uptime = Number.parseInt(await readFile('/proc/uptime', 'utf8'), 10);
   expect(Math.abs(now.getTime() / 1000 - Number(since) - uptime)).toBeLessThanOrEqual(5);
 });
 
-test('shows the waiting entries, and each agent’s last call', async () => {
+test('the spool shows the waiting entries, and each agent’s last call', async () => {
   const { exists, paused, waiting } = await opened().look();
   expect({ exists, paused, waiting }).toEqual({ exists: true, paused: false, waiting: [] });
   await append(`${line(1_700_000_000)}\n`);
@@ -204,7 +204,7 @@ test('shows the waiting entries, and each agent’s last call', async () => {
   expect(after.lastBells).toEqual(new Map([['codex', 1_700_000_000]]));
 });
 
-test('is removed when it is empty; unprocessed entries come back', async () => {
+test('the spool is removed when it is empty; unprocessed entries come back', async () => {
   expect(await opened().close()).toBe(null);
   expect((await opened().look()).exists).toBe(false);
   expect(await opened().take()).toMatchObject({ bells: [], unreadable: 0 });
@@ -224,7 +224,7 @@ test('that was closed is not brought back by a running drainer', async () => {
   await expect(stat(dir)).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-test('leaves other files alone', async () => {
+test('the spool leaves other files alone', async () => {
   await mkdir(inSpool('opencode'));
   await mkdir(inSpool('gemini.jsonl'));
   const other = await open(inSpool('Notes.txt'), 'w');

@@ -129,7 +129,7 @@ test.each<[string, () => unknown, RegExp]>([
   expect((await status()).warnings).toEqual([expect.stringMatching(warning)]);
 });
 
-test('status names the command that brings a renamed, deleted or archived line back', async () => {
+test('status names the command that restores a renamed, deleted or archived line', async () => {
   await install();
   const capture = memoryCapture('claude-code');
   const log = newFollowedLog('claude-code', '/log.jsonl', '2026-01-24T10:00:00.000Z');

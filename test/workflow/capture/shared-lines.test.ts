@@ -27,7 +27,7 @@ async function add(project: MemoryProject, role: 'user' | 'assistant', content: 
 const addMessage = (project: MemoryProject, content: string) => add(project, 'user', content);
 
 /** The entries are the same whether the log's state exists or is lost. */
-describe.each(['kept', 'lost'])('where the state of the log is %s', (state) => {
+describe.each(['kept', 'lost'])('if the state of the log is %s', (state) => {
   async function goOn(project: MemoryProject, logs: MemoryCapture, text: string): Promise<void> {
     if (state === 'lost') logs.saved.clear();
     await capture(project, logs, text);

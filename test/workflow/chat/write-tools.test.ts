@@ -135,16 +135,19 @@ describe('edit_file', () => {
   test.each([
     ['a no', false, 'denied', 'Tool execution denied by user'],
     ['a comment', { instruction: 'Only the first.' }, 'instructed', 'The user says instead: Only the first.'],
-  ])('after %s leaves the file and no trace in staging, and the model is told', async (_, decision, reason, output) => {
-    const project = await begin();
-    const { listener } = person(decision);
-    const model = scriptedModel({ texts: [], calls: [two] }, 'As you like.');
-    const outcome = await chat(project, 'Shout.', model, { listener });
-    expect(outcome.kind).toBe(reason === 'denied' ? 'denied' : 'answered');
-    expect(await project.read('app.txt')).toBe('one\ntwo\nthree\n');
-    expect(await outputs(project)).toMatchObject([{ reason, output: expect.stringContaining(output) as string }]);
-    expect(project.writing.size).toBe(0);
-  });
+  ])(
+    'after %s leaves the file unchanged and staging empty, and the model gets an error',
+    async (_, decision, reason, output) => {
+      const project = await begin();
+      const { listener } = person(decision);
+      const model = scriptedModel({ texts: [], calls: [two] }, 'As you like.');
+      const outcome = await chat(project, 'Shout.', model, { listener });
+      expect(outcome.kind).toBe(reason === 'denied' ? 'denied' : 'answered');
+      expect(await project.read('app.txt')).toBe('one\ntwo\nthree\n');
+      expect(await outputs(project)).toMatchObject([{ reason, output: expect.stringContaining(output) as string }]);
+      expect(project.writing.size).toBe(0);
+    },
+  );
 
   test('after %s leaves the file unchanged and staging empty, and the model gets an error', async () => {
     const project = await begin();

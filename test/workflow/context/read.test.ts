@@ -152,7 +152,7 @@ test('a .teddyignore that git does not track is not applied, which is reported',
   expect(context.notes).toEqual([expect.stringContaining('.teddyignore is not tracked by git')]);
 });
 
-describe('what one turn hands to the next', () => {
+describe('files passed from one turn to the next', () => {
   test('READ, CREATE and EDIT add files, PRUNE removes them, and failed actions do neither', async () => {
     const project = await begin({ 'a.txt': 'a\n', 'b.txt': 'b\n' });
     await turn(

@@ -252,7 +252,7 @@ describe('long texts', () => {
     expect(plan?.sha256).toBe(project.hash(planOf([create('long.txt', `${'line\n'.repeat(120_000)}`)])));
   });
 
-  test('in a turn are kept only as far as all of them fit', async () => {
+  test('in a turn are kept only as far as there is room for all of them', async () => {
     const project = await begin();
     const names = Array.from({ length: 20 }, (_, at) => `${at}.txt`);
     await turn(project, 'Many', ...names.map((name) => create(name, `${'a'.repeat(300_000)}\n`)));

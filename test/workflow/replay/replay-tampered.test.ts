@@ -66,8 +66,8 @@ const places: [kind: string, entry: string, path: string, action: number | null]
   ['file that was created', 'report 01', 'a.txt', 3],
 ];
 
-describe('one byte', () => {
-  test('changed nowhere makes no difference', async () => {
+describe('one changed byte', () => {
+  test('is needed: nothing differs without a change', async () => {
     expect((await replayLine(project, await findRecorded(project, tip))).turns).toMatchObject([
       { outcome: 'not_compared', differences: [], proven: 2, unproven: [{ path: 'made.txt', action: 2 }] },
       { outcome: 'same', differences: [] },

@@ -43,18 +43,18 @@ test.each<[string, () => Promise<MemoryProject>, Parameters<typeof run>[1]]>([
   ['an invalid plan', () => pending([edit('a.txt', 'nothing', 'x')]), {}],
   ['a plan with memos', () => pending(edits, memos('[+] Remember this')), { memos: { kind: 'yes' } }],
   ['a rejected plan', () => pending(edits), { reject: 'no' }],
-])('to execute %s', async (_, make, request) => {
+])('the line is read and the plan parsed once to execute %s', async (_, make, request) => {
   const project = await make();
   expect(await readingsOf(project, (counted) => run(counted, request))).toEqual({ plans: 1, lines: 1 });
 });
 
-test("with the user's edits, which become a separate entry", async () => {
+test("the line is read and the plan parsed once if the user's edits become a separate entry", async () => {
   const project = await pending(edits);
   await project.write({ 'b.txt': 'b\nmine\n' });
   expect(await readingsOf(project, (counted) => run(counted))).toEqual({ plans: 1, lines: 1 });
 });
 
-test('and once more after a lost race', async () => {
+test('the plan is parsed once more after a lost race', async () => {
   const project = await pending(edits);
   const racing = withRace(project, () => project.commit('Mine\n', { 'own.txt': 'x\n' }));
   expect(await readingsOf(racing, (counted) => run(counted))).toMatchObject({ plans: 2 });

@@ -49,33 +49,36 @@ async function codeWith(files: Record<string, string | null>, at = line): Promis
   return editTree(store, store.batch(), bare, made);
 }
 
-slowTest('is git’s, without .teddy, after each file action and each command, stacked edits included', async () => {
-  const texts = ['b1\n', 'b2\n'];
-  project.command.run = () => project.write({ 'b.txt': texts.shift() ?? '', 'made.txt': 'm\n' }).then(() => ({}));
-  const change = edit('src/app.ts', '80', '81');
-  await turn(
-    project,
-    'One',
-    change,
-    command('make'),
-    edit('src/app.ts', '81', '82'),
-    create('n/new.txt', 'n\n'),
-    command('make'),
-  );
-  const [one, two] = ['const port = 81;\n', 'const port = 82;\n'];
-  const made = { 'b.txt': 'b1\n', 'made.txt': 'm\n' };
-  const all = { 'src/app.ts': two, ...made, 'n/new.txt': 'n\n' };
-  expect(await treesOf()).toEqual([
-    await codeWith({ 'src/app.ts': one }),
-    await codeWith({ 'src/app.ts': one, ...made }),
-    await codeWith({ 'src/app.ts': two, ...made }),
-    await codeWith(all),
-    await codeWith({ ...all, 'b.txt': 'b2\n' }),
-  ]);
-});
+slowTest(
+  'a report’s tree is git’s, without .teddy, after each file action and each command, with stacked edits',
+  async () => {
+    const texts = ['b1\n', 'b2\n'];
+    project.command.run = () => project.write({ 'b.txt': texts.shift() ?? '', 'made.txt': 'm\n' }).then(() => ({}));
+    const change = edit('src/app.ts', '80', '81');
+    await turn(
+      project,
+      'One',
+      change,
+      command('make'),
+      edit('src/app.ts', '81', '82'),
+      create('n/new.txt', 'n\n'),
+      command('make'),
+    );
+    const [one, two] = ['const port = 81;\n', 'const port = 82;\n'];
+    const made = { 'b.txt': 'b1\n', 'made.txt': 'm\n' };
+    const all = { 'src/app.ts': two, ...made, 'n/new.txt': 'n\n' };
+    expect(await treesOf()).toEqual([
+      await codeWith({ 'src/app.ts': one }),
+      await codeWith({ 'src/app.ts': one, ...made }),
+      await codeWith({ 'src/app.ts': two, ...made }),
+      await codeWith(all),
+      await codeWith({ ...all, 'b.txt': 'b2\n' }),
+    ]);
+  },
+);
 
 slowTest(
-  'is the same before and after a command that changes nothing, and absent for actions that change no file',
+  'a report’s tree is unchanged by a command without changes, and absent for actions without files',
   async () => {
     await turn(project, 'One', edit('b.txt', 'b', 'c'), command('true'), '### READ\n- **Resource:** b.txt\n');
     const [first, second, third] = await treesOf();
@@ -83,7 +86,7 @@ slowTest(
   },
 );
 
-test('excludes the user’s edits during the run, and files that stay out of the commit', async () => {
+test('a report’s tree excludes the user’s edits during the run, and files that stay out of the commit', async () => {
   await say(project, 'One', planOf([edit('b.txt', 'b', 'c'), create('.env', 'A=1\n'), edit('src/app.ts', '80', '81')]));
   await run(project, { approver: approver(['yes', { decision: 'yes' }, { decision: 'yes', edited: 'mine\n' }]) });
   const [first, second, third] = await treesOf();
@@ -94,7 +97,7 @@ test('excludes the user’s edits during the run, and files that stay out of the
   ]);
 });
 
-test('survives a crash, except for the killed action', async () => {
+test('a report’s tree survives a crash, except for the killed action', async () => {
   project.command.run = () => project.write({ 'made.txt': 'm\n' }).then(() => ({}));
   await say(project, 'One', planOf([edit('b.txt', 'b', 'c'), command('make'), create('c.txt', 'c\n')]));
   await runUntilKilled(project);

@@ -270,7 +270,7 @@ describe('two clones that have both added to a line', () => {
     expect(bea.said).toContainEqual(expect.stringMatching(/is now on teddy\/20260124-add-login--02-branch-\d+/));
   });
 
-  test('refuse a push that is behind, with the remedy', async () => {
+  test('have a push that is behind refused, with the remedy', async () => {
     await turn(ada, 'Make b.txt', create('b.txt'));
     await syncSessions(ada, request);
     await append(bea, main);
@@ -553,17 +553,20 @@ describe('two sessions that were started with one name', () => {
     expect(taken).not.toBeNull();
   });
 
-  slowTest('keep out a branch that merely claims to belong to a local session', async () => {
-    const forger = await makeClone(origin, 'c');
-    await start(forger);
-    const tip = await forger.tipOf(line);
-    const ref = `${main}--01-branch-01` as RefName;
-    await forger.repository.remotes.push('origin', [{ ref, old: null, new: tip }], request);
-    await turn(ada, 'Make b.txt', create('b.txt'));
-    const shared = await syncSessions(ada, request);
-    expect(shared.lines.find((one) => one.ref === ref)?.problem?.code).toBe('HOSTILE_SESSION');
-    expect(did(shared)).toEqual({ [session]: 'pushed' });
-  });
+  slowTest(
+    'are not assumed for a branch that merely claims a local session, which is kept out as hostile',
+    async () => {
+      const forger = await makeClone(origin, 'c');
+      await start(forger);
+      const tip = await forger.tipOf(line);
+      const ref = `${main}--01-branch-01` as RefName;
+      await forger.repository.remotes.push('origin', [{ ref, old: null, new: tip }], request);
+      await turn(ada, 'Make b.txt', create('b.txt'));
+      const shared = await syncSessions(ada, request);
+      expect(shared.lines.find((one) => one.ref === ref)?.problem?.code).toBe('HOSTILE_SESSION');
+      expect(did(shared)).toEqual({ [session]: 'pushed' });
+    },
+  );
 });
 
 describe('teddy/global', () => {

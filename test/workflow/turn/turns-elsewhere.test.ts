@@ -30,7 +30,7 @@ async function begin(): Promise<{ project: MemoryProject; other: string }> {
   return { project, other };
 }
 
-test('on another branch of the session', async () => {
+test('a turn is found on another branch of the session', async () => {
   const { project, other } = await begin();
   for (const name of ['02-branch-01', '03']) {
     expect((await showTurn(project, { turn: name })).turn).toBe(name);
@@ -48,7 +48,7 @@ test('on another branch of the session', async () => {
   expect((await rewindTurn(project, { turn: '03' })).from.ref).toBe(`refs/heads/${other}`);
 });
 
-test('not if two turns have the name, or none', async () => {
+test('a turn is not found if two turns have the name, or none', async () => {
   const { project } = await begin();
   await project.switchTo(line);
   await branchSession(project, { turn: '02', switch: true });
