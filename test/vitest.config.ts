@@ -15,7 +15,7 @@ const quickRooms =
 const smoke = new Set(['session'].map((name) => `test/e2e/${name}.test.ts`));
 const isQuick = (name: string) => smoke.has(name) || quickRooms.test(name);
 
-/** `npm test` runs what is quick; `npm run test:all` runs the rest, and each property a thousand times. */
+/** `npm test` runs the quick tests; `npm run test:all` runs the rest, and each property a thousand times. */
 const isAll = process.env['TEST_ALL'] === '1';
 const files = all.filter((name) =>
   isAll ? !isQuick(name) || /'fast-check'|slowTest/.test(read(name)) : isQuick(name),
@@ -43,7 +43,7 @@ export default defineConfig({
     setupFiles: ['test/support/properties.ts'],
     // Node's own loader finds no index file in a directory, which clipanion imports.
     server: { deps: { inline: ['clipanion'] } },
-    // The page's style sheet is part of what it renders.
+    // The page's style sheet is part of the rendered page.
     css: true,
     globalSetup: ['test/support/memory-disk.ts', 'test/support/isolate.ts'],
     reporters: ['default', './test/support/count-reporter.ts'],

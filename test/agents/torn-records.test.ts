@@ -14,7 +14,7 @@ function idsOf(agent: (typeof logs)[number]['agent'], lines: readonly AgentLine[
   return unitsOf([...steps, ...reader.take()]).flatMap(({ records }) => records.map(({ type }) => type));
 }
 
-/** Where a record may be torn: all bytes of its beginning, and some of the rest. */
+/** The places where a record may be torn: all bytes of its beginning, and some of the rest. */
 function cutsOf(text: string): number[] {
   const cuts = [];
   for (let cut = 1; cut < text.length; cut += cut < 60 ? 1 : Math.ceil(text.length / 20)) cuts.push(cut);

@@ -59,7 +59,7 @@ interface Entry {
   write: string;
 }
 
-/** The line as it was found, read once. */
+/** The line as found, read once. */
 interface Line {
   entries: Entry[];
   /** The records in the turns that came since. */

@@ -1,4 +1,4 @@
-/** Where hooks are installed, and what happens to existing ones, with real git that runs them. */
+/** The place where hooks are installed, and the fate of existing ones, with real git that runs them. */
 import { execFileSync } from 'node:child_process';
 import { chmod, lstat, mkdir, readFile, readlink, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -221,7 +221,7 @@ describe('teddy.baseUrl', () => {
     vllm: 'http://127.0.0.1:8000/v1',
   };
 
-  /** Where the model and the list are requested, with these variables and settings. */
+  /** The addresses where the model and the list are requested, with these variables and settings. */
   async function addressesOf(
     provider: string | undefined,
     settings: Record<string, string>,

@@ -1,12 +1,12 @@
 /**
- * Repositories with sessions of every kind, as people and programs make them: own ones, talks, large files, imports, each captured
- * agent, branches, what was undone, landed, archived, judged or cut off, and what somebody has broken on purpose.
+ * Repositories with sessions of every kind, as people and programs make them: plans, conversations, large files, imports, each
+ * captured agent, branches, and sessions that were undone, landed, archived, judged, interrupted or broken on purpose.
  *
  *   const zoo = await makeZoo(teddyPath, directory);
  *   // zoo.repositories: read them with any executable
  *   await zoo.close();
  *
- * A model on loopback gives the answers. Ids and times differ from run to run: two executables are compared on the same zoo.
+ * A model on loopback answers. Ids and times differ from run to run: two executables are compared on the same zoo.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { appendFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

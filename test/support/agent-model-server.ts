@@ -1,13 +1,13 @@
 /**
- * A model on loopback for real agents: `@copilotkit/aimock` speaks the wires of OpenAI, Anthropic and Gemini.
+ * A model on loopback for real agents: `@copilotkit/aimock` speaks the APIs of OpenAI, Anthropic and Gemini.
  *
  *   const server = await startAgentModel();
  *   server.script('K1', [{ says: 'I look.', runs: 'cat a.txt' }, { says: 'Done.' }]);
- *   // run an agent with a prompt that holds `K1`
+ *   // run an agent with a prompt that contains `K1`
  *   expect(server.requests('K1')).toHaveLength(2);
  *
- * A request is answered by what it holds: the last key that a user has said chooses the script, the answers after it the step.
- * So a request that is sent again gets the same answer, and several agents may ask at once.
+ * A request's contents decide its answer: the last key in a user's message selects the script, the answers after it the step.
+ * So a repeated request gets the same answer, and several agents may ask at the same time.
  */
 import { LLMock, type ChatCompletionRequest, type ChatMessage } from '@copilotkit/aimock';
 

@@ -7,7 +7,7 @@ import { teddyPath } from './teddy-path.ts';
 export interface ContextOptions {
   words?: readonly string[];
   cwd?: string;
-  /** The whole environment. */
+  /** The complete environment. */
   env?: Record<string, string | undefined>;
   stdin?: string | Uint8Array;
 }

@@ -1,5 +1,5 @@
 /**
- * A client of an event stream that takes what it is sent, or does not.
+ * A client of an event stream that reads the events, or does not.
  *
  *   const events = await openEvents(server, `/api/sessions/${session}/events`);
  *   await events.until(2); events.close();

@@ -1,6 +1,6 @@
 /**
  * A git server over smart http on loopback: bare repositories below one directory, served by `git http-backend`, with pushes
- * allowed. It fails as it is told to.
+ * allowed. It fails on command.
  *
  *   const server = await startGitServer();
  *   const url = await server.create('shared');

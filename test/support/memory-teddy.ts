@@ -1,5 +1,5 @@
 /**
- * Runs whole commands, from their arguments to their output, on a repository in memory. It works like `teddy-project.ts`, but
+ * Runs whole commands, from their arguments to their output, on an in-memory repository. It works like `teddy-project.ts`, but
  * starts no git and writes no file, so use it for everything that needs no process, no shell and no real git.
  *
  *   const project = await openMemoryTeddy({ answers: [createPlan('a.txt', 'A\n')] });

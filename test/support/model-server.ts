@@ -1,14 +1,14 @@
 /**
- * A loopback server that speaks OpenAI's chat completions: `@copilotkit/aimock`, an independent mock, behind a small door.
+ * A loopback server that speaks OpenAI's chat completions: `@copilotkit/aimock`, an independent mock, behind a small interface.
  *
  *   const server = await startModelServer({ answers: ['# Plan ...', { status: 500 }, { cutAfter: 3, text: '...' }] });
  *   // run the CLI with OPENAI_BASE_URL=server.url and any OPENAI_API_KEY
  *   expect(server.requests()[0]?.messages).toEqual(...);
  *   await server.close();
  *
- * Answers are taken in sequence, one a request (so a retried request takes the next one); a request without an answer left
- * gets a 400 that says so. aimock cannot send headers of our choice (but for Retry-After on 429), bodies that are not
- * `{ error }`, or streams that deviate; a few lines of node:http on the same port do that, for `raw` answers and for
+ * Answers are taken in sequence, one per request (so a retried request takes the next one); a request without an answer left
+ * gets a 400 that says so. aimock cannot send headers of our choice (except Retry-After on 429), bodies that are not
+ * `{ error }`, or deviating streams; a few lines of node:http on the same port do that, for `raw` answers and for
  * errors with `headers` or a string as `body`. These work in a list, not from a function.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';

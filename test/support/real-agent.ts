@@ -1,5 +1,5 @@
 /**
- * Real agents against a model on loopback, each run with a home of its own. Their programs come from `npm run test:agents`.
+ * Real agents against a model on loopback, each run with its own home. Their programs come from `npm run test:agents`.
  *
  *   const agent = requireAgent();
  *   await agent.prepare(home, server.url, repository);

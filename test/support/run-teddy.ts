@@ -18,7 +18,7 @@ export interface RunOptions {
   env?: Record<string, string | undefined>;
   /** Text for stdin, which is closed after it; none if not given. */
   stdin?: string | Uint8Array;
-  /** Kills with SIGKILL after it, and the result says so; 100,000 if not given. */
+  /** Kills with SIGKILL after this time, which the result records; 100,000 if not given. */
   timeoutMs?: number;
   /** Started as a separate process: its start, its end or its children's output is the subject. */
   asProcess?: boolean;

@@ -1,5 +1,5 @@
 /**
- * A temporary repository with an identity and one commit, and what tests ask about it.
+ * A temporary repository with an identity and one commit, and the queries that tests make.
  *
  *   const repo = await makeScratchRepository({ 'src/a.ts': 'export {};\n' });
  *   const before = await repo.fingerprint();
@@ -39,7 +39,7 @@ export interface ScratchRepository {
   /** Writes the files, adds exactly them and commits. Returns the commit's id. */
   commit(files: Record<string, string>, message?: string): Promise<string>;
   fingerprint(): Promise<Fingerprint>;
-  /** Throws what `git fsck --strict` finds. */
+  /** Throws the findings of `git fsck --strict`. */
   fsck(): Promise<void>;
   /** Checks with fsck, then removes everything. */
   close(): Promise<void>;

@@ -11,7 +11,7 @@ const certificate = makeCertificate('site.test', 'other.test', 'inside.test');
 if (certificate === null) process.emitWarning('openssl is missing: fetching pages is not tested.');
 
 const loopback = { address: '127.0.0.1', family: 4 };
-/** Where the names in these tests lead; the server itself counts as public, and nothing else on this machine. */
+/** The targets of the names in these tests; the server itself counts as public, and nothing else on this machine. */
 const names: Record<string, { address: string; family: number }[]> = {
   'site.test': [loopback],
   'other.test': [loopback],

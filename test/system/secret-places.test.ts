@@ -9,7 +9,7 @@ const notices = { info: () => undefined, warn: () => undefined };
 const mask = async (text: string) => (await masker({ environment: {}, root: null, settings, notices }).mask(text)).text;
 
 const hex = (length: number, seed: number) => letters(length, seed, '0123456789abcdef');
-/** Without a form of their own: only the place shows what they are. */
+/** These have no form of their own: only the place shows what they are. */
 const opaque = [
   letters(24, 1),
   hex(32, 2),

@@ -14,7 +14,7 @@ import { memoryProject, type MemoryProject } from '../../support/memory-reposito
 let project: MemoryProject;
 let agents: AgentState[];
 let script: HookScript['state'];
-/** When Codex last wrote its log, in seconds since 1970, and where it began; null if there is none. */
+/** The time of Codex's last write to its log, in seconds since 1970, and the log's folder; null if there is no log. */
 let codexLog: { at: number; cwd: string } | null;
 /** The agent whose file cannot be changed. */
 let blocked: AgentName | null;

@@ -18,7 +18,7 @@ async function foreign(globalContext: string, remote = true): Promise<MemoryProj
   return project;
 }
 
-/** Who was shown what, and the answer. */
+/** The texts shown to each person, and the answer. */
 function asking(answer: boolean) {
   const shown: SteeringText[][] = [];
   const approveForeign = async (texts: SteeringText[]) => {

@@ -1,4 +1,4 @@
-/** Approving and rejecting plans, and what `teddy.approvals` and `verify --require-approval` make of it. */
+/** Approving and rejecting plans, and the effect of `teddy.approvals` and `verify --require-approval`. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { TeddyError } from '../../../src/errors.ts';
 import type { ApprovalRecord } from '../../../src/conversation/records/record.ts';
